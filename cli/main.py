@@ -1,0 +1,74 @@
+"""The `fencepost` command. Each subcommand lives in a module of its own, imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.metadata import version
+
+import click
+
+from fencepost.cli.exits import ExitCode
+from fencepost.encoding.errors import BadInput, InternalError
+
+COMMANDS = {
+    "protocols": ("fencepost.cli.protocols", "List the protocols that can be checked, or describe one."),
+    "check": ("fencepost.cli.check", "Search a protocol for violations of its properties."),
+    "trace": ("fencepost.cli.trace", "Replay and show a saved trace."),
+}
+"""Name of each subcommand, the module that holds it (as `command`), and its line in `--help`."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand's module only when that subcommand is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command = importlib.import_module(COMMANDS[name][0]).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.command(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Exit codes: 0 as wished, 1 violated or refuted, 2 bad input, 3 undecided or vacuous, 4 internal error.",
+)
+@click.version_option(version("fencepost"), prog_name="fencepost")
+def cli() -> None:
+    """Fencepost proves replicated-log protocols safe, or shows how they lose data."""
+
+
+def main() -> None:
+    """Run the command line and exit with one of the codes of `ExitCode`."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit code; errors become one line on stderr."""
+    try:
+        result = cli.main(arguments, prog_name="fencepost", standalone_mode=False)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        return _fail(error.format_message().replace("\n", " "), ExitCode.BAD_INPUT)
+    except BadInput as error:
+        return _fail(str(error), ExitCode.BAD_INPUT)
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("interrupted", ExitCode.INTERRUPTED)
+    except InternalError as error:
+        return _fail(f"internal error: {error}\nPlease report this with the command you ran.", ExitCode.INTERNAL)
+    return int(result or 0)
+
+
+def _fail(message: str, code: ExitCode) -> int:
+    click.echo(f"fencepost: {message}", err=True)
+    return int(code)

@@ -1,0 +1,33 @@
+"""Where results go: stdout, or a file that is either written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import click
+
+from fencepost.encoding.errors import BadInput
+
+
+def emit(text: str, output: str | None) -> None:
+    """Print `text`, or write it to the file `output`; raises BadInput if that file cannot be written."""
+    if output is None:
+        click.echo(text)
+    else:
+        write_whole(Path(output), text + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write `text` to a temporary file beside `path`, then rename it; raises BadInput if it cannot be."""
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise BadInput(f"{path}: cannot be written ({error.strerror}); give a file in a folder you can write to") from error

@@ -1,0 +1,1 @@
+"""What must hold of each system, every property with a witness that shows it can be exercised."""

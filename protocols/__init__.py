@@ -1,0 +1,1 @@
+"""The systems that ship with Fencepost, each readable alone."""

@@ -1,0 +1,1 @@
+"""Quorum arithmetic: coverage rules, the calculator, and lemmas proved for every ensemble size."""
