@@ -1,0 +1,528 @@
+"""Checking properties of a system: deepening, side by side with completeness, up to a verdict.
+
+`check` prepares the rounds in one process, then lets one worker hunt for violations and another look for
+longer executions. It only combines what they say; every violation is replayed before it counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+
+from fencepost.encoding.errors import BadInput, InternalError, ModelError
+from fencepost.encoding.rounds import Template
+from fencepost.encoding.search import (
+    Clean,
+    Complete,
+    Execution,
+    Longer,
+    Message,
+    Surpassed,
+    Tally,
+    Task,
+    Violated,
+    Witnessed,
+    Wrong,
+    exhaust,
+    hunt,
+    surpass,
+)
+from fencepost.encoding.solvers import SOLVERS, Progress, Session
+from fencepost.encoding.system import GroundAction, Property, System
+from fencepost.encoding.traces import NotAnExecution, Replayer, Subject, Trace
+from fencepost.encoding.verdicts import Basis, Result, Verdict
+from fencepost.encoding.workers import Ended, Worker
+
+MINIMIZE = ("steps", "faults", "none")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far to search, and with what.
+
+    `bound` is in protocol steps, `timeout` in seconds for the whole check, `memory` in GiB for each process.
+    `budgets` caps faults by name. `count` asks for that many counterexamples of each property.
+    """
+
+    bound: int | None = None
+    rounds: int | None = None
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    minimize: str = "steps"
+    count: int = 1
+    timeout: float = 300.0
+    memory: float | None = None
+    solver: str = "cadical"
+    jobs: int = 2
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of the preparation has begun."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One round of the system, ready to be unrolled, and the slots behind it."""
+
+    template: Template
+    actions: tuple[tuple[int, tuple[object, ...]], ...]
+    seconds: Mapping[str, float]
+    commutation_asked: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The results of a check, worst property first in `Verdict` order is up to the caller."""
+
+    results: tuple[Result, ...]
+    seconds: float
+    interrupted: bool
+    spent: Mapping[str, float]
+    """Seconds by part of the work: building, commutation, CNF, solving."""
+
+
+Listener = Callable[[Progress | Phase], None]
+
+
+def check(
+    system: System,
+    subject: Subject,
+    properties: Sequence[Property],
+    limits: Limits,
+    listener: Listener = lambda event: None,
+) -> Outcome:
+    """Check the properties and return a result for each, in the order given.
+
+    Raises BadInput for limits that mean nothing for this system, ModelError if an action is not well
+    defined, InternalError if a solver's execution does not replay.
+    """
+    _validate(system, limits)
+    run = _Run(system, subject, properties, limits, listener)
+    try:
+        run.run()
+    except KeyboardInterrupt:
+        run.interrupted = True
+    finally:
+        run.kill()
+    return run.outcome()
+
+
+def _validate(system: System, limits: Limits) -> None:
+    if limits.solver not in SOLVERS:
+        raise BadInput(f"{limits.solver}: no such solver; valid: {', '.join(SOLVERS)}")
+    faults = fault_names(system)
+    for name in limits.budgets:
+        if name not in faults:
+            raise BadInput(f"{name}: no such fault here; valid: {', '.join(faults) or 'none, it has no faults'}")
+
+
+def fault_names(system: System) -> list[str]:
+    """The kinds of faults that a system has, in order of declaration."""
+    choices = [v.family.fault for v in system.variables if v.family.fault]
+    actions = [schema.action.fault for schema in system.schemas if schema.action.fault]
+    return list(dict.fromkeys([*choices, *actions]))
+
+
+def prepare(system: System, properties: Sequence[Property]) -> list[Iterator[Phase | Prepared]]:
+    """What the preparing process runs: the formulas, the commutation of actions, the clauses of one round."""
+    return [_prepare(system, properties)]
+
+
+def _prepare(system: System, properties: Sequence[Property]) -> Iterator[Phase | Prepared]:
+    from fencepost.encoding.commutation import Commutation
+    from fencepost.encoding.formulas import Symbolic
+    from fencepost.encoding.rounds import template
+
+    clock = time.perf_counter
+    begun = clock()
+    yield Phase("building")
+    symbolic = Symbolic(system)
+    built = clock()
+    yield Phase("commutation")
+    commutation = Commutation(symbolic)
+    blockers = commutation.blockers()
+    commuted = clock()
+    yield Phase("CNF")
+    outputs = {f"holds:{p.name}": p.holds for p in properties}
+    outputs |= {f"witness:{p.name}": p.witness for p in properties}
+    made = template(symbolic, blockers, outputs)
+    order = {action: number for number, action in enumerate(system.ground_actions)}
+    seconds = {"building": built - begun, "commutation": commuted - built, "CNF": clock() - commuted}
+    yield Prepared(
+        made, tuple((order[action], action.arguments) for action in symbolic.actions), seconds, commutation.asked
+    )
+
+
+def search_jobs(
+    template: Template, task: Task, limits: Limits, jobs: Sequence[tuple[str, int | None]]
+) -> list[Iterator[Message]]:
+    """What a searching process runs: `hunt`, `exhaust` or `surpass`, each in a session of its own.
+
+    A job is a name and a number of steps: the bound of the executions that `exhaust` looks at, or the bound
+    that `surpass` tries to exceed.
+    """
+    return [_job(template, task, limits, name, steps) for name, steps in jobs]
+
+
+def _job(template: Template, task: Task, limits: Limits, name: str, steps: int | None) -> Iterator[Message]:
+    reports: list[Progress] = []
+    session = Session(template, limits.solver, limits.seed, reports.append, name)
+    if name == "hunt":
+        yield from hunt(session, task)
+    elif name == "exhaust":
+        yield from exhaust(session, task, steps)
+    else:
+        assert steps is not None
+        yield from surpass(session, task, steps)
+
+
+class _Run:
+    """One check under way: what is known so far, and the workers that find out more."""
+
+    def __init__(
+        self,
+        system: System,
+        subject: Subject,
+        properties: Sequence[Property],
+        limits: Limits,
+        listener: Listener,
+    ) -> None:
+        self._system, self._limits, self._listen = system, limits, listener
+        self._properties = {p.name: p for p in properties}
+        self._replayer = Replayer(system, subject)
+        self._begun = time.perf_counter()
+        self._settled_at: dict[str, float] = {}
+        self._workers: list[Worker] = []
+        self._prepared: Prepared | None = None
+        self._reason: str | None = None
+        self._traces: dict[str, Trace] = {}
+        self._more: dict[str, list[Trace]] = {}
+        self._found_in: dict[str, int] = {}
+        self._costs: dict[str, tuple[int, ...]] = {}
+        self._clean: dict[str, Clean] = {}
+        self._witnessed: set[str] = set()
+        self._complete: dict[int | None, int] = {}
+        self._longer = -1
+        self._surpassed: bool | None = None
+        self._solving = 0.0
+        self.interrupted = False
+
+    # The course of a check.
+
+    def run(self) -> None:
+        """Prepare, search, and look for further counterexamples, until done or out of time."""
+        self._start(Worker("prepare", prepare, self._system, list(self._properties.values()), gib=self._limits.memory))
+        self._receive_until(lambda: self._prepared is not None)
+        if self._prepared is None:
+            return
+        begun = time.perf_counter()
+        self._search()
+        for name in list(self._traces):
+            self._search_more(name)
+        self._solving = time.perf_counter() - begun
+
+    def _search(self) -> None:
+        task, bound = self._task(tuple(self._properties)), self._limits.bound
+        jobs: list[tuple[str, int | None]] = [("hunt", None), ("exhaust", bound)]
+        if bound is not None:
+            jobs.append(("surpass", bound))
+        if self._limits.jobs == 1:
+            self._spawn(task, jobs)
+        else:
+            self._spawn(task, jobs[:1])
+            self._spawn(task, jobs[1:])
+        self._receive_until(self._all_settled)
+        self.kill()
+
+    def _search_more(self, name: str) -> None:
+        """Counterexamples of one property that fire other sets of actions than those known."""
+        more = self._more[name] = []
+        while len(more) + 1 < self._limits.count and not self._out_of_time():
+            known = [self._traces[name], *more]
+            avoid = tuple(tuple(sorted(self._slots_of(trace))) for trace in known)
+            before = self._costs.pop(name)
+            clean, found_in = self._clean.pop(name, None), self._found_in[name]
+            kept = self._traces.pop(name)
+            task = Task(
+                (name,), self._limits.bound, found_in, self._budgets(), self._objectives(), avoid
+            )
+            self._spawn(task, [("hunt", None)])
+            self._receive_until(lambda: not self._workers or (name in self._traces and name in self._clean))
+            self.kill()
+            found = self._traces.pop(name, None)
+            self._traces[name], self._costs[name], self._found_in[name] = kept, before, found_in
+            if clean is not None:
+                self._clean[name] = clean
+            if found is None:
+                return
+            more.append(found)
+
+    def _slots_of(self, trace: Trace) -> set[int]:
+        names = {(s.action, tuple(s.arguments.values())) for s in trace.steps}
+        return {
+            slot
+            for slot, action in enumerate(self._actions())
+            if (action.schema.name, action.arguments) in names
+        }
+
+    def _spawn(self, task: Task, jobs: Sequence[tuple[str, int | None]]) -> None:
+        assert self._prepared is not None
+        name = "+".join(job for job, _ in jobs)
+        self._start(Worker(name, search_jobs, self._prepared.template, task, self._limits, jobs, gib=self._limits.memory))
+
+    def _start(self, worker: Worker) -> None:
+        self._workers.append(worker)
+
+    def kill(self) -> None:
+        """Stop every worker."""
+        for worker in self._workers:
+            worker.kill()
+        self._workers.clear()
+
+    def _out_of_time(self) -> bool:
+        return time.perf_counter() - self._begun > self._limits.timeout
+
+    def _receive_until(self, done: Callable[[], bool]) -> None:
+        """Handle messages until `done`, or no worker is left, or time is up (which becomes the reason)."""
+        while not done():
+            left = self._limits.timeout - (time.perf_counter() - self._begun)
+            if left <= 0:
+                self._reason = f"time-out after {self._limits.timeout:g} s"
+                return
+            if not self._workers:
+                return
+            ready = wait([w.connection for w in self._workers], timeout=left)
+            for worker in [w for w in self._workers if w.connection in ready]:
+                if worker not in self._workers:
+                    continue  # replaced because of what another one said
+                message = worker.receive()
+                if isinstance(message, Ended):
+                    self._ended(worker, message)
+                else:
+                    self._handle(message)
+
+    def _ended(self, worker: Worker, message: Ended) -> None:
+        worker.kill()
+        self._workers.remove(worker)
+        if message.memory:
+            limit = f" of {self._limits.memory:g} GiB" if self._limits.memory else ""
+            self._reason = f"out of memory{limit} ({worker.name})"
+        elif message.error and "ModelError: " in message.error:
+            raise ModelError(message.error.strip().splitlines()[-1].split("ModelError: ", 1)[1])
+        elif message.error and "SolverGaveUp: " in message.error:
+            self._reason = message.error.strip().splitlines()[-1].split("SolverGaveUp: ", 1)[1]
+        elif message.error:
+            raise InternalError(f"{worker.name} failed: {message.error}")
+
+    # What the workers say.
+
+    def _handle(self, message: Message | Phase | Prepared) -> None:
+        match message:
+            case Prepared():
+                self._prepared = message
+            case Progress() | Phase():
+                self._listen(message)
+            case Violated(property=name, execution=execution, costs=costs):
+                self._traces[name] = self._replay(name, execution)
+                self._found_in[name], self._costs[name] = execution.rounds, costs
+                self._clean.pop(name, None)
+            case Witnessed(property=name, execution=execution):
+                self._reach(name, execution)
+                self._witnessed.add(name)
+            case Clean(property=name):
+                self._clean[name] = message
+                self._cap_completeness()
+            case Complete(rounds=rounds, steps=steps):
+                self._complete[steps] = rounds
+            case Longer(rounds=rounds, steps=steps) if steps == self._limits.bound:
+                self._longer = max(self._longer, rounds)
+            case Surpassed(longer=longer):
+                self._surpassed = longer
+            case Wrong(execution=execution):
+                self._raise_wrong(execution)
+        for name in self._properties:
+            if name not in self._settled_at and self._settled(name):
+                self._settled_at[name] = time.perf_counter()
+
+    def _actions(self) -> list[GroundAction]:
+        assert self._prepared is not None
+        return [self._system.ground_actions[number] for number, _ in self._prepared.actions]
+
+    def _choice_names(self, execution: Execution) -> list[str]:
+        names = {f"p{v.place}.1": v.name for v in self._system.variables if v.is_choice}
+        return [names[choice] for choice in execution.choices]
+
+    def _fired(self, execution: Execution) -> list[GroundAction]:
+        actions = self._actions()
+        return [actions[slot] for slot in execution.slots]
+
+    def _replay(self, name: str, execution: Execution) -> Trace:
+        try:
+            return self._replayer.spare_faults(
+                self._properties[name], self._fired(execution), self._choice_names(execution)
+            )
+        except NotAnExecution as error:
+            raise self._does_not_replay(name, execution, error) from error
+
+    def _reach(self, name: str, execution: Execution) -> None:
+        try:
+            witness = self._properties[name].witness
+            self._replayer.reach(name, witness, self._fired(execution), self._choice_names(execution))
+        except NotAnExecution as error:
+            raise self._does_not_replay(f"witness of {name}", execution, error) from error
+
+    def _does_not_replay(self, name: str, execution: Execution, error: Exception) -> InternalError:
+        actions = "; ".join(action.name for action in self._fired(execution))
+        return InternalError(
+            f"{name}: the solver found an execution that does not replay.\n"
+            f"solver: {actions}; choices: {', '.join(self._choice_names(execution)) or 'none'}\nreplay: {error}"
+        )
+
+    def _raise_wrong(self, execution: Execution) -> None:
+        from fencepost.encoding.terms import FALSE
+
+        try:
+            self._replayer.reach("well-defined", FALSE, self._fired(execution), self._choice_names(execution))
+        except NotAnExecution as error:
+            raise self._does_not_replay("a badly defined update", execution, error) from error
+
+    # How far the search is.
+
+    def _task(self, names: tuple[str, ...]) -> Task:
+        limits = self._limits
+        return Task(names, limits.bound, limits.rounds, self._budgets(), self._objectives())
+
+    def _objectives(self) -> tuple[Tally, ...]:
+        steps = Tally(tuple(range(len(self._actions()))))
+        if self._limits.minimize == "faults":
+            kinds = fault_names(self._system)
+            crashes = [self._tally(kinds, "crash")] if any("crash" in k for k in kinds) else []
+            return (self._tally(kinds), *crashes, steps)
+        return (steps,) if self._limits.minimize == "steps" or self._limits.count > 1 else ()
+
+    def _budgets(self) -> tuple[tuple[Tally, int], ...]:
+        return tuple((self._tally([name]), most) for name, most in self._limits.budgets.items())
+
+    def _tally(self, faults: Sequence[str], containing: str = "") -> Tally:
+        """The slots and choices that cost a fault of one of these names."""
+        wanted = {name for name in faults if containing in name}
+        slots = tuple(i for i, a in enumerate(self._actions()) if a.schema.action.fault in wanted)
+        choices = [v for v in self._system.variables if v.is_choice]
+        return Tally(slots, tuple(i for i, v in enumerate(choices) if v.family.fault in wanted))
+
+    def _rounds_needed(self, steps: int | None) -> int | None:
+        """Rounds that cover every execution (of at most `steps` steps); None if not known."""
+        known = [r for cap, r in self._complete.items() if cap is None or (steps is not None and cap >= steps)]
+        return max(min(known), 1) if known else None
+
+    def _searched(self, name: str) -> int:
+        """The deepest round without anything (cheaper) left to find."""
+        clean = self._clean.get(name)
+        return clean.rounds if clean and clean.below == self._costs.get(name) else 0
+
+    def _is_fewest(self, name: str) -> bool:
+        """No execution within the limits violates the property at a lower cost."""
+        if self._limits.minimize == "none":
+            return False
+        by_steps = self._limits.minimize == "steps"
+        steps = self._costs[name][0] - 1 if by_steps else self._limits.bound
+        if by_steps and steps is not None and steps < 0:
+            return True
+        needed = self._rounds_needed(steps)
+        return needed is not None and self._searched(name) >= needed
+
+    def _settled(self, name: str) -> bool:
+        limit = self._limits.rounds
+        if name in self._traces:
+            at_limit = limit is not None and self._searched(name) >= limit
+            return self._limits.minimize == "none" or self._is_fewest(name) or at_limit
+        needed = self._rounds_needed(self._limits.bound)
+        if needed is not None and self._searched(name) >= needed:
+            return self._limits.bound is None or self._surpassed is not None
+        return limit is not None and self._searched(name) >= limit and self._longer >= limit
+
+    def _all_settled(self) -> bool:
+        return all(map(self._settled, self._properties))
+
+    def _cap_completeness(self) -> None:
+        """Once everything is violated, only executions shorter than the longest trace matter."""
+        limits = self._limits
+        if limits.minimize != "steps" or limits.jobs == 1 or limits.bound is not None or self._complete:
+            return
+        if set(self._costs) != set(self._properties) or any(not self._searched(n) for n in self._properties):
+            return
+        cap = max(costs[0] for costs in self._costs.values()) - 1
+        running = [w for w in self._workers if w.name == f"exhaust<={cap}" or not w.name.startswith("exhaust")]
+        if len(running) == len(self._workers):
+            return
+        for worker in [w for w in self._workers if w not in running]:
+            worker.kill()
+            self._workers.remove(worker)
+        assert self._prepared is not None
+        arguments = (self._prepared.template, self._task(tuple(self._properties)), limits, [("exhaust", cap)])
+        self._start(Worker(f"exhaust<={cap}", search_jobs, *arguments, gib=limits.memory))
+
+    # The results.
+
+    def outcome(self) -> Outcome:
+        """A result for each property from what is known now."""
+        seconds = time.perf_counter() - self._begun
+        spent = dict(self._prepared.seconds if self._prepared else {})
+        spent["solving"] = self._solving
+        results = tuple(self._result(name) for name in self._properties)
+        return Outcome(results, seconds, self.interrupted, spent)
+
+    def _result(self, name: str) -> Result:
+        until = self._settled_at.get(name, time.perf_counter())
+        common = {
+            "property": name,
+            "seconds": until - self._begun,
+            "solver": self._limits.solver,
+            "bound": self._limits.bound,
+            "witness": name in self._witnessed,
+        }
+        if name in self._traces:
+            return self._violated(name, common)
+        needed = self._rounds_needed(self._limits.bound)
+        rounds = self._searched(name)
+        complete = needed is not None and rounds >= needed
+        if not self._settled(name):
+            reason = "interrupted" if self.interrupted else self._reason or "the search stopped early"
+            return Result(verdict=Verdict.UNDECIDED, rounds=rounds, reason=reason, **common)
+        if name not in self._witnessed:
+            witness = self._properties[name].witness_meaning
+            return Result(
+                verdict=Verdict.VACUOUS,
+                rounds=rounds,
+                complete=complete,
+                reason=f"never reached within the bound: {witness}",
+                **common,
+            )
+        if complete and self._surpassed is not True:
+            return Result(
+                verdict=Verdict.PROVED, rounds=rounds, complete=True, basis=Basis.ROUNDS, **common
+            )
+        return Result(verdict=Verdict.HOLDS, rounds=rounds, complete=complete, **common)
+
+    def _violated(self, name: str, common: dict[str, object]) -> Result:
+        trace = self._traces[name]
+        fewest = None
+        if self._limits.minimize != "none":
+            fewest = "proved" if self._is_fewest(name) else f"within {max(self._searched(name), self._found_in[name])} rounds"
+        needed = self._rounds_needed(self._limits.bound)
+        return Result(
+            verdict=Verdict.VIOLATED,
+            rounds=self._found_in[name],
+            complete=needed is not None and self._searched(name) >= needed,
+            steps=len(trace.steps),
+            fewest=fewest,
+            faults=dict(trace.faults),
+            trace=trace,
+            more_traces=tuple(self._more.get(name, ())),
+            **common,  # type: ignore[arg-type]
+        )

@@ -1,0 +1,123 @@
+"""Boolean connectives on z3 terms, folded where a constant decides.
+
+They call z3's C interface, because the Python operators take five times as long and an encoding makes
+tens of thousands of calls.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+
+import z3
+from z3 import z3core
+
+Formula = z3.BoolRef
+
+_CONTEXT = z3.main_ctx()
+_REF = _CONTEXT.ref()
+TRUE: Formula = z3.BoolVal(True)
+FALSE: Formula = z3.BoolVal(False)
+_SORT = z3.BoolSort().ast
+
+
+def _key(formula: Formula) -> int:
+    """Equal for equal terms: z3 shares them."""
+    return int(ctypes.cast(formula.ast, ctypes.c_void_p).value or 0)
+
+
+def is_true(formula: Formula) -> bool:
+    """The constant true, and nothing else."""
+    return formula is TRUE
+
+
+def is_false(formula: Formula) -> bool:
+    """The constant false, and nothing else."""
+    return formula is FALSE
+
+
+def named(name: str) -> Formula:
+    """The Boolean variable of that name."""
+    return Formula(z3core.Z3_mk_const(_REF, z3core.Z3_mk_string_symbol(_REF, name), _SORT), _CONTEXT)
+
+
+def neg(formula: Formula) -> Formula:
+    """Negation."""
+    if formula is TRUE:
+        return FALSE
+    if formula is FALSE:
+        return TRUE
+    if z3.is_not(formula):
+        inner = formula.arg(0)
+        assert isinstance(inner, Formula)
+        return inner
+    return Formula(z3core.Z3_mk_not(_REF, formula.ast), _CONTEXT)
+
+
+def conj(formulas: Iterable[Formula]) -> Formula:
+    """Conjunction; true if there are none."""
+    return _gather(formulas, TRUE, FALSE, z3core.Z3_mk_and)
+
+
+def disj(formulas: Iterable[Formula]) -> Formula:
+    """Disjunction; false if there are none."""
+    return _gather(formulas, FALSE, TRUE, z3core.Z3_mk_or)
+
+
+def _gather(formulas: Iterable[Formula], neutral: Formula, absorbing: Formula, make: object) -> Formula:
+    kept: dict[int, Formula] = {}
+    for formula in formulas:
+        if formula is absorbing:
+            return absorbing
+        if formula is not neutral:
+            kept[_key(formula)] = formula
+    if len(kept) < 2:
+        return next(iter(kept.values()), neutral)
+    array = (z3core.Ast * len(kept))(*(f.ast for f in kept.values()))
+    assert callable(make)
+    return Formula(make(_REF, len(kept), array), _CONTEXT)
+
+
+def ite(condition: Formula, then: Formula, otherwise: Formula) -> Formula:
+    """`then` where `condition` holds, else `otherwise`."""
+    if condition is TRUE or _key(then) == _key(otherwise):
+        return then
+    if condition is FALSE:
+        return otherwise
+    if then is TRUE:
+        return disj((condition, otherwise))
+    if otherwise is FALSE:
+        return conj((condition, then))
+    if then is FALSE:
+        return conj((neg(condition), otherwise))
+    if otherwise is TRUE:
+        return disj((neg(condition), then))
+    return Formula(z3core.Z3_mk_ite(_REF, condition.ast, then.ast, otherwise.ast), _CONTEXT)
+
+
+def iff(left: Formula, right: Formula) -> Formula:
+    """Both or neither."""
+    if left is TRUE:
+        return right
+    if right is TRUE:
+        return left
+    if left is FALSE:
+        return neg(right)
+    if right is FALSE:
+        return neg(left)
+    if _key(left) == _key(right):
+        return TRUE
+    return Formula(z3core.Z3_mk_eq(_REF, left.ast, right.ast), _CONTEXT)
+
+
+def substitute(formula: Formula, renaming: list[tuple[Formula, Formula]]) -> Formula:
+    """The formula with each variable on the left replaced by the formula on its right, all at once."""
+    if formula is TRUE or formula is FALSE or not renaming:
+        return formula
+    count = len(renaming)
+    olds = (z3core.Ast * count)(*(old.ast for old, _ in renaming))
+    news = (z3core.Ast * count)(*(new.ast for _, new in renaming))
+    result = Formula(z3core.Z3_substitute(_REF, formula.ast, count, olds, news), _CONTEXT)
+    if z3.is_true(result):
+        return TRUE
+    return FALSE if z3.is_false(result) else result

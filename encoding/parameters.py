@@ -1,0 +1,80 @@
+"""Parameters and switches of a protocol: frozen dataclasses that validate themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from fencepost.encoding.errors import BadInput
+
+P = TypeVar("P")
+
+
+def parameter(default: int, meaning: str) -> Any:
+    """A positive number in a dataclass of parameters."""
+    return dataclasses.field(default=default, metadata={"meaning": meaning})
+
+
+def switch(values: Sequence[str], meaning: str, source: str) -> Any:
+    """A choice between named variants of the protocol; the first of `values` is the family's default."""
+    return dataclasses.field(
+        default=values[0], metadata={"meaning": meaning, "values": tuple(values), "source": source}
+    )
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter (`values` empty) or a switch, as `--set NAME=VALUE` sets it."""
+
+    name: str
+    meaning: str
+    default: object
+    values: tuple[str, ...] = ()
+    source: str = ""
+
+    def parse(self, text: str) -> object:
+        """The value that `text` stands for; raises BadInput if it is not one."""
+        if self.values:
+            if text not in self.values:
+                raise BadInput(f"{self.name}={text}: not a value of this switch; valid: {', '.join(self.values)}")
+            return text
+        try:
+            number = int(text)
+        except ValueError:
+            raise BadInput(f"{self.name}={text}: a whole number is needed, such as {self.default or 1}") from None
+        if number < 1:
+            raise BadInput(f"{self.name}={number}: must be 1 or more")
+        return number
+
+
+def options(parameters: type[Any] | object) -> list[Option]:
+    """The parameters and switches of a dataclass, in order of declaration; defaults from an instance if given."""
+    instance = None if isinstance(parameters, type) else parameters
+    found = []
+    for field in dataclasses.fields(parameters):  # type: ignore[arg-type]
+        default = field.default if instance is None else getattr(instance, field.name)
+        meta = field.metadata
+        found.append(Option(field.name, meta["meaning"], default, meta.get("values", ()), meta.get("source", "")))
+    return found
+
+
+def assign(base: P, settings: Iterable[tuple[str, str]]) -> P:
+    """`base` with the settings made; raises BadInput for an unknown name, a wrong value or a broken rule."""
+    known = {option.name: option for option in options(base)}
+    changes: dict[str, object] = {}
+    for name, text in settings:
+        if name not in known:
+            raise BadInput(f"{name}: no such parameter or switch; valid: {', '.join(known)}")
+        if name in changes:
+            raise BadInput(f"{name}={text}: set twice; set it once")
+        changes[name] = known[name].parse(text)
+    return dataclasses.replace(base, **changes)  # type: ignore[type-var]
+
+
+def require(rule: str, holds: bool, values: Mapping[str, object], valid: str) -> None:
+    """Raise BadInput unless the rule holds: the values, the rule, what would be valid."""
+    if not holds:
+        given = ", ".join(f"{name}={value}" for name, value in values.items())
+        raise BadInput(f"{given}: breaks {rule}; {valid}")

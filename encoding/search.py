@@ -1,0 +1,281 @@
+"""The two questions asked of ever more rounds: is a property violated, and are there longer executions?
+
+Both are generators of plain messages, so that they can run in processes of their own, side by side, or in
+turn in one. They know clauses and slots only; what a slot means is the business of whoever reads the
+messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from fencepost.encoding.rounds import fired, true_choices
+from fencepost.encoding.solvers import Counter, Progress, Session
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What is counted: the slots that fire and the choices (by position) that are true."""
+
+    slots: tuple[int, ...]
+    choices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to search for, and how far.
+
+    `properties` name outputs `holds:NAME` and `witness:NAME` of the template. `bound` is the largest number
+    of steps, `rounds` the largest number of rounds (None: no limit), `budgets` the largest number of faults
+    of each kind. `objectives` are made as small as possible one after another once a violation is found;
+    empty leaves the first one found.
+    """
+
+    properties: tuple[str, ...]
+    bound: int | None = None
+    rounds: int | None = None
+    budgets: tuple[tuple[Tally, int], ...] = ()
+    objectives: tuple[Tally, ...] = ()
+    avoid: tuple[tuple[int, ...], ...] = field(default=())
+    """Sets of slots: an execution that fires just these slots is not looked for any more."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """An execution found by a solver: the slots that fire, in order, and the choices that are true."""
+
+    rounds: int
+    slots: tuple[int, ...]
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Violated:
+    """The property is violated at the end of this execution."""
+
+    property: str
+    execution: Execution
+    costs: tuple[int, ...]
+    """The value of each objective."""
+
+
+@dataclass(frozen=True)
+class Clean:
+    """No violation within that many rounds that costs less than `below` (None: none at all)."""
+
+    property: str
+    rounds: int
+    below: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class Witnessed:
+    """The property's witness is reached at the end of this execution."""
+
+    property: str
+    execution: Execution
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """Some action of this execution sets a variable twice or outside its domain."""
+
+    execution: Execution
+
+
+@dataclass(frozen=True)
+class Complete:
+    """No execution (of at most `steps` steps, if given) needs more rounds than that."""
+
+    rounds: int
+    steps: int | None
+
+
+@dataclass(frozen=True)
+class Longer:
+    """Some execution (of at most `steps` steps, if given) needs more rounds than that."""
+
+    rounds: int
+    steps: int | None
+
+
+@dataclass(frozen=True)
+class Surpassed:
+    """Whether some execution takes more steps than the bound."""
+
+    longer: bool
+
+
+Message = Violated | Clean | Witnessed | Wrong | Complete | Longer | Surpassed | Progress
+
+
+def hunt(session: Session, task: Task) -> Iterator[Message]:
+    """Search for violations and witnesses in 1, 2, 3 … rounds."""
+    hunter = _Hunter(session, task)
+    missing = list(task.properties)
+    while task.rounds is None or session.rounds < task.rounds:
+        session.deepen()
+        for block in task.avoid:
+            hunter.avoid(block)
+        yield session.progress()
+        if session.solve([*hunter.limits(), hunter.output("wrong")]):
+            yield Wrong(hunter.execution())
+            return
+        for name in list(missing):
+            if session.solve([*hunter.limits(), hunter.output(f"witness:{name}")]):
+                yield Witnessed(name, hunter.execution())
+                missing.remove(name)
+        for name in task.properties:
+            yield from hunter.search(name)
+
+
+class _Hunter:
+    """The state of a hunt: the counters in use, and the least cost found for each property."""
+
+    def __init__(self, session: Session, task: Task) -> None:
+        self._session, self._task = session, task
+        slots = range(len(session.unrolling.template.fires))
+        self._budgets = [(session.counter(t.slots, t.choices, most), most) for t, most in task.budgets]
+        if task.bound is not None:
+            self._budgets.append((session.counter(tuple(slots), (), task.bound), task.bound))
+        self._least: dict[str, tuple[int, ...]] = {}
+        self._counters: dict[int, Counter] = {}
+        self._known: set[str] = set()
+
+    def output(self, name: str) -> int:
+        """The variable of an output after the last round."""
+        return self._session.unrolling.output(name, self._session.rounds)
+
+    def limits(self) -> list[int]:
+        """Assumptions: the bound on steps and the budgets."""
+        return [literal for counter, most in self._budgets for literal in counter.at_most(most)]
+
+    def avoid(self, slots: Sequence[int]) -> None:
+        """Leave out executions that fire, in whatever round, just these slots."""
+        unrolling, rounds = self._session.unrolling, self._session.rounds
+        others = [s for s in range(len(unrolling.template.fires)) if s not in slots]
+        guard = unrolling.top + 1
+        unrolling.reserve(guard)
+        never = []
+        for slot in slots:
+            absent = unrolling.top + 1
+            unrolling.reserve(absent)
+            never.append(absent)
+            self._session.add([[-absent, -unrolling.fire(slot, r)] for r in range(1, rounds + 1)])
+        some = [unrolling.fire(s, r) for s in others for r in range(1, rounds + 1)]
+        self._session.add([[-guard, *never, *some]])
+        self._guard = guard
+
+    def execution(self) -> Execution:
+        """The execution of the last model."""
+        unrolling, rounds = self._session.unrolling, self._session.rounds
+        model = self._session.model()
+        return Execution(
+            rounds, tuple(fired(unrolling, rounds, model)), tuple(true_choices(unrolling, model))
+        )
+
+    def search(self, name: str) -> Iterator[Message]:
+        """Look for a violation after the last round, or for one that costs less than what was found."""
+        while True:
+            violation = self._cheaper(name)
+            if violation is None:
+                yield Clean(name, self._session.rounds, self._least.get(name))
+                return
+            yield violation
+            self._known.add(name)
+            if not self._task.objectives:
+                return
+            self._least[name] = violation.costs
+
+    def _cheaper(self, name: str) -> Violated | None:
+        if name in self._known and not self._task.objectives:
+            return None
+        for assumptions in self._improvements(name):
+            if self._session.solve([*self.limits(), *self._avoided(), -self.output(f"holds:{name}"), *assumptions]):
+                execution = self.execution()
+                return Violated(name, execution, self._costs(execution))
+        return None
+
+    def _avoided(self) -> list[int]:
+        return [self._guard] if self._task.avoid else []
+
+    def _improvements(self, name: str) -> Iterator[list[int]]:
+        """Assumptions that together say "costs less", objective by objective."""
+        least = self._least.get(name)
+        if least is None:
+            yield []
+            return
+        equal: list[int] = []
+        for objective, cost in enumerate(least):
+            counter = self._counter(objective, cost)
+            if cost > 0:
+                yield [*equal, *counter.at_most(cost - 1)]
+            equal += counter.at_most(cost)
+
+    def _counter(self, objective: int, cost: int) -> Counter:
+        """A counter of that objective that can tell costs up to `cost` apart."""
+        counter = self._counters.get(objective)
+        if counter is None or counter.most < cost:
+            tally = self._task.objectives[objective]
+            counter = self._counters[objective] = self._session.counter(tally.slots, tally.choices, cost)
+        return counter
+
+    def _costs(self, execution: Execution) -> tuple[int, ...]:
+        names = self._session.unrolling.template.choice_names
+        true = {names.index(choice) for choice in execution.choices}
+        return tuple(
+            sum(slot in t.slots for slot in execution.slots) + len(true & set(t.choices))
+            for t in self._task.objectives
+        )
+
+
+def exhaust(session: Session, task: Task, steps: int | None, start: int = 0) -> Iterator[Message]:
+    """Search for executions that need more than 0, 1, 2 … rounds, until there are none.
+
+    `steps` bounds the steps of the executions looked at; `start` skips rounds already known to be too few.
+    """
+    slots = tuple(range(len(session.unrolling.template.fires)))
+    counters = [(session.counter(t.slots, t.choices, most), most) for t, most in task.budgets]
+    if steps is not None:
+        counters.append((session.counter(slots, (), steps), steps))
+    while task.rounds is None or session.rounds <= task.rounds:
+        session.deepen()
+        if session.rounds <= start:
+            continue
+        yield session.progress()
+        guard = session.unrolling.top + 1
+        session.unrolling.reserve(guard)
+        session.add([[-guard, *session.unrolling.fires(session.rounds)]])
+        limits = [literal for counter, most in counters for literal in counter.at_most(most)]
+        if not session.solve([*limits, guard]):
+            yield Complete(session.rounds - 1, steps)
+            return
+        yield Longer(session.rounds - 1, steps)
+
+
+def surpass(session: Session, task: Task, bound: int) -> Iterator[Message]:
+    """Whether some execution takes more than `bound` steps."""
+    from pysat.card import CardEnc, EncType
+
+    counters = [(session.counter(t.slots, t.choices, most), most) for t, most in task.budgets]
+    while True:
+        session.deepen()
+        unrolling = session.unrolling
+        fires = [f for r in range(1, session.rounds + 1) for f in unrolling.fires(r)]
+        limits = [literal for counter, most in counters for literal in counter.at_most(most)]
+        if len(fires) > bound:
+            guard = unrolling.top + 1
+            unrolling.reserve(guard)
+            enough = CardEnc.atleast(fires, bound + 1, top_id=unrolling.top, encoding=EncType.seqcounter)
+            unrolling.reserve(max(enough.nv, unrolling.top))
+            session.add([[-guard, *clause] for clause in enough.clauses])
+            if session.solve([*limits, guard]):
+                yield Surpassed(True)
+                return
+        last = unrolling.top + 1
+        unrolling.reserve(last)
+        session.add([[-last, *unrolling.fires(session.rounds)]])
+        if not session.solve([*limits, last]):
+            yield Surpassed(False)
+            return

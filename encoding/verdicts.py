@@ -1,0 +1,76 @@
+"""Verdicts, and the results that carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fencepost.encoding.traces import Trace
+
+
+class Verdict(Enum):
+    """What is known of a property, worst first."""
+
+    VIOLATED = "violated"
+    """A trace, replayed step by step by the concrete reading."""
+    UNDECIDED = "undecided"
+    """Time, memory or the solver gave out; the result says how deep it came."""
+    VACUOUS = "vacuous"
+    """The witness is unreachable within the bound: nothing was tested."""
+    HOLDS = "holds"
+    """No violation within the bound given, and longer executions exist."""
+    PROVED = "proved"
+    """Every execution of the instance is covered; the result's `basis` says how."""
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The first in the order of the enumeration."""
+    order = list(Verdict)
+    return min(verdicts, key=order.index)
+
+
+class Basis(Enum):
+    """Why a verdict `proved` covers every execution."""
+
+    ROUNDS = "rounds"
+    """No execution in normal form is longer than the rounds that were searched."""
+    INDUCTION = "induction"
+    ALL_SIZES = "all-sizes"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was found of one property: plain data, without solver objects.
+
+    `rounds` is the deepest round searched, `steps` the length of the trace, `fewest` whether no shorter
+    trace exists (`proved`) or none within `rounds` rounds (`rounds`). `complete` says that no execution
+    within the caps is longer than what was searched. `bound` is the largest number of steps asked for.
+    `witness` says that the property's witness was reached. `faults` counts the faults of the trace.
+    """
+
+    property: str
+    verdict: Verdict
+    rounds: int
+    seconds: float
+    solver: str
+    complete: bool = False
+    witness: bool = False
+    basis: Basis | None = None
+    bound: int | None = None
+    steps: int | None = None
+    fewest: str | None = None
+    faults: Mapping[str, int] | None = None
+    reason: str | None = None
+    trace: Trace | None = None
+    more_traces: tuple[Trace, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if (self.verdict is Verdict.PROVED) != (self.basis is not None):
+            raise ValueError("a verdict is proved if and only if it has a basis")
+        if self.verdict is Verdict.PROVED and not (self.complete and self.witness):
+            raise ValueError("proved needs a complete search and a reachable witness")
+        if (self.verdict is Verdict.VIOLATED) != (self.trace is not None):
+            raise ValueError("a verdict is violated if and only if there is a replayed trace")

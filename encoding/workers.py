@@ -1,0 +1,101 @@
+"""Processes that do the heavy work, so that it can be stopped at any moment.
+
+A worker runs generators of messages in turn and sends what they yield. It ignores Ctrl-C, which is its
+parent's to handle, and dies with its parent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A worker has no more to say; `error` is its traceback if it failed."""
+
+    error: str | None = None
+    memory: bool = False
+
+
+class Worker:
+    """A process that sends the messages of `make(*arguments)`, a list of generators run in turn."""
+
+    def __init__(self, name: str, make: Callable[..., Sequence[Iterator[Any]]], *arguments: Any, gib: float | None) -> None:
+        methods = multiprocessing.get_all_start_methods()
+        context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" and "fork" in methods else "spawn")
+        receiving, sending = context.Pipe(duplex=False)
+        self.name = name
+        self.connection: Connection = receiving
+        self._process = context.Process(
+            target=_serve, args=(sending, os.getpid(), gib, make, arguments), name=name, daemon=True
+        )
+        self._process.start()
+        sending.close()
+
+    def receive(self) -> Any:
+        """The next message; `Ended` once there are no more, however the process ended."""
+        try:
+            return self.connection.recv()
+        except (EOFError, OSError):
+            self._process.join()
+            code = self._process.exitcode
+            return Ended(f"the process ended with code {code}", memory=code in (-signal.SIGKILL, -signal.SIGABRT))
+
+    def kill(self) -> None:
+        """Stop at once."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+
+def _serve(
+    connection: Connection,
+    parent: int,
+    gib: float | None,
+    make: Callable[..., Sequence[Iterator[Any]]],
+    arguments: tuple[Any, ...],
+) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _die_with(parent)
+    if gib is not None:
+        import resource
+
+        limit = int(gib * 2**30)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    ended = Ended()
+    try:
+        generators = list(make(*arguments))
+        while generators:
+            for generator in list(generators):
+                try:
+                    connection.send(next(generator))
+                except StopIteration:
+                    generators.remove(generator)
+    except MemoryError:
+        ended = Ended("out of memory", memory=True)
+    except BrokenPipeError:
+        return
+    except BaseException:
+        ended = Ended(traceback.format_exc())
+    with contextlib.suppress(OSError):
+        connection.send(ended)
+
+
+def _die_with(parent: int) -> None:
+    """Ask the kernel for a kill when the parent is gone, however it went (Linux)."""
+    if sys.platform != "linux":
+        return
+    death_signal = 1  # PR_SET_PDEATHSIG
+    ctypes.CDLL(None).prctl(death_signal, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)

@@ -1,0 +1,79 @@
+"""What a bookie does: one handler for each request."""
+
+from __future__ import annotations
+
+from fencepost.encoding.system import Action
+from fencepost.encoding.terms import Parameter, Term, exists, if_, maximum
+from fencepost.protocols.bookkeeper import messages
+from fencepost.protocols.bookkeeper.state import NOTHING, Ledger
+
+
+def handle_add(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+    """A bookie stores an entry unless the ledger is fenced there, and answers either way (BookieImpl.addEntry).
+
+    A recovery add is stored even if the ledger is fenced (recoveryAddEntry). Of one client's adds that will
+    arrive, the lowest entry goes first.
+    """
+    lower = exists(
+        s.entry,
+        lambda e: (e < entry) & exists(s.generation_, lambda g: s.add_in_flight(client, g, e, bookie)),
+    )
+    refused = s.fenced[bookie] if client.sort is s.writer else ~s.fenced[bookie] & s.fenced[bookie]
+    return Action(
+        when=s.add_in_flight(client, generation, entry, bookie) & ~lower,
+        then=[
+            s.add_handled[client, generation, entry, bookie].set(True),
+            s.add_refused[client, generation, entry, bookie].set(refused),
+            s.stored[bookie, entry].set(s.content_sent(client, entry), when=~refused),
+            s.stored_lac[bookie, entry].set(s.pushed_lac[client, entry], when=~refused),
+        ],
+        actor=bookie,
+        received=messages.add(s, client, generation, entry, bookie),
+        sent=[messages.add_answer(s, client, generation, entry, bookie, refused)],
+    )
+
+
+def handle_fence(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
+    """A bookie fences the ledger, which it need not know yet, and tells the LAC of its highest entry (A.2)."""
+    lac = _lac(s, bookie)
+    return Action(
+        when=s.fence_sent(client, bookie) & ~s.fence_lost[client, bookie] & ~s.fence_handled[client, bookie],
+        then=[
+            s.fenced[bookie].set(True),
+            s.fence_handled[client, bookie].set(True),
+            s.fence_lac[client, bookie].set(lac),
+        ],
+        actor=bookie,
+        received=messages.fence(s, client, bookie),
+        sent=[messages.fence_answer(s, client, bookie, lac)],
+    )
+
+
+def _lac(s: Ledger, bookie: Parameter) -> Term:
+    """The LAC that came with the highest entry stored; 0 if none is."""
+
+    def is_highest(e: Term) -> Term:
+        higher = exists(s.entry, lambda f: (e < f) & (s.stored[bookie, f] != NOTHING))
+        return (s.stored[bookie, e] != NOTHING) & ~higher
+
+    return maximum(s.entry, lambda e: if_(is_highest(e), s.stored_lac[bookie, e], 0))
+
+
+def handle_read(s: Ledger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+    """A bookie answers a recovery read with the entry or NoSuchEntry; since 4.14 it fences the ledger first."""
+    content = maximum(s.entry, lambda e: if_(e == entry, s.stored[bookie, e], NOTHING))
+    fences = s.parameters.recovery_reads_fence == "yes"
+    return Action(
+        when=s.read_sent[client, entry]
+        & s.read_to(client, entry, bookie)
+        & ~s.read_lost[client, entry, bookie]
+        & ~s.read_handled[client, entry, bookie],
+        then=[
+            *([s.fenced[bookie].set(True)] if fences else []),
+            s.read_handled[client, entry, bookie].set(True),
+            s.read_content[client, entry, bookie].set(content),
+        ],
+        actor=bookie,
+        received=messages.read(s, client, entry, bookie),
+        sent=[messages.read_answer(s, client, entry, bookie, content)],
+    )

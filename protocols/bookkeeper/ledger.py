@@ -1,0 +1,81 @@
+"""The life of one ledger, put together: every action in the order in which messages flow."""
+
+from __future__ import annotations
+
+from fencepost.encoding.system import Group, Schema, System, each, in_turn
+from fencepost.encoding.terms import Sort, integers
+from fencepost.protocols.bookkeeper import bookies, clients
+from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.state import Ledger
+
+
+def ledger(parameters: Parameters) -> System:
+    """The transition system of one instance, without properties."""
+    s = Ledger(parameters)
+    return System(
+        state=s,
+        actions=(
+            each(clients.create_ledger, s),
+            in_turn(
+                "generation",
+                each(clients.push, s, s.generation_, s.entry),
+                *_adds(s, s.writer),
+                each(clients.receive_fenced, s, s.writer, s.generation_, s.entry, s.bookie),
+                *_changes(s, s.writer),
+            ),
+            each(clients.begin_recovery, s, s.recoverer),
+            each(bookies.handle_fence, s, s.recoverer, s.bookie),
+            each(clients.receive_fence_answer, s, s.recoverer, s.bookie),
+            in_turn(
+                "entry",
+                each(clients.send_reads, s, s.recoverer, s.read_entry),
+                each(bookies.handle_read, s, s.recoverer, s.read_entry, s.bookie),
+                each(clients.receive_read_answer, s, s.recoverer, s.read_entry, s.bookie),
+            ),
+            in_turn(
+                "generation",
+                each(clients.write_back, s, s.recoverer, s.generation_, s.entry),
+                *_adds(s, s.recoverer),
+                *_changes(s, s.recoverer),
+            ),
+            each(clients.abandon_recovery, s, s.recoverer),
+            each(clients.finish_recovery, s, s.recoverer, s.read_entry),
+            *([each(clients.adopt_close, s, s.recoverer, s.read_entry)] if parameters.recovery_start == "join" else []),
+            each(clients.close_ledger, s),
+            each(clients.withdraw, s),
+        ),
+        caps={
+            "entries": parameters.entries,
+            "recoverers": parameters.recoverers,
+            "fragments": parameters.generations,
+            "inflight": parameters.inflight,
+        },
+    )
+
+
+def _adds(s: Ledger, client: Sort) -> list[Schema | Group]:
+    """Adds of that client reach bookies, and their acks come back."""
+    return [
+        each(bookies.handle_add, s, client, s.generation_, s.entry, s.bookie),
+        each(clients.receive_ack, s, client, s.generation_, s.entry, s.bookie),
+    ]
+
+
+def _changes(s: Ledger, client: Sort) -> list[Schema | Group]:
+    """Ensemble changes of that client; without a spare bookie there are none."""
+    p = s.parameters
+    if p.bookies == p.ensemble:
+        return []
+    changes: list[Schema | Group] = []
+    if p.resends == "one-by-one":
+        changes += [each(clients.resend, s, client, s.generation_, s.entry)]
+    if p.ensemble_change == "two-step":
+        changes += [each(clients.begin_change, s, client, s.generation_, s.bookie)]
+    if p.generations > 1:
+        earlier = integers(1, p.generations - 1)
+        changes += [each(clients.commit_change, s, client, earlier, s.bookie, s.bookie)]
+    return [
+        *changes,
+        each(clients.try_invalid_fragment, s, client, s.generation_, s.bookie),
+        each(clients.abandon_change, s, client, s.generation_, s.bookie),
+    ]

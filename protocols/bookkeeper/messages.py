@@ -1,0 +1,81 @@
+"""What travels between clients and bookies, as people see it in a trace."""
+
+from __future__ import annotations
+
+from fencepost.encoding.system import Message, message
+from fencepost.encoding.terms import Term, TermLike, if_
+from fencepost.protocols.bookkeeper.state import NOTHING, Ledger
+
+
+def add(
+    s: Ledger,
+    client: TermLike,
+    generation: TermLike,
+    entry: TermLike,
+    bookie: TermLike,
+    lac: Term | None = None,
+    when: TermLike = True,
+) -> Message:
+    """An add. Its LAC is the one it was first sent with, unless it is being sent first (`lac`)."""
+    return message(
+        "add",
+        client,
+        bookie,
+        about={"entry": entry, "fragment": generation},
+        says={
+            "content": s.content_sent(client, entry),
+            "lac": s.pushed_lac[client, entry] if lac is None else lac,
+        },
+        lost=s.add_lost[client, generation, entry, bookie],
+        when=when,
+    )
+
+
+def add_answer(
+    s: Ledger, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike, refused: TermLike
+) -> Message:
+    """The answer to an add: stored, or refused because the ledger is fenced."""
+    return message(
+        "add answer",
+        bookie,
+        client,
+        about={"entry": entry, "fragment": generation},
+        says={"fenced": refused},
+        lost=s.add_answer_lost[client, generation, entry, bookie],
+    )
+
+
+def fence(s: Ledger, recoverer: TermLike, bookie: TermLike, when: TermLike = True) -> Message:
+    """A fencing read of the LAC."""
+    return message("fence", recoverer, bookie, lost=s.fence_lost[recoverer, bookie], when=when)
+
+
+def fence_answer(s: Ledger, recoverer: TermLike, bookie: TermLike, lac: TermLike) -> Message:
+    """The bookie is fenced, and tells its LAC."""
+    return message(
+        "fence answer", bookie, recoverer, says={"lac": lac}, lost=s.fence_answer_lost[recoverer, bookie]
+    )
+
+
+def read(s: Ledger, recoverer: TermLike, entry: TermLike, bookie: TermLike, when: TermLike = True) -> Message:
+    """A recovery read of an entry."""
+    return message(
+        "read",
+        recoverer,
+        bookie,
+        about={"entry": entry},
+        lost=s.read_lost[recoverer, entry, bookie],
+        when=when,
+    )
+
+
+def read_answer(s: Ledger, recoverer: TermLike, entry: TermLike, bookie: TermLike, content: Term) -> Message:
+    """The entry, or NoSuchEntry."""
+    return message(
+        "read answer",
+        bookie,
+        recoverer,
+        about={"entry": entry},
+        says={"answer": if_(content == NOTHING, "NoSuchEntry", "entry"), "content": content},
+        lost=s.read_answer_lost[recoverer, entry, bookie],
+    )

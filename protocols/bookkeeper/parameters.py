@@ -1,0 +1,141 @@
+"""Sizes and switches of the BookKeeper model, and the presets that name a release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fencepost.encoding.parameters import parameter, require, switch
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """One instance of the model. Configurations are written E/WQ/AQ, with N and L spelled out.
+
+    Raises BadInput unless 1 <= AQ <= WQ <= E <= N. The defaults of the switches are the code of 4.13.
+    """
+
+    bookies: int = parameter(3, "N: bookies there are")
+    ensemble: int = parameter(3, "E: bookies that a fragment of the ledger is striped over")
+    write_quorum: int = parameter(3, "WQ: bookies that each entry is sent to")
+    ack_quorum: int = parameter(2, "AQ: acks that make an entry acknowledged")
+    entries: int = parameter(1, "L: entries that the writer may push")
+    recoverers: int = parameter(1, "recovery attempts, each by a client of its own")
+    fragments: int = parameter(2, "most ensembles the ledger goes through (only 1 is possible when N = E)")
+    inflight: int = parameter(2, "most entries pushed and not yet acknowledged")
+
+    recovery_reads_fence: str = switch(
+        ("no", "yes"), "a recovery read fences the bookie too", "Defect 1, issue 2614, PR 2616 (4.14)"
+    )
+    recovery_floor: str = switch(
+        ("zero", "fragment"),
+        "recovery starts no lower than the first entry of the last fragment",
+        "Defect 2, ISSUE-2615, PR 2654 (4.14)",
+    )
+    positive_read: str = switch(
+        ("one", "ack-quorum"), "copies that a recovery read needs to find an entry", "PendingReadOp; BP-46 says AQ"
+    )
+    read_decision: str = switch(
+        ("at-quorum", "all-answers"),
+        "a recovery read is decided by the first quorum of answers, or when all WQ have answered or timed out",
+        "PendingReadOp; BookKeeperProtocol_v4_13.tla waits for all",
+    )
+    recovery_metadata: str = switch(
+        ("at-close", "at-once"),
+        "ensembles that recovery changed are committed at the close, or with each change",
+        "ReadOnlyLedgerHandle.handleBookieFailure (4.9); BookKeeperProtocol_v4_13.tla",
+    )
+    recovery_start: str = switch(
+        ("join", "bump"),
+        "a recoverer that finds the ledger in recovery joins it, or bumps the version so that older ones fail",
+        "ReadOnlyLedgerHandle.recover; the TLA+ modules",
+    )
+    writer_close: str = switch(
+        ("any-not-closed", "open-only"),
+        "the writer may close a ledger that is in recovery",
+        "LedgerHandle.doAsyncCloseInternal; the TLA+ modules",
+    )
+    timeouts: str = switch(
+        ("any", "lost-only"),
+        "a time-out may happen while an answer is outstanding, or only if the request or answer is lost",
+        "the code; the TLA+ modules",
+    )
+    reuse_ensembles: str = switch(
+        ("yes", "no"), "a new ensemble may have the members of an earlier one", "the code; ValidEnsemble in the TLA+"
+    )
+    coverage: str = switch(
+        ("window", "count"),
+        "fencing is enough when no window of WQ bookies hides AQ unheard ones, or at EC = (E - AQ) + 1 answers",
+        "RoundRobinDistributionSchedule; BP-46",
+    )
+    ensemble_change: str = switch(
+        ("two-step", "one-step"),
+        "an ensemble change stops the LAC first and commits later, or does both at once",
+        "LedgerHandle.ensembleChangeLoop; BookKeeperProtocol_v4_13.tla",
+    )
+    resends: str = switch(
+        ("with-change", "one-by-one"),
+        "pending entries are sent to the new bookie in the step that commits the change, or in steps of their own",
+        "PendingAddOp.unsetSuccessAndSendWriteRequest; BookKeeperProtocol_v4_13.tla",
+    )
+    recovery_writes: str = switch(
+        ("while-reading", "after-reading"),
+        "entries are written back as soon as they are read, or once reading has ended",
+        "LedgerRecoveryOp; BookKeeperProtocol_v4_13.tla",
+    )
+    fence_answers: str = switch(
+        ("until-covered", "until-first-read"),
+        "answers to fencing reads count until coverage is reached, or until the first recovery read is sent",
+        "ReadLastConfirmedOp; BookKeeperProtocol_v4_13.tla",
+    )
+
+    def __post_init__(self) -> None:
+        quorums = {"ack_quorum": self.ack_quorum, "write_quorum": self.write_quorum, "ensemble": self.ensemble}
+        require(
+            "1 <= ack_quorum <= write_quorum <= ensemble <= bookies",
+            1 <= self.ack_quorum <= self.write_quorum <= self.ensemble <= self.bookies,
+            {**quorums, "bookies": self.bookies},
+            "for example ack_quorum=2, write_quorum=3, ensemble=3, bookies=4",
+        )
+        require(
+            "ensemble = write_quorum (striping over larger ensembles is not modelled)",
+            self.ensemble == self.write_quorum,
+            {"ensemble": self.ensemble, "write_quorum": self.write_quorum},
+            f"set write_quorum={self.ensemble}",
+        )
+
+    @property
+    def absent_quorum(self) -> int:
+        """QC = (WQ - AQ) + 1: negative answers that make an entry absent (BP-46)."""
+        return (self.write_quorum - self.ack_quorum) + 1
+
+    @property
+    def fencing_quorum(self) -> int:
+        """EC = (E - AQ) + 1: fencing answers that always suffice (BP-46)."""
+        return (self.ensemble - self.ack_quorum) + 1
+
+    @property
+    def generations(self) -> int:
+        """Ensembles that the ledger can go through: one if no bookie is spare."""
+        return self.fragments if self.bookies > self.ensemble else 1
+
+
+V4_13 = Parameters()
+"""The code of release 4.13, at the instance of Vanlightly's configuration: N=3, 3/3/2, one entry."""
+
+V4_13_TLA = replace(
+    V4_13,
+    recovery_floor="fragment",
+    positive_read="ack-quorum",
+    read_decision="all-answers",
+    recovery_metadata="at-once",
+    recovery_start="bump",
+    writer_close="open-only",
+    timeouts="lost-only",
+    reuse_ensembles="no",
+    coverage="count",
+    ensemble_change="one-step",
+    resends="one-by-one",
+    recovery_writes="after-reading",
+    fence_answers="until-first-read",
+)
+"""BookKeeperProtocol_v4_13.tla as published, to be compared with TLC step for step."""

@@ -1,0 +1,335 @@
+"""The state of one ledger: facts on the metadata store, the bookies and the clients, and what follows from them.
+
+Facts are what happened: stored, fenced, sent, answered. Everything else is a definition over them: what is
+in flight, what is covered, the last add confirmed. The exception is what a fact must outlive: a client's LAC
+is frozen while an ensemble change is in progress.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from fencepost.encoding.state import StateSpace, choice, family, variable
+from fencepost.encoding.terms import (
+    BOOL,
+    TRUE,
+    Sort,
+    Term,
+    TermLike,
+    any_of,
+    at_least,
+    exists,
+    forall,
+    if_,
+    implies,
+    integers,
+    labels,
+    lift,
+    maximum,
+    members,
+)
+from fencepost.protocols.bookkeeper.parameters import Parameters
+
+WRITER = "w"
+NO_BOOKIE = "none"
+NOTHING = 0
+"""The content of an entry that is not there. The writer pushes content e as entry e."""
+
+
+class Status(Enum):
+    """The ledger's status in the metadata store."""
+
+    NONE = "none"
+    OPEN = "open"
+    IN_RECOVERY = "in-recovery"
+    CLOSED = "closed"
+
+
+class Phase(Enum):
+    """What a client is doing."""
+
+    IDLE = "idle"
+    ACTIVE = "active"
+    CLOSING = "closing"
+    """A writer that was refused by a fenced bookie: pending adds are dropped, it may still close."""
+    CLOSED = "closed"
+    """It reported that the ledger is closed, at `closed_at`."""
+    GONE = "gone"
+    """It failed or withdrew, and does nothing any more."""
+
+
+class Ledger(StateSpace):
+    """The state of one ledger. `parameters` fixes the sizes and the switches."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        p = self.parameters = parameters
+        recoverers = tuple(f"r{i}" for i in range(1, p.recoverers + 1))
+        bookie = self.bookie = labels("bookie", "b", p.bookies)
+        client = self.client = Sort("client", (WRITER, *recoverers))
+        self.writer = Sort("writer", (WRITER,), part_of="client")
+        self.recoverer = Sort("recoverer", recoverers, part_of="client")
+        entry = self.entry = integers(1, p.entries)
+        self.read_entry = integers(1, p.entries + 1)
+        """Recovery reads one entry past the last: it ends at the entry that is not there."""
+        position = self.position = integers(1, p.ensemble)
+        generation = self.generation_ = integers(1, p.generations)
+        """Ensembles of the ledger in order; each starts at its `first` entry and hides what it replaces."""
+        self.later_generations = tuple(range(2, p.generations + 1))
+        content = lac = integers(0, p.entries)
+
+        def at_first(*index: object) -> str:
+            return f"b{index[-1]}"
+
+        # Who each entry and each window is striped over: constants.
+        self.in_write_set = family(BOOL, self.read_entry, position, initial=self._striped)
+        self.in_window = family(BOOL, position, position, initial=self._striped)
+
+        # Metadata store: status, last entry, and the list of ensembles.
+        self.status = variable(members(Status))
+        self.last_entry = variable(lac)
+        self.generation = variable(generation)
+        self.first = family(integers(1, p.entries + 1), generation)
+        self.ensemble = family(bookie, generation, position, initial=at_first)
+
+        # Bookies: what is stored as each entry, the LAC that came with it, and whether the ledger is fenced.
+        self.stored = family(content, bookie, entry)
+        self.stored_lac = family(integers(0, p.entries - 1), bookie, entry)
+        self.fenced = family(BOOL, bookie)
+
+        # Every client: its copy of the metadata, its adds and their answers, its ensemble change.
+        self.phase = family(members(Phase), client)
+        self.closed_at = family(lac, client)
+        self.own_generation = family(generation, client)
+        self.own_first = family(integers(1, p.entries + 1), client, generation)
+        self.own_ensemble = family(bookie, client, generation, position, initial=at_first)
+        self.pushed_in = family(integers(0, p.generations), client, entry)
+        self.pushed_lac = family(integers(0, p.entries - 1), client, entry)
+        self.resent = family(BOOL, client, generation, entry)
+        self.add_handled = family(BOOL, client, generation, entry, bookie)
+        self.add_refused = family(BOOL, client, generation, entry, bookie)
+        self.add_answered = family(BOOL, client, generation, entry, bookie)
+        self.acked = family(BOOL, client, entry, bookie)
+        self.failed = family(Sort("bookie or none", (NO_BOOKIE, *bookie.values), part_of="bookie"), client)
+        self.frozen_lac = family(lac, client)
+        self.tried_invalid_fragment = family(BOOL, client)
+
+        # Recoverers: the fencing reads and the recovery reads. (The writer's row stays as it is.)
+        self.base = family(generation, client)
+        """The last ensemble when recovery began: recovery reads go by the metadata up to here."""
+        self.fence_handled = family(BOOL, client, bookie)
+        self.fence_lac = family(integers(0, p.entries - 1), client, bookie)
+        self.fence_answered = family(BOOL, client, bookie)
+        self.read_sent = family(BOOL, client, self.read_entry)
+        self.read_handled = family(BOOL, client, self.read_entry, bookie)
+        self.read_content = family(content, client, self.read_entry, bookie)
+        self.read_answered = family(BOOL, client, self.read_entry, bookie)
+        self.found = family(content, client, self.read_entry)
+        self.read_over = family(BOOL, client, self.read_entry)
+
+        # What the network never delivers: one choice for each sending.
+        self.add_lost = choice(client, generation, entry, bookie, fault="lost")
+        self.add_answer_lost = choice(client, generation, entry, bookie, fault="lost")
+        self.fence_lost = choice(client, bookie, fault="lost")
+        self.fence_answer_lost = choice(client, bookie, fault="lost")
+        self.read_lost = choice(client, self.read_entry, bookie, fault="lost")
+        self.read_answer_lost = choice(client, self.read_entry, bookie, fault="lost")
+
+    def _striped(self, start: int, position: int) -> bool:
+        """Round robin: WQ consecutive positions from `start` on (RoundRobinDistributionSchedule)."""
+        return (position - start) % self.parameters.ensemble < self.parameters.write_quorum
+
+    # Ensembles, by a client's copy of the metadata.
+
+    def is_at(self, client: TermLike, generation: TermLike, position: TermLike, bookie: TermLike) -> Term:
+        """The bookie stands at that position of the client's ensemble of that generation."""
+        return self.own_ensemble[client, generation, position] == bookie
+
+    def in_ensemble(self, client: TermLike, generation: TermLike, bookie: TermLike) -> Term:
+        """The bookie is a member of the client's ensemble of that generation."""
+        return exists(self.position, lambda i: self.is_at(client, generation, i, bookie))
+
+    def in_write_set_of(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The entry is sent to the bookie when it is sent to that ensemble."""
+        return exists(
+            self.position, lambda i: self.in_write_set[entry, i] & self.is_at(client, generation, i, bookie)
+        )
+
+    def still_there(self, client: TermLike, generation: TermLike, bookie: TermLike) -> Term:
+        """The bookie stands in the client's current ensemble where it stood in that one."""
+        current = self.own_generation[client]
+        return exists(
+            self.position,
+            lambda i: self.is_at(client, generation, i, bookie) & self.is_at(client, current, i, bookie),
+        )
+
+    # Adds.
+
+    def pushed(self, client: TermLike, entry: TermLike) -> Term:
+        """The client has sent the entry, as a new entry or as a write-back."""
+        return self.pushed_in[client, entry] != 0
+
+    def add_sent(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The entry was sent to the bookie because of that ensemble: pushed to it, or resent to its newcomer."""
+        return any_of(
+            (self.pushed_in[client, entry] == generation)
+            & self.in_write_set_of(client, generation, entry, bookie),
+            self.resent[client, generation, entry]
+            & self.in_write_set_of(client, generation, entry, bookie)
+            & self.is_newcomer(client, generation, bookie),
+        )
+
+    def is_newcomer(self, client: TermLike, generation: TermLike, bookie: TermLike) -> Term:
+        """The bookie is in that ensemble and not in the one before."""
+        return self.in_ensemble(client, generation, bookie) & ~exists(
+            self.generation_,
+            lambda g: (g + 1 == generation) & self.in_ensemble(client, g, bookie),
+        )
+
+    def content_sent(self, client: TermLike, entry: TermLike) -> Term:
+        """What the client sends as the entry: the writer its own, a recoverer what it read."""
+        return if_(lift(WRITER) == client, entry, self.found[client, entry])
+
+    def add_in_flight(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The add will reach the bookie and has not yet."""
+        index = (client, generation, entry, bookie)
+        return self.add_sent(*index) & ~self.add_lost[index] & ~self.add_handled[index]
+
+    def answer_in_flight(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The answer to an add will reach the client and has not yet."""
+        index = (client, generation, entry, bookie)
+        return self.add_handled[index] & ~self.add_answer_lost[index] & ~self.add_answered[index]
+
+    def add_timed_out(self, client: TermLike, bookie: TermLike) -> Term:
+        """A write of the client to the bookie may be given up."""
+
+        def given_up(g: Term, e: Term) -> Term:
+            index = (client, g, e, bookie)
+            lost = self.add_lost[index] | (self.add_handled[index] & self.add_answer_lost[index])
+            late = self.add_sent(*index) & ~self.add_answered[index]
+            return late & (lost if self.parameters.timeouts == "lost-only" else TRUE)
+
+        return exists(self.generation_, lambda g: exists(self.entry, lambda e: given_up(g, e)))
+
+    # The last add confirmed. It never falls: acks are withdrawn above it only.
+
+    def complete(self, client: TermLike, entry: TermLike) -> Term:
+        """The entry has AQ acks."""
+        return at_least(self.parameters.ack_quorum, self.bookie, lambda b: self.acked[client, entry, b])
+
+    def changing(self, client: TermLike) -> Term:
+        """An ensemble change has begun and is not committed: the LAC stands still, acks still count."""
+        return self.failed[client] != NO_BOOKIE
+
+    def start(self, client: TermLike) -> Term:
+        """Where the client's LAC starts: 0 for the writer, what fencing told a recoverer."""
+        heard = maximum(
+            self.bookie, lambda b: if_(self.fence_answered[client, b], self.fence_lac[client, b], 0)
+        )
+        if self.parameters.recovery_floor == "zero":
+            return heard
+        floor = self.first_of(client, self.base[client]) - 1
+        return if_(lift(WRITER) == client, 0, if_(floor < heard, heard, floor))
+
+    def lac(self, client: TermLike) -> Term:
+        """The client's last add confirmed; the writer has acknowledged this and everything below it."""
+
+        def reached(n: Term) -> Term:
+            return forall(
+                self.entry,
+                lambda e: implies((self.start(client) < e) & (e <= n), self.complete(client, e)),
+            )
+
+        highest = maximum(integers(0, self.parameters.entries), lambda n: if_(reached(n), n, 0))
+        return if_(self.changing(client), self.frozen_lac[client], highest)
+
+    def pending(self, client: TermLike, entry: TermLike) -> Term:
+        """The entry is pushed or written back, and not at or below the client's LAC."""
+        return self.pushed(client, entry) & (self.lac(client) < entry)
+
+    def first_of(self, client: TermLike, generation: TermLike) -> Term:
+        """The first entry of that ensemble's fragment, by the client's copy of the metadata."""
+        return self.own_first[client, generation]
+
+    # Recovery.
+
+    def fence_sent(self, client: TermLike, bookie: TermLike) -> Term:
+        """The recoverer sent the bookie a fencing read: to the last ensemble, when it began."""
+        return (self.phase[client] != Phase.IDLE) & self.in_ensemble(client, self.base[client], bookie)
+
+    def covered(self, client: TermLike) -> Term:
+        """Enough bookies are fenced: no AQ of a window are unheard of (or EC have answered)."""
+        p = self.parameters
+
+        def heard(position: Term) -> Term:
+            return exists(
+                self.bookie,
+                lambda b: self.fence_answered[client, b] & self.is_at(client, self.base[client], position, b),
+            )
+
+        if p.coverage == "count":
+            return at_least(p.fencing_quorum, self.position, heard)
+        return forall(
+            self.position,
+            lambda start: ~at_least(
+                p.ack_quorum, self.position, lambda i: self.in_window[start, i] & ~heard(i)
+            ),
+        )
+
+    def read_to(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The bookie is asked for the entry: the metadata as of the beginning of recovery counts, to the end."""
+
+        def holds_entry(g: Term) -> Term:
+            later = exists(
+                self.generation_,
+                lambda h: (g < h) & (h <= self.base[client]) & (self.first_of(client, h) <= entry),
+            )
+            return (g <= self.base[client]) & (self.first_of(client, g) <= entry) & ~later
+
+        return exists(
+            self.generation_,
+            lambda g: holds_entry(g) & self.in_write_set_of(client, g, entry, bookie),
+        )
+
+    def has_entry(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The bookie answered the recovery read with the entry."""
+        return self.read_answered[client, entry, bookie] & (self.read_content[client, entry, bookie] != NOTHING)
+
+    def no_such_entry(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The bookie answered NoSuchEntry."""
+        return self.read_answered[client, entry, bookie] & (self.read_content[client, entry, bookie] == NOTHING)
+
+    def positive(self, client: TermLike, entry: TermLike) -> Term:
+        """The recovery read has found the entry."""
+        p = self.parameters
+        copies = p.ack_quorum if p.positive_read == "ack-quorum" else 1
+        found = at_least(copies, self.bookie, lambda b: self.has_entry(client, entry, b))
+        return found & (self.read_over[client, entry] if p.read_decision == "all-answers" else TRUE)
+
+    def negative(self, client: TermLike, entry: TermLike) -> Term:
+        """The recovery read has found that the entry is not there: QC bookies answered NoSuchEntry."""
+        p = self.parameters
+        absent = at_least(p.absent_quorum, self.bookie, lambda b: self.no_such_entry(client, entry, b))
+        return absent & (self.read_over[client, entry] if p.read_decision == "all-answers" else TRUE)
+
+    def reading_ended(self, client: TermLike) -> Term:
+        """Some recovery read was negative."""
+        return exists(self.read_entry, lambda e: self.negative(client, e))
+
+    # Metadata.
+
+    def in_metadata_write_set(self, entry: TermLike, bookie: TermLike) -> Term:
+        """By the metadata store, the entry belongs on the bookie."""
+
+        def holds_entry(g: Term) -> Term:
+            later = exists(
+                self.generation_, lambda h: (g < h) & (h <= self.generation) & (self.first[h] <= entry)
+            )
+            return (g <= self.generation) & (self.first[g] <= entry) & ~later
+
+        return exists(
+            self.generation_,
+            lambda g: holds_entry(g)
+            & exists(
+                self.position, lambda i: self.in_write_set[entry, i] & (self.ensemble[g, i] == bookie)
+            ),
+        )
