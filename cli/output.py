@@ -31,3 +31,12 @@ def write_whole(path: Path, text: str) -> None:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
         raise BadInput(f"{path}: cannot be written ({error.strerror}); give a file in a folder you can write to") from error
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the folder if it is not there; raises BadInput if that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be written to ({error.strerror}); give a folder you can write to") from error

@@ -29,11 +29,15 @@ from fencepost.encoding.search import (
     hunt,
     surpass,
 )
-from fencepost.encoding.solvers import SOLVERS, Progress, Session
+from fencepost.encoding.solvers import SOLVERS, Progress, Session, load
 from fencepost.encoding.system import GroundAction, Property, System
 from fencepost.encoding.traces import NotAnExecution, Replayer, Subject, Trace
 from fencepost.encoding.verdicts import Basis, Result, Verdict
 from fencepost.encoding.workers import Ended, Worker
+
+PATIENCE = 5.0
+"""Seconds after which completeness is asked of short executions only, if that is enough for the verdict.
+Most small instances are complete before that."""
 
 MINIMIZE = ("steps", "faults", "none")
 
@@ -136,7 +140,7 @@ def prepare(system: System, properties: Sequence[Property]) -> list[Iterator[Pha
 def _prepare(system: System, properties: Sequence[Property]) -> Iterator[Phase | Prepared]:
     from fencepost.encoding.commutation import Commutation
     from fencepost.encoding.formulas import Symbolic
-    from fencepost.encoding.rounds import template
+    from fencepost.encoding.templates import template
 
     clock = time.perf_counter
     begun = clock()
@@ -209,7 +213,7 @@ class _Run:
         self._complete: dict[int | None, int] = {}
         self._longer = -1
         self._surpassed: bool | None = None
-        self._solving = 0.0
+        self._searching = self._solving = 0.0
         self.interrupted = False
 
     # The course of a check.
@@ -217,14 +221,15 @@ class _Run:
     def run(self) -> None:
         """Prepare, search, and look for further counterexamples, until done or out of time."""
         self._start(Worker("prepare", prepare, self._system, list(self._properties.values()), gib=self._limits.memory))
+        load(self._limits.solver)
         self._receive_until(lambda: self._prepared is not None)
         if self._prepared is None:
             return
-        begun = time.perf_counter()
+        self._searching = time.perf_counter()
         self._search()
         for name in list(self._traces):
             self._search_more(name)
-        self._solving = time.perf_counter() - begun
+        self._solving = time.perf_counter() - self._searching
 
     def _search(self) -> None:
         task, bound = self._task(tuple(self._properties)), self._limits.bound
@@ -455,6 +460,8 @@ class _Run:
         if limits.minimize != "steps" or limits.jobs == 1 or limits.bound is not None or self._complete:
             return
         if set(self._costs) != set(self._properties) or any(not self._searched(n) for n in self._properties):
+            return
+        if time.perf_counter() - self._searching < PATIENCE:
             return
         cap = max(costs[0] for costs in self._costs.values()) - 1
         running = [w for w in self._workers if w.name == f"exhaust<={cap}" or not w.name.startswith("exhaust")]

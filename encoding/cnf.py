@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import z3
 
 from fencepost.encoding.logic import Formula
-
-Clause = list[int]
+from fencepost.encoding.rounds import Clause
 
 _TACTIC = ("simplify", "propagate-values", "tseitin-cnf")
 """Each keeps every model on the named variables. Domains are Booleans already: nothing is left to bit-blast."""

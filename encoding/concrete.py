@@ -196,20 +196,23 @@ class Step:
                 yield self.after(bytes(decided))
 
 
-@dataclass(frozen=True)
 class Concrete:
     """The concrete reading of a system."""
 
-    system: System
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._compiled: dict[GroundAction, Step] = {}
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """Every ground action, compiled, in the order of the slots."""
-        return tuple(self._compile(action) for action in self.system.ground_actions)
+        return tuple(map(self.step, self.system.ground_actions))
 
     def step(self, action: GroundAction) -> Step:
-        """One ground action, compiled."""
-        return self._compile(action)
+        """One ground action, compiled when it is first asked for."""
+        if action not in self._compiled:
+            self._compiled[action] = self._compile(action)
+        return self._compiled[action]
 
     def initial(self, choices: Mapping[int, bool] | None = None) -> State:
         """The first state. `choices` maps places to what was chosen; without it all are undecided."""
@@ -260,8 +263,13 @@ class Concrete:
         choices = {v.place for term in terms for v in reads(self.system, term, environment) if v.is_choice}
         return Step(action, self.function(body.when, environment), after, tuple(sorted(choices)))
 
+    @cached_property
+    def _positions(self) -> list[dict[Value, int]]:
+        """For each place, where each value stands in its domain."""
+        return [{value: i for i, value in enumerate(v.domain.values)} for v in self.system.variables]
+
     def _putter(self, action: GroundAction) -> Callable[[bytearray, set[int], int, Value], None]:
-        positions = [{value: i for i, value in enumerate(v.domain.values)} for v in self.system.variables]
+        positions = self._positions
 
         def put(after: bytearray, written: set[int], place: int, value: Value) -> None:
             if place < 0:

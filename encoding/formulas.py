@@ -14,7 +14,7 @@ from functools import reduce
 
 import z3
 
-from fencepost.encoding.concrete import plain_index, reads
+from fencepost.encoding.concrete import plain_index
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.logic import FALSE, TRUE, Formula, conj, disj, ite, named, neg
 from fencepost.encoding.state import Variable, show
@@ -86,6 +86,7 @@ class Symbolic:
 
     def __init__(self, system: System) -> None:
         self.system = system
+        self._read_now: set[int] = set()
         written = {place for action in system.ground_actions for place in self._written(action)}
         actions = system.ground_actions
         while True:
@@ -93,6 +94,7 @@ class Symbolic:
             """The places that some action changes."""
             self.bits = tuple(map(self._bits, system.variables))
             """The Booleans of each place."""
+            self._values = [guarded(v, own) for v, own in zip(system.variables, self.bits, strict=True)]
             translated = [(action, self._effect(action)) for action in actions]
             live = [(action, effect) for action, effect in translated if effect.guard is not FALSE]
             written = {place for _, effect in live for place in effect.after}
@@ -131,6 +133,7 @@ class Symbolic:
         after: dict[int, list[Formula]] = {}
         written: dict[int, Formula] = {}
         wrong: list[Formula] = []
+        self._read_now = set()
         guard = self._holds(body.when, environment)
         for update in body.then:
             condition = self._holds(update.when, environment)
@@ -150,9 +153,7 @@ class Symbolic:
                 changed = [ite(here, n, o) for n, o in zip(new, old, strict=True)]
                 if any(c is not o for c, o in zip(changed, old, strict=True)):
                     after[place] = changed
-        terms = [body.when, *(t for u in body.then for t in (u.value, u.when, *u.target.index))]
-        read = {v.place for t in terms for v in reads(self.system, t, environment)}
-        return Effect(guard, after, frozenset(read), self._possible(conj((guard, disj(wrong)))))
+        return Effect(guard, after, frozenset(self._read_now), self._possible(conj((guard, disj(wrong)))))
 
     def _possible(self, formula: Formula) -> Formula:
         """The formula, or false if no well-formed state satisfies it."""
@@ -229,7 +230,8 @@ class Symbolic:
                 raise ModelError(
                     f"{term.family.name}[{', '.join(map(show, index))}] is read but does not exist; bound the index"
                 )
-            cases.append((conj(f for _, f in combination), guarded(variable, self.bits[variable.place])))
+            self._read_now.add(variable.place)
+            cases.append((conj(f for _, f in combination), self._values[variable.place]))
         return merged(cases)
 
 
@@ -240,6 +242,8 @@ def truth(formula: Formula) -> Guarded:
 
 def merged(cases: list[tuple[Formula, Guarded]]) -> Guarded:
     """The value of the one case whose formula holds."""
+    if len(cases) == 1 and cases[0][0] is TRUE:
+        return cases[0][1]
     gathered: dict[Value, list[Formula]] = {}
     for condition, value in cases:
         for v, formula in value.items():

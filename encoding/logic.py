@@ -6,7 +6,6 @@ tens of thousands of calls.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable
 
 import z3
@@ -19,11 +18,13 @@ _REF = _CONTEXT.ref()
 TRUE: Formula = z3.BoolVal(True)
 FALSE: Formula = z3.BoolVal(False)
 _SORT = z3.BoolSort().ast
+_NEGATIONS: dict[int, Formula] = {}
+"""Negations both ways, so that two cancel out; what is in here stays alive, which keeps the keys valid."""
 
 
 def _key(formula: Formula) -> int:
     """Equal for equal terms: z3 shares them."""
-    return int(ctypes.cast(formula.ast, ctypes.c_void_p).value or 0)
+    return int(formula.ast.value)
 
 
 def is_true(formula: Formula) -> bool:
@@ -47,11 +48,12 @@ def neg(formula: Formula) -> Formula:
         return FALSE
     if formula is FALSE:
         return TRUE
-    if z3.is_not(formula):
-        inner = formula.arg(0)
-        assert isinstance(inner, Formula)
-        return inner
-    return Formula(z3core.Z3_mk_not(_REF, formula.ast), _CONTEXT)
+    known = _NEGATIONS.get(_key(formula))
+    if known is None:
+        known = Formula(z3core.Z3_mk_not(_REF, formula.ast), _CONTEXT)
+        _NEGATIONS[_key(formula)] = known
+        _NEGATIONS[_key(known)] = formula
+    return known
 
 
 def conj(formulas: Iterable[Formula]) -> Formula:

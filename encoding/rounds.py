@@ -15,10 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.cnf import Clause, to_cnf
-from fencepost.encoding.formulas import Symbolic
-from fencepost.encoding.logic import TRUE, Formula, conj, disj, iff, named, neg, substitute
-from fencepost.encoding.terms import Term
+Clause = list[int]
+"""A disjunction of literals: v or -v for a variable v >= 1."""
 
 
 @dataclass(frozen=True)
@@ -40,107 +38,6 @@ class Template:
     blockers: list[list[int]]
     bit_names: list[str]
     choice_names: list[str]
-
-
-def template(symbolic: Symbolic, blockers: list[list[int]], outputs: Mapping[str, Term]) -> Template:
-    """The clauses of one round of a system.
-
-    `outputs` are truth-valued terms to be read off the state after the round; each gets a variable that
-    holds exactly if the term does. The output `wrong` is added: some action set a variable twice or
-    outside its domain.
-    """
-    system = symbolic.system
-    state = {v.place: symbolic.bits[v.place] for v in system.variables if v.place in symbolic.written}
-    before = [b for own in state.values() for b in own]
-    choices = [b for v in system.variables if v.is_choice for b in symbolic.bits[v.place]]
-    constraints: list[Formula] = []
-    current: dict[int, list[Formula]] = dict(state)
-    wrong: list[Formula] = []
-    for slot, effect in enumerate(symbolic.effects):
-        fire = named(f"fire{slot}")
-        touched = effect.reads | effect.after.keys()
-        renaming = [
-            (old, new)
-            for place in touched & state.keys()
-            for old, new in zip(state[place], current[place], strict=True)
-            if old is not new
-        ]
-        constraints.append(disj((neg(fire), substitute(effect.guard, renaming))))
-        wrong.append(conj((fire, substitute(effect.wrong, renaming))))
-        for place, after in effect.after.items():
-            copies = [named(f"{bit}@{slot}") for bit in state[place]]
-            for copy, new, old in zip(copies, after, current[place], strict=True):
-                constraints.extend(_chosen(copy, fire, substitute(new, renaming), old))
-            current[place] = copies
-    for place, own in state.items():
-        if current[place] is own:
-            current[place] = [named(f"{bit}@end") for bit in own]
-            constraints.extend(iff(copy, bit) for copy, bit in zip(current[place], own, strict=True))
-    last = [bit for place in state for bit in current[place]]
-    final = list(zip(before, last, strict=True))
-    formulas = {name: substitute(symbolic.predicate(term), final) for name, term in outputs.items()}
-    formulas["wrong"] = disj(wrong)
-    for name, formula in formulas.items():
-        output = named(f"output:{name}")
-        constraints.extend((disj((neg(output), formula)), disj((output, neg(formula)))))
-    return _numbered(
-        constraints,
-        first=[*before, *last, *choices],
-        fires=[named(f"fire{slot}") for slot in range(len(symbolic.effects))],
-        outputs={name: named(f"output:{name}") for name in formulas},
-        width=len(before),
-        initial=[
-            system.initial[place] == value
-            for place in state
-            for value in system.variables[place].domain.values[1:]
-        ],
-        blockers=blockers,
-    )
-
-
-def _chosen(copy: Formula, fire: Formula, new: Formula, old: Formula) -> Iterator[Formula]:
-    """`copy` is `new` if the slot fires, else `old`: as clauses, which z3 would spend another variable on."""
-    yield disj((neg(fire), neg(copy), new))
-    yield disj((neg(fire), copy, neg(new)))
-    yield disj((fire, neg(copy), old))
-    yield disj((fire, copy, neg(old)))
-
-
-def _numbered(
-    constraints: list[Formula],
-    first: list[Formula],
-    fires: list[Formula],
-    outputs: Mapping[str, Formula],
-    width: int,
-    initial: list[bool],
-    blockers: list[list[int]],
-) -> Template:
-    """The constraints as clauses, with the interface variables first."""
-    cnf = to_cnf(c for c in constraints if c is not TRUE)
-    names = [str(f) for f in (*first, *fires, *outputs.values())]
-    order = {name: number for number, name in enumerate(names, 1)}
-    renumbered = [0] * (cnf.size + 1)
-    for name, number in cnf.numbers.items():
-        renumbered[number] = order.get(name, 0)
-    size = len(names)
-    for number in range(1, cnf.size + 1):
-        if not renumbered[number]:
-            size += 1
-            renumbered[number] = size
-    clauses = [[renumbered[lit] if lit > 0 else -renumbered[-lit] for lit in clause] for clause in cnf.clauses]
-    choices = len(first) - 2 * width
-    return Template(
-        clauses=clauses,
-        size=size,
-        width=width,
-        choices=choices,
-        fires=[order[str(f)] for f in fires],
-        outputs={name: order[str(f)] for name, f in outputs.items()},
-        initial=initial,
-        blockers=blockers,
-        bit_names=names[:width],
-        choice_names=names[2 * width : 2 * width + choices],
-    )
 
 
 class Unrolling:

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from fencepost.encoding.cnf import Clause
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.rounds import Template, Unrolling
+from fencepost.encoding.rounds import Clause, Template, Unrolling
 
 SOLVERS = {
     "cadical": "cadical195",
@@ -112,6 +111,13 @@ class Z3:
 
 class SolverGaveUp(Exception):
     """The solver itself said that it does not know; becomes `undecided`."""
+
+
+def load(name: str) -> None:
+    """Import the solver's library, so that processes forked later need not."""
+    if name != "z3":
+        import pysat.card
+        import pysat.solvers  # noqa: F401
 
 
 def backend(name: str) -> Backend:

@@ -6,8 +6,11 @@ and fails where one is not enabled, or where the property holds at the end.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -169,57 +172,67 @@ class Replayer:
 
         `choices` names the choices that are true. Raises NotAnExecution.
         """
-        return self._run(prop.name, self._concrete.predicate(~prop.holds), actions, choices)
-
-    def reach(self, name: str, target: Term, actions: Sequence[GroundAction], choices: Iterable[str]) -> Trace:
-        """The same, up to the first state in which `target` holds."""
-        return self._run(name, self._concrete.predicate(target), actions, choices)
-
-    def _run(self, name: str, reached: Any, actions: Sequence[GroundAction], choices: Iterable[str]) -> Trace:
-        places = {v.name: v.place for v in self.system.variables if v.is_choice}
-        chosen = {places[choice] for choice in choices}
-        state = self._concrete.initial(dict.fromkeys(chosen, True))
-        steps: list[TraceStep] = []
-        initial = self._shown(state)
-        for action in actions:
-            if reached(state):
-                break
-            after = next(iter(self._concrete.step(action).successors(state)), None)
-            if after is None:
-                raise NotAnExecution(f"step {len(steps) + 1}, {action.name}: not enabled")
-            steps.append(self._step(len(steps) + 1, action, state, after))
-            state = after
-        if not reached(state):
-            raise NotAnExecution(f"after step {len(steps)}: {name} is not violated")
-        faults: dict[str, int] = {}
-        for variable in self.system.variables:
-            if variable.place in chosen and variable.family.fault:
-                faults[variable.family.fault] = faults.get(variable.family.fault, 0) + 1
-        for action in actions[: len(steps)]:
-            if action.schema.action.fault:
-                faults[action.schema.action.fault] = faults.get(action.schema.action.fault, 0) + 1
+        chosen = self._places(choices)
+        states = self._execute(prop.name, self._concrete.predicate(~prop.holds), actions, chosen)
+        pairs = itertools.pairwise(states)
+        steps = tuple(
+            self._step(index, action, before, after)
+            for index, (action, (before, after)) in enumerate(zip(actions, pairs, strict=False), 1)
+        )
         return Trace(
             self.subject.protocol,
             self.subject.parameters,
             self.subject.switches,
-            name,
-            faults,
-            initial,
-            tuple(steps),
+            prop.name,
+            self._faults(actions[: len(steps)], chosen),
+            self._shown(states[0]),
+            steps,
         )
+
+    def reach(self, name: str, target: Term, actions: Sequence[GroundAction], choices: Iterable[str]) -> None:
+        """Run the actions up to the first state in which `target` holds; raises NotAnExecution."""
+        self._execute(name, self._concrete.predicate(target), actions, self._places(choices))
 
     def spare_faults(self, prop: Property, actions: Sequence[GroundAction], choices: Iterable[str]) -> Trace:
         """The same execution with as few losses as it needs: what is merely not delivered is not lost."""
-        needed = list(choices)
-        trace = self.replay(prop, actions, needed)
-        for choice in list(needed):
-            fewer = [c for c in needed if c != choice]
-            try:
-                trace = self.replay(prop, actions, fewer)
-            except NotAnExecution:
-                continue
-            needed = fewer
-        return trace
+        violated = self._concrete.predicate(~prop.holds)
+        names = {v.place: v.name for v in self.system.variables}
+        needed = self._places(choices)
+        for place in [None, *sorted(needed)]:
+            fewer = needed - {place} if place is not None else frozenset()
+            with contextlib.suppress(NotAnExecution):
+                self._execute(prop.name, violated, actions, fewer)
+                needed = fewer
+        return self.replay(prop, actions, [names[place] for place in needed])
+
+    def _places(self, choices: Iterable[str]) -> frozenset[int]:
+        places = {v.name: v.place for v in self.system.variables if v.is_choice}
+        return frozenset(places[choice] for choice in choices)
+
+    def _execute(
+        self,
+        name: str,
+        reached: Callable[[State], bool],
+        actions: Sequence[GroundAction],
+        chosen: frozenset[int],
+    ) -> list[State]:
+        """The states from the first one to the first that is `reached`; raises NotAnExecution."""
+        states = [self._concrete.initial(dict.fromkeys(chosen, True))]
+        for action in actions:
+            if reached(states[-1]):
+                return states
+            after = next(self._concrete.step(action).successors(states[-1]), None)
+            if after is None:
+                raise NotAnExecution(f"step {len(states)}, {action.name}: not enabled")
+            states.append(after)
+        if not reached(states[-1]):
+            raise NotAnExecution(f"after step {len(states) - 1}: the situation looked for ({name}) is not there")
+        return states
+
+    def _faults(self, actions: Sequence[GroundAction], chosen: frozenset[int]) -> dict[str, int]:
+        kinds = [self.system.variables[place].family.fault for place in chosen]
+        kinds += [action.schema.action.fault for action in actions]
+        return dict(Counter(kind for kind in sorted(k for k in kinds if k)))
 
     def _shown(self, state: State) -> dict[str, Json]:
         return {

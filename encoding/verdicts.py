@@ -74,3 +74,24 @@ class Result:
             raise ValueError("proved needs a complete search and a reachable witness")
         if (self.verdict is Verdict.VIOLATED) != (self.trace is not None):
             raise ValueError("a verdict is violated if and only if there is a replayed trace")
+
+    def to_json(self) -> dict[str, object]:
+        """The form in `fencepost.check/1`."""
+        return {
+            "property": self.property,
+            "verdict": self.verdict.value,
+            "basis": self.basis.value if self.basis else None,
+            "rounds": self.rounds,
+            "steps": self.steps,
+            "fewest": self.fewest,
+            "faults": dict(self.faults) if self.faults is not None else None,
+            "complete": self.complete,
+            "bound": self.bound,
+            "witness": self.witness,
+            "reason": self.reason,
+            "seconds": round(self.seconds, 3),
+            "solver": self.solver,
+            "trace": self.trace.to_json() if self.trace else None,
+            "more_traces": [trace.to_json() for trace in self.more_traces],
+            "certificate": None,
+        }

@@ -1,0 +1,234 @@
+"""`fencepost check`: search a protocol for violations of its properties."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.output import emit, prepare_folder, write_whole
+from fencepost.cli.progress import Progress
+from fencepost.cli.render import heading, trace_text, verdict_line
+from fencepost.encoding.checking import MINIMIZE, Limits, Outcome, check, fault_names
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.parameters import assign
+from fencepost.encoding.protocol import Protocol, choose, load
+from fencepost.encoding.solvers import SOLVERS
+from fencepost.encoding.system import Property, System
+from fencepost.encoding.verdicts import Result, Verdict, worst
+from fencepost.encoding.versions import version
+
+FORMATS = ("text", "json")
+
+
+def setting(text: str, form: str) -> tuple[str, str]:
+    """NAME=VALUE as a pair; raises BadInput."""
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise BadInput(f"{text}: must have the form {form}")
+    return name, value
+
+
+def budgets(texts: Sequence[str]) -> dict[str, int]:
+    """`--budget FAULT=N` as a dictionary; raises BadInput."""
+    found: dict[str, int] = {}
+    for text in texts:
+        name, value = setting(text, "FAULT=N, such as lost=1")
+        if not value.isdigit():
+            raise BadInput(f"{text}: a budget is a whole number, 0 or more")
+        if name in found:
+            raise BadInput(f"{text}: set twice; set it once")
+        found[name] = int(value)
+    return found
+
+
+def find_protocol(name: str) -> Protocol:
+    """A protocol by name, or the one in a Python file."""
+    if name.endswith(".py") or "/" in name:
+        return load(Path(name))
+    from fencepost.properties.catalogue import find
+
+    return find(name)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be checked: the instance, its properties, and how."""
+
+    protocol: Protocol
+    parameters: Any
+    system: System
+    properties: list[Property]
+    limits: Limits
+
+
+@click.command()
+@click.argument("protocol", metavar="PROTOCOL|FILE.py")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter or switch (repeatable).")
+@click.option("--property", "names", multiple=True, metavar="NAME", help="Check this property (repeatable; default: all).")
+@click.option("--bound", type=click.IntRange(0), metavar="K", help="Look at executions of at most K protocol steps.")
+@click.option("--rounds", type=click.IntRange(1), metavar="R", help="Search at most R rounds (default: until decided).")
+@click.option("--budget", "budget", multiple=True, metavar="FAULT=N", help="Allow at most N faults of a kind (repeatable).")
+@click.option("--minimize", type=click.Choice(MINIMIZE), default="steps", show_default=True, help="What to make small in a counterexample.")
+@click.option("--count", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Give N counterexamples that fire different sets of actions.")
+@click.option("--walks", type=click.IntRange(1), metavar="N", help="Take N random walks instead: no solver, proves nothing.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=300.0, show_default=True, metavar="SECONDS", help="Time for the whole command.")
+@click.option("--memory", type=click.FloatRange(0, min_open=True), metavar="GIB", help="Memory for each solver process.")
+@click.option("--solver", type=click.Choice(list(SOLVERS)), default="cadical", show_default=True, help="Who answers.")
+@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes side by side.")
+@click.option("--seed", type=int, metavar="N", help="Shuffle what the solver sees; for --walks, the seed (default 1).")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of the result.")
+@click.option("--output", type=click.Path(), metavar="FILE", help="Write the result to a file.")
+@click.option("--traces", type=click.Path(), metavar="DIR", help="Write each counterexample to a file in this folder.")
+@click.option("--require-proof", is_flag=True, help="Exit with 3 if a property only holds up to a bound.")
+@click.option("--expect", type=click.Choice([v.value for v in Verdict]), metavar="VERDICT", help="Exit with 0 if this is the worst verdict, else with 1.")
+@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done, and where the time went.")
+def command(
+    protocol: str,
+    settings: tuple[str, ...],
+    names: tuple[str, ...],
+    budget: tuple[str, ...],
+    walks: int | None,
+    form: str,
+    output: str | None,
+    traces: str | None,
+    require_proof: bool,
+    expect: str | None,
+    verbose: bool,
+    **limits: Any,
+) -> int:
+    """Search PROTOCOL, or the one in FILE.py, for violations of its properties.
+
+    Deepens round by round until every property is violated or proved. Exits with 0 if all are proved (or hold
+    up to the bound given), 1 if any is violated, 3 if any is undecided or vacuous.
+    """
+    found = find_protocol(protocol)
+    parameters = assign(found.defaults, [setting(text, "NAME=VALUE") for text in settings])
+    system = found.build(parameters)
+    if limits["rounds"] is None:
+        limits["rounds"] = system.default_rounds
+    request = Request(
+        found, parameters, system, choose(system, names), Limits(budgets=budgets(budget), **limits)
+    )
+    if traces is not None:
+        prepare_folder(Path(traces))
+    with Progress(verbose) as progress:
+        outcome = _walk(request, walks, verbose) if walks else _check(request, progress)
+    if traces is not None:
+        _write_traces(Path(traces), request.protocol.name, outcome.results)
+    text = _json(request, outcome) if form == "json" else _text(request, outcome, walks)
+    emit(text, output)
+    if verbose:
+        click.echo("; ".join(f"{part} {seconds:.2f} s" for part, seconds in outcome.spent.items()), err=True)
+    return int(_exit_code(outcome, require_proof, expect))
+
+
+def _check(request: Request, progress: Progress) -> Outcome:
+    subject = request.protocol.subject(request.parameters)
+    return check(request.system, subject, request.properties, request.limits, progress.hear)
+
+
+def _walk(request: Request, walks: int, verbose: bool) -> Outcome:
+    from fencepost.encoding.exploring import walk
+
+    limits, begun = request.limits, time.perf_counter()
+    if limits.bound is not None or limits.budgets or limits.count > 1:
+        raise BadInput("--walks: takes no --bound, --budget or --count; leave them out")
+    found = walk(
+        request.system,
+        request.protocol.subject(request.parameters),
+        request.properties,
+        walks,
+        limits.seed if limits.seed is not None else 1,
+        keep_on=lambda: time.perf_counter() - begun < limits.timeout,
+    )
+    seconds = time.perf_counter() - begun
+    results = []
+    for prop in request.properties:
+        trace, witness = found.traces.get(prop.name), prop.name in found.witnessed
+        reason = f"{found.walks} random walks of up to {found.longest} steps prove nothing"
+        results.append(
+            Result(
+                prop.name,
+                Verdict.VIOLATED if trace else Verdict.UNDECIDED,
+                rounds=0,
+                seconds=seconds,
+                solver="walks",
+                witness=witness,
+                steps=len(trace.steps) if trace else None,
+                faults=dict(trace.faults) if trace else None,
+                reason=None if trace else f"{reason}{'' if witness else '; its witness was never met'}",
+                trace=trace,
+            )
+        )
+    return Outcome(tuple(results), seconds, False, {"walking": seconds})
+
+
+def _text(request: Request, outcome: Outcome, walks: int | None) -> str:
+    limits = request.limits
+    parts = [heading(request.protocol, request.parameters, request.system, limits.bound, limits.budgets)]
+    properties = {p.name: p for p in request.properties}
+    for result in outcome.results:
+        if result.trace is not None:
+            parts.append(verdict_line(result) + "\n" + trace_text(result.trace, properties[result.property]))
+        for number, trace in enumerate(result.more_traces, 2):
+            parts.append(f"{result.property}, counterexample {number}:\n{trace_text(trace, properties[result.property])}")
+    parts.append("\n".join(map(verdict_line, outcome.results)))
+    if walks:
+        parts.append("Random walks find violations; they never prove that there are none.")
+    if outcome.interrupted:
+        parts.append("Interrupted: this is what was known by then.")
+    return "\n\n".join(parts)
+
+
+def _json(request: Request, outcome: Outcome) -> str:
+    subject = request.protocol.subject(request.parameters)
+    limits = request.limits
+    caps: dict[str, object] = dict(request.system.caps)
+    caps |= {name: value for name, value in (("steps", limits.bound), ("rounds", limits.rounds)) if value is not None}
+    caps |= {name: limits.budgets[name] for name in fault_names(request.system) if name in limits.budgets}
+    document = {
+        "schema": "fencepost.check/1",
+        "version": version(),
+        "protocol": subject.protocol,
+        "parameters": dict(subject.parameters),
+        "switches": dict(subject.switches),
+        "changed_switches": request.protocol.changed_switches(request.parameters),
+        "caps": caps,
+        "results": [result.to_json() for result in outcome.results],
+        "interrupted": outcome.interrupted,
+        "seconds": round(outcome.seconds, 3),
+    }
+    return json.dumps(document, indent=2)
+
+
+def _write_traces(folder: Path, protocol: str, results: Sequence[Result]) -> None:
+    name = re.sub(r"[^A-Za-z0-9.-]+", "-", protocol)
+    for result in results:
+        found = [result.trace, *result.more_traces] if result.trace else []
+        for number, trace in enumerate(found, 1):
+            suffix = f".{number}" if len(found) > 1 else ""
+            text = json.dumps(trace.to_json(), indent=2) if trace else ""
+            write_whole(folder / f"{name}.{result.property}{suffix}.json", text + "\n")
+
+
+def _exit_code(outcome: Outcome, require_proof: bool, expect: str | None) -> ExitCode:
+    if outcome.interrupted:
+        return ExitCode.INTERRUPTED
+    verdict = worst(result.verdict for result in outcome.results)
+    if expect is not None:
+        if verdict is Verdict(expect):
+            return ExitCode.AS_WISHED
+        return ExitCode.UNDECIDED if verdict is Verdict.UNDECIDED else ExitCode.VIOLATED
+    if verdict is Verdict.VIOLATED:
+        return ExitCode.VIOLATED
+    if verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) or (require_proof and verdict is Verdict.HOLDS):
+        return ExitCode.UNDECIDED
+    return ExitCode.AS_WISHED

@@ -1,0 +1,53 @@
+"""What a long check is doing, on stderr: a status line on a terminal, plain lines with -v elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+import click
+
+from fencepost.encoding.checking import Phase
+from fencepost.encoding.solvers import Progress as SolverProgress
+
+
+class Progress:
+    """Hears what a check reports and shows it; silent unless stderr is a terminal or `verbose`."""
+
+    def __init__(self, verbose: bool) -> None:
+        self._verbose = verbose
+        self._begun = time.perf_counter()
+        self._tasks: dict[str, str] = {}
+        self._status: Any = None
+
+    def __enter__(self) -> Progress:
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status("building")
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def hear(self, event: SolverProgress | Phase) -> None:
+        """Show one event."""
+        if isinstance(event, Phase):
+            line, task = event.name, "prepare"
+        else:
+            words = {"hunt": "violations", "exhaust": "longer executions", "surpass": "executions past the bound"}
+            task = words.get(event.task, event.task)
+            line = f"{task}: round {event.rounds}, {event.clauses:,} clauses, {event.conflicts:,} conflicts"
+        elapsed = f"{time.perf_counter() - self._begun:.1f} s"
+        if self._status is not None:
+            self._tasks.pop("prepare", None)
+            self._tasks[task] = line
+            self._status.update(f"{' · '.join(self._tasks.values())} · {elapsed}")
+        elif self._verbose:
+            click.echo(f"{line} ({elapsed})", err=True)

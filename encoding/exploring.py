@@ -1,0 +1,119 @@
+"""Without a solver: walking through states at random, and visiting all of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fencepost.encoding.concrete import Concrete, State
+from fencepost.encoding.system import GroundAction, Property, System
+from fencepost.encoding.traces import Replayer, Subject, Trace
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A state reached for the first time, in breadth-first order."""
+
+    state: State
+    steps: int
+    parent: State | None
+    action: GroundAction | None
+
+
+def explore(system: System) -> Iterator[Visit]:
+    """Every reachable state once, those in fewest steps first.
+
+    Choices stay undecided in a state until an action has depended on them. Ends only if the system is finite.
+    """
+    concrete = Concrete(system)
+    first = concrete.initial()
+    seen = {first}
+    yield Visit(first, 0, None, None)
+    level, steps = [first], 0
+    while level:
+        following = []
+        steps += 1
+        for state in level:
+            for step in concrete.steps:
+                for after in step.successors(state):
+                    if after not in seen:
+                        seen.add(after)
+                        following.append(after)
+                        yield Visit(after, steps, state, step.action)
+        level = following
+
+
+@dataclass(frozen=True)
+class Walks:
+    """What random walks came upon. They prove nothing."""
+
+    traces: Mapping[str, Trace]
+    witnessed: frozenset[str]
+    walks: int
+    steps: int
+    longest: int
+
+
+def walk(
+    system: System,
+    subject: Subject,
+    properties: Sequence[Property],
+    walks: int,
+    seed: int,
+    longest: int = 1000,
+    keep_on: Callable[[], bool] = lambda: True,
+) -> Walks:
+    """Take `walks` random walks from the initial state, each to a state without successors (or `longest` steps).
+
+    Reports the shortest violation of each property that was met, replayed, and the witnesses met. Walks
+    until `keep_on()` says no.
+    """
+    concrete, replayer = Concrete(system), Replayer(system, subject)
+    chance = random.Random(seed)
+    violated = {p.name: concrete.predicate(~p.holds) for p in properties}
+    witness = {p.name: concrete.predicate(p.witness) for p in properties}
+    paths: dict[str, tuple[list[GroundAction], State]] = {}
+    witnessed: set[str] = set()
+    taken = done = furthest = 0
+    for _ in range(walks):
+        if not keep_on():
+            break
+        state, path = concrete.initial(), []
+        done += 1
+        while len(path) <= longest:
+            witnessed.update(name for name, holds in witness.items() if name not in witnessed and holds(state))
+            for name, holds in violated.items():
+                if (name not in paths or len(path) < len(paths[name][0])) and holds(state):
+                    paths[name] = (list(path), state)
+            following = _random_step(concrete, state, chance)
+            if following is None:
+                break
+            action, state = following
+            path.append(action)
+        taken, furthest = taken + len(path), max(furthest, len(path))
+    by_name = {p.name: p for p in properties}
+    traces = {
+        name: replayer.spare_faults(by_name[name], actions, _true_choices(system, state))
+        for name, (actions, state) in paths.items()
+    }
+    return Walks(traces, frozenset(witnessed), done, taken, furthest)
+
+
+def _random_step(concrete: Concrete, state: State, chance: random.Random) -> tuple[GroundAction, State] | None:
+    """One of the actions enabled, each equally likely; None if there is none."""
+    steps = list(concrete.steps)
+    while steps:
+        position = chance.randrange(len(steps))
+        steps[position], steps[-1] = steps[-1], steps[position]
+        step = steps.pop()
+        options = list(step.successors(state))
+        if options:
+            return step.action, chance.choice(options)
+    return None
+
+
+def _true_choices(system: System, state: State) -> list[str]:
+    return [v.name for v in system.variables if v.is_choice and state[v.place] == 1]
+
+

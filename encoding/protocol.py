@@ -1,0 +1,81 @@
+"""A protocol: a family of systems over parameters and switches, and what a person should know about it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.parameters import Option, options
+from fencepost.encoding.system import Property, System
+from fencepost.encoding.traces import Json, Subject
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What can be checked by name, or by a file that calls it `PROTOCOL`.
+
+    `defaults` is an instance of a frozen dataclass of parameters and switches (see `parameters`), which
+    validates itself; `build` makes the system of such an instance, properties included.
+    """
+
+    name: str
+    summary: str
+    defaults: Any
+    build: Callable[[Any], System]
+    sources: tuple[str, ...] = ()
+    not_modelled: tuple[str, ...] = ()
+
+    def options(self) -> list[Option]:
+        """Parameters and switches with this protocol's defaults."""
+        return options(self.defaults)
+
+    def subject(self, parameters: Any) -> Subject:
+        """The names and values under which an instance is reported."""
+        found = options(parameters)
+        return Subject(
+            self.name,
+            {o.name: _json(o.default) for o in found if not o.values},
+            {o.name: _json(o.default) for o in found if o.values},
+        )
+
+    def changed_switches(self, parameters: Any) -> dict[str, str]:
+        """Switches that differ from the default of the family, which is the first of their values."""
+        return {o.name: str(o.default) for o in options(parameters) if o.values and o.default != o.values[0]}
+
+
+def _json(value: object) -> Json:
+    return value if isinstance(value, bool | int) else str(value)
+
+
+def choose(system: System, names: tuple[str, ...]) -> list[Property]:
+    """The properties of those names, all if none is given; raises BadInput for an unknown one."""
+    known = {p.name: p for p in system.properties}
+    for name in names:
+        if name not in known:
+            raise BadInput(f"{name}: no such property; valid: {', '.join(known)}")
+    return [known[name] for name in dict.fromkeys(names)] if names else list(system.properties)
+
+
+def load(path: Path) -> Protocol:
+    """The `PROTOCOL` of a Python file; raises BadInput, in one line, if there is none."""
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; give a protocol's name or a Python file with a PROTOCOL")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except BadInput:
+        raise
+    except Exception as error:
+        raise BadInput(f"{path}: cannot be run ({type(error).__name__}: {error}); mend it and try again") from error
+    protocol = getattr(module, "PROTOCOL", None)
+    if not isinstance(protocol, Protocol):
+        raise BadInput(f"{path}: has no PROTOCOL; assign a fencepost.encoding.protocol.Protocol to that name")
+    return protocol

@@ -1,0 +1,65 @@
+"""The protocols that ship with Fencepost, each with its properties."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.protocol import Protocol
+from fencepost.encoding.system import System
+from fencepost.properties.bookkeeper import ledger_properties
+from fencepost.protocols.bookkeeper.ledger import ledger
+from fencepost.protocols.bookkeeper.parameters import V4_13, V4_13_TLA, Parameters
+from fencepost.protocols.bookkeeper.state import Ledger
+
+
+def bookkeeper(parameters: Parameters) -> System:
+    """One ledger with its properties."""
+    system = ledger(parameters)
+    assert isinstance(system.state, Ledger)
+    return replace(system, properties=ledger_properties(system.state))
+
+
+_SOURCES = (
+    "Apache BookKeeper, bookkeeper-server: LedgerHandle, PendingAddOp, ReadLastConfirmedOp, LedgerRecoveryOp, "
+    "PendingReadOp, BookieImpl",
+    "BP-46 (running without the journal), for QC and EC",
+    "Vanlightly/bookkeeper-tlaplus, BookKeeperProtocol_v4_13.tla",
+)
+
+_NOT_MODELLED = (
+    "plain reads, tailing and long-poll reads",
+    "ensembles larger than the write quorum (striping)",
+    "crashes and restarts of bookies; clients that come back",
+    "auto-recovery, garbage collection, deletion",
+)
+
+PROTOCOLS: dict[str, Protocol] = {
+    protocol.name: protocol
+    for protocol in (
+        Protocol(
+            name="bookkeeper-4.13",
+            summary="one BookKeeper ledger, its writer and recoverers, as in the code of release 4.13 with its two "
+            "known defects",
+            defaults=V4_13,
+            build=bookkeeper,
+            sources=_SOURCES,
+            not_modelled=_NOT_MODELLED,
+        ),
+        Protocol(
+            name="bookkeeper-4.13-tla",
+            summary="the same as the published TLA+ module of 4.13 has it, for comparing with TLC step for step",
+            defaults=V4_13_TLA,
+            build=bookkeeper,
+            sources=_SOURCES,
+            not_modelled=_NOT_MODELLED,
+        ),
+    )
+}
+
+
+def find(name: str) -> Protocol:
+    """The protocol of that name; raises BadInput if there is none."""
+    if name not in PROTOCOLS:
+        raise BadInput(f"{name}: no such protocol; valid: {', '.join(PROTOCOLS)}, or a Python file")
+    return PROTOCOLS[name]
