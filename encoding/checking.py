@@ -505,14 +505,14 @@ class _Run:
             witness = self._properties[name].witness_meaning
             return Result(
                 verdict=Verdict.VACUOUS,
-                rounds=rounds,
+                rounds=needed if complete and needed else rounds,
                 complete=complete,
                 reason=f"never reached within the bound: {witness}",
                 **common,
             )
         if complete and self._surpassed is not True:
             return Result(
-                verdict=Verdict.PROVED, rounds=rounds, complete=True, basis=Basis.ROUNDS, **common
+                verdict=Verdict.PROVED, rounds=needed or rounds, complete=True, basis=Basis.ROUNDS, **common
             )
         return Result(verdict=Verdict.HOLDS, rounds=rounds, complete=complete, **common)
 

@@ -229,7 +229,10 @@ class Concrete:
         return variable.domain.values[state[variable.place]]
 
     def predicate(self, term: Term) -> Callable[[State], bool]:
-        """A closed truth-valued term as a function of the state."""
+        """A closed truth-valued term as a function of the state; raises ModelError if it reads a choice."""
+        for variable in reads(self.system, term, {}):
+            if variable.is_choice:
+                raise ModelError(f"{variable.name} is a choice made up front; a property may read only the state")
         evaluate = self.function(term, {})
         return lambda state: bool(evaluate(state))
 

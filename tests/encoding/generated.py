@@ -1,0 +1,127 @@
+"""Small transition systems made at random, and the comparison of two readings of a system, state by state."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fencepost.encoding.commutation import Cache, Commutation
+from fencepost.encoding.concrete import Concrete
+from fencepost.encoding.exploring import explore
+from fencepost.encoding.formulas import Symbolic
+from fencepost.encoding.rounds import Unrolling
+from fencepost.encoding.solvers import Session
+from fencepost.encoding.state import StateSpace, choice, family
+from fencepost.encoding.system import Action, Property, Schema, System
+from fencepost.encoding.templates import template
+from fencepost.encoding.terms import BOOL, TRUE, Term, all_of, if_, integers
+
+FLAGS, ACTIONS, REPEATS = 4, 6, 2
+
+
+class Cells(StateSpace):
+    """A few flags, a small number, one loss, and for each action how often it may still fire."""
+
+    def __init__(self) -> None:
+        self.flag = family(BOOL, integers(1, FLAGS))
+        self.number = family(integers(0, 2), integers(1, 1))
+        self.left = family(integers(0, REPEATS), integers(1, ACTIONS), initial=lambda action: 1 + action % REPEATS)
+        self.lost = choice(integers(1, 1), fault="lost")
+
+
+def generate(seed: int) -> System:
+    """A system that always comes to an end, with actions that fire repeatedly and one-way commutations."""
+    chance, s = random.Random(seed), Cells()
+    actions = tuple(_action(chance, s, number) for number in range(1, ACTIONS + 1))
+    bad = all_of(*(_literal(chance, s, loss=False) for _ in range(3)))
+    return System(s, actions, (Property("never", "never so", ~bad, TRUE, "always"),))
+
+
+def _action(chance: random.Random, s: Cells, number: int) -> Schema:
+    guard = [s.left[number] > 0, *(_literal(chance, s) for _ in range(chance.choice((0, 1, 1, 2))))]
+    then = [s.left[number].set(s.left[number] - 1)]
+    for flag in chance.sample(range(1, FLAGS + 1), chance.choice((0, 1, 1, 2))):
+        value = chance.choice((TRUE, TRUE, ~TRUE, s.flag[chance.randint(1, FLAGS)]))
+        then.append(s.flag[flag].set(value, when=chance.choice((TRUE, _literal(chance, s)))))
+    if chance.random() < 0.4:
+        then.append(s.number[1].set(if_(s.number[1] == 2, 0, s.number[1] + 1)))
+    return Schema(f"action {number}", "", (), Action(all_of(*guard), then, actor=number))
+
+
+def _literal(chance: random.Random, s: Cells, loss: bool = True) -> Term:
+    kind = chance.random()
+    if kind < 0.15 and loss:
+        term: Term = s.lost[1]
+    elif kind < 0.3:
+        term = s.number[1] == chance.randint(0, 2)
+    else:
+        term = s.flag[chance.randint(1, FLAGS)]
+    return ~term if chance.random() < 0.5 else term
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The states at the end of a complete number of rounds against the states explored."""
+
+    rounds: int
+    missing: frozenset[bytes]
+    extra: frozenset[bytes]
+
+    @property
+    def agree(self) -> bool:
+        return not (self.missing or self.extra)
+
+
+def compare(
+    system: System,
+    commutation: type[Commutation] = Commutation,
+    unrolling: type[Unrolling] = Unrolling,
+    cache: Cache | None = None,
+) -> Comparison:
+    """Both readings of a system, state by state; the classes can be replaced by mistaken ones."""
+    symbolic = Symbolic(system)
+    blockers = commutation(symbolic, cache or Cache(None)).blockers()
+    session = Session(template(symbolic, blockers, {}), "cadical")
+    session.unrolling.__class__ = unrolling
+    rounds = _complete(session)
+    found = _final_states(session, symbolic)
+    choices = [v.place for v in system.variables if v.is_choice]
+    explored = {_without(visit.state, choices) for visit in explore(system)}
+    return Comparison(rounds, frozenset(explored - found), frozenset(found - explored))
+
+
+def _without(state: bytes, choices: Sequence[int]) -> bytes:
+    return bytes(0 if place in choices else code for place, code in enumerate(state))
+
+
+def _complete(session: Session) -> int:
+    """Deepen until no execution needs more rounds; afterwards the last round cannot fire."""
+    while True:
+        session.deepen()
+        guard = session.unrolling.top + 1
+        session.unrolling.reserve(guard)
+        session.add([[-guard, *session.unrolling.fires(session.rounds)]])
+        if not session.solve([guard]):
+            return session.rounds - 1
+
+
+def _final_states(session: Session, symbolic: Symbolic) -> set[bytes]:
+    """Every state at the end of the last round, by blocking one after another."""
+    system, found = symbolic.system, set()
+    places = [v for v in system.variables if not v.is_choice and v.place in symbolic.written]
+    first = Concrete(system).initial({})
+    while session.solve([]):
+        model, state, block, position = session.model(), bytearray(first), [], 0
+        for variable in places:
+            own = [session.unrolling.bit(position + i, session.rounds) for i in range(len(variable.domain) - 1)]
+            position += len(own)
+            true = [model[v - 1] > 0 for v in own]
+            assert sum(true) <= 1, f"{variable.name} has two values"
+            state[variable.place] = true.index(True) + 1 if any(true) else 0
+            block.extend(-v if t else v for v, t in zip(own, true, strict=True))
+        found.add(bytes(state))
+        session.add([block])
+    return found
+
+

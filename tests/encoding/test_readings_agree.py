@@ -1,0 +1,145 @@
+"""The check of the checker: what the rounds reach is what exploring reaches, state by state.
+
+If the normal form drops an execution, or a round allows a step that is none, a state is missing or extra.
+Each planted mistake below must turn this red.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fencepost.encoding.checking import Limits, check
+from fencepost.encoding.commutation import Cache, Commutation
+from fencepost.encoding.concrete import Concrete
+from fencepost.encoding.exploring import explore
+from fencepost.encoding.parameters import assign
+from fencepost.encoding.rounds import Clause, Unrolling
+from fencepost.encoding.system import System
+from fencepost.encoding.traces import Subject
+from fencepost.encoding.verdicts import Verdict
+from fencepost.properties.catalogue import find
+
+from .generated import compare, generate
+
+SEEDS = range(120)
+TINY = (
+    ("bookkeeper-4.13", "bookies=1 ensemble=1 write_quorum=1 ack_quorum=1", 206),
+    ("bookkeeper-4.13", "bookies=1 ensemble=1 write_quorum=1 ack_quorum=1 entries=2", 2098),
+    ("bookkeeper-4.13-tla", "bookies=1 ensemble=1 write_quorum=1 ack_quorum=1", 137),
+    ("bookkeeper-4.13-tla", "bookies=2 ensemble=2 write_quorum=2 ack_quorum=1", 4225),
+)
+"""Shipped instances, and how many states they have: a number that moves says that the model has."""
+
+
+def instance(name: str, settings: str) -> System:
+    protocol = find(name)
+    pairs = [tuple(text.split("=")) for text in settings.split()]
+    return protocol.build(assign(protocol.defaults, [(n, v) for n, v in pairs]))
+
+
+@pytest.mark.parametrize(("name", "settings", "states"), TINY)
+def test_shipped_instances_agree_state_by_state(name: str, settings: str, states: int) -> None:
+    system = instance(name, settings)
+    choices = [v.place for v in system.variables if v.is_choice]
+    explored = {bytes(c for p, c in enumerate(v.state) if p not in choices) for v in explore(system)}
+    assert len(explored) == states
+    assert compare(system).agree
+
+
+def test_an_instance_with_a_spare_bookie_agrees_state_by_state() -> None:
+    assert compare(instance("bookkeeper-4.13", "bookies=2 ensemble=1 write_quorum=1 ack_quorum=1")).agree
+
+
+def test_generated_systems_agree_state_by_state_and_are_not_trivial() -> None:
+    deep = 0
+    for seed in SEEDS:
+        comparison = compare(generate(seed))
+        assert comparison.agree, f"seed {seed}: {comparison}"
+        deep += comparison.rounds >= 3
+    assert deep >= len(SEEDS) // 4, f"only {deep} of {len(SEEDS)} need 3 rounds or more: the sample tests too little"
+
+
+def fewest_steps(system: System) -> int | None:
+    """Steps to the nearest violation of the first property, by exploring breadth first."""
+    holds = Concrete(system).predicate(system.properties[0].holds)
+    return next((visit.steps for visit in explore(system) if not holds(visit.state)), None)
+
+
+def test_verdicts_and_fewest_steps_of_generated_systems_agree_with_exploring() -> None:
+    violated = 0
+    for seed in list(SEEDS)[:30]:
+        system = generate(seed)
+        fewest = fewest_steps(system)
+        result = check(system, Subject("generated", {}, {}), system.properties, Limits()).results[0]
+        if fewest is None:
+            assert result.verdict is Verdict.PROVED, f"seed {seed}: {result}"
+        else:
+            assert (result.verdict, result.steps, result.fewest) == (Verdict.VIOLATED, fewest, "proved"), f"seed {seed}"
+            violated += 1
+    assert violated >= 6, f"only {violated} are violated: the sample tests too little"
+
+
+# The planted mistakes.
+
+
+class OwnSlotLeftOut(Unrolling):
+    """An action may not fire twice in a row: its own firing does not count as a reason."""
+
+    def normal_form(self, round_: int) -> Iterator[Clause]:
+        for slot, clause in enumerate(super().normal_form(round_)):
+            yield [literal for literal in clause if literal != self.fire(slot, round_ - 1)]
+
+
+class IntervalStartsTooLate(Unrolling):
+    """What fired in the slot right after one's own, a round earlier, does not count."""
+
+    def normal_form(self, round_: int) -> Iterator[Clause]:
+        slots = len(self.template.fires)
+        for slot, clause in enumerate(super().normal_form(round_)):
+            left_out = self.fire(slot + 1, round_ - 1) if slot + 1 < slots else 0
+            yield [literal for literal in clause if literal != left_out]
+
+
+class IntervalEndsTooEarly(Unrolling):
+    """What fired in the slot right before one's own, in the same round, does not count."""
+
+    def normal_form(self, round_: int) -> Iterator[Clause]:
+        for slot, clause in enumerate(super().normal_form(round_)):
+            left_out = self.fire(slot - 1, round_) if slot else 0
+            yield [literal for literal in clause if literal != left_out]
+
+
+class Reversed(Commutation):
+    """Takes "a may move left past b" for "b may move left past a"."""
+
+    def may_move_left(self, b: int, a: int) -> bool:
+        return super().may_move_left(a, b)
+
+
+@pytest.mark.parametrize("mistake", [OwnSlotLeftOut, IntervalStartsTooLate, IntervalEndsTooEarly])
+def test_a_mistake_in_the_normal_form_is_noticed(mistake: type[Unrolling]) -> None:
+    assert any(not compare(generate(seed), unrolling=mistake).agree for seed in SEEDS)
+
+
+def test_commutation_taken_the_wrong_way_round_is_noticed() -> None:
+    assert any(not compare(generate(seed), commutation=Reversed).agree for seed in SEEDS)
+
+
+def test_a_stale_cache_entry_is_noticed() -> None:
+    class Stale(Cache):
+        """Says of every pair that it was asked before, and may be swapped."""
+
+        def __init__(self) -> None:
+            super().__init__(None)
+            self.answers = _AlwaysYes()
+
+    assert any(not compare(generate(seed), cache=Stale()).agree for seed in SEEDS)
+
+
+class _AlwaysYes(dict[str, bool]):
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def __missing__(self, key: str) -> bool:
+        return True
