@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 
 from fencepost.encoding.errors import BadInput, InternalError, ModelError
+from fencepost.encoding.obligations import sent_at_most_once
 from fencepost.encoding.rounds import Template
 from fencepost.encoding.search import (
     Clean,
@@ -106,6 +107,7 @@ def check(
     defined, InternalError if a solver's execution does not replay.
     """
     _validate(system, limits)
+    sent_at_most_once(system)
     run = _Run(system, subject, properties, limits, listener)
     try:
         run.run()

@@ -83,7 +83,14 @@ def _adds(s: Ledger, client: Parameter | str, generation: Parameter, entry: Para
     return to_each(
         s.bookie,
         lambda b: messages.add(
-            s, client, generation, entry, b, s.lac(client), s.in_write_set_of(client, generation, entry, b)
+            s,
+            client,
+            generation,
+            entry,
+            b,
+            lac=s.lac(client),
+            lost=s.add_lost[client, entry, b],
+            when=s.in_write_set_of(client, generation, entry, b),
         ),
     )
 
@@ -203,10 +210,11 @@ def commit_change(
         ]
     sent = []
     if p.resends == "with-change":
-        then += [s.resent[client, following, e].set(True, when=s.pending(client, e)) for e in s.entry]
+        due = {e: s.pending(client, e) & ~s.resent[client, following, e] & s.in_write_set_of(client, generation, e, failed) for e in s.entry}
+        then += [s.resent[client, following, e].set(True, when=when) for e, when in due.items()]
         sent = [
-            messages.add(s, client, following, e, spare, when=s.pending(client, e) & _is_striped(s, client, generation, e, failed))
-            for e in s.entry
+            messages.add(s, client, following, e, spare, lost=s.resend_lost[client, following, e], when=when)
+            for e, when in due.items()
         ]
     return Action(
         when=_about_to_change(s, client, generation, failed)
@@ -219,10 +227,6 @@ def commit_change(
         sent=sent,
         note="replaces {failed} by {spare}, from its LAC + 1 on",
     )
-
-
-def _is_striped(s: Ledger, client: Parameter, generation: Parameter, entry: Term | int, bookie: Parameter) -> Term:
-    return s.in_write_set_of(client, generation, entry, bookie)
 
 
 def _is_new(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter) -> Term:
@@ -295,7 +299,13 @@ def resend(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter
             to_each(
                 s.bookie,
                 lambda b: messages.add(
-                    s, client, generation, entry, b, when=s.is_newcomer(client, generation, b)
+                    s,
+                    client,
+                    generation,
+                    entry,
+                    b,
+                    lost=s.resend_lost[client, generation, entry],
+                    when=s.is_newcomer(client, generation, b),
                 ),
             )
         ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.encoding.system import Message, message
-from fencepost.encoding.terms import Term, TermLike, if_
+from fencepost.encoding.terms import Read, Term, TermLike, if_
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger
 
 
@@ -14,9 +14,13 @@ def add(
     entry: TermLike,
     bookie: TermLike,
     lac: Term | None = None,
+    lost: Read | None = None,
     when: TermLike = True,
 ) -> Message:
-    """An add. Its LAC is the one it was first sent with, unless it is being sent first (`lac`)."""
+    """An add. Its LAC is the one it was first sent with, unless it is being sent first (`lac`).
+
+    `lost` is the loss of this sending, where it is sent.
+    """
     return message(
         "add",
         client,
@@ -26,7 +30,7 @@ def add(
             "content": s.content_sent(client, entry),
             "lac": s.pushed_lac[client, entry] if lac is None else lac,
         },
-        lost=s.add_lost[client, generation, entry, bookie],
+        lost=lost,
         when=when,
     )
 

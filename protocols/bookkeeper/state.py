@@ -127,7 +127,8 @@ class Ledger(StateSpace):
         self.read_over = family(BOOL, client, self.read_entry)
 
         # What the network never delivers: one choice for each sending.
-        self.add_lost = choice(client, generation, entry, bookie, fault="lost")
+        self.add_lost = choice(client, entry, bookie, fault="lost")
+        self.resend_lost = choice(client, generation, entry, fault="lost")
         self.add_answer_lost = choice(client, generation, entry, bookie, fault="lost")
         self.fence_lost = choice(client, bookie, fault="lost")
         self.fence_answer_lost = choice(client, bookie, fault="lost")
@@ -192,7 +193,17 @@ class Ledger(StateSpace):
     def add_in_flight(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The add will reach the bookie and has not yet."""
         index = (client, generation, entry, bookie)
-        return self.add_sent(*index) & ~self.add_lost[index] & ~self.add_handled[index]
+        return self.add_sent(*index) & ~self.lost_on_the_way(*index) & ~self.add_handled[index]
+
+    def lost_on_the_way(
+        self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
+    ) -> Term:
+        """That sending is never delivered: the first one to each bookie and each resending have a loss of their own."""
+        first = self.pushed_in[client, entry] == generation
+        return any_of(
+            first & self.add_lost[client, entry, bookie],
+            ~first & self.resend_lost[client, generation, entry],
+        )
 
     def answer_in_flight(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The answer to an add will reach the client and has not yet."""
@@ -204,7 +215,7 @@ class Ledger(StateSpace):
 
         def given_up(g: Term, e: Term) -> Term:
             index = (client, g, e, bookie)
-            lost = self.add_lost[index] | (self.add_handled[index] & self.add_answer_lost[index])
+            lost = self.lost_on_the_way(*index) | (self.add_handled[index] & self.add_answer_lost[index])
             late = self.add_sent(*index) & ~self.add_answered[index]
             return late & (lost if self.parameters.timeouts == "lost-only" else TRUE)
 
