@@ -12,6 +12,7 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from pathlib import Path
 import z3
 
 from fencepost.encoding.formulas import Effect, Symbolic, well_formed
-from fencepost.encoding.logic import FALSE, Formula, conj, disj, iff, neg, substitute
+from fencepost.encoding.logic import FALSE, Formula, Renaming, conj, disj, iff, neg
 
 
 class Cache:
@@ -92,12 +93,12 @@ class Commutation:
             return False
         key = self._key(a, b)
         if key not in self.cache.answers:
-            self.cache.answers[key] = self._ask(first, second)
+            self.cache.answers[key] = self._ask(a, b)
             self.asked += 1
         return self.cache.answers[key]
 
-    def _ask(self, first: Effect, second: Effect) -> bool:
-        question = self._counterexample(first, second)
+    def _ask(self, a: int, b: int) -> bool:
+        question = self._counterexample(a, b)
         if question is FALSE:
             return True
         self._solver.push()
@@ -108,25 +109,41 @@ class Commutation:
 
     @cached_property
     def _solver(self) -> z3.Solver:
-        return z3.SolverFor("QF_FD")
+        """Knows that every variable has one value."""
+        solver = z3.SolverFor("QF_FD")
+        solver.add(conj(map(well_formed, self.symbolic.bits)))
+        return solver
 
-    def _counterexample(self, first: Effect, second: Effect) -> Formula:
-        """A state in which `first` and then `second` can run, but not the other way with the same result."""
+    @cached_property
+    def _past(self) -> list[Renaming]:
+        """For each slot, what every Boolean becomes when it fires."""
         bits = self.symbolic.bits
-        past_first, past_second = _renaming(bits, first), _renaming(bits, second)
-        same = []
-        for place in first.after.keys() | second.after.keys():
-            one = [substitute(f, past_first) for f in second.after.get(place, bits[place])]
-            other = [substitute(f, past_second) for f in first.after.get(place, bits[place])]
-            same.extend(iff(x, y) for x, y in zip(one, other, strict=True))
-        wrong = iff(
-            disj((first.wrong, substitute(second.wrong, past_first))),
-            disj((second.wrong, substitute(first.wrong, past_second))),
+        return [
+            Renaming(
+                [pair for place, after in effect.after.items() for pair in zip(bits[place], after, strict=True)]
+            )
+            for effect in self.symbolic.effects
+        ]
+
+    def _counterexample(self, a: int, b: int) -> Formula:
+        """A state in which a and then b can run, but not the other way round with the same result."""
+        first, second = self.symbolic.effects[a], self.symbolic.effects[b]
+        past_first, past_second = self._past_of(a, b), self._past_of(b, a)
+        same_wrong = iff(
+            disj((first.wrong, past_first(second.wrong))), disj((second.wrong, past_second(first.wrong)))
         )
-        swapped = conj((second.guard, substitute(first.guard, past_second), wrong, *same))
-        places = first.reads | second.reads | first.after.keys() | second.after.keys()
-        typed = conj(well_formed(bits[place]) for place in places)
-        return conj((first.guard, substitute(second.guard, past_first), typed, neg(swapped)))
+        swapped = [second.guard, past_second(first.guard), same_wrong]
+        for place in first.after.keys() | second.after.keys():
+            one = map(past_first, second.after[place]) if place in second.after else first.after[place]
+            other = map(past_second, first.after[place]) if place in first.after else second.after[place]
+            swapped.extend(map(iff, one, other))
+        return conj((first.guard, past_first(second.guard), neg(conj(swapped))))
+
+    def _past_of(self, earlier: int, later: int) -> Callable[[Formula], Formula]:
+        """What the later slot's formulas become when the earlier one has fired before it."""
+        written, effect = self.symbolic.effects[earlier].after, self.symbolic.effects[later]
+        concerned = not written.keys().isdisjoint(effect.reads | effect.after.keys())
+        return self._past[earlier] if concerned else _unchanged
 
     def _key(self, a: int, b: int) -> str:
         """A hash of the question, equal for questions that differ only in the names of variables."""
@@ -149,11 +166,8 @@ def _touch(first: Effect, second: Effect) -> bool:
     )
 
 
-def _renaming(bits: tuple[list[Formula], ...], effect: Effect) -> list[tuple[Formula, Formula]]:
-    """What each Boolean becomes when the action runs."""
-    return [
-        (old, new) for place, after in effect.after.items() for old, new in zip(bits[place], after, strict=True)
-    ]
+def _unchanged(formula: Formula) -> Formula:
+    return formula
 
 
 @dataclass(frozen=True)

@@ -27,14 +27,7 @@ def _key(formula: Formula) -> int:
     return int(formula.ast.value)
 
 
-def is_true(formula: Formula) -> bool:
-    """The constant true, and nothing else."""
-    return formula is TRUE
-
-
-def is_false(formula: Formula) -> bool:
-    """The constant false, and nothing else."""
-    return formula is FALSE
+_TRUE_KEY, _FALSE_KEY = _key(TRUE), _key(FALSE)
 
 
 def named(name: str) -> Formula:
@@ -112,14 +105,22 @@ def iff(left: Formula, right: Formula) -> Formula:
     return Formula(z3core.Z3_mk_eq(_REF, left.ast, right.ast), _CONTEXT)
 
 
-def substitute(formula: Formula, renaming: list[tuple[Formula, Formula]]) -> Formula:
-    """The formula with each variable on the left replaced by the formula on its right, all at once."""
-    if formula is TRUE or formula is FALSE or not renaming:
-        return formula
-    count = len(renaming)
-    olds = (z3core.Ast * count)(*(old.ast for old, _ in renaming))
-    news = (z3core.Ast * count)(*(new.ast for _, new in renaming))
-    result = Formula(z3core.Z3_substitute(_REF, formula.ast, count, olds, news), _CONTEXT)
-    if z3.is_true(result):
-        return TRUE
-    return FALSE if z3.is_false(result) else result
+class Renaming:
+    """Variables and the formulas to put in their place, all at once."""
+
+    def __init__(self, pairs: list[tuple[Formula, Formula]]) -> None:
+        self._pairs = pairs  # keeps the terms behind the arrays alive
+        self._count = len(pairs)
+        self._olds = (z3core.Ast * self._count)(*(old.ast for old, _ in pairs))
+        self._news = (z3core.Ast * self._count)(*(new.ast for _, new in pairs))
+
+    def __call__(self, formula: Formula) -> Formula:
+        """The formula after renaming."""
+        if formula is TRUE or formula is FALSE or not self._count:
+            return formula
+        ast = z3core.Z3_substitute(_REF, formula.ast, self._count, self._olds, self._news)
+        result = Formula(ast, _CONTEXT)
+        key = _key(result)
+        if key == _TRUE_KEY:
+            return TRUE
+        return FALSE if key == _FALSE_KEY else result

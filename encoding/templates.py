@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from fencepost.encoding.cnf import to_cnf
 from fencepost.encoding.formulas import Symbolic
-from fencepost.encoding.logic import TRUE, Formula, conj, disj, iff, named, neg, substitute
+from fencepost.encoding.logic import TRUE, Formula, Renaming, conj, disj, iff, named, neg
 from fencepost.encoding.rounds import Template
 from fencepost.encoding.terms import Term
 
@@ -28,26 +28,28 @@ def template(symbolic: Symbolic, blockers: list[list[int]], outputs: Mapping[str
     for slot, effect in enumerate(symbolic.effects):
         fire = named(f"fire{slot}")
         touched = effect.reads | effect.after.keys()
-        renaming = [
-            (old, new)
-            for place in touched & state.keys()
-            for old, new in zip(state[place], current[place], strict=True)
-            if old is not new
-        ]
-        constraints.append(disj((neg(fire), substitute(effect.guard, renaming))))
-        wrong.append(conj((fire, substitute(effect.wrong, renaming))))
+        renaming = Renaming(
+            [
+                (old, new)
+                for place in touched & state.keys()
+                for old, new in zip(state[place], current[place], strict=True)
+                if old is not new
+            ]
+        )
+        constraints.append(disj((neg(fire), renaming(effect.guard))))
+        wrong.append(conj((fire, renaming(effect.wrong))))
         for place, after in effect.after.items():
             copies = [named(f"{bit}@{slot}") for bit in state[place]]
             for copy, new, old in zip(copies, after, current[place], strict=True):
-                constraints.extend(_chosen(copy, fire, substitute(new, renaming), old))
+                constraints.extend(_chosen(copy, fire, renaming(new), old))
             current[place] = copies
     for place, own in state.items():
         if current[place] is own:
             current[place] = [named(f"{bit}@end") for bit in own]
             constraints.extend(iff(copy, bit) for copy, bit in zip(current[place], own, strict=True))
     last = [bit for place in state for bit in current[place]]
-    final = list(zip(before, last, strict=True))
-    formulas = {name: substitute(symbolic.predicate(term), final) for name, term in outputs.items()}
+    final = Renaming(list(zip(before, last, strict=True)))
+    formulas = {name: final(symbolic.predicate(term)) for name, term in outputs.items()}
     formulas["wrong"] = disj(wrong)
     for name, formula in formulas.items():
         output = named(f"output:{name}")
