@@ -71,25 +71,90 @@ class Request:
 
 @click.command()
 @click.argument("protocol", metavar="PROTOCOL|FILE.py")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter or switch (repeatable).")
-@click.option("--property", "names", multiple=True, metavar="NAME", help="Check this property (repeatable; default: all).")
-@click.option("--bound", type=click.IntRange(0), metavar="K", help="Look at executions of at most K protocol steps.")
-@click.option("--rounds", type=click.IntRange(1), metavar="R", help="Search at most R rounds (default: until decided).")
-@click.option("--budget", "budget", multiple=True, metavar="FAULT=N", help="Allow at most N faults of a kind (repeatable).")
-@click.option("--minimize", type=click.Choice(MINIMIZE), default="steps", show_default=True, help="What to make small in a counterexample.")
-@click.option("--count", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Give N counterexamples that fire different sets of actions.")
-@click.option("--walks", type=click.IntRange(1), metavar="N", help="Take N random walks instead: no solver, proves nothing.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=300.0, show_default=True, metavar="SECONDS", help="Time for the whole command.")
-@click.option("--memory", type=click.FloatRange(0, min_open=True), metavar="GIB", help="Memory for each solver process.")
-@click.option("--solver", type=click.Choice(list(SOLVERS)), default="cadical", show_default=True, help="Who answers.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter or switch (repeatable)."
+)
+@click.option(
+    "--property",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Check this property (repeatable; default: all).",
+)
+@click.option(
+    "--bound", type=click.IntRange(0), metavar="K", help="Look at executions of at most K protocol steps."
+)
+@click.option(
+    "--rounds", type=click.IntRange(1), metavar="R", help="Search at most R rounds (default: until decided)."
+)
+@click.option(
+    "--budget",
+    "budget",
+    multiple=True,
+    metavar="FAULT=N",
+    help="Allow at most N faults of a kind (repeatable).",
+)
+@click.option(
+    "--minimize",
+    type=click.Choice(MINIMIZE),
+    default="steps",
+    show_default=True,
+    help="What to make small in a counterexample.",
+)
+@click.option(
+    "--count",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Give N counterexamples that fire different sets of actions.",
+)
+@click.option(
+    "--walks",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Take N random walks instead: no solver, proves nothing.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time for the whole command.",
+)
+@click.option(
+    "--memory", type=click.FloatRange(0, min_open=True), metavar="GIB", help="Memory for each solver process."
+)
+@click.option(
+    "--solver", type=click.Choice(list(SOLVERS)), default="cadical", show_default=True, help="Who answers."
+)
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes side by side.")
-@click.option("--seed", type=int, metavar="N", help="Shuffle what the solver sees; for --walks, the seed (default 1).")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of the result.")
+@click.option(
+    "--seed", type=int, metavar="N", help="Shuffle what the solver sees; for --walks, the seed (default 1)."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Form of the result.",
+)
 @click.option("--output", type=click.Path(), metavar="FILE", help="Write the result to a file.")
-@click.option("--traces", type=click.Path(), metavar="DIR", help="Write each counterexample to a file in this folder.")
+@click.option(
+    "--traces", type=click.Path(), metavar="DIR", help="Write each counterexample to a file in this folder."
+)
 @click.option("--require-proof", is_flag=True, help="Exit with 3 if a property only holds up to a bound.")
-@click.option("--expect", type=click.Choice([v.value for v in Verdict]), metavar="VERDICT", help="Exit with 0 if this is the worst verdict, else with 1.")
-@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done, and where the time went.")
+@click.option(
+    "--expect",
+    type=click.Choice([v.value for v in Verdict]),
+    metavar="VERDICT",
+    help="Exit with 0 if this is the worst verdict, else with 1.",
+)
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Say on stderr what is being done, and where the time went."
+)
 def command(
     protocol: str,
     settings: tuple[str, ...],
@@ -179,7 +244,9 @@ def _text(request: Request, outcome: Outcome, walks: int | None) -> str:
         if result.trace is not None:
             parts.append(verdict_line(result) + "\n" + trace_text(result.trace, properties[result.property]))
         for number, trace in enumerate(result.more_traces, 2):
-            parts.append(f"{result.property}, counterexample {number}:\n{trace_text(trace, properties[result.property])}")
+            parts.append(
+                f"{result.property}, counterexample {number}:\n{trace_text(trace, properties[result.property])}"
+            )
     parts.append("\n".join(map(verdict_line, outcome.results)))
     if walks:
         parts.append("Random walks find violations; they never prove that there are none.")
@@ -192,7 +259,11 @@ def _json(request: Request, outcome: Outcome) -> str:
     subject = request.protocol.subject(request.parameters)
     limits = request.limits
     caps: dict[str, object] = dict(request.system.caps)
-    caps |= {name: value for name, value in (("steps", limits.bound), ("rounds", limits.rounds)) if value is not None}
+    caps |= {
+        name: value
+        for name, value in (("steps", limits.bound), ("rounds", limits.rounds))
+        if value is not None
+    }
     caps |= {name: limits.budgets[name] for name in fault_names(request.system) if name in limits.budgets}
     document = {
         "schema": "fencepost.check/1",

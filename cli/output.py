@@ -30,7 +30,9 @@ def write_whole(path: Path, text: str) -> None:
     except OSError as error:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
-        raise BadInput(f"{path}: cannot be written ({error.strerror}); give a file in a folder you can write to") from error
+        raise BadInput(
+            f"{path}: cannot be written ({error.strerror}); give a file in a folder you can write to"
+        ) from error
 
 
 def prepare_folder(folder: Path) -> None:
@@ -39,4 +41,6 @@ def prepare_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise BadInput(f"{folder}: cannot be written to ({error.strerror}); give a folder you can write to") from error
+        raise BadInput(
+            f"{folder}: cannot be written to ({error.strerror}); give a folder you can write to"
+        ) from error

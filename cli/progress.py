@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import click
 
@@ -22,7 +22,7 @@ class Progress:
         self._tasks: dict[str, str] = {}
         self._status: Any = None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         if sys.stderr.isatty():
             from rich.console import Console
 
@@ -41,7 +41,11 @@ class Progress:
         if isinstance(event, Phase):
             line, task = event.name, "prepare"
         else:
-            words = {"hunt": "violations", "exhaust": "longer executions", "surpass": "executions past the bound"}
+            words = {
+                "hunt": "violations",
+                "exhaust": "longer executions",
+                "surpass": "executions past the bound",
+            }
             task = words.get(event.task, event.task)
             line = f"{task}: round {event.rounds}, {event.clauses:,} clauses, {event.conflicts:,} conflicts"
         elapsed = f"{time.perf_counter() - self._begun:.1f} s"

@@ -9,12 +9,20 @@ import click
 from fencepost.cli.check import FORMATS, find_protocol
 from fencepost.cli.output import emit
 from fencepost.encoding.protocol import Protocol
+from fencepost.encoding.system import Schema
 from fencepost.encoding.versions import version
 
 
 @click.command()
 @click.argument("protocol", required=False, metavar="[PROTOCOL|FILE.py]")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of the result.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Form of the result.",
+)
 @click.option("--output", type=click.Path(), metavar="FILE", help="Write the result to a file.")
 def command(protocol: str | None, form: str, output: str | None) -> None:
     """List the protocols that can be checked, or describe one.
@@ -30,7 +38,9 @@ def command(protocol: str | None, form: str, output: str | None) -> None:
 
     if form == "json":
         listed = [{"name": p.name, "summary": p.summary} for p in PROTOCOLS.values()]
-        text = json.dumps({"schema": "fencepost.protocols/1", "version": version(), "protocols": listed}, indent=2)
+        text = json.dumps(
+            {"schema": "fencepost.protocols/1", "version": version(), "protocols": listed}, indent=2
+        )
     else:
         text = "\n".join(f"{p.name}\n    {p.summary}" for p in PROTOCOLS.values())
     emit(text, output)
@@ -44,17 +54,25 @@ def _described(protocol: Protocol) -> dict[str, object]:
         "name": protocol.name,
         "summary": protocol.summary,
         "parameters": [
-            {"name": o.name, "default": o.default, "meaning": o.meaning} for o in protocol.options() if not o.values
+            {"name": o.name, "default": o.default, "meaning": o.meaning}
+            for o in protocol.options()
+            if not o.values
         ],
         "switches": [
-            {"name": o.name, "default": o.default, "values": list(o.values), "meaning": o.meaning, "source": o.source}
+            {
+                "name": o.name,
+                "default": o.default,
+                "values": list(o.values),
+                "meaning": o.meaning,
+                "source": o.source,
+            }
             for o in protocol.options()
             if o.values
         ],
         "properties": [
             {"name": p.name, "meaning": p.meaning, "witness": p.witness_meaning} for p in system.properties
         ],
-        "actions": [{"name": s.name, "meaning": s.meaning} for s in system.schemas],
+        "actions": [{"name": s.name, "meaning": s.meaning} for s in _once(system.schemas)],
         "sources": list(protocol.sources),
         "not_modelled": list(protocol.not_modelled),
     }
@@ -82,5 +100,6 @@ def _text(protocol: Protocol) -> str:
     return "\n".join(lines)
 
 
-def _once(schemas: object) -> list[object]:
-    return list({schema.name: schema for schema in schemas}.values())  # type: ignore[attr-defined]
+def _once(schemas: tuple[Schema, ...]) -> list[Schema]:
+    """One schema of each name: the writer's adds and a recoverer's have one text."""
+    return list({schema.name: schema for schema in schemas}.values())

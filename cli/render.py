@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from fencepost.encoding.protocol import Protocol
@@ -10,19 +11,24 @@ from fencepost.encoding.system import Property, System
 from fencepost.encoding.traces import Sending, Trace, TraceStep
 from fencepost.encoding.verdicts import Result, Verdict
 
+WIDTH = 110
+"""Where running text is broken."""
 
-def heading(protocol: Protocol, parameters: object, system: System, bound: int | None, budgets: Mapping[str, int]) -> str:
+
+def heading(
+    protocol: Protocol, parameters: object, system: System, bound: int | None, budgets: Mapping[str, int]
+) -> str:
     """What was checked: the instance, the switches changed, and every cap in force."""
     subject = protocol.subject(parameters)
     lines = [f"{protocol.name}: {_pairs(subject.parameters)}"]
     switches = protocol.changed_switches(parameters)
     if switches:
         lines.append(f"switches: {_pairs(switches)}")
-    caps = [f"at most {number} {name}" for name, number in system.caps.items()]
-    caps += [f"at most {bound} steps"] if bound is not None else []
-    caps += [f"at most {number} {name}" for name, number in budgets.items()]
+    caps = [f"{name} {number}" for name, number in system.caps.items()]
+    caps += [f"steps {bound}"] if bound is not None else []
+    caps += [f"{name} {number}" for name, number in budgets.items()]
     if caps:
-        lines.append(f"every verdict is for this instance, with {', '.join(caps)}")
+        lines.append(f"every verdict is for this instance; at most: {', '.join(caps)}")
     return "\n".join(lines)
 
 
@@ -77,24 +83,26 @@ def trace_text(trace: Trace, prop: Property | None) -> str:
         lines += [f"{margin}{line}" for line in _messages(trace, step)]
         before = trace.states[step.index - 1]
         changes = [f"{name}: {show(before[name])} → {show(value)}" for name, value in step.changes.items()]
-        lines += [f"{margin}  {line}" for line in _wrapped(changes, 100 - len(margin))]
+        lines += [f"{margin}  {line}" for line in _wrapped(changes, WIDTH - len(margin))]
     lines += _leftovers(trace)
     if prop is not None:
-        lines.append(f"Violated: {prop.meaning}.")
+        lines += textwrap.wrap(f"Violated: {prop.meaning}.", WIDTH)
         if prop.explain is not None:
-            lines.append(prop.explain(trace))
+            lines += textwrap.wrap(prop.explain(trace), WIDTH)
     return "\n".join(lines)
 
 
 def _action(step: TraceStep) -> str:
-    arguments = ", ".join(f"{name} {show(value)}" for name, value in step.arguments.items() if value != step.actor)
+    arguments = ", ".join(
+        f"{name} {show(value)}" for name, value in step.arguments.items() if value != step.actor
+    )
     name = f"{step.action} ({arguments})" if arguments else step.action
     return f"{name}: {step.note}" if step.note else name
 
 
 def _messages(trace: Trace, step: TraceStep) -> Iterable[str]:
     if step.received is not None:
-        late = ", LATE: a message sent after it was received here before" if trace.is_late(step) else ""
+        late = ", LATE: overtaken by a message sent after it" if trace.is_late(step) else ""
         sent = trace.sent_at.get(step.received.key)
         since = f" (sent in step {sent})" if sent is not None else ""
         yield f"← {_message(step.received)} from {show(step.received.sender)}{since}{late}"
@@ -119,11 +127,13 @@ def _message(message: Sending) -> str:
 def _leftovers(trace: Trace) -> Iterable[str]:
     waiting = [f"{_message(m)} {show(m.sender)}→{show(m.receiver)}" for m in trace.in_flight()]
     if waiting:
-        yield from _wrapped([f"In flight at the end, neither lost nor received: {waiting[0]}", *waiting[1:]], 110)
+        yield from _wrapped(
+            [f"In flight at the end, neither lost nor received: {waiting[0]}", *waiting[1:]], WIDTH
+        )
     lost = [m for step in trace.steps for m in step.sent if m.lost]
     if lost:
         names = [f"{_message(m)} {show(m.sender)}→{show(m.receiver)}" for m in lost]
-        yield from _wrapped([f"Lost, never delivered: {names[0]}", *names[1:]], 110)
+        yield from _wrapped([f"Lost, never delivered: {names[0]}", *names[1:]], WIDTH)
 
 
 def _wrapped(items: list[str], width: int) -> Iterable[str]:

@@ -17,13 +17,35 @@ from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.traces import SCHEMA, NotAnExecution, check_saved
 
-TRACE_KEYS = ("schema", "version", "protocol", "parameters", "switches", "property", "faults", "initial", "steps")
+TRACE_KEYS = (
+    "schema",
+    "version",
+    "protocol",
+    "parameters",
+    "switches",
+    "property",
+    "faults",
+    "initial",
+    "steps",
+)
 
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option("--protocol", "source", metavar="FILE.py", help="Where the protocol of the trace is, if it is one of your own.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of the result.")
+@click.option(
+    "--protocol",
+    "source",
+    metavar="FILE.py",
+    help="Where the protocol of the trace is, if it is one of your own.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Form of the result.",
+)
 @click.option("--output", type=click.Path(), metavar="FILE", help="Write the result to a file.")
 def command(file: str, source: str | None, form: str, output: str | None) -> int:
     """Replay the trace in FILE step by step on plain values, and show it.
@@ -48,7 +70,9 @@ def command(file: str, source: str | None, form: str, output: str | None) -> int
         else:
             head = f"{prop.name}: violated in {len(trace.steps)} steps of {protocol.name}, replayed"
             texts.append(f"{head}\n{trace_text(trace, prop)}")
-            documents.append({"property": prop.name, "replays": True, "reason": None, "trace": trace.to_json()})
+            documents.append(
+                {"property": prop.name, "replays": True, "reason": None, "trace": trace.to_json()}
+            )
     document = {"schema": "fencepost.replay/1", "traces": documents}
     emit(json.dumps(document, indent=2) if form == "json" else "\n\n".join(texts), output)
     return int(ExitCode.VIOLATED if failed else ExitCode.AS_WISHED)
@@ -59,7 +83,9 @@ def _traces(path: Path) -> list[dict[str, Any]]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror}); give a trace that `check --traces` wrote") from error
+        raise BadInput(
+            f"{path}: cannot be read ({error.strerror}); give a trace that `check --traces` wrote"
+        ) from error
     except ValueError as error:
         raise BadInput(f"{path}: not JSON ({error}); give a trace that `check --traces` wrote") from error
     schema = document.get("schema") if isinstance(document, dict) else None
@@ -67,7 +93,11 @@ def _traces(path: Path) -> list[dict[str, Any]]:
         found = [document]
     elif schema == "fencepost.check/1":
         results = document.get("results", [])
-        found = [t for r in results for t in ([r.get("trace")] if r.get("trace") else []) + r.get("more_traces", [])]
+        found = [
+            t
+            for r in results
+            for t in ([r.get("trace")] if r.get("trace") else []) + r.get("more_traces", [])
+        ]
         if not found:
             raise BadInput(f"{path}: has no trace in it, nothing was violated; give one that has")
     else:
@@ -84,6 +114,12 @@ def _validate(path: Path, trace: dict[str, Any]) -> None:
     for key in TRACE_KEYS:
         if key not in trace:
             raise BadInput(f"{path}: {key}: missing in the trace; a trace has {', '.join(TRACE_KEYS)}")
-    for key, kind in (("parameters", dict), ("switches", dict), ("initial", dict), ("faults", dict), ("steps", list)):
+    for key, kind in (
+        ("parameters", dict),
+        ("switches", dict),
+        ("initial", dict),
+        ("faults", dict),
+        ("steps", list),
+    ):
         if not isinstance(trace[key], kind):
             raise BadInput(f"{path}: {key}: must be {'an object' if kind is dict else 'a list'}")

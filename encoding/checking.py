@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import wait
 
 from fencepost.encoding.errors import BadInput, InternalError, ModelError
@@ -124,7 +124,9 @@ def _validate(system: System, limits: Limits) -> None:
     faults = fault_names(system)
     for name in limits.budgets:
         if name not in faults:
-            raise BadInput(f"{name}: no such fault here; valid: {', '.join(faults) or 'none, it has no faults'}")
+            raise BadInput(
+                f"{name}: no such fault here; valid: {', '.join(faults) or 'none, it has no faults'}"
+            )
 
 
 def fault_names(system: System) -> list[str]:
@@ -160,7 +162,10 @@ def _prepare(system: System, properties: Sequence[Property]) -> Iterator[Phase |
     order = {action: number for number, action in enumerate(system.ground_actions)}
     seconds = {"building": built - begun, "commutation": commuted - built, "CNF": clock() - commuted}
     yield Prepared(
-        made, tuple((order[action], action.arguments) for action in symbolic.actions), seconds, commutation.asked
+        made,
+        tuple((order[action], action.arguments) for action in symbolic.actions),
+        seconds,
+        commutation.asked,
     )
 
 
@@ -222,7 +227,9 @@ class _Run:
 
     def run(self) -> None:
         """Prepare, search, and look for further counterexamples, until done or out of time."""
-        self._start(Worker("prepare", prepare, self._system, list(self._properties.values()), gib=self._limits.memory))
+        self._start(
+            Worker("prepare", prepare, self._system, list(self._properties.values()), gib=self._limits.memory)
+        )
         load(self._limits.solver)
         self._receive_until(lambda: self._prepared is not None)
         if self._prepared is None:
@@ -255,9 +262,7 @@ class _Run:
             before = self._costs.pop(name)
             clean, found_in = self._clean.pop(name, None), self._found_in[name]
             kept = self._traces.pop(name)
-            task = Task(
-                (name,), self._limits.bound, found_in, self._budgets(), self._objectives(), avoid
-            )
+            task = Task((name,), self._limits.bound, found_in, self._budgets(), self._objectives(), avoid)
             self._spawn(task, [("hunt", None)])
             self._receive_until(lambda: not self._workers or (name in self._traces and name in self._clean))
             self.kill()
@@ -280,7 +285,11 @@ class _Run:
     def _spawn(self, task: Task, jobs: Sequence[tuple[str, int | None]]) -> None:
         assert self._prepared is not None
         name = "+".join(job for job, _ in jobs)
-        self._start(Worker(name, search_jobs, self._prepared.template, task, self._limits, jobs, gib=self._limits.memory))
+        self._start(
+            Worker(
+                name, search_jobs, self._prepared.template, task, self._limits, jobs, gib=self._limits.memory
+            )
+        )
 
     def _start(self, worker: Worker) -> None:
         self._workers.append(worker)
@@ -321,8 +330,8 @@ class _Run:
             self._reason = f"out of memory{limit} ({worker.name})"
         elif message.error and "ModelError: " in message.error:
             raise ModelError(message.error.strip().splitlines()[-1].split("ModelError: ", 1)[1])
-        elif message.error and "SolverGaveUp: " in message.error:
-            self._reason = message.error.strip().splitlines()[-1].split("SolverGaveUp: ", 1)[1]
+        elif message.error and "SolverGaveUpError: " in message.error:
+            self._reason = message.error.strip().splitlines()[-1].split("SolverGaveUpError: ", 1)[1]
         elif message.error:
             raise InternalError(f"{worker.name} failed: {message.error}")
 
@@ -424,7 +433,9 @@ class _Run:
 
     def _rounds_needed(self, steps: int | None) -> int | None:
         """Rounds that cover every execution (of at most `steps` steps); None if not known."""
-        known = [r for cap, r in self._complete.items() if cap is None or (steps is not None and cap >= steps)]
+        known = [
+            r for cap, r in self._complete.items() if cap is None or (steps is not None and cap >= steps)
+        ]
         return max(min(known), 1) if known else None
 
     def _searched(self, name: str) -> int:
@@ -466,7 +477,9 @@ class _Run:
         if time.perf_counter() - self._searching < PATIENCE:
             return
         cap = max(costs[0] for costs in self._costs.values()) - 1
-        running = [w for w in self._workers if w.name == f"exhaust<={cap}" or not w.name.startswith("exhaust")]
+        running = [
+            w for w in self._workers if w.name == f"exhaust<={cap}" or not w.name.startswith("exhaust")
+        ]
         if len(running) == len(self._workers):
             return
         for worker in [w for w in self._workers if w not in running]:
@@ -487,51 +500,47 @@ class _Run:
         return Outcome(results, seconds, self.interrupted, spent)
 
     def _result(self, name: str) -> Result:
-        until = self._settled_at.get(name, time.perf_counter())
-        common = {
-            "property": name,
-            "seconds": until - self._begun,
-            "solver": self._limits.solver,
-            "bound": self._limits.bound,
-            "witness": name in self._witnessed,
-        }
-        if name in self._traces:
-            return self._violated(name, common)
         needed = self._rounds_needed(self._limits.bound)
         rounds = self._searched(name)
-        complete = needed is not None and rounds >= needed
+        until = self._settled_at.get(name, time.perf_counter())
+        undecided = Result(
+            property=name,
+            verdict=Verdict.UNDECIDED,
+            rounds=rounds,
+            seconds=until - self._begun,
+            solver=self._limits.solver,
+            complete=needed is not None and rounds >= needed,
+            witness=name in self._witnessed,
+            bound=self._limits.bound,
+        )
+        if name in self._traces:
+            return self._violated(undecided)
         if not self._settled(name):
             reason = "interrupted" if self.interrupted else self._reason or "the search stopped early"
-            return Result(verdict=Verdict.UNDECIDED, rounds=rounds, reason=reason, **common)
+            return replace(undecided, reason=reason)
+        if undecided.complete and needed is not None:
+            undecided = replace(undecided, rounds=needed)
         if name not in self._witnessed:
-            witness = self._properties[name].witness_meaning
-            return Result(
-                verdict=Verdict.VACUOUS,
-                rounds=needed if complete and needed else rounds,
-                complete=complete,
-                reason=f"never reached within the bound: {witness}",
-                **common,
-            )
-        if complete and self._surpassed is not True:
-            return Result(
-                verdict=Verdict.PROVED, rounds=needed or rounds, complete=True, basis=Basis.ROUNDS, **common
-            )
-        return Result(verdict=Verdict.HOLDS, rounds=rounds, complete=complete, **common)
+            reason = f"never reached within the bound: {self._properties[name].witness_meaning}"
+            return replace(undecided, verdict=Verdict.VACUOUS, reason=reason)
+        if undecided.complete and self._surpassed is not True:
+            return replace(undecided, verdict=Verdict.PROVED, basis=Basis.ROUNDS)
+        return replace(undecided, verdict=Verdict.HOLDS)
 
-    def _violated(self, name: str, common: dict[str, object]) -> Result:
+    def _violated(self, undecided: Result) -> Result:
+        name = undecided.property
         trace = self._traces[name]
         fewest = None
         if self._limits.minimize != "none":
-            fewest = "proved" if self._is_fewest(name) else f"within {max(self._searched(name), self._found_in[name])} rounds"
-        needed = self._rounds_needed(self._limits.bound)
-        return Result(
+            searched = max(self._searched(name), self._found_in[name])
+            fewest = "proved" if self._is_fewest(name) else f"within {searched} rounds"
+        return replace(
+            undecided,
             verdict=Verdict.VIOLATED,
             rounds=self._found_in[name],
-            complete=needed is not None and self._searched(name) >= needed,
             steps=len(trace.steps),
             fewest=fewest,
             faults=dict(trace.faults),
             trace=trace,
             more_traces=tuple(self._more.get(name, ())),
-            **common,  # type: ignore[arg-type]
         )

@@ -120,7 +120,11 @@ class Commutation:
         bits = self.symbolic.bits
         return [
             Renaming(
-                [pair for place, after in effect.after.items() for pair in zip(bits[place], after, strict=True)]
+                [
+                    pair
+                    for place, after in effect.after.items()
+                    for pair in zip(bits[place], after, strict=True)
+                ]
             )
             for effect in self.symbolic.effects
         ]

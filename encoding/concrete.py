@@ -17,8 +17,8 @@ from fencepost.encoding.errors import ModelError
 from fencepost.encoding.state import Variable, show
 from fencepost.encoding.system import GroundAction, System
 from fencepost.encoding.terms import (
-    All,
-    Any_,
+    AllOf,
+    AnyOf,
     AtLeast,
     Constant,
     Equal,
@@ -89,9 +89,9 @@ class Compiler:
                 return self._read(term, environment)
             case Not(operand=operand):
                 return f"(not {self.expression(operand, environment)})"
-            case All(operands=operands):
+            case AllOf(operands=operands):
                 return _joined(" and ", (self.expression(o, environment) for o in operands), "True")
-            case Any_(operands=operands):
+            case AnyOf(operands=operands):
                 return _joined(" or ", (self.expression(o, environment) for o in operands), "False")
             case Equal(left=left, right=right):
                 return f"({self.expression(left, environment)} == {self.expression(right, environment)})"
@@ -99,7 +99,9 @@ class Compiler:
                 return f"({self.expression(left, environment)} < {self.expression(right, environment)})"
             case Plus(left=left, right=right, sign=sign):
                 operator = "+" if sign > 0 else "-"
-                return f"({self.expression(left, environment)} {operator} {self.expression(right, environment)})"
+                return (
+                    f"({self.expression(left, environment)} {operator} {self.expression(right, environment)})"
+                )
             case If(condition=condition, then=then, otherwise=otherwise):
                 parts = [self.expression(t, environment) for t in (then, condition, otherwise)]
                 return f"({parts[0]} if {parts[1]} else {parts[2]})"
@@ -125,7 +127,11 @@ class Compiler:
         return [self.expression(term.body, {**environment, term.bound: value}) for value in term.bound.sort]
 
     def _plain(self, value: Value) -> str:
-        return repr(value) if isinstance(value, bool | int | str) and not isinstance(value, Enum) else self._name(value)
+        return (
+            repr(value)
+            if isinstance(value, bool | int | str) and not isinstance(value, Enum)
+            else self._name(value)
+        )
 
     def _name(self, thing: object) -> str:
         """A name for `thing` in the scope of the compiled code."""
@@ -192,7 +198,7 @@ class Step:
             decided = bytearray(state)
             for place, value in zip(open_choices, values, strict=True):
                 decided[place] = value
-            if self.enabled(decided):
+            if self.enabled(bytes(decided)):
                 yield self.after(bytes(decided))
 
 
@@ -232,7 +238,9 @@ class Concrete:
         """A closed truth-valued term as a function of the state; raises ModelError if it reads a choice."""
         for variable in reads(self.system, term, {}):
             if variable.is_choice:
-                raise ModelError(f"{variable.name} is a choice made up front; a property may read only the state")
+                raise ModelError(
+                    f"{variable.name} is a choice made up front; a property may read only the state"
+                )
         evaluate = self.function(term, {})
         return lambda state: bool(evaluate(state))
 
@@ -257,9 +265,11 @@ class Concrete:
         for update in body.then:
             condition = compiler.expression(update.when, environment)
             value = compiler.expression(update.value, environment)
-            lines.append(f" if {condition}: put(t, written, {compiler.cell(update.target, environment)}, {value})")
+            lines.append(
+                f" if {condition}: put(t, written, {compiler.cell(update.target, environment)}, {value})"
+            )
         lines.append(" return bytes(t)")
-        exec("\n".join(lines), scope)
+        exec("\n".join(lines), scope)  # noqa: S102 - source of our own making
         after = scope["after"]
         assert callable(after)
         terms = [body.when, *(t for u in body.then for t in (u.value, u.when, *u.target.index))]
@@ -279,14 +289,18 @@ class Concrete:
                 raise ModelError(f"{action.name} sets a variable that does not exist; bound the index")
             variable = self.system.variables[place]
             if place in written:
-                raise ModelError(f"{action.name} sets {variable.name} twice; make the conditions exclude each other")
+                raise ModelError(
+                    f"{action.name} sets {variable.name} twice; make the conditions exclude each other"
+                )
             if value not in positions[place]:
                 raise ModelError(
                     f"{action.name} sets {variable.name} to {show(value)}, outside {variable.domain.name}; "
                     "widen the domain or tighten the guard"
                 )
             if variable.is_choice:
-                raise ModelError(f"{action.name} sets {variable.name}, a choice made up front; those never change")
+                raise ModelError(
+                    f"{action.name} sets {variable.name}, a choice made up front; those never change"
+                )
             written.add(place)
             after[place] = positions[place][value]
 

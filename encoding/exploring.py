@@ -79,10 +79,13 @@ def walk(
     for _ in range(walks):
         if not keep_on():
             break
-        state, path = concrete.initial(), []
+        state = concrete.initial()
+        path: list[GroundAction] = []
         done += 1
         while len(path) <= longest:
-            witnessed.update(name for name, holds in witness.items() if name not in witnessed and holds(state))
+            witnessed.update(
+                name for name, holds in witness.items() if name not in witnessed and holds(state)
+            )
             for name, holds in violated.items():
                 if (name not in paths or len(path) < len(paths[name][0])) and holds(state):
                     paths[name] = (list(path), state)
@@ -100,7 +103,9 @@ def walk(
     return Walks(traces, frozenset(witnessed), done, taken, furthest)
 
 
-def _random_step(concrete: Concrete, state: State, chance: random.Random) -> tuple[GroundAction, State] | None:
+def _random_step(
+    concrete: Concrete, state: State, chance: random.Random
+) -> tuple[GroundAction, State] | None:
     """One of the actions enabled, each equally likely; None if there is none."""
     steps = list(concrete.steps)
     while steps:
@@ -115,5 +120,3 @@ def _random_step(concrete: Concrete, state: State, chance: random.Random) -> tup
 
 def _true_choices(system: System, state: State) -> list[str]:
     return [v.name for v in system.variables if v.is_choice and state[v.place] == 1]
-
-

@@ -20,8 +20,8 @@ from fencepost.encoding.logic import FALSE, TRUE, Formula, conj, disj, ite, name
 from fencepost.encoding.state import Variable, show
 from fencepost.encoding.system import GroundAction, System
 from fencepost.encoding.terms import (
-    All,
-    Any_,
+    AllOf,
+    AnyOf,
     AtLeast,
     Constant,
     Equal,
@@ -141,7 +141,9 @@ class Symbolic:
             for place in self._targets(update.target, environment):
                 variable = self.system.variables[place]
                 if variable.is_choice:
-                    raise ModelError(f"{action.name} sets {variable.name}, a choice made up front; those never change")
+                    raise ModelError(
+                        f"{action.name} sets {variable.name}, a choice made up front; those never change"
+                    )
                 here = conj((condition, self._is_target(update.target, variable, environment)))
                 if here is FALSE:
                     continue
@@ -182,9 +184,9 @@ class Symbolic:
                 return self._read(term, environment)
             case Not(operand=operand):
                 return truth(neg(self._holds(operand, environment)))
-            case All(operands=operands):
+            case AllOf(operands=operands):
                 return truth(conj(self._holds(o, environment) for o in operands))
-            case Any_(operands=operands):
+            case AnyOf(operands=operands):
                 return truth(disj(self._holds(o, environment) for o in operands))
             case Equal(left=left, right=right):
                 return self._combined(lambda a, b: a == b, self._both(left, right, environment))
@@ -207,10 +209,14 @@ class Symbolic:
                 return truth(counted(count, list(self._instances(term, environment))))
         raise TypeError(f"cannot translate {term!r}")
 
-    def _instances(self, term: Quantified | AtLeast, environment: Mapping[Parameter, Value]) -> Iterator[Formula]:
+    def _instances(
+        self, term: Quantified | AtLeast, environment: Mapping[Parameter, Value]
+    ) -> Iterator[Formula]:
         return (self._holds(term.body, {**environment, term.bound: v}) for v in term.bound.sort)
 
-    def _both(self, left: Term, right: Term, environment: Mapping[Parameter, Value]) -> tuple[Guarded, Guarded]:
+    def _both(
+        self, left: Term, right: Term, environment: Mapping[Parameter, Value]
+    ) -> tuple[Guarded, Guarded]:
         return self._translate(left, environment), self._translate(right, environment)
 
     @staticmethod
@@ -259,4 +265,3 @@ def counted(count: int, formulas: list[Formula]) -> Formula:
         for k in range(count, 0, -1):
             reached[k] = disj((reached[k], conj((reached[k - 1], formula))))
     return reached[max(count, 0)] if count >= 0 else TRUE
-

@@ -7,11 +7,12 @@ tens of thousands of calls.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import z3
 from z3 import z3core
 
-Formula = z3.BoolRef
+Formula: TypeAlias = z3.BoolRef
 
 _CONTEXT = z3.main_ctx()
 _REF = _CONTEXT.ref()

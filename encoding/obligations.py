@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.state import Family
 from fencepost.encoding.system import Message, Schema, System
-from fencepost.encoding.terms import All, Constant, Equal, Not, Parameter, Read, Term, Update, Value
+from fencepost.encoding.terms import AllOf, Constant, Equal, Not, Parameter, Read, Term, Update, Value
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def _marks(schema: Schema, message: Message) -> Iterator[_Mark]:
 
 
 def _conjuncts(term: Term) -> tuple[Term, ...]:
-    return term.operands if isinstance(term, All) else (term,)
+    return term.operands if isinstance(term, AllOf) else (term,)
 
 
 def _denied(conjunct: Term, target: Read) -> Value | None:

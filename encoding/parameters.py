@@ -38,12 +38,16 @@ class Option:
         """The value that `text` stands for; raises BadInput if it is not one."""
         if self.values:
             if text not in self.values:
-                raise BadInput(f"{self.name}={text}: not a value of this switch; valid: {', '.join(self.values)}")
+                raise BadInput(
+                    f"{self.name}={text}: not a value of this switch; valid: {', '.join(self.values)}"
+                )
             return text
         try:
             number = int(text)
         except ValueError:
-            raise BadInput(f"{self.name}={text}: a whole number is needed, such as {self.default or 1}") from None
+            raise BadInput(
+                f"{self.name}={text}: a whole number is needed, such as {self.default or 1}"
+            ) from None
         if number < 1:
             raise BadInput(f"{self.name}={number}: must be 1 or more")
         return number
@@ -56,7 +60,9 @@ def options(parameters: type[Any] | object) -> list[Option]:
     for field in dataclasses.fields(parameters):  # type: ignore[arg-type]
         default = field.default if instance is None else getattr(instance, field.name)
         meta = field.metadata
-        found.append(Option(field.name, meta["meaning"], default, meta.get("values", ()), meta.get("source", "")))
+        found.append(
+            Option(field.name, meta["meaning"], default, meta.get("values", ()), meta.get("source", ""))
+        )
     return found
 
 

@@ -74,7 +74,9 @@ def load(path: Path) -> Protocol:
     except BadInput:
         raise
     except Exception as error:
-        raise BadInput(f"{path}: cannot be run ({type(error).__name__}: {error}); mend it and try again") from error
+        raise BadInput(
+            f"{path}: cannot be run ({type(error).__name__}: {error}); mend it and try again"
+        ) from error
     protocol = getattr(module, "PROTOCOL", None)
     if not isinstance(protocol, Protocol):
         raise BadInput(f"{path}: has no PROTOCOL; assign a fencepost.encoding.protocol.Protocol to that name")

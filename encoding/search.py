@@ -192,7 +192,9 @@ class _Hunter:
         if name in self._known and not self._task.objectives:
             return None
         for assumptions in self._improvements(name):
-            if self._session.solve([*self.limits(), *self._avoided(), -self.output(f"holds:{name}"), *assumptions]):
+            if self._session.solve(
+                [*self.limits(), *self._avoided(), -self.output(f"holds:{name}"), *assumptions]
+            ):
                 execution = self.execution()
                 return Violated(name, execution, self._costs(execution))
         return None

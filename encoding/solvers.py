@@ -96,7 +96,7 @@ class Z3:
     def solve(self, assumptions: Sequence[int]) -> bool | None:
         answer = self._solver.check(*map(self._literal, assumptions))
         if answer == self._z3.unknown:
-            raise SolverGaveUp(f"z3: {self._solver.reason_unknown()}")
+            raise SolverGaveUpError(f"z3: {self._solver.reason_unknown()}")
         return bool(answer == self._z3.sat)
 
     def model(self) -> Sequence[int]:
@@ -106,10 +106,10 @@ class Z3:
 
     def conflicts(self) -> int:
         statistics = self._solver.statistics()
-        return int(statistics.get_key_value("sat conflicts")) if "sat conflicts" in statistics.keys() else 0
+        return next((int(value) for key, value in statistics if key == "sat conflicts"), 0)
 
 
-class SolverGaveUp(Exception):
+class SolverGaveUpError(Exception):
     """The solver itself said that it does not know; becomes `undecided`."""
 
 
@@ -178,7 +178,7 @@ class Session:
         """A counter, up to `most` + 1, of the slots that fire in any round and the choices that are true."""
         counter = Counter(tuple(slots), tuple(self.unrolling.choice(c) for c in choices), most)
         self._counters.append(counter)
-        for round_ in range(0, self.rounds + 1):
+        for round_ in range(self.rounds + 1):
             self.add(counter.extend(self.unrolling, round_))
         return counter
 

@@ -84,11 +84,11 @@ class Variable:
 class StateSpace:
     """Base of a protocol's state: assign families to attributes, and they take the attribute's name.
 
-        class Ledger(StateSpace):
-            def __init__(self, bookies: int) -> None:
-                self.bookie = labels("bookie", "b", bookies)
-                self.fenced = family(BOOL, self.bookie)
-                self.closed = variable(BOOL)
+    class Ledger(StateSpace):
+        def __init__(self, bookies: int) -> None:
+            self.bookie = labels("bookie", "b", bookies)
+            self.fenced = family(BOOL, self.bookie)
+            self.closed = variable(BOOL)
     """
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -119,4 +119,3 @@ def show(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
-

@@ -218,7 +218,9 @@ class System:
         values = tuple(v.family.initially(v.index) for v in self.variables)
         for variable, value in zip(self.variables, values, strict=True):
             if value not in variable.domain.values:
-                raise ModelError(f"{variable.name} = {show(value)} at first: not in its domain {variable.domain.name}")
+                raise ModelError(
+                    f"{variable.name} = {show(value)} at first: not in its domain {variable.domain.name}"
+                )
         return values
 
     def find(self, name: str, arguments: Sequence[str]) -> GroundAction | None:

@@ -98,7 +98,9 @@ def _numbered(
         if not renumbered[number]:
             size += 1
             renumbered[number] = size
-    clauses = [[renumbered[lit] if lit > 0 else -renumbered[-lit] for lit in clause] for clause in cnf.clauses]
+    clauses = [
+        [renumbered[lit] if lit > 0 else -renumbered[-lit] for lit in clause] for clause in cnf.clauses
+    ]
     choices = len(first) - 2 * width
     return Template(
         clauses=clauses,

@@ -92,7 +92,9 @@ class Term:
     type: str
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a term has no truth value: use & | ~, if_, forall or exists instead of and, or, not, if")
+        raise TypeError(
+            "a term has no truth value: use & | ~, if_, forall or exists instead of and, or, not, if"
+        )
 
     def __and__(self, other: TermLike) -> Term:
         return all_of(self, other)
@@ -173,14 +175,14 @@ class Not(Term):
 
 
 @dataclass(frozen=True, eq=False)
-class All(Term):
+class AllOf(Term):
     """Conjunction."""
 
     operands: tuple[Term, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Any_(Term):
+class AnyOf(Term):
     """Disjunction."""
 
     operands: tuple[Term, ...]
@@ -251,15 +253,15 @@ TRUE, FALSE = lift(True), lift(False)
 
 def all_of(*terms: TermLike) -> Term:
     """Conjunction of any number of terms; true if there are none."""
-    return _flat(All, terms, TRUE)
+    return _flat(AllOf, terms, TRUE)
 
 
 def any_of(*terms: TermLike) -> Term:
     """Disjunction of any number of terms; false if there are none."""
-    return _flat(Any_, terms, FALSE)
+    return _flat(AnyOf, terms, FALSE)
 
 
-def _flat(node: type[All] | type[Any_], terms: tuple[TermLike, ...], neutral: Term) -> Term:
+def _flat(node: type[AllOf | AnyOf], terms: tuple[TermLike, ...], neutral: Term) -> Term:
     operands: list[Term] = []
     for term in map(lift, terms):
         as_type(term, "bool")
@@ -339,7 +341,7 @@ def children(term: Term) -> tuple[Term, ...]:
             return index
         case Not(operand=operand):
             return (operand,)
-        case All(operands=operands) | Any_(operands=operands):
+        case AllOf(operands=operands) | AnyOf(operands=operands):
             return operands
         case Equal(left=left, right=right) | Less(left=left, right=right) | Plus(left=left, right=right):
             return (left, right)

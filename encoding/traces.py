@@ -226,7 +226,9 @@ class Replayer:
                 raise NotAnExecution(f"step {len(states)}, {action.name}: not enabled")
             states.append(after)
         if not reached(states[-1]):
-            raise NotAnExecution(f"after step {len(states) - 1}: the situation looked for ({name}) is not there")
+            raise NotAnExecution(
+                f"after step {len(states) - 1}: the situation looked for ({name}) is not there"
+            )
         return states
 
     def _faults(self, actions: Sequence[GroundAction], chosen: frozenset[int]) -> dict[str, int]:
@@ -266,7 +268,9 @@ class Replayer:
             action=action.schema.name,
             arguments=arguments,
             actor=value(body.actor) if isinstance(body.actor, Term) else plain(body.actor),
-            received=None if body.received is None else self._sending(body.received, environment, state, False),
+            received=None
+            if body.received is None
+            else self._sending(body.received, environment, state, False),
             sent=tuple(self._sent(action, state)),
             note=body.note.format(**arguments),
             changes=changes,
@@ -292,7 +296,9 @@ class Replayer:
         says = {name: value(term) for name, term in message.says.items()}
         lost = None
         if is_sent:
-            lost = message.lost is not None and bool(self._concrete.evaluate(message.lost, environment, state))
+            lost = message.lost is not None and bool(
+                self._concrete.evaluate(message.lost, environment, state)
+            )
         return Sending(
             message.kind,
             value(message.sender),
@@ -357,4 +363,3 @@ def _no_more(where: str, theirs: Mapping[str, object], ours: Mapping[str, object
     unknown = [key for key in theirs if key not in ours]
     if unknown:
         raise BadInput(f"{unknown[0]}: unknown key in {where} of the trace; valid: {', '.join(ours)}")
-

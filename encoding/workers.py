@@ -30,9 +30,13 @@ class Ended:
 class Worker:
     """A process that sends the messages of `make(*arguments)`, a list of generators run in turn."""
 
-    def __init__(self, name: str, make: Callable[..., Sequence[Iterator[Any]]], *arguments: Any, gib: float | None) -> None:
+    def __init__(
+        self, name: str, make: Callable[..., Sequence[Iterator[Any]]], *arguments: Any, gib: float | None
+    ) -> None:
         methods = multiprocessing.get_all_start_methods()
-        context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" and "fork" in methods else "spawn")
+        context: Any = multiprocessing.get_context(
+            "fork" if sys.platform == "linux" and "fork" in methods else "spawn"
+        )
         receiving, sending = context.Pipe(duplex=False)
         self.name = name
         self.connection: Connection = receiving
@@ -49,7 +53,9 @@ class Worker:
         except (EOFError, OSError):
             self._process.join()
             code = self._process.exitcode
-            return Ended(f"the process ended with code {code}", memory=code in (-signal.SIGKILL, -signal.SIGABRT))
+            return Ended(
+                f"the process ended with code {code}", memory=code in (-signal.SIGKILL, -signal.SIGABRT)
+            )
 
     def kill(self) -> None:
         """Stop at once."""
@@ -85,7 +91,7 @@ def _serve(
         ended = Ended("out of memory", memory=True)
     except BrokenPipeError:
         return
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - whatever it was, the parent must hear of it
         ended = Ended(traceback.format_exc())
     with contextlib.suppress(OSError):
         connection.send(ended)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from fencepost.encoding.system import Property
-from fencepost.encoding.terms import at_least, exists, forall, implies
+from fencepost.encoding.terms import Term, at_least, exists, forall, implies
+from fencepost.properties.explaining import (
+    explain_disorder,
+    explain_divergence,
+    explain_few_copies,
+    explain_invalid_fragment,
+)
 from fencepost.protocols.bookkeeper.state import NOTHING, WRITER, Ledger, Phase, Status
 
 
@@ -22,6 +28,7 @@ def no_divergence(s: Ledger) -> Property:
         holds=implies(s.status == Status.CLOSED, (s.lac(WRITER) <= s.last_entry) & agreed),
         witness=_recovered(s) & (s.lac(WRITER) > 0),
         witness_meaning="an entry is acknowledged and the ledger closed by a recoverer",
+        explain=explain_divergence,
     )
 
 
@@ -45,6 +52,7 @@ def ack_quorum_reached(s: Ledger) -> Property:
         ),
         witness=_recovered(s) & (s.last_entry > 0),
         witness_meaning="the ledger is closed by a recoverer with an entry in it",
+        explain=explain_few_copies,
     )
 
 
@@ -52,10 +60,12 @@ def valid_fragments(s: Ledger) -> Property:
     """Fragments only ever go up (OnlyValidFragments)."""
     twice = exists(
         s.generation_,
-        lambda g: (g <= s.generation)
-        & exists(
-            s.position,
-            lambda i: exists(s.position, lambda j: (i < j) & (s.ensemble[g, i] == s.ensemble[g, j])),
+        lambda g: (
+            (g <= s.generation)
+            & exists(
+                s.position,
+                lambda i: exists(s.position, lambda j: (i < j) & (s.ensemble[g, i] == s.ensemble[g, j])),
+            )
         ),
     )
     return Property(
@@ -64,6 +74,7 @@ def valid_fragments(s: Ledger) -> Property:
         holds=forall(s.client, lambda c: ~s.tried_invalid_fragment[c]) & ~twice,
         witness=s.generation > 1,
         witness_meaning="an ensemble change is committed (there must be a spare bookie)",
+        explain=explain_invalid_fragment,
     )
 
 
@@ -78,9 +89,11 @@ def entries_in_order(s: Ledger) -> Property:
         ),
         witness=exists(s.recoverer, lambda r: exists(s.entry, lambda e: s.complete(r, e))),
         witness_meaning="a recoverer has written an entry back",
+        explain=explain_disorder,
     )
 
 
-def _recovered(s: Ledger) -> object:
+def _recovered(s: Ledger) -> Term:
+    """A recoverer has closed the ledger, or found it closed."""
     closed_by_recoverer = exists(s.recoverer, lambda r: s.phase[r] == Phase.CLOSED)
     return (s.status == Status.CLOSED) & closed_by_recoverer

@@ -21,8 +21,7 @@ def bookkeeper(parameters: Parameters) -> System:
 
 
 _SOURCES = (
-    "Apache BookKeeper, bookkeeper-server: LedgerHandle, PendingAddOp, ReadLastConfirmedOp, LedgerRecoveryOp, "
-    "PendingReadOp, BookieImpl",
+    "Apache BookKeeper: LedgerHandle, PendingAddOp, ReadLastConfirmedOp, LedgerRecoveryOp, BookieImpl",
     "BP-46 (running without the journal), for QC and EC",
     "Vanlightly/bookkeeper-tlaplus, BookKeeperProtocol_v4_13.tla",
 )

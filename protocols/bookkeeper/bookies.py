@@ -8,7 +8,9 @@ from fencepost.protocols.bookkeeper import messages
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger
 
 
-def handle_add(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+def handle_add(
+    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
+) -> Action:
     """A bookie stores an entry unless the ledger is fenced there, and answers either way (BookieImpl.addEntry).
 
     A recovery add is stored even if the ledger is fenced (recoveryAddEntry). Of one client's adds that will

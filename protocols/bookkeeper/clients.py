@@ -106,7 +106,9 @@ def _next_answer(
     return s.answer_in_flight(client, generation, entry, bookie) & refused & ~lower
 
 
-def receive_ack(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+def receive_ack(
+    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
+) -> Action:
     """A bookie has stored the entry: counted if the bookie still stands where it was sent (PendingAddOp.writeComplete)."""
     ok = ~s.add_refused[client, generation, entry, bookie]
     return Action(
@@ -120,7 +122,9 @@ def receive_ack(s: Ledger, client: Parameter, generation: Parameter, entry: Para
     )
 
 
-def receive_fenced(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+def receive_fenced(
+    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
+) -> Action:
     """A bookie refused the entry: the writer drops its pending adds, and in the code closes the ledger (A.5)."""
     refused = s.add_refused[client, generation, entry, bookie]
     closes = s.parameters.writer_close == "any-not-closed"
@@ -193,7 +197,10 @@ def commit_change(
     p = s.parameters
     following, first = generation + 1, s.lac(client) + 1
     current = s.own_ensemble
-    ensemble = {i: if_(current[client, generation, i] == failed, spare, current[client, generation, i]) for i in s.position}
+    ensemble = {
+        i: if_(current[client, generation, i] == failed, spare, current[client, generation, i])
+        for i in s.position
+    }
     then = [
         s.own_generation[client].set(following),
         s.own_first[client, following].set(first),
@@ -210,7 +217,12 @@ def commit_change(
         ]
     sent = []
     if p.resends == "with-change":
-        due = {e: s.pending(client, e) & ~s.resent[client, following, e] & s.in_write_set_of(client, generation, e, failed) for e in s.entry}
+        due = {
+            e: s.pending(client, e)
+            & ~s.resent[client, following, e]
+            & s.in_write_set_of(client, generation, e, failed)
+            for e in s.entry
+        }
         then += [s.resent[client, following, e].set(True, when=when) for e, when in due.items()]
         sent = [
             messages.add(s, client, following, e, spare, lost=s.resend_lost[client, following, e], when=when)
@@ -348,7 +360,9 @@ def begin_recovery(s: Ledger, client: Parameter) -> Action:
                 ),
             )
         ],
-        note="puts the ledger in recovery" if p.recovery_start == "join" else "puts the ledger in recovery, anew",
+        note="puts the ledger in recovery"
+        if p.recovery_start == "join"
+        else "puts the ledger in recovery, anew",
     )
 
 
@@ -388,9 +402,7 @@ def send_reads(s: Ledger, client: Parameter, entry: Parameter) -> Action:
         then=[s.read_sent[client, entry].set(True)],
         actor=client,
         sent=[
-            to_each(
-                s.bookie, lambda b: messages.read(s, client, entry, b, when=s.read_to(client, entry, b))
-            )
+            to_each(s.bookie, lambda b: messages.read(s, client, entry, b, when=s.read_to(client, entry, b)))
         ],
     )
 
@@ -434,9 +446,7 @@ def _all_in(s: Ledger, client: Parameter, entry: Parameter, last: Parameter) -> 
 
 def write_back(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter) -> Action:
     """An entry that was read goes to the recoverer's current ensemble, not to the one it was read from (A.3)."""
-    in_order = forall(
-        s.entry, lambda e: implies((s.start(client) < e) & (e < entry), s.pushed(client, e))
-    )
+    in_order = forall(s.entry, lambda e: implies((s.start(client) < e) & (e < entry), s.pushed(client, e)))
     after_reading = s.parameters.recovery_writes == "after-reading"
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)

@@ -40,7 +40,11 @@ def ledger(parameters: Parameters) -> System:
             ),
             each(clients.abandon_recovery, s, s.recoverer),
             each(clients.finish_recovery, s, s.recoverer, s.read_entry),
-            *([each(clients.adopt_close, s, s.recoverer, s.read_entry)] if parameters.recovery_start == "join" else []),
+            *(
+                [each(clients.adopt_close, s, s.recoverer, s.read_entry)]
+                if parameters.recovery_start == "join"
+                else []
+            ),
             each(clients.close_ledger, s),
             each(clients.withdraw, s),
         ),

@@ -32,7 +32,9 @@ class Parameters:
         "Defect 2, ISSUE-2615, PR 2654 (4.14)",
     )
     positive_read: str = switch(
-        ("one", "ack-quorum"), "copies that a recovery read needs to find an entry", "PendingReadOp; BP-46 says AQ"
+        ("one", "ack-quorum"),
+        "copies that a recovery read needs to find an entry",
+        "PendingReadOp; BP-46 says AQ",
     )
     read_decision: str = switch(
         ("at-quorum", "all-answers"),
@@ -60,7 +62,9 @@ class Parameters:
         "the code; the TLA+ modules",
     )
     reuse_ensembles: str = switch(
-        ("yes", "no"), "a new ensemble may have the members of an earlier one", "the code; ValidEnsemble in the TLA+"
+        ("yes", "no"),
+        "a new ensemble may have the members of an earlier one",
+        "the code; ValidEnsemble in the TLA+",
     )
     coverage: str = switch(
         ("window", "count"),
@@ -89,7 +93,11 @@ class Parameters:
     )
 
     def __post_init__(self) -> None:
-        quorums = {"ack_quorum": self.ack_quorum, "write_quorum": self.write_quorum, "ensemble": self.ensemble}
+        quorums = {
+            "ack_quorum": self.ack_quorum,
+            "write_quorum": self.write_quorum,
+            "ensemble": self.ensemble,
+        }
         require(
             "1 <= ack_quorum <= write_quorum <= ensemble <= bookies",
             1 <= self.ack_quorum <= self.write_quorum <= self.ensemble <= self.bookies,

@@ -149,7 +149,9 @@ class Ledger(StateSpace):
         """The bookie is a member of the client's ensemble of that generation."""
         return exists(self.position, lambda i: self.is_at(client, generation, i, bookie))
 
-    def in_write_set_of(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    def in_write_set_of(
+        self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
+    ) -> Term:
         """The entry is sent to the bookie when it is sent to that ensemble."""
         return exists(
             self.position, lambda i: self.in_write_set[entry, i] & self.is_at(client, generation, i, bookie)
@@ -190,7 +192,9 @@ class Ledger(StateSpace):
         """What the client sends as the entry: the writer its own, a recoverer what it read."""
         return if_(lift(WRITER) == client, entry, self.found[client, entry])
 
-    def add_in_flight(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    def add_in_flight(
+        self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
+    ) -> Term:
         """The add will reach the bookie and has not yet."""
         index = (client, generation, entry, bookie)
         return self.add_sent(*index) & ~self.lost_on_the_way(*index) & ~self.add_handled[index]
@@ -205,7 +209,9 @@ class Ledger(StateSpace):
             ~first & self.resend_lost[client, generation, entry],
         )
 
-    def answer_in_flight(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    def answer_in_flight(
+        self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
+    ) -> Term:
         """The answer to an add will reach the client and has not yet."""
         index = (client, generation, entry, bookie)
         return self.add_handled[index] & ~self.add_answer_lost[index] & ~self.add_answered[index]
@@ -281,8 +287,8 @@ class Ledger(StateSpace):
             return at_least(p.fencing_quorum, self.position, heard)
         return forall(
             self.position,
-            lambda start: ~at_least(
-                p.ack_quorum, self.position, lambda i: self.in_window[start, i] & ~heard(i)
+            lambda start: (
+                ~at_least(p.ack_quorum, self.position, lambda i: self.in_window[start, i] & ~heard(i))
             ),
         )
 
@@ -303,11 +309,15 @@ class Ledger(StateSpace):
 
     def has_entry(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The bookie answered the recovery read with the entry."""
-        return self.read_answered[client, entry, bookie] & (self.read_content[client, entry, bookie] != NOTHING)
+        return self.read_answered[client, entry, bookie] & (
+            self.read_content[client, entry, bookie] != NOTHING
+        )
 
     def no_such_entry(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The bookie answered NoSuchEntry."""
-        return self.read_answered[client, entry, bookie] & (self.read_content[client, entry, bookie] == NOTHING)
+        return self.read_answered[client, entry, bookie] & (
+            self.read_content[client, entry, bookie] == NOTHING
+        )
 
     def positive(self, client: TermLike, entry: TermLike) -> Term:
         """The recovery read has found the entry."""
@@ -339,8 +349,10 @@ class Ledger(StateSpace):
 
         return exists(
             self.generation_,
-            lambda g: holds_entry(g)
-            & exists(
-                self.position, lambda i: self.in_write_set[entry, i] & (self.ensemble[g, i] == bookie)
+            lambda g: (
+                holds_entry(g)
+                & exists(
+                    self.position, lambda i: self.in_write_set[entry, i] & (self.ensemble[g, i] == bookie)
+                )
             ),
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fencepost.encoding.system import Action, Message, message, to_each
-from fencepost.encoding.terms import TRUE, Parameter, Term, exists, forall, if_, implies
-from fencepost.protocols.bookkeeper.state import NO_BOOKIE, WRITER, Ledger, Phase, Status
+from fencepost.encoding.terms import Parameter, exists, forall, implies
+from fencepost.protocols.bookkeeper.state import WRITER, Ledger, Phase, Status
 
 STORE = "store"
 
@@ -51,7 +51,9 @@ def push(s: Ledger, generation: Parameter, entry: Parameter) -> Action:
     )
 
 
-def _sent_add(s: Ledger, client: object, generation: Parameter, entry: Parameter, bookie: Parameter) -> Message:
+def _sent_add(
+    s: Ledger, client: object, generation: Parameter, entry: Parameter, bookie: Parameter
+) -> Message:
     return message(
         "add",
         client,  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+
 from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.commutation import Cache, Commutation
 from fencepost.encoding.concrete import Concrete
@@ -19,8 +20,7 @@ from fencepost.encoding.system import System
 from fencepost.encoding.traces import Subject
 from fencepost.encoding.verdicts import Verdict
 from fencepost.properties.catalogue import find
-
-from .generated import compare, generate
+from support.generated import compare, generate
 
 SEEDS = range(120)
 TINY = (
@@ -57,7 +57,9 @@ def test_generated_systems_agree_state_by_state_and_are_not_trivial() -> None:
         comparison = compare(generate(seed))
         assert comparison.agree, f"seed {seed}: {comparison}"
         deep += comparison.rounds >= 3
-    assert deep >= len(SEEDS) // 4, f"only {deep} of {len(SEEDS)} need 3 rounds or more: the sample tests too little"
+    assert deep >= len(SEEDS) // 4, (
+        f"only {deep} of {len(SEEDS)} need 3 rounds or more: the sample tests too little"
+    )
 
 
 def fewest_steps(system: System) -> int | None:
@@ -75,7 +77,9 @@ def test_verdicts_and_fewest_steps_of_generated_systems_agree_with_exploring() -
         if fewest is None:
             assert result.verdict is Verdict.PROVED, f"seed {seed}: {result}"
         else:
-            assert (result.verdict, result.steps, result.fewest) == (Verdict.VIOLATED, fewest, "proved"), f"seed {seed}"
+            assert (result.verdict, result.steps, result.fewest) == (Verdict.VIOLATED, fewest, "proved"), (
+                f"seed {seed}"
+            )
             violated += 1
     assert violated >= 6, f"only {violated} are violated: the sample tests too little"
 

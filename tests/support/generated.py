@@ -26,7 +26,9 @@ class Cells(StateSpace):
     def __init__(self) -> None:
         self.flag = family(BOOL, integers(1, FLAGS))
         self.number = family(integers(0, 2), integers(1, 1))
-        self.left = family(integers(0, REPEATS), integers(1, ACTIONS), initial=lambda action: 1 + action % REPEATS)
+        self.left = family(
+            integers(0, REPEATS), integers(1, ACTIONS), initial=lambda action: 1 + action % REPEATS
+        )
         self.lost = choice(integers(1, 1), fault="lost")
 
 
@@ -112,9 +114,12 @@ def _final_states(session: Session, symbolic: Symbolic) -> set[bytes]:
     places = [v for v in system.variables if not v.is_choice and v.place in symbolic.written]
     first = Concrete(system).initial({})
     while session.solve([]):
-        model, state, block, position = session.model(), bytearray(first), [], 0
+        model, state, position = session.model(), bytearray(first), 0
+        block: list[int] = []
         for variable in places:
-            own = [session.unrolling.bit(position + i, session.rounds) for i in range(len(variable.domain) - 1)]
+            own = [
+                session.unrolling.bit(position + i, session.rounds) for i in range(len(variable.domain) - 1)
+            ]
             position += len(own)
             true = [model[v - 1] > 0 for v in own]
             assert sum(true) <= 1, f"{variable.name} has two values"
@@ -123,5 +128,3 @@ def _final_states(session: Session, symbolic: Symbolic) -> set[bytes]:
         found.add(bytes(state))
         session.add([block])
     return found
-
-

@@ -1,0 +1,98 @@
+"""One sentence on what a counterexample lost and why, read off the replayed trace of a ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fencepost.encoding.state import show
+from fencepost.encoding.traces import Trace, TraceStep
+
+
+def explain_divergence(trace: Trace) -> str:
+    """Which entry was acknowledged and cut off, who closed the ledger, and which bookies let it happen."""
+    end = int(trace.states[-1]["last_entry"])
+    closing = _step(trace, "status", "closed")
+    entry = end + 1
+    if not _ackers(trace, entry):
+        return "Clients that report success of a close disagree on where the ledger ends."
+    acked = max(step.index for _, step in _ackers(trace, entry))
+    names = " and ".join(bookie for bookie, _ in _ackers(trace, entry))
+    closed = f"{show(closing.actor)} closed the ledger {f'at entry {end}' if end else 'as empty'} in step {closing.index}"
+    acknowledged = f"the writer acknowledged it in step {acked}, with acks of {names}"
+    story = f"{acknowledged}, and {closed}" if acked < closing.index else f"{closed}, and {acknowledged}"
+    reasons = "; ".join(_why_still_writable(trace, entry))
+    return f"Entry {entry} is lost: {story}{': ' + reasons if reasons else ''}."
+
+
+def _step(trace: Trace, variable: str, value: object) -> TraceStep:
+    """The last step that gave the variable that value."""
+    return next(s for s in reversed(trace.steps) if s.changes.get(variable) == value)
+
+
+def _ackers(trace: Trace, entry: int) -> list[tuple[str, TraceStep]]:
+    """The bookies whose ack of the writer's entry counts at the end, and when it was received."""
+    found = []
+    for name, value in trace.states[-1].items():
+        if name.startswith(f"acked[w, {entry}, ") and value is True:
+            bookie = name.rsplit(" ", 1)[1].rstrip("]")
+            found.append((bookie, _step(trace, name, True)))
+    return sorted(found, key=lambda pair: pair[1].index)
+
+
+def _why_still_writable(trace: Trace, entry: int) -> Iterator[str]:
+    """Bookies that stored the entry after telling a recoverer that it is not there."""
+    for bookie, _ in _ackers(trace, entry):
+        stored = next((s for s in trace.steps if f"stored[{bookie}, {entry}]" in s.changes), None)
+        denied = next(
+            (
+                s
+                for s in trace.steps
+                if s.action == "handle read"
+                and s.arguments.get("bookie") == bookie
+                and s.arguments.get("entry") == entry
+            ),
+            None,
+        )
+        if stored is not None and denied is not None and denied.index < stored.index:
+            yield (
+                f"{bookie} had answered NoSuchEntry in step {denied.index} and stored the entry afterwards, in "
+                f"step {stored.index}, because nothing had fenced the ledger there"
+            )
+
+
+def explain_few_copies(trace: Trace) -> str:
+    """Where the copies of each entry are."""
+    state = trace.states[-1]
+    copies: dict[str, list[str]] = {}
+    for name, value in state.items():
+        if name.startswith("stored[") and value:
+            bookie, entry = name[len("stored[") : -1].split(", ")
+            copies.setdefault(entry, []).append(bookie)
+    held = "; ".join(f"entry {entry} is on {', '.join(bookies)}" for entry, bookies in sorted(copies.items()))
+    return f"At the end {held or 'no bookie holds anything'}, which is too few of the bookies the metadata names."
+
+
+def explain_invalid_fragment(trace: Trace) -> str:
+    """Who would start which fragment where."""
+    step = next((s for s in trace.steps if s.action == "try invalid fragment"), None)
+    if step is None:
+        return "An ensemble names a bookie twice."
+    client, generation = step.arguments["client"], step.arguments["generation"]
+    state = trace.states[step.index - 1]
+    last = int(state[f"own_first[{client}, {generation}]"])
+    reads = [s.index for s in trace.steps if s.action == "send reads" and s.arguments["client"] == client]
+    start = f", although it began to read at step {reads[0]} below that fragment" if reads else ""
+    return (
+        f"In step {step.index} {client} has to replace {step.arguments['failed']}, and the new fragment would start "
+        f"below entry {last}, where the last one starts{start}: recovery fails, and fails again whenever it is tried."
+    )
+
+
+def explain_disorder(trace: Trace) -> str:
+    """Which bookie holds what in whose place."""
+    for name, value in trace.states[-1].items():
+        if name.startswith("stored[") and value:
+            bookie, entry = name[len("stored[") : -1].split(", ")
+            if str(value) != entry:
+                return f"{bookie} holds as entry {entry} what the writer pushed as entry {value}."
+    return "A bookie holds an entry that the writer did not push as such."
