@@ -20,12 +20,19 @@ def emit(text: str, output: str | None) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write `text` to a temporary file beside `path`, then rename it; raises BadInput if it cannot be."""
+    """Write `text` to a temporary file beside `path`, then rename it; raises BadInput if it cannot be.
+
+    What is no regular file, such as a device or a pipe, is written to as it is.
+    """
     temporary = None
     try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
+        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except OSError as error:
         if temporary is not None and os.path.exists(temporary):
@@ -33,6 +40,13 @@ def write_whole(path: Path, text: str) -> None:
         raise BadInput(
             f"{path}: cannot be written ({error.strerror}); give a file in a folder you can write to"
         ) from error
+
+
+def _umask() -> int:
+    """The permissions that new files do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def prepare_folder(folder: Path) -> None:

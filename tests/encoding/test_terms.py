@@ -1,0 +1,242 @@
+"""The language: what it refuses, and that both readings give a term the same value."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import pytest
+import z3
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fencepost.encoding.concrete import Concrete
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.formulas import Symbolic, bits, decode
+from fencepost.encoding.logic import conj
+from fencepost.encoding.state import StateSpace, choice, family, variable
+from fencepost.encoding.system import Action, System, each
+from fencepost.encoding.terms import (
+    BOOL,
+    Sort,
+    Term,
+    all_of,
+    any_of,
+    at_least,
+    exists,
+    forall,
+    if_,
+    implies,
+    integers,
+    labels,
+    lift,
+    maximum,
+    members,
+)
+
+
+class Colour(Enum):
+    RED = "red"
+    GREEN = "green"
+    BLUE = "blue"
+
+
+class Box(StateSpace):
+    """One variable of each kind of domain."""
+
+    def __init__(self) -> None:
+        self.bookie = labels("bookie", "b", 3)
+        self.entry = integers(1, 2)
+        self.flag = family(BOOL, self.bookie)
+        self.number = family(integers(0, 3), self.entry)
+        self.offset = variable(integers(2, 5), 3)
+        self.colour = variable(members(Colour))
+        self.chosen = variable(self.bookie)
+        self.one = variable(Sort("one", ("only",)))
+
+
+def shuffle(s: Box, bookie: Term) -> Action:
+    """Everything may become anything, so that no variable is a constant."""
+    then = [s.flag[bookie].set(~s.flag[bookie]), s.chosen.set(bookie), s.colour.set(Colour.BLUE)]
+    return Action(
+        when=lift(True), then=[*then, s.number[1].set(1), s.number[2].set(1), s.offset.set(2)], actor=bookie
+    )
+
+
+BOX = Box()
+SYSTEM = System(BOX, (each(shuffle, BOX, BOX.bookie),))
+CONCRETE, SYMBOLIC = Concrete(SYSTEM), Symbolic(SYSTEM)
+
+
+def numbers(depth: int) -> st.SearchStrategy[Term]:
+    """Terms of type int, nested so deep."""
+    plain = st.one_of(
+        st.integers(0, 4).map(lift),
+        st.sampled_from([0, 1, 2]).map(lambda i: (BOX.number[1], BOX.number[2], BOX.offset)[i]),
+    )
+    if not depth:
+        return plain
+    inner, truth = numbers(depth - 1), truths(depth - 1)
+    return st.one_of(
+        plain,
+        st.tuples(inner, inner).map(lambda p: p[0] + p[1]),
+        st.tuples(inner, inner).map(lambda p: p[0] - p[1]),
+        st.tuples(truth, inner, inner).map(lambda p: if_(*p)),
+        inner.map(lambda n: maximum(BOX.entry, lambda e: if_(BOX.number[e] < n, BOX.number[e], e))),
+    )
+
+
+def truths(depth: int) -> st.SearchStrategy[Term]:
+    """Terms of type bool, nested so deep."""
+    flags = (BOX.flag["b1"], BOX.flag["b3"], BOX.flag[BOX.chosen])
+    plain = st.one_of(
+        st.booleans().map(lift),
+        st.integers(0, 2).map(lambda i: flags[i]),
+        st.sampled_from(list(Colour)).map(lambda c: BOX.colour == c),
+        st.sampled_from(BOX.bookie.values).map(lambda b: BOX.chosen == b),
+    )
+    if not depth:
+        return plain
+    inner, number = truths(depth - 1), numbers(depth - 1)
+    return st.one_of(
+        plain,
+        st.tuples(number, number).map(lambda p: p[0] == p[1]),
+        st.tuples(number, number).map(lambda p: p[0] < p[1]),
+        st.tuples(number, number).map(lambda p: p[0] >= p[1]),
+        inner.map(lambda t: ~t),
+        st.lists(inner, max_size=3).map(lambda ts: all_of(*ts)),
+        st.lists(inner, max_size=3).map(lambda ts: any_of(*ts)),
+        st.tuples(inner, inner).map(lambda p: implies(*p)),
+        st.tuples(st.integers(0, 4), inner).map(
+            lambda p: at_least(p[0], BOX.bookie, lambda b: BOX.flag[b] | (p[1] & (b == BOX.chosen)))
+        ),
+        inner.map(lambda t: forall(BOX.bookie, lambda b: BOX.flag[b] | t)),
+        inner.map(lambda t: exists(BOX.entry, lambda e: (BOX.number[e] == e) & t)),
+    )
+
+
+def states() -> st.SearchStrategy[bytes]:
+    return st.tuples(*(st.integers(0, len(v.domain) - 1) for v in SYSTEM.variables)).map(bytes)
+
+
+@settings(max_examples=200, deadline=None)
+@given(truths(3), states())
+def test_both_readings_give_a_term_the_same_value(term: Term, state: bytes) -> None:
+    solver = z3.Solver()
+    for v in SYSTEM.variables:
+        for position, bit in enumerate(SYMBOLIC.bits[v.place], 1):
+            solver.add(bit == (state[v.place] == position))
+    solver.add(SYMBOLIC.predicate(term))
+    assert (solver.check() == z3.sat) == CONCRETE.predicate(term)(state)
+
+
+@pytest.mark.parametrize("variable", SYSTEM.variables, ids=lambda v: v.name)
+def test_every_value_of_every_domain_round_trips(variable: object) -> None:
+    from fencepost.encoding.state import Variable
+
+    assert isinstance(variable, Variable)
+    own = bits(variable)
+    assert len(own) == len(variable.domain) - 1
+    seen = set()
+    for position, value in enumerate(variable.domain.values):
+        chosen = [i == position for i in range(1, len(variable.domain))]
+        assert decode(variable, chosen) == value
+        fixed = conj(b if c else z3.Not(b) for b, c in zip(own, chosen, strict=True))
+        from fencepost.encoding.formulas import guarded
+
+        holding = [
+            v
+            for v, f in guarded(variable, own).items()
+            if z3.is_true(z3.simplify(z3.substitute(f, *_pairs(own, chosen))))
+        ]
+        assert holding == [value], fixed
+        seen.add(value)
+    assert seen == set(variable.domain.values)
+
+
+def _pairs(own: list[z3.BoolRef], chosen: list[bool]) -> list[tuple[z3.BoolRef, z3.BoolRef]]:
+    return [(b, z3.BoolVal(c)) for b, c in zip(own, chosen, strict=True)]
+
+
+def test_a_term_cannot_be_decided_by_python() -> None:
+    with pytest.raises(TypeError, match="has no truth value"):
+        bool(BOX.flag["b1"])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: BOX.flag["b1"] & 1,
+        lambda: BOX.offset == Colour.RED,
+        lambda: BOX.colour + 1,
+        lambda: BOX.flag[1],
+        lambda: BOX.flag["b1", "b2"],
+        lambda: BOX.number[7],
+        lambda: BOX.flag["b1"].set(3),
+        lambda: if_(True, 1, "b1"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(wrong: object) -> None:
+    assert callable(wrong)
+    with pytest.raises(TypeError):
+        wrong()
+
+
+class Counter(StateSpace):
+    def __init__(self) -> None:
+        self.n = variable(integers(0, 2))
+        self.lost = choice(integers(1, 1), fault="lost")
+
+
+def counting(*then: object, when: object = True) -> System:
+    from fencepost.encoding.system import Schema
+    from fencepost.encoding.terms import Update
+
+    updates = [u for u in then if isinstance(u, Update)]
+    return System(COUNTER, (Schema("count", "", (), Action(lift(when), updates, actor="me")),))  # type: ignore[arg-type]
+
+
+COUNTER = Counter()
+
+
+@pytest.mark.parametrize(
+    ("system", "message"),
+    [
+        (counting(COUNTER.n.set(COUNTER.n + 1), when=COUNTER.n < 3), "outside 0..2"),
+        (counting(COUNTER.n.set(1), COUNTER.n.set(1)), "twice"),
+        (counting(COUNTER.lost[1].set(True)), "a choice made up front"),
+    ],
+    ids=["outside its domain", "set twice", "a choice"],
+)
+def test_a_text_that_is_no_transition_system_is_refused_by_both_readings(
+    system: System, message: str
+) -> None:
+    from fencepost.encoding.checking import Limits, check
+    from fencepost.encoding.system import Property
+    from fencepost.encoding.traces import Subject
+
+    never = Property("never", "", lift(True), lift(True), "")
+    with pytest.raises(ModelError, match=message):
+        check(system, Subject("counter", {}, {}), [never], Limits())
+    concrete = Concrete(system)
+    with pytest.raises(ModelError, match=message):
+        state = concrete.initial()
+        for _ in range(4):
+            state = next(concrete.steps[0].successors(state))
+
+
+def test_a_guard_that_keeps_a_value_inside_its_domain_is_enough() -> None:
+    from fencepost.encoding.checking import Limits, check
+    from fencepost.encoding.system import Property
+    from fencepost.encoding.traces import Subject
+    from fencepost.encoding.verdicts import Verdict
+
+    system = counting(COUNTER.n.set(COUNTER.n + 1), when=COUNTER.n < 2)
+    goal = Property("below three", "", COUNTER.n < 3, COUNTER.n == 2, "two is reached")
+    result = check(system, Subject("counter", {}, {}), [goal], Limits()).results[0]
+    assert result.verdict is Verdict.PROVED
+    assert result.rounds == 2
+
+
+def test_a_property_may_not_read_a_choice() -> None:
+    with pytest.raises(ModelError, match="may read only the state"):
+        Concrete(counting()).predicate(COUNTER.lost[1])
