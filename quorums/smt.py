@@ -1,0 +1,140 @@
+"""The one place that calls SMT solvers: z3 decides, cvc5 confirms, both from the same SMT-LIB 2 text.
+
+An obligation is a closed SMT-LIB 2 script that is unsatisfiable exactly if the claim holds. It is text, so the file
+that `--smt2` writes is the file that was solved. Whatever is not `sat` or `unsat` stays `unknown`, with the reason.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import z3
+
+
+class Answer(Enum):
+    """What a solver said about a script."""
+
+    UNSAT = "unsat"  # the obligation holds
+    SAT = "sat"  # it does not: the solver has a counter-model
+    UNKNOWN = "unknown"  # time-out, or beyond the solver
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One solver's answer to one script; `model` gives integer and Boolean constants by name if it is sat."""
+
+    answer: Answer
+    solver: str
+    seconds: float
+    reason: str = ""
+    model: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """A claim that a solver must settle.
+
+    `script` asserts what may be assumed and then the negation of the claim. `premises` is the same without the
+    negation: if that is unsatisfiable, the claim says nothing. It is None where only cvc5 can read the script.
+    """
+
+    name: str
+    sentence: str
+    script: str
+    premises: str | None = None
+
+
+class Deadline:
+    """A point in time by which a command must have answered."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Seconds left, never negative."""
+        return max(0.0, self._end - time.monotonic())
+
+    def passed(self) -> bool:
+        return self.left() <= 0.0
+
+
+def obligation(name: str, sentence: str, assume: Sequence[Any], claim: Any) -> Obligation:
+    """The obligation that `claim` follows from `assume` (z3 terms), as SMT-LIB 2 text."""
+    return Obligation(
+        name,
+        sentence,
+        script=_script(name, sentence, [*assume, z3.Not(claim)]),
+        premises=_script(name, f"premises only: {sentence}", list(assume)),
+    )
+
+
+def _script(name: str, sentence: str, assertions: list[Any]) -> str:
+    solver = z3.Solver()
+    solver.add(*assertions)
+    body = solver.to_smt2().split("\n")
+    lines = [line for line in body if line and not line.startswith((";", "(set-info"))]
+    return "\n".join([f"; {name}", f"; {sentence}", "(set-logic ALL)", *lines]) + "\n"
+
+
+def ask_z3(script: str, deadline: Deadline) -> Reply:
+    """Solve a script with z3; never later than the deadline, as far as z3 keeps to its time-out."""
+    started = time.monotonic()
+    if deadline.passed():
+        return Reply(Answer.UNKNOWN, "z3", 0.0, "time-out")
+    context = z3.Context()
+    solver = z3.Solver(ctx=context)
+    solver.set("timeout", max(1, int(deadline.left() * 1000)))
+    solver.set("random_seed", 0)
+    solver.from_string(script)
+    result = solver.check()
+    seconds = time.monotonic() - started
+    if result == z3.unsat:
+        return Reply(Answer.UNSAT, "z3", seconds)
+    if result == z3.sat:
+        return Reply(Answer.SAT, "z3", seconds, model=_constants(solver.model()))
+    return Reply(Answer.UNKNOWN, "z3", seconds, _plain_reason(solver.reason_unknown()))
+
+
+def _constants(model: Any) -> dict[str, str]:
+    return {d.name(): str(model[d]) for d in model.decls() if d.arity() == 0 and "!" not in d.name()}
+
+
+def _plain_reason(reason: str) -> str:
+    return "time-out" if reason in ("timeout", "canceled", "TIMEOUT") else reason
+
+
+@cache
+def cvc5_version() -> str | None:
+    """The version of cvc5 here, or None if it is not installed: it is an extra."""
+    try:
+        return version("cvc5")
+    except PackageNotFoundError:
+        return None
+
+
+def ask_cvc5(script: str, deadline: Deadline) -> Reply:
+    """Solve a script with cvc5, from its text. Call only where `cvc5_version()` is not None."""
+    import cvc5
+
+    started = time.monotonic()
+    if deadline.passed():
+        return Reply(Answer.UNKNOWN, "cvc5", 0.0, "time-out")
+    solver = cvc5.Solver(cvc5.TermManager())
+    solver.setOption("tlimit-per", str(max(1, int(deadline.left() * 1000))))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script, "obligation")
+    symbols = parser.getSymbolManager()
+    said = ""
+    while not (command := parser.nextCommand()).isNull():
+        said += command.invoke(solver, symbols)
+    seconds = time.monotonic() - started
+    word = said.strip()
+    if word in ("sat", "unsat"):
+        return Reply(Answer(word), "cvc5", seconds)
+    return Reply(Answer.UNKNOWN, "cvc5", seconds, "time-out" if "TIMEOUT" in word else word or "no answer")
