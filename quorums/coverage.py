@@ -268,9 +268,7 @@ def questions(cohort: Cohort, formulas: Formulas, configuration: Configuration) 
 def breaks(cohort: Cohort, formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
     """Whether the four definitions disagree on these answers."""
     needed = cohort.enough(formulas, *configuration.sizes)
-    said = definitions(
-        sets[cohort.counts], cohort.positions(configuration), needed, configuration.ack_quorum
-    )
+    said = definitions(sets[cohort.counts], cohort.positions(configuration), needed, configuration.ack_quorum)
     return len(set(said)) > 1
 
 

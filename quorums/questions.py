@@ -174,12 +174,18 @@ def _bits(constraint: Constraint, vectors: dict[str, Any], width: int) -> Any:
 
     match constraint:
         case AtLeast(count, of, among):
+            chosen = mask(among)
             if count == 1:
-                return vectors[of] & mask(among) != 0
+                return vectors[of] & chosen != 0
+            if count == len(among):
+                return vectors[of] & chosen == chosen
             return z3.BoolVal(True) if count <= 0 else z3.UGE(members(of, among), clamp(count))
         case AtMost(count, of, among):
+            chosen = mask(among)
+            if count == 0:
+                return vectors[of] & chosen == 0
             if count == len(among) - 1:
-                return vectors[of] & mask(among) != mask(among)
+                return vectors[of] & chosen != chosen
             return z3.BoolVal(False) if count < 0 else z3.ULE(members(of, among), clamp(count))
         case Apart(left, right):
             return vectors[left] & vectors[right] == 0
@@ -209,9 +215,7 @@ def ask_cnf(question: Question, deadline: Deadline) -> Sets | None:
         if not _solve_until(solver, deadline):
             return None
         true = {literal for literal in solver.get_model() if literal > 0}
-    return {
-        name: frozenset(p for p in positions if variables[name, p] in true) for name in question.names()
-    }
+    return {name: frozenset(p for p in positions if variables[name, p] in true) for name in question.names()}
 
 
 def _solve_until(solver: Any, deadline: Deadline) -> bool:
@@ -274,7 +278,9 @@ def ask(question: Question, deadline: Deadline) -> Sets | None:
         )
     for engine, sets in (("z3", by_vectors), ("PySAT", by_cnf)):
         if sets is not None and not holds(question, sets):
-            raise InternalError(f"{question.sentence} ({question.configuration}): {engine} answers {_say(sets)}")
+            raise InternalError(
+                f"{question.sentence} ({question.configuration}): {engine} answers {_say(sets)}"
+            )
     return by_vectors
 
 

@@ -52,9 +52,9 @@ def every_window_covered(configuration: Configuration) -> tuple[Constraint, ...]
     return tuple(AtMost(aq - 1, "silent", window) for window in configuration.windows())
 
 
-def first_window_uncovered(configuration: Configuration) -> Constraint:
-    """Some window is uncovered; as every rule here treats all positions alike, the first may stand for it."""
-    return AtLeast(configuration.ack_quorum, "silent", configuration.window(0))
+def first_window_has(configuration: Configuration, of: str) -> Constraint:
+    """The first window has an ack quorum of the set; it stands for all where positions are otherwise treated alike."""
+    return AtLeast(configuration.ack_quorum, of, configuration.window(0))
 
 
 # EC by count, and by windows
@@ -98,13 +98,12 @@ def count_covers_sets(formulas: Formulas) -> list[Obligation]:
 
 def count_covers_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
     needed = formulas.fencing_answers(*configuration.sizes)
-    for window in configuration.windows():
-        yield ask(
-            configuration,
-            f"EC = {needed} bookies were heard, yet a window has AQ silent ones",
-            AtLeast(needed, "heard", configuration.positions),
-            AtLeast(configuration.ack_quorum, "silent", window),
-        )
+    yield ask(
+        configuration,
+        f"EC = {needed} bookies were heard, yet a window has AQ silent ones",
+        AtLeast(needed, "heard", configuration.positions),
+        first_window_has(configuration, "silent"),
+    )
 
 
 def count_covers_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
@@ -143,7 +142,7 @@ def window_sum_obligations() -> list[Obligation]:
     integer = z3.IntSort()
     c, s = z3.Function("c", integer, integer), z3.Function("S", integer, integer)
     t = z3.Function("T", integer, integer, integer)
-    i, k, m, u, b = z3.Ints("i k m u b")
+    k, m, u, b = z3.Ints("k m u b")
 
     def shifts(length: object) -> object:
         return t(k + 1, length) - t(k, length) == c(k + length) - c(k)
@@ -211,9 +210,8 @@ def window_sum_obligations() -> list[Obligation]:
                 s(E) == t(E, WQ) - t(0, WQ),
                 t(E, WQ) - t(0, WQ) == WQ * u,
                 s(E) <= E * (AQ - 1),
-                i == WQ * u,
             ],
-            i <= E * (AQ - 1),
+            WQ * u <= E * (AQ - 1),
         ),
     ]
 
@@ -265,13 +263,19 @@ def spread_obligations(formulas: Formulas) -> list[Obligation]:
         ),
         obligation(
             "fewest-answers.spread-window",
-            "A window takes fewer than AQ",
+            "A window takes fewer than AQ, multiplied by E",
             [
                 *VALID,
                 WQ * u <= E * (AQ - 1),
                 *is_floor(low, low_rest, i * u),
                 *is_floor(high, high_rest, i * u + WQ * u),
             ],
+            E * (high - low) < E * AQ,
+        ),
+        obligation(
+            "fewest-answers.spread-cancel",
+            "So a window takes fewer than AQ",
+            [E >= 1, E * (high - low - AQ) < 0],
             high - low < AQ,
         ),
     ]
@@ -385,27 +389,28 @@ def loss_sets(formulas: Formulas) -> list[Obligation]:
 LOST = ("up", "lost")
 
 
-def loss_questions(entries: Iterable[int], configuration: Configuration) -> Iterable[Question]:
-    """Fencing is blocked though no entry's ack quorum is lost; and the other way round."""
+def loss_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+    """With E entries the write sets are the windows: lost entries and blocked fencing, each without the other."""
+    entries = configuration.ensemble
+    write_sets = {frozenset(configuration.write_set(entry)) for entry in range(1, entries + 1)}
+    kept = [AtMost(configuration.ack_quorum - 1, "lost", tuple(sorted(w))) for w in write_sets]
+    fenced = [AtMost(configuration.ack_quorum - 1, "lost", w) for w in configuration.windows()]
+    blocked = first_window_has(configuration, "lost")
+    yield ask(configuration, "no entry is lost, yet fencing is blocked", *kept, blocked, parts=LOST)
+    yield ask(configuration, "entry 1 is lost, yet the ledger can be fenced", *fenced, blocked, parts=LOST)
+
+
+def few_entries_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+    """With fewer entries some window is no entry's write set."""
     aq = configuration.ack_quorum
-    for count in entries:
-        write_sets = list(
-            dict.fromkeys(configuration.write_set(entry) for entry in range(1, count + 1))
-        )
+    for entries in range(1, configuration.ensemble):
+        write_sets = [configuration.write_set(entry) for entry in range(1, entries + 1)]
         for window in configuration.windows():
             yield ask(
                 configuration,
-                f"with {count} entries, all recoverable, the ledger cannot be fenced",
+                f"a fragment of entries 1 to {entries}, none of them lost, yet fencing is blocked",
                 AtLeast(aq, "lost", window),
                 *(AtMost(aq - 1, "lost", write_set) for write_set in write_sets),
-                parts=LOST,
-            )
-        for write_set in write_sets:
-            yield ask(
-                configuration,
-                f"with {count} entries, one of them lost, the ledger can be fenced",
-                AtLeast(aq, "lost", write_set),
-                *(AtMost(aq - 1, "lost", window) for window in configuration.windows()),
                 parts=LOST,
             )
 
@@ -446,7 +451,7 @@ def first_ack_quorum_questions(formulas: Formulas, configuration: Configuration)
         configuration,
         "one of the first AQ positions of every window was heard, yet an ack quorum was not",
         *(AtLeast(1, "heard", head) for head in heads),
-        first_window_uncovered(configuration),
+        first_window_has(configuration, "silent"),
     )
 
 
@@ -461,7 +466,7 @@ def pr_2281_questions(formulas: Formulas, configuration: Configuration) -> Itera
         configuration,
         f"WQ - AQ + 1 = {needed} bookies were heard, yet an ack quorum was not",
         AtLeast(needed, "heard", configuration.positions),
-        first_window_uncovered(configuration),
+        first_window_has(configuration, "silent"),
     )
 
 
@@ -663,7 +668,13 @@ def forgetting_obligations(formulas: Formulas) -> list[Obligation]:
         obligation(
             "forgotten-fences",
             "Of `fenced` bookies some forget it: an ack quorum can be unfenced exactly if more than fenced - EC do",
-            [*VALID, fenced <= E, fenced >= formulas.fencing_answers(E, WQ, AQ), 0 <= forgot, forgot <= fenced],
+            [
+                *VALID,
+                fenced <= E,
+                fenced >= formulas.fencing_answers(E, WQ, AQ),
+                0 <= forgot,
+                forgot <= fenced,
+            ],
             (E - fenced + forgot >= AQ) == (forgot > formulas.forgetful_fences(fenced, E, AQ)),
         ),
     ]
@@ -684,7 +695,12 @@ def forgetting_questions(formulas: Formulas, configuration: Configuration) -> It
     for fenced in range(max(0, ec), e + 1):
         bound = formulas.forgetful_fences(fenced, e, aq)
         yield from _forgetting(
-            configuration, configuration.positions, fenced, bound, aq, f"{fenced} bookies were fenced, AQ = {aq}"
+            configuration,
+            configuration.positions,
+            fenced,
+            bound,
+            aq,
+            f"{fenced} bookies were fenced, AQ = {aq}",
         )
 
 
@@ -780,12 +796,14 @@ def stripes_questions(formulas: Formulas, configuration: Configuration) -> Itera
     yield from count_covers_questions(formulas, configuration)
     yield from fewest_questions(formulas, configuration)
     yield from losses_questions(formulas, configuration)
-    yield from loss_questions([configuration.ensemble], configuration)
+    yield from loss_questions(formulas, configuration)
 
 
 def stripes_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
     if "heard" in sets:
-        return count_covers_breaks(formulas, configuration, sets) or fewest_breaks(formulas, configuration, sets)
+        return count_covers_breaks(formulas, configuration, sets) or fewest_breaks(
+            formulas, configuration, sets
+        )
     return losses_breaks(formulas, configuration, sets) or loss_breaks(formulas, configuration, sets)
 
 
@@ -841,7 +859,7 @@ def lemmas() -> Sequence[Lemma]:
             "With at least E entries, bookies whose loss can lose an acknowledged entry are those whose loss blocks fencing.",
             "L >= E  =>  (some entry has an ack quorum within D  <=>  some window has at least AQ of D)",
             Verdict.PROVED,
-            lambda formulas, configuration: loss_questions([configuration.ensemble], configuration),
+            loss_questions,
             loss_breaks,
             loss_obligations,
             loss_sets,
@@ -852,7 +870,7 @@ def lemmas() -> Sequence[Lemma]:
             "With fewer than E entries it is wrong: all entries can be there and the ledger impossible to fence.",
             "L < E  =>  (some entry has an ack quorum within D  <=>  some window has at least AQ of D)",
             Verdict.REFUTED,
-            lambda formulas, configuration: loss_questions(range(1, configuration.ensemble), configuration),
+            few_entries_questions,
             few_entries_breaks,
         ),
         Lemma(
