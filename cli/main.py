@@ -13,6 +13,8 @@ from fencepost.encoding.errors import BadInput, InternalError
 
 COMMANDS = {
     "protocols": ("fencepost.cli.protocols", "List the protocols that can be checked, or describe one."),
+    "prove": ("fencepost.cli.prove", "Prove the quorum lemmas for all configurations."),
+    "quorum": ("fencepost.cli.quorum", "Say what an E/WQ/AQ configuration survives."),
     "check": ("fencepost.cli.check", "Search a protocol for violations of its properties."),
     "trace": ("fencepost.cli.trace", "Replay and show a saved trace."),
 }

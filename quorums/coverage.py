@@ -298,7 +298,7 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
     )
     enumerated = Lemma(
         name=f"coverage-{cohort.name}-enumerated",
-        sentence=f"The same, set by set, with pending and unknown answers: {sentence[0].lower()}{sentence[1:]}",
+        sentence=f"Set by set, with pending and unknown answers: {sentence}",
         statement=statement,
         expected=Verdict.HOLDS,
         questions=ask_about,

@@ -14,7 +14,7 @@ from enum import Enum
 
 from fencepost.encoding.errors import InternalError
 from fencepost.quorums.arithmetic import Formulas
-from fencepost.quorums.questions import Question, Sets, Undecided, ask
+from fencepost.quorums.questions import Question, Sets, UndecidedError, ask
 from fencepost.quorums.smt import Answer, Deadline, Obligation, ask_cvc5, ask_z3, cvc5_version
 from fencepost.quorums.stripes import Configuration, configurations
 
@@ -66,6 +66,7 @@ class Result:
     seconds: float
     obligations: tuple[Settled, ...] = ()
     example: Example | None = None
+    counter_model: Example | None = None
     reason: str = ""
 
     @property
@@ -135,7 +136,7 @@ class Lemma:
         both = "z3 on bit-vectors and PySAT on CNF agree on every question"
         try:
             example = self.counterexample(job)
-        except Undecided as why:
+        except UndecidedError as why:
             return replace(self._result(Verdict.UNDECIDED, basis, "not confirmed"), reason=str(why))
         if example is None:
             return self._result(Verdict.HOLDS, basis, both)
@@ -158,7 +159,7 @@ class Lemma:
         try:
             example = self.counterexample(job)
             why = f"a solver refutes an obligation, but no configuration with E <= {job.up_to} shows it"
-        except Undecided as reason:
+        except UndecidedError as reason:
             example, why = None, str(reason)
         if example is None:
             return replace(result, verdict=Verdict.UNDECIDED, reason=why)
@@ -167,7 +168,7 @@ class Lemma:
     def counterexample(self, job: Job) -> Example | None:
         """The first counterexample, smallest configuration first; None if there is none up to the size.
 
-        Raises Undecided when time is up, and InternalError if a solver's sets are no counterexample by the definitions.
+        Raises UndecidedError when time is up, and InternalError if a solver's sets are no counterexample by the definitions.
         """
         asked = set()
         for configuration in configurations(job.up_to):

@@ -138,12 +138,12 @@ def _met(constraint: Constraint, sets: Sets) -> bool:
 # Bit-vectors
 
 
-class Undecided(Exception):
+class UndecidedError(Exception):
     """A solver ran out of time; the message says which."""
 
 
 def ask_bitvectors(question: Question, deadline: Deadline) -> Sets | None:
-    """Sets that answer the question, by z3 on bit-vectors; None if there are none; raises Undecided."""
+    """Sets that answer the question, by z3 on bit-vectors; None if there are none; raises UndecidedError."""
     width = question.configuration.ensemble
     vectors = {name: z3.BitVec(name, width) for name in question.names()}
     solver = z3.SolverFor("QF_BV")
@@ -152,7 +152,7 @@ def ask_bitvectors(question: Question, deadline: Deadline) -> Sets | None:
         solver.add(_bits(constraint, vectors, width))
     result = solver.check()
     if result == z3.unknown:
-        raise Undecided("z3: time-out" if deadline.passed() else f"z3: {solver.reason_unknown()}")
+        raise UndecidedError("z3: time-out" if deadline.passed() else f"z3: {solver.reason_unknown()}")
     if result == z3.unsat:
         return None
     model = solver.model()
@@ -202,9 +202,9 @@ def _bits(constraint: Constraint, vectors: dict[str, Any], width: int) -> Any:
 
 
 def ask_cnf(question: Question, deadline: Deadline) -> Sets | None:
-    """Sets that answer the question, by a SAT solver on CNF; None if there are none; raises Undecided."""
+    """Sets that answer the question, by a SAT solver on CNF; None if there are none; raises UndecidedError."""
     if deadline.passed():
-        raise Undecided("PySAT: time-out")
+        raise UndecidedError("PySAT: time-out")
     positions = question.configuration.positions
     pool = IDPool()
     variables = {(name, p): pool.id((name, p)) for name in question.names() for p in positions}
@@ -227,7 +227,7 @@ def _solve_until(solver: Any, deadline: Deadline) -> bool:
         timer.cancel()
         timer.join()
     if result is None:
-        raise Undecided("PySAT: time-out")
+        raise UndecidedError("PySAT: time-out")
     return bool(result)
 
 
@@ -251,9 +251,9 @@ def _clauses(
 
 def _count_clauses(kind: str, literals: list[int], count: int, pool: IDPool) -> Iterator[list[int]]:
     """Bounds outside 0..n are settled here: PySAT's encodings take only those inside."""
-    if kind == "atleast" and count <= 0 or kind == "atmost" and count >= len(literals):
+    if (kind == "atleast" and count <= 0) or (kind == "atmost" and count >= len(literals)):
         return
-    if kind == "atleast" and count > len(literals) or kind == "atmost" and count < 0:
+    if (kind == "atleast" and count > len(literals)) or (kind == "atmost" and count < 0):
         yield []
         return
     if kind == "atleast" and count == 1:

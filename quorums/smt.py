@@ -7,7 +7,7 @@ that `--smt2` writes is the file that was solved. Whatever is not `sat` or `unsa
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
@@ -83,7 +83,28 @@ def _script(name: str, sentence: str, assertions: list[Any]) -> str:
 
 
 def ask_z3(script: str, deadline: Deadline) -> Reply:
-    """Solve a script with z3; never later than the deadline, as far as z3 keeps to its time-out."""
+    """Solve a script with z3, as far as z3 keeps to its time-out not later than the deadline.
+
+    A script that was answered before in this process, comments aside, is not solved again.
+    """
+    return _remembered(_z3_replies, script, lambda: _solve_with_z3(script, deadline))
+
+
+_z3_replies: dict[str, Reply] = {}
+_cvc5_replies: dict[str, Reply] = {}
+
+
+def _remembered(replies: dict[str, Reply], script: str, solve: Callable[[], Reply]) -> Reply:
+    key = "\n".join(line for line in script.splitlines() if not line.startswith(";"))
+    if key not in replies:
+        reply = solve()
+        if reply.answer is Answer.UNKNOWN:
+            return reply
+        replies[key] = reply
+    return replies[key]
+
+
+def _solve_with_z3(script: str, deadline: Deadline) -> Reply:
     started = time.monotonic()
     if deadline.passed():
         return Reply(Answer.UNKNOWN, "z3", 0.0, "time-out")
@@ -118,14 +139,34 @@ def cvc5_version() -> str | None:
         return None
 
 
+CVC5_WAYS: tuple[dict[str, str], ...] = ({}, {"finite-model-find": "true"})
+"""Options tried in turn: as it comes, then looking for finite models, which decides the quantified obligations."""
+
+
 def ask_cvc5(script: str, deadline: Deadline) -> Reply:
-    """Solve a script with cvc5, from its text. Call only where `cvc5_version()` is not None."""
+    """Solve a script with cvc5, from its text, or remember. Call only where `cvc5_version()` is not None."""
+    return _remembered(_cvc5_replies, script, lambda: _solve_with_cvc5(script, deadline))
+
+
+def _solve_with_cvc5(script: str, deadline: Deadline) -> Reply:
+    started = time.monotonic()
+    reason = "time-out"
+    for options in CVC5_WAYS:
+        if deadline.passed():
+            break
+        said = _cvc5_says(script, options, deadline)
+        if said in ("sat", "unsat"):
+            return Reply(Answer(said), "cvc5", time.monotonic() - started)
+        reason = "time-out" if "TIMEOUT" in said else said
+    return Reply(Answer.UNKNOWN, "cvc5", time.monotonic() - started, reason)
+
+
+def _cvc5_says(script: str, options: dict[str, str], deadline: Deadline) -> str:
     import cvc5
 
-    started = time.monotonic()
-    if deadline.passed():
-        return Reply(Answer.UNKNOWN, "cvc5", 0.0, "time-out")
     solver = cvc5.Solver(cvc5.TermManager())
+    for name, value in options.items():
+        solver.setOption(name, value)
     solver.setOption("tlimit-per", str(max(1, int(deadline.left() * 1000))))
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script, "obligation")
@@ -133,8 +174,4 @@ def ask_cvc5(script: str, deadline: Deadline) -> Reply:
     said = ""
     while not (command := parser.nextCommand()).isNull():
         said += command.invoke(solver, symbols)
-    seconds = time.monotonic() - started
-    word = said.strip()
-    if word in ("sat", "unsat"):
-        return Reply(Answer(word), "cvc5", seconds)
-    return Reply(Answer.UNKNOWN, "cvc5", seconds, "time-out" if "TIMEOUT" in word else word or "no answer")
+    return said.strip()

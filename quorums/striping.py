@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
+from typing import Any
 
 import z3
 
-from fencepost.quorums.arithmetic import Formulas
+from fencepost.quorums.arithmetic import Formulas, Number
 from fencepost.quorums.coverage import AQ, VALID, WQ, E, quorums_meet, set_script
 from fencepost.quorums.lemmas import Lemma, Verdict
 from fencepost.quorums.questions import (
@@ -34,7 +35,6 @@ from fencepost.quorums.stripes import (
     covered_by_total,
     covered_by_windows,
     is_stranded,
-    most_in_a_window,
 )
 
 HEARD = ("heard", "silent")
@@ -144,7 +144,7 @@ def window_sum_obligations() -> list[Obligation]:
     t = z3.Function("T", integer, integer, integer)
     k, m, u, b = z3.Ints("k m u b")
 
-    def shifts(length: object) -> object:
+    def shifts(length: Number) -> Any:
         return t(k + 1, length) - t(k, length) == c(k + length) - c(k)
 
     window_sum = s(k + 1) == s(k) + c(k + WQ) - c(k)
@@ -222,7 +222,7 @@ def bound_obligations(formulas: Formulas) -> list[Obligation]:
         obligation(
             "fewest-answers.bound",
             "With every window covered, at least E - floor(E (AQ - 1) / WQ) bookies were heard",
-            [*VALID, 0 <= u, u <= E, WQ * u <= E * (AQ - 1)],
+            [*VALID, u >= 0, u <= E, WQ * u <= E * (AQ - 1)],
             E - u >= formulas.fewest_answers(E, WQ, AQ),
         )
     ]
@@ -233,27 +233,27 @@ def spread_obligations(formulas: Formulas) -> list[Obligation]:
     u, i, low, low_rest, high, high_rest = z3.Ints("u i low low_rest high high_rest")
     silent = E - formulas.fewest_answers(E, WQ, AQ)
 
-    def is_floor(quotient: object, rest: object, numerator: object) -> list[object]:
-        return [numerator == E * quotient + rest, 0 <= rest, rest < E]
+    def is_floor(quotient: Number, rest: Number, numerator: Number) -> list[Any]:
+        return [numerator == E * quotient + rest, rest >= 0, rest < E]
 
     return [
         obligation(
             "fewest-answers.spread-count",
             "u = floor(E (AQ - 1) / WQ) silent bookies are between none and all, and WQ * u <= E (AQ - 1)",
             [*VALID, u == silent],
-            z3.And(0 <= u, u <= E, WQ * u <= E * (AQ - 1)),
+            z3.And(u >= 0, u <= E, WQ * u <= E * (AQ - 1)),
         ),
         obligation(
             "fewest-answers.spread-step",
             "Of 0 <= u <= E silent bookies each position takes none or one",
             [
                 E >= 1,
-                0 <= u,
+                u >= 0,
                 u <= E,
                 *is_floor(low, low_rest, i * u),
                 *is_floor(high, high_rest, i * u + u),
             ],
-            z3.And(0 <= high - low, high - low <= 1),
+            z3.And(high - low >= 0, high - low <= 1),
         ),
         obligation(
             "fewest-answers.spread-turn",
@@ -318,7 +318,7 @@ def fewest_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) 
         for heard in combinations(configuration.positions, size)
         if not is_stranded(configuration, heard)
     )
-    return next(enough) != formulas.fewest_answers(*configuration.sizes)
+    return bool(next(enough) != formulas.fewest_answers(*configuration.sizes))
 
 
 # Losing data and losing recovery
@@ -347,9 +347,9 @@ def loss_obligations(formulas: Formulas) -> list[Obligation]:
             [
                 E >= 1,
                 first == E * quotient + rest,
-                0 <= rest,
+                rest >= 0,
                 rest < E,
-                0 <= start,
+                start >= 0,
                 start < E,
                 entry == split,
             ],
@@ -477,7 +477,7 @@ def pr_2281_breaks(formulas: Formulas, configuration: Configuration, sets: Sets)
 
 def pr_2281_obligations(formulas: Formulas) -> list[Obligation]:
     heard_in, heard_out = z3.Ints("heard_in heard_out")
-    fits = [0 <= heard_in, heard_in <= WQ, 0 <= heard_out, heard_out <= E - WQ]
+    fits = [heard_in >= 0, heard_in <= WQ, heard_out >= 0, heard_out <= E - WQ]
     total = heard_in + heard_out >= formulas.negative_answers(E, WQ, AQ)
     return [
         obligation(
@@ -526,7 +526,7 @@ def pr_2281_striped_breaks(formulas: Formulas, configuration: Configuration, set
 
 def losses_obligations(formulas: Formulas) -> list[Obligation]:
     inside, outside = z3.Ints("inside outside")
-    given = [*VALID, 0 <= inside, inside <= WQ, 0 <= outside, outside <= E - WQ]
+    given = [*VALID, inside >= 0, inside <= WQ, outside >= 0, outside <= E - WQ]
     return [
         obligation(
             "sure-losses.enough",
@@ -538,7 +538,7 @@ def losses_obligations(formulas: Formulas) -> list[Obligation]:
             "sure-losses.most",
             "One more, all in one window, is an ack quorum",
             [*VALID, inside == formulas.sure_losses(E, WQ, AQ) + 1],
-            z3.And(inside >= AQ, 0 <= inside, inside <= WQ),
+            z3.And(inside >= AQ, inside >= 0, inside <= WQ),
         ),
     ]
 
@@ -572,7 +572,7 @@ def losses_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) 
             for lost in combinations(configuration.positions, size)
         )
     ]
-    return max(harmless) != formulas.sure_losses(*configuration.sizes)
+    return bool(max(harmless) != formulas.sure_losses(*configuration.sizes))
 
 
 def slack_obligations(formulas: Formulas) -> list[Obligation]:
@@ -581,7 +581,7 @@ def slack_obligations(formulas: Formulas) -> list[Obligation]:
         obligation(
             "slack",
             "An add completes exactly if at most WQ - AQ of its write set are silent",
-            [*VALID, 0 <= silent, silent <= WQ],
+            [*VALID, silent >= 0, silent <= WQ],
             (WQ - silent >= AQ) == (silent <= formulas.slack(E, WQ, AQ)),
         )
     ]
@@ -602,7 +602,7 @@ def slack_questions(formulas: Formulas, configuration: Configuration) -> Iterabl
 
 def slack_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
     completes = len(sets["acks"]) >= configuration.ack_quorum
-    return completes != (len(sets["silent"]) <= formulas.slack(*configuration.sizes))
+    return bool(completes != (len(sets["silent"]) <= formulas.slack(*configuration.sizes)))
 
 
 def racks_obligations(formulas: Formulas) -> list[Obligation]:
@@ -612,7 +612,7 @@ def racks_obligations(formulas: Formulas) -> list[Obligation]:
         obligation(
             "racks.enough",
             "A window over WQ - AQ + 2 racks, one of them lost: each other rack keeps a bookie, so fewer than AQ are lost",
-            [*VALID, racks >= sufficient, 0 <= inside, inside <= WQ, WQ - inside >= racks - 1],
+            [*VALID, racks >= sufficient, inside >= 0, inside <= WQ, WQ - inside >= racks - 1],
             inside < AQ,
         ),
         obligation(
@@ -649,7 +649,7 @@ def racks_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -
     """By trying all sizes of the largest rack: the fewest racks that suffice differ from the formula."""
     wq, aq = configuration.write_quorum, configuration.ack_quorum
     enough = [racks for racks in range(1, wq + 2) if wq - (racks - 1) < aq]
-    return min(enough) != formulas.sufficient_racks(*configuration.sizes)
+    return bool(min(enough) != formulas.sufficient_racks(*configuration.sizes))
 
 
 # Bookies that forget
@@ -661,7 +661,7 @@ def forgetting_obligations(formulas: Formulas) -> list[Obligation]:
         obligation(
             "forgotten-entries",
             "Of `holders` bookies with an entry some forget it: QC NoSuchEntry answers exist exactly if more than holders - AQ do",
-            [*VALID, AQ <= holders, holders <= WQ, 0 <= forgot, forgot <= holders],
+            [*VALID, holders >= AQ, holders <= WQ, forgot >= 0, forgot <= holders],
             (WQ - holders + forgot >= formulas.negative_answers(E, WQ, AQ))
             == (forgot > formulas.forgetful_holders(holders, AQ)),
         ),
@@ -672,7 +672,7 @@ def forgetting_obligations(formulas: Formulas) -> list[Obligation]:
                 *VALID,
                 fenced <= E,
                 fenced >= formulas.fencing_answers(E, WQ, AQ),
-                0 <= forgot,
+                forgot >= 0,
                 forgot <= fenced,
             ],
             (E - fenced + forgot >= AQ) == (forgot > formulas.forgetful_fences(fenced, E, AQ)),
