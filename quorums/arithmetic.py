@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import comb
 from typing import Any, TypeAlias
 
 Number: TypeAlias = Any
@@ -84,3 +85,18 @@ class Formulas:
 
 BP46 = Formulas()
 """The formulas as BP-46 and the code have them."""
+
+
+def blocking_sets(e: int, wq: int, aq: int) -> int:
+    """Sets of AQ bookies that lie within one window, so that losing them loses data and recovery.
+
+    A set fits into a window exactly if, going around the ensemble, some distance between neighbours exceeds E - WQ.
+    Inclusion and exclusion over those distances counts the sets (docs/lemmas.md).
+    """
+    gap = e - wq + 1
+    compositions: int = sum(
+        (-1) ** (long + 1) * comb(aq, long) * comb(e - long * (gap - 1) - 1, aq - 1)
+        for long in range(1, aq + 1)
+        if e - long * (gap - 1) >= aq
+    )
+    return e * compositions // aq
