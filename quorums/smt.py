@@ -108,8 +108,7 @@ def _solve_with_z3(script: str, deadline: Deadline) -> Reply:
     started = time.monotonic()
     if deadline.passed():
         return Reply(Answer.UNKNOWN, "z3", 0.0, "time-out")
-    context = z3.Context()
-    solver = z3.Solver(ctx=context)
+    solver = z3.Solver()
     solver.set("timeout", max(1, int(deadline.left() * 1000)))
     solver.set("random_seed", 0)
     solver.from_string(script)

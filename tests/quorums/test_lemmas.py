@@ -22,7 +22,7 @@ from fencepost.quorums.stripes import (
     is_stranded,
 )
 
-UP_TO = 7
+UP_TO = 6
 
 
 @pytest.fixture(scope="module")
