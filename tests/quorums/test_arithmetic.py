@@ -90,7 +90,7 @@ def test_racks_by_trying_every_assignment(c: Configuration) -> None:
 
 def assignments(positions: int) -> list[tuple[str, ...]]:
     """Every partition of the positions into racks, named a, b, c in order of appearance."""
-    found = [("a",)]
+    found: list[tuple[str, ...]] = [("a",)]
     for _ in range(positions - 1):
         found = [(*names, letter) for names in found for letter in "abcdefg"[: len(set(names)) + 1]]
     return found
