@@ -169,24 +169,25 @@ def _bits(constraint: Constraint, vectors: dict[str, Any], width: int) -> Any:
         bits = [z3.ZeroExt(room, z3.Extract(p, p, vectors[of])) for p in sorted(set(among))]
         return sum(bits[1:], bits[0]) if bits else z3.BitVecVal(0, room + 1)
 
-    def clamp(count: int) -> int:
-        return min(max(count, -1), width + 1)
-
     match constraint:
         case AtLeast(count, of, among):
             chosen = mask(among)
+            if not 0 < count <= len(among):
+                return z3.BoolVal(count <= 0)
             if count == 1:
                 return vectors[of] & chosen != 0
             if count == len(among):
                 return vectors[of] & chosen == chosen
-            return z3.BoolVal(True) if count <= 0 else z3.UGE(members(of, among), clamp(count))
+            return z3.UGE(members(of, among), count)
         case AtMost(count, of, among):
             chosen = mask(among)
+            if not 0 <= count < len(among):
+                return z3.BoolVal(count >= 0)
             if count == 0:
                 return vectors[of] & chosen == 0
             if count == len(among) - 1:
                 return vectors[of] & chosen != chosen
-            return z3.BoolVal(False) if count < 0 else z3.ULE(members(of, among), clamp(count))
+            return z3.ULE(members(of, among), count)
         case Apart(left, right):
             return vectors[left] & vectors[right] == 0
         case Within(of, among):

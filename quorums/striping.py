@@ -555,9 +555,9 @@ def losses_questions(formulas: Formulas, configuration: Configuration) -> Iterab
     )
     yield ask(
         configuration,
-        f"{most + 1} lost bookies, next to each other, leave every window covered",
+        f"{most + 1} lost bookies, next to each other, leave their window covered",
         AtLeast(most + 1, "lost", configuration.window(0)),
-        *(AtMost(aq - 1, "lost", window) for window in configuration.windows()),
+        AtMost(aq - 1, "lost", configuration.window(0)),
         parts=LOST,
     )
 
