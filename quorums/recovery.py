@@ -75,7 +75,7 @@ class Action:
     removes: tuple[Fact, ...] = ()
 
 
-def push(w: World, s: Facts, p: Mapping[str, Term]) -> Term:
+def at_any_time(w: World, s: Facts, p: Mapping[str, Term]) -> Term:
     return z3.BoolVal(True)
 
 
@@ -93,10 +93,6 @@ def acknowledge(w: World, s: Facts, p: Mapping[str, Term]) -> Term:
 
 def is_acknowledged(w: World, s: Facts, entry: Term) -> Term:
     return w.exists("ack quorum", lambda q: s["acknowledged"](entry, q))
-
-
-def fence(w: World, s: Facts, p: Mapping[str, Term]) -> Term:
-    return z3.BoolVal(True)
 
 
 def begin_reading(w: World, s: Facts, p: Mapping[str, Term]) -> Term:
@@ -121,19 +117,16 @@ def declare_absent(w: World, s: Facts, p: Mapping[str, Term]) -> Term:
     )
 
 
-def restart(w: World, s: Facts, p: Mapping[str, Term]) -> Term:
-    return z3.BoolVal(True)
-
-
 R, B, ENTRY = ("r", "recoverer"), ("b", "bookie"), ("e", "entry")
 Q, C = ("q", "ack quorum"), ("c", "cover set")
 
 
 @dataclass(frozen=True)
 class Variant:
-    """Which protocol: whether recovery reads fence, and what a restarting bookie forgets."""
+    """Which protocol: whether recovery reads fence and come after fencing, and what a restarting bookie forgets."""
 
     reads_fence: bool = True
+    fences_first: bool = True
     forgets_entries: bool = False
     forgets_fences: bool = False
 
@@ -146,7 +139,11 @@ def actions(variant: Variant) -> list[Action]:
     fences: tuple[Fact, ...] = (("fenced", ("b",)),) if variant.reads_fence else ()
     found = [
         Action(
-            "push", "the writer sends entry {e} to its write set", (ENTRY,), push, adds=(("pushed", ("e",)),)
+            "push",
+            "the writer sends entry {e} to its write set",
+            (ENTRY,),
+            at_any_time,
+            adds=(("pushed", ("e",)),),
         ),
         Action(
             "store",
@@ -166,14 +163,14 @@ def actions(variant: Variant) -> list[Action]:
             "fence",
             "{b} handles the fencing read of recoverer {r}: it is fenced, and answers",
             (R, B),
-            fence,
+            at_any_time,
             adds=(("fenced", ("b",)), ("fence answered", ("r", "b"))),
         ),
         Action(
             "begin reading",
             "recoverer {r} has fencing answers from {c} and begins to read entries",
             (R, C),
-            begin_reading,
+            begin_reading if variant.fences_first else at_any_time,
             adds=(("reading", ("r",)),),
         ),
         Action(
@@ -212,7 +209,7 @@ def actions(variant: Variant) -> list[Action]:
                 "forget entries",
                 "{b} restarts and has lost its entries",
                 (B,),
-                restart,
+                at_any_time,
                 removes=(("stored", ("b", None)),),
             )
         )
@@ -222,7 +219,7 @@ def actions(variant: Variant) -> list[Action]:
                 "forget fence",
                 "{b} restarts and has lost its fence",
                 (B,),
-                restart,
+                at_any_time,
                 removes=(("fenced", ("b",)),),
             )
         )

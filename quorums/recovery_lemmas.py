@@ -152,6 +152,16 @@ def lemmas() -> Sequence[RecoveryLemma]:
             Replay.loses,
         ),
         RecoveryLemma(
+            "absent-without-fencing-first",
+            "For this alone recovery need not fence before it reads: the fences of the reads suffice.",
+            f"recovery reads fence, bookies do not forget, reads may come before fencing answers  =>  {NEVER}",
+            Verdict.PROVED,
+            Variant(fences_first=False),
+            INVARIANT,
+            safety,
+            Replay.loses,
+        ),
+        RecoveryLemma(
             "absent-without-fencing-reads",
             "With fencing, but no fence on recovery reads, it fails (issue #2614).",
             f"recovery reads do not fence  =>  {NEVER}",

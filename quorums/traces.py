@@ -260,7 +260,8 @@ class Replay:
                 self.fenced.add(bookie)
                 self.fencing_answers.setdefault(recoverer, set()).add(bookie)
             case "begin reading":
-                possible = len(self.fencing_answers.get(recoverer, ())) >= self.instance.cover
+                enough = len(self.fencing_answers.get(recoverer, ())) >= self.instance.cover
+                possible = enough or not self.variant.fences_first
                 self.reading.add(recoverer)
             case "answer no":
                 possible = recoverer in self.reading and entry not in self.entries.get(bookie, ())

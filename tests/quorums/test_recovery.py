@@ -198,7 +198,7 @@ def test_a_trace_that_does_not_end_badly_is_an_internal_error() -> None:
 
 
 def test_a_step_unknown_to_the_plain_model_is_an_internal_error() -> None:
-    strange = Action("dance", "{b} dances", (("b", "bookie"),), recovery.restart)
+    strange = Action("dance", "{b} dances", (("b", "bookie"),), recovery.at_any_time)
     with pytest.raises(InternalError, match="does not know"):
         Replay(Instance(1, 1, 1), TODAY).take(Step(strange, {"b": 0}))
 
