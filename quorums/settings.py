@@ -54,9 +54,8 @@ def read_settings(path: Path) -> Settings:
 
 
 def _properties(text: str) -> dict[str, Any]:
-    """`key=value` lines; the last one counts, as for Java's Properties. Lines without `=` and comments are skipped."""
-    lines = (line.strip() for line in text.splitlines())
-    pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith(("#", "!")))
+    """`key=value` lines; the last one counts, as for Java's Properties. A comment yields a key that nobody asks for."""
+    pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 

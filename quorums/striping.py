@@ -395,9 +395,13 @@ def loss_questions(formulas: Formulas, configuration: Configuration) -> Iterable
     write_sets = {frozenset(configuration.write_set(entry)) for entry in range(1, entries + 1)}
     kept = [AtMost(configuration.ack_quorum - 1, "lost", tuple(sorted(w))) for w in write_sets]
     fenced = [AtMost(configuration.ack_quorum - 1, "lost", w) for w in configuration.windows()]
-    blocked = first_window_has(configuration, "lost")
+    last = configuration.windows()[-1]
+    blocked = AtLeast(configuration.ack_quorum, "lost", last)
+    gone = AtLeast(configuration.ack_quorum, "lost", configuration.write_set(entries))
     yield ask(configuration, "no entry is lost, yet fencing is blocked", *kept, blocked, parts=LOST)
-    yield ask(configuration, "entry 1 is lost, yet the ledger can be fenced", *fenced, blocked, parts=LOST)
+    yield ask(
+        configuration, "the last entry is lost, yet the ledger can be fenced", *fenced, gone, parts=LOST
+    )
 
 
 def few_entries_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:

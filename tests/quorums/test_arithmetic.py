@@ -15,6 +15,7 @@ from fencepost.quorums.stripes import (
     is_stranded,
     most_in_a_window,
 )
+from fencepost.quorums.striping import can_be_fenced, can_lose
 
 ALL = list(configurations(7))
 
@@ -61,6 +62,24 @@ def test_the_window_rule_is_exact(c: Configuration) -> None:
         heard = frozenset(range(c.ensemble)) - silent
         assert covered_by_windows(c, heard) == (not blocked(c, silent)) == (not is_stranded(c, heard))
         assert most_in_a_window(c, silent) == max(len(silent & window) for window in ring_windows(c))
+
+
+def test_write_sets_go_round_the_ensemble() -> None:
+    c = Configuration(4, 3, 2)
+    assert [c.write_set(entry) for entry in (1, 2, 3, 4, 5)] == [
+        (0, 1, 2),
+        (1, 2, 3),
+        (2, 3, 0),
+        (3, 0, 1),
+        (0, 1, 2),
+    ]
+
+
+@pytest.mark.parametrize("c", [c for c in ALL if c.ensemble <= 6], ids=str)
+def test_losing_an_entry_and_losing_recovery_are_one_condition(c: Configuration) -> None:
+    """With E entries, for every set of lost bookies; the smallest E for which fewer entries differ is 2."""
+    for lost in silent_sets(c):
+        assert can_lose(c, c.ensemble, lost) == (not can_be_fenced(c, lost)) == blocked(c, lost)
 
 
 @pytest.mark.parametrize("c", ALL, ids=str)

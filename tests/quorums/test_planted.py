@@ -140,6 +140,24 @@ def test_the_enumerations_catch_the_same_mistakes(
     assert {r["verdict"] for r in results.values()} == {"refuted"}
 
 
+@pytest.mark.parametrize("where", [(5, 4, 3), (6, 6, 1), (4, 2, 2)])
+def test_a_mistake_at_one_configuration_only_is_found_there(
+    where: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Questions that are the same are asked once; these are not the same."""
+
+    def nearly(*sizes: int) -> int:
+        return arithmetic.fencing_answers(*sizes) - (sizes == where)
+
+    monkeypatch.setattr(arithmetic, "BP46", replace(BP46, fencing_answers=nearly))
+    code, results = prove(capsys, ["coverage-fencing-enumerated", "stripes-enumerated"])
+    assert code == 1
+    found = {
+        name: r["counterexample"] and r["counterexample"]["configuration"] for name, r in results.items()
+    }
+    assert found["coverage-fencing-enumerated"] == "/".join(map(str, where))
+
+
 def test_the_text_names_what_was_expected(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -83,6 +84,19 @@ def test_both_engines_answer_as_trying_all_sets_does(chosen: list[Constraint]) -
         assert (sets is not None) == expected
         assert sets is None or all(met(c, sets) for c in chosen)
         assert sets is None or holds(asked, sets)
+
+
+@pytest.mark.parametrize("engine", [ask_bitvectors, ask_cnf])
+def test_counts_are_exact_at_every_bound(engine: Callable[[Question, Deadline], Sets | None]) -> None:
+    """At least m and at most n of k positions: possible exactly if some number up to k is both."""
+    for k in range(SIZE + 1):
+        among = tuple(range(k))
+        for m in range(-1, SIZE + 2):
+            for n in range(-1, SIZE + 2):
+                both = Question(CONFIGURATION, "between", (AtLeast(m, "x", among), AtMost(n, "x", among)))
+                assert (engine(both, Deadline(20)) is not None) == any(
+                    m <= size <= n for size in range(k + 1)
+                )
 
 
 def test_a_partition_puts_each_position_in_one_part() -> None:
