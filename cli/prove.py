@@ -15,7 +15,7 @@ from fencepost.cli.output import emit
 from fencepost.encoding.errors import BadInput
 
 if TYPE_CHECKING:
-    from fencepost.quorums.lemmas import Example, Result
+    from fencepost.quorums.lemmas import Example, Result, Settled
 
 INDENT = " " * 11
 
@@ -103,10 +103,15 @@ def text_of(result: Result, detailed: bool) -> str:
         lines += _example_lines("counter-model to induction", result.counter_model)
     if detailed:
         lines += [
-            f"{INDENT}{s.answer.value:<10} {s.name}: {s.sentence} [{s.solver}; {s.confirmed}; {s.seconds:.2f} s]"
+            f"{INDENT}{s.answer.value:<10} {s.name}: {s.sentence} [{_solvers(s)}, {s.seconds:.2f} s]"
             for s in result.obligations
         ]
     return "\n".join([*lines, ""])
+
+
+def _solvers(settled: Settled) -> str:
+    """Who settled an obligation, then who confirmed it, if another."""
+    return settled.solver if settled.solver == settled.confirmed else f"{settled.solver}; {settled.confirmed}"
 
 
 def _expectation(result: Result) -> str:

@@ -74,12 +74,36 @@ def obligation(name: str, sentence: str, assume: Sequence[Any], claim: Any) -> O
     )
 
 
-def _script(name: str, sentence: str, assertions: list[Any]) -> str:
-    solver = z3.Solver()
-    solver.add(*assertions)
-    body = solver.to_smt2().split("\n")
-    lines = [line for line in body if line and not line.startswith((";", "(set-info"))]
-    return "\n".join([f"; {name}", f"; {sentence}", "(set-logic ALL)", *lines]) + "\n"
+def _script(name: str, sentence: str, assertions: Sequence[Any]) -> str:
+    """SMT-LIB 2 text to be read by people: declarations in order of first use, formulas without `let`."""
+    z3.set_param("pp.min_alias_size", 1_000_000)
+    z3.set_param("pp.max_depth", 1_000)
+    lines = [f"; {name}", f"; {sentence}", "(set-logic ALL)"]
+    lines += _declarations(assertions)
+    lines += [f"(assert {assertion.sexpr()})" for assertion in assertions]
+    return "\n".join([*lines, "(check-sat)"]) + "\n"
+
+
+def _declarations(assertions: Sequence[Any]) -> list[str]:
+    sorts: dict[str, None] = {}
+    functions: dict[str, str] = {}
+    seen, waiting = set(), list(reversed(assertions))
+    while waiting:
+        term = waiting.pop()
+        if term.get_id() in seen:
+            continue
+        seen.add(term.get_id())
+        waiting += reversed(term.children())
+        if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+            decl = term.decl()
+            domain = [decl.domain(i) for i in range(decl.arity())]
+            sorts |= {s.name(): None for s in (*domain, decl.range()) if s.kind() == z3.Z3_UNINTERPRETED_SORT}
+            arguments = " ".join(s.sexpr() for s in domain)
+            functions[decl.name()] = f"(declare-fun {decl.name()} ({arguments}) {decl.range().sexpr()})"
+        elif z3.is_quantifier(term):
+            bound = (term.var_sort(i) for i in range(term.num_vars()))
+            sorts |= {s.name(): None for s in bound if s.kind() == z3.Z3_UNINTERPRETED_SORT}
+    return [*(f"(declare-sort {name} 0)" for name in sorts), *functions.values()]
 
 
 def ask_z3(script: str, deadline: Deadline) -> Reply:

@@ -245,38 +245,32 @@ def spread_obligations(formulas: Formulas) -> list[Obligation]:
         ),
         obligation(
             "fewest-answers.spread-step",
-            "Of 0 <= u <= E silent bookies each position takes none or one",
-            [
-                E >= 1,
-                u >= 0,
-                u <= E,
-                *is_floor(low, low_rest, i * u),
-                *is_floor(high, high_rest, i * u + u),
-            ],
-            z3.And(high - low >= 0, high - low <= 1),
+            "Of 0 <= u <= E silent bookies each position takes more than -1 and fewer than 2, times E",
+            [E >= 1, u >= 0, u <= E, *is_floor(low, low_rest, i * u), *is_floor(high, high_rest, i * u + u)],
+            z3.And(E * (low - high - 1) < 0, E * (high - low - 2) < 0),
         ),
         obligation(
             "fewest-answers.spread-turn",
-            "A whole turn takes u of them",
+            "A whole turn takes fewer than u + 1 and more than u - 1 of them, times E",
             [E >= 1, *is_floor(low, low_rest, i * u), *is_floor(high, high_rest, i * u + E * u)],
-            high - low == u,
+            z3.And(E * (high - low - u - 1) < 0, E * (u - high + low - 1) < 0),
         ),
         obligation(
             "fewest-answers.spread-window",
-            "A window takes fewer than AQ, multiplied by E",
+            "A window takes fewer than AQ of them, times E",
             [
                 *VALID,
                 WQ * u <= E * (AQ - 1),
                 *is_floor(low, low_rest, i * u),
                 *is_floor(high, high_rest, i * u + WQ * u),
             ],
-            E * (high - low) < E * AQ,
+            E * (high - low - AQ) < 0,
         ),
         obligation(
             "fewest-answers.spread-cancel",
-            "So a window takes fewer than AQ",
-            [E >= 1, E * (high - low - AQ) < 0],
-            high - low < AQ,
+            "Whatever is negative times E is negative, so each of the three holds without the E",
+            [E >= 1, E * low < 0],
+            low < 0,
         ),
     ]
 
