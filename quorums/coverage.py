@@ -294,7 +294,7 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
         restated=lambda formulas: set_obligations(cohort, formulas),
         questions=ask_about,
         breaks=is_broken,
-        argument="sets reduced to sizes of Venn regions (docs/lemmas.md), and stated again over finite sets",
+        argument="sets reduced to sizes of Venn regions (docs/lemmas.md)",
     )
     enumerated = Lemma(
         name=f"coverage-{cohort.name}-enumerated",

@@ -806,7 +806,6 @@ def stripes_breaks(formulas: Formulas, configuration: Configuration, sets: Sets)
 
 
 REDUCED = "sets reduced to sizes of Venn regions (docs/lemmas.md)"
-AGAIN = f"{REDUCED}, and stated again over finite sets"
 
 
 def lemmas() -> Sequence[Lemma]:
@@ -821,7 +820,7 @@ def lemmas() -> Sequence[Lemma]:
             meet_breaks,
             quorums_meet,
             meet_sets,
-            AGAIN,
+            REDUCED,
         ),
         Lemma(
             "count-covers-windows",
@@ -832,7 +831,7 @@ def lemmas() -> Sequence[Lemma]:
             count_covers_breaks,
             count_covers_obligations,
             count_covers_sets,
-            AGAIN,
+            REDUCED,
         ),
         Lemma(
             "windows-need-the-count",
@@ -861,7 +860,7 @@ def lemmas() -> Sequence[Lemma]:
             loss_breaks,
             loss_obligations,
             loss_sets,
-            AGAIN,
+            REDUCED,
         ),
         Lemma(
             "loss-is-fencing-few-entries",
