@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums import coverage, recovery_lemmas, striping
+from fencepost.quorums import coverage, losses, recovery_lemmas, striping
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.lemmas import Job, Lemma, Result, Verdict
 from fencepost.quorums.recovery_lemmas import RecoveryLemma
@@ -21,7 +21,7 @@ LARGEST = 16
 
 def all_lemmas() -> list[AnyLemma]:
     """Every lemma, in reading order."""
-    return [*coverage.lemmas(), *striping.lemmas(), *recovery_lemmas.lemmas()]
+    return [*coverage.lemmas(), *striping.lemmas(), *losses.lemmas(), *recovery_lemmas.lemmas()]
 
 
 def chosen(names: Sequence[str]) -> list[AnyLemma]:

@@ -37,6 +37,10 @@ VALID = (AQ >= 1, WQ >= AQ, E >= WQ)
 """The sizes of every configuration."""
 
 
+REDUCED = "sets reduced to sizes of Venn regions (docs/lemmas.md)"
+"""What pen and paper add to obligations about sizes."""
+
+
 @dataclass(frozen=True)
 class Cohort:
     """Whose answers are counted, which answer counts, and what else a bookie may have said."""
@@ -294,7 +298,7 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
         restated=lambda formulas: set_obligations(cohort, formulas),
         questions=ask_about,
         breaks=is_broken,
-        argument="sets reduced to sizes of Venn regions (docs/lemmas.md)",
+        argument=REDUCED,
     )
     enumerated = Lemma(
         name=f"coverage-{cohort.name}-enumerated",

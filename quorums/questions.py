@@ -113,6 +113,17 @@ def exactly(count: int, of: str, among: Positions) -> tuple[Constraint, ...]:
     return AtLeast(count, of, among), AtMost(count, of, among)
 
 
+HEARD, LOST = ("heard", "silent"), ("up", "lost")
+"""Two ways to split an ensemble: by who answered, and by who is left."""
+
+
+def about_ensemble(
+    configuration: Configuration, sentence: str, *constraints: Constraint, parts: tuple[str, ...] = HEARD
+) -> Question:
+    """A question about the ensemble split into `parts`, each bookie in one."""
+    return Question(configuration, sentence, (*partition(configuration.positions, parts), *constraints))
+
+
 # Plain reading
 
 
@@ -165,9 +176,7 @@ def _bits(constraint: Constraint, vectors: dict[str, Any], width: int) -> Any:
         return sum(1 << position for position in set(positions))
 
     def members(of: str, among: Positions) -> Any:
-        room = (width + 1).bit_length()
-        bits = [z3.ZeroExt(room, z3.Extract(p, p, vectors[of])) for p in sorted(set(among))]
-        return sum(bits[1:], bits[0]) if bits else z3.BitVecVal(0, room + 1)
+        return _ones(vectors[of] & mask(among), width)
 
     match constraint:
         case AtLeast(count, of, among):
@@ -197,6 +206,16 @@ def _bits(constraint: Constraint, vectors: dict[str, Any], width: int) -> Any:
             for part in parts[1:]:
                 combined = combined | vectors[part]
             return vectors[whole] == combined
+
+
+def _ones(vector: Any, width: int) -> Any:
+    """How many bits are set, added up in fields of 2, 4, 8, … bits."""
+    field = 1
+    while field < width:
+        lower = sum(((1 << field) - 1) << start for start in range(0, width, 2 * field)) & ((1 << width) - 1)
+        vector = (vector & lower) + (z3.LShR(vector, field) & lower)
+        field *= 2
+    return vector
 
 
 # CNF

@@ -113,3 +113,17 @@ def is_stranded(configuration: Configuration, heard: Collection[int]) -> bool:
         for window in configuration.windows()
         for quorum in combinations(window, configuration.ack_quorum)
     )
+
+
+def can_be_fenced(configuration: Configuration, lost: frozenset[int]) -> bool:
+    """The bookies that are left answer, and the code's rule is satisfied."""
+    return covered_by_windows(configuration, frozenset(configuration.positions) - lost)
+
+
+def can_lose(configuration: Configuration, entries: int, lost: frozenset[int]) -> bool:
+    """Some entry, acknowledged by an ack quorum and no more, is on lost bookies only."""
+    return any(
+        set(acks) <= lost
+        for entry in range(1, entries + 1)
+        for acks in combinations(configuration.write_set(entry), configuration.ack_quorum)
+    )

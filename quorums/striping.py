@@ -1,4 +1,4 @@
-"""Stripes: what E > WQ does to coverage, the rules that were wrong about it, and the other counts of the calculator.
+"""Stripes: what E > WQ does to coverage, and the rules that were wrong about it.
 
 With E > WQ an ack quorum lies within one window of WQ consecutive positions, so what matters is how many silent bookies
 one window holds. Where a lemma for all sizes needs more than arithmetic, docs/lemmas.md has the argument and the solver
@@ -13,38 +13,31 @@ from typing import Any
 
 import z3
 
+from fencepost.quorums import losses
 from fencepost.quorums.arithmetic import Formulas, Number
-from fencepost.quorums.coverage import AQ, VALID, WQ, E, quorums_meet, set_script
+from fencepost.quorums.coverage import AQ, REDUCED, VALID, WQ, E, quorums_meet, set_script
 from fencepost.quorums.lemmas import Lemma, Verdict
 from fencepost.quorums.questions import (
+    LOST,
     Apart,
     AtLeast,
     AtMost,
     Constraint,
     Question,
     Sets,
-    Union,
     Within,
-    exactly,
-    partition,
+    about_ensemble,
 )
 from fencepost.quorums.smt import Obligation, obligation
 from fencepost.quorums.stripes import (
     Configuration,
+    can_be_fenced,
+    can_lose,
     covered_by_first_ack_quorum,
     covered_by_total,
     covered_by_windows,
     is_stranded,
 )
-
-HEARD = ("heard", "silent")
-
-
-def ask(
-    configuration: Configuration, sentence: str, *constraints: Constraint, parts: tuple[str, ...] = HEARD
-) -> Question:
-    """A question about the ensemble split into `parts`, each bookie in one."""
-    return Question(configuration, sentence, (*partition(configuration.positions, parts), *constraints))
 
 
 def every_window_covered(configuration: Configuration) -> tuple[Constraint, ...]:
@@ -98,7 +91,7 @@ def count_covers_sets(formulas: Formulas) -> list[Obligation]:
 
 def count_covers_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
     needed = formulas.fencing_answers(*configuration.sizes)
-    yield ask(
+    yield about_ensemble(
         configuration,
         f"EC = {needed} bookies were heard, yet a window has AQ silent ones",
         AtLeast(needed, "heard", configuration.positions),
@@ -113,7 +106,7 @@ def count_covers_breaks(formulas: Formulas, configuration: Configuration, sets: 
 
 def windows_spare_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
     needed = formulas.fencing_answers(*configuration.sizes)
-    yield ask(
+    yield about_ensemble(
         configuration,
         f"every window is covered, yet fewer than EC = {needed} bookies were heard",
         *every_window_covered(configuration),
@@ -278,14 +271,14 @@ def spread_obligations(formulas: Formulas) -> list[Obligation]:
 def fewest_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
     """Fewer answers never suffice; that many sometimes do, which is asked as: does even spreading fail?"""
     fewest = formulas.fewest_answers(*configuration.sizes)
-    yield ask(
+    yield about_ensemble(
         configuration,
         f"every window is covered with fewer than {fewest} bookies heard",
         *every_window_covered(configuration),
         AtMost(fewest - 1, "heard", configuration.positions),
     )
     silent = evenly_spread(configuration.ensemble, configuration.ensemble - fewest)
-    yield ask(
+    yield about_ensemble(
         configuration,
         f"with {fewest} bookies heard and the silent spread evenly, a window is uncovered",
         *(AtLeast(1, "silent", (position,)) for position in sorted(silent)),
@@ -380,9 +373,6 @@ def loss_sets(formulas: Formulas) -> list[Obligation]:
     ]
 
 
-LOST = ("up", "lost")
-
-
 def loss_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
     """With E entries the write sets are the windows: lost entries and blocked fencing, each without the other."""
     entries = configuration.ensemble
@@ -392,8 +382,10 @@ def loss_questions(formulas: Formulas, configuration: Configuration) -> Iterable
     last = configuration.windows()[-1]
     blocked = AtLeast(configuration.ack_quorum, "lost", last)
     gone = AtLeast(configuration.ack_quorum, "lost", configuration.write_set(entries))
-    yield ask(configuration, "no entry is lost, yet fencing is blocked", *kept, blocked, parts=LOST)
-    yield ask(
+    yield about_ensemble(
+        configuration, "no entry is lost, yet fencing is blocked", *kept, blocked, parts=LOST
+    )
+    yield about_ensemble(
         configuration, "the last entry is lost, yet the ledger can be fenced", *fenced, gone, parts=LOST
     )
 
@@ -404,27 +396,13 @@ def few_entries_questions(formulas: Formulas, configuration: Configuration) -> I
     for entries in range(1, configuration.ensemble):
         write_sets = [configuration.write_set(entry) for entry in range(1, entries + 1)]
         for window in configuration.windows():
-            yield ask(
+            yield about_ensemble(
                 configuration,
                 f"a fragment of entries 1 to {entries}, none of them lost, yet fencing is blocked",
                 AtLeast(aq, "lost", window),
                 *(AtMost(aq - 1, "lost", write_set) for write_set in write_sets),
                 parts=LOST,
             )
-
-
-def can_be_fenced(configuration: Configuration, lost: frozenset[int]) -> bool:
-    """The bookies that are left answer, and the code's rule is satisfied."""
-    return covered_by_windows(configuration, frozenset(configuration.positions) - lost)
-
-
-def can_lose(configuration: Configuration, entries: int, lost: frozenset[int]) -> bool:
-    """Some entry, acknowledged by an ack quorum and no more, is on lost bookies only."""
-    return any(
-        set(acks) <= lost
-        for entry in range(1, entries + 1)
-        for acks in combinations(configuration.write_set(entry), configuration.ack_quorum)
-    )
 
 
 def loss_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
@@ -445,7 +423,7 @@ def few_entries_breaks(formulas: Formulas, configuration: Configuration, sets: S
 
 def first_ack_quorum_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
     heads = (configuration.window(start, configuration.ack_quorum) for start in configuration.positions)
-    yield ask(
+    yield about_ensemble(
         configuration,
         "one of the first AQ positions of every window was heard, yet an ack quorum was not",
         *(AtLeast(1, "heard", head) for head in heads),
@@ -460,7 +438,7 @@ def first_ack_quorum_breaks(formulas: Formulas, configuration: Configuration, se
 
 def pr_2281_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
     needed = formulas.negative_answers(*configuration.sizes)
-    yield ask(
+    yield about_ensemble(
         configuration,
         f"WQ - AQ + 1 = {needed} bookies were heard, yet an ack quorum was not",
         AtLeast(needed, "heard", configuration.positions),
@@ -500,7 +478,7 @@ def pr_2281_striped_questions(formulas: Formulas, configuration: Configuration) 
         return
     needed = formulas.negative_answers(*configuration.sizes)
     heard = (*configuration.window(0)[configuration.ack_quorum :], configuration.write_quorum)
-    yield ask(
+    yield about_ensemble(
         configuration,
         "one bookie outside a window and WQ - AQ inside it do not satisfy the rule",
         *(AtLeast(1, "heard", (position,)) for position in heard),
@@ -517,230 +495,6 @@ def pr_2281_striped_breaks(formulas: Formulas, configuration: Configuration, set
         for heard in combinations(configuration.positions, size)
     )
     return fails != (configuration.ensemble > configuration.write_quorum)
-
-
-# Losses, slack, racks
-
-
-def losses_obligations(formulas: Formulas) -> list[Obligation]:
-    inside, outside = z3.Ints("inside outside")
-    given = [*VALID, inside >= 0, inside <= WQ, outside >= 0, outside <= E - WQ]
-    return [
-        obligation(
-            "sure-losses.enough",
-            "Lose AQ - 1 bookies, whichever they are: every window has fewer than AQ lost ones",
-            [*given, inside + outside <= formulas.sure_losses(E, WQ, AQ)],
-            inside < AQ,
-        ),
-        obligation(
-            "sure-losses.most",
-            "One more, all in one window, is an ack quorum",
-            [*VALID, inside == formulas.sure_losses(E, WQ, AQ) + 1],
-            z3.And(inside >= AQ, inside >= 0, inside <= WQ),
-        ),
-    ]
-
-
-def losses_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
-    most = formulas.sure_losses(*configuration.sizes)
-    aq = configuration.ack_quorum
-    yield ask(
-        configuration,
-        f"{most} lost bookies are an ack quorum of some entry",
-        AtMost(most, "lost", configuration.positions),
-        AtLeast(aq, "lost", configuration.window(0)),
-        parts=LOST,
-    )
-    yield ask(
-        configuration,
-        f"{most + 1} lost bookies, next to each other, leave their window covered",
-        AtLeast(most + 1, "lost", configuration.window(0)),
-        AtMost(aq - 1, "lost", configuration.window(0)),
-        parts=LOST,
-    )
-
-
-def losses_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """By trying all sets of one size: the most that are never an ack quorum differ from the formula."""
-    harmless = [
-        size
-        for size in range(configuration.ensemble + 1)
-        if all(
-            can_be_fenced(configuration, frozenset(lost))
-            for lost in combinations(configuration.positions, size)
-        )
-    ]
-    return bool(max(harmless) != formulas.sure_losses(*configuration.sizes))
-
-
-def slack_obligations(formulas: Formulas) -> list[Obligation]:
-    silent = z3.Int("silent")
-    return [
-        obligation(
-            "slack",
-            "An add completes exactly if at most WQ - AQ of its write set are silent",
-            [*VALID, silent >= 0, silent <= WQ],
-            (WQ - silent >= AQ) == (silent <= formulas.slack(E, WQ, AQ)),
-        )
-    ]
-
-
-ACKS = ("acks", "silent")
-
-
-def slack_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
-    write_set, aq = configuration.window(0), configuration.ack_quorum
-    slack = formulas.slack(*configuration.sizes)
-    split = partition(write_set, ACKS)
-    few, many = AtMost(slack, "silent", write_set), AtLeast(slack + 1, "silent", write_set)
-    short, enough = AtMost(aq - 1, "acks", write_set), AtLeast(aq, "acks", write_set)
-    yield Question(configuration, f"at most {slack} silent, yet no ack quorum", (*split, few, short))
-    yield Question(configuration, f"more than {slack} silent, yet an ack quorum", (*split, many, enough))
-
-
-def slack_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    completes = len(sets["acks"]) >= configuration.ack_quorum
-    return bool(completes != (len(sets["silent"]) <= formulas.slack(*configuration.sizes)))
-
-
-def racks_obligations(formulas: Formulas) -> list[Obligation]:
-    inside, racks = z3.Ints("inside racks")
-    sufficient = formulas.sufficient_racks(E, WQ, AQ)
-    return [
-        obligation(
-            "racks.enough",
-            "A window over WQ - AQ + 2 racks, one of them lost: each other rack keeps a bookie, so fewer than AQ are lost",
-            [*VALID, racks >= sufficient, inside >= 0, inside <= WQ, WQ - inside >= racks - 1],
-            inside < AQ,
-        ),
-        obligation(
-            "racks.fewest",
-            "With one rack fewer, one bookie in each but the last and the rest in it, losing the last loses AQ",
-            [*VALID, racks == sufficient - 1, inside == WQ - (racks - 1)],
-            z3.And(inside >= AQ, racks >= 1, inside >= 1, inside <= WQ),
-        ),
-    ]
-
-
-def racks_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
-    """One write set: the lost rack's bookies, and each other bookie in a rack of its own or with others."""
-    write_set, aq = configuration.window(0), configuration.ack_quorum
-    racks = formulas.sufficient_racks(*configuration.sizes)
-    split = partition(write_set, LOST)
-    yield Question(
-        configuration,
-        f"a write set over {racks} racks loses one of them, and with it an ack quorum",
-        (*split, AtLeast(racks - 1, "up", write_set), AtLeast(aq, "lost", write_set)),
-    )
-    yield Question(
-        configuration,
-        f"a write set over {racks - 1} racks, crowded into one, loses it, but no ack quorum",
-        (
-            *split,
-            AtMost(max(0, racks - 2), "up", write_set),
-            AtMost(aq - 1, "lost", write_set),
-        ),
-    )
-
-
-def racks_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """By trying all sizes of the largest rack: the fewest racks that suffice differ from the formula."""
-    wq, aq = configuration.write_quorum, configuration.ack_quorum
-    enough = [racks for racks in range(1, wq + 2) if wq - (racks - 1) < aq]
-    return bool(min(enough) != formulas.sufficient_racks(*configuration.sizes))
-
-
-# Bookies that forget
-
-
-def forgetting_obligations(formulas: Formulas) -> list[Obligation]:
-    holders, forgot, fenced = z3.Ints("holders forgot fenced")
-    return [
-        obligation(
-            "forgotten-entries",
-            "Of `holders` bookies with an entry some forget it: QC NoSuchEntry answers exist exactly if more than holders - AQ do",
-            [*VALID, holders >= AQ, holders <= WQ, forgot >= 0, forgot <= holders],
-            (WQ - holders + forgot >= formulas.negative_answers(E, WQ, AQ))
-            == (forgot > formulas.forgetful_holders(holders, AQ)),
-        ),
-        obligation(
-            "forgotten-fences",
-            "Of `fenced` bookies some forget it: an ack quorum can be unfenced exactly if more than fenced - EC do",
-            [
-                *VALID,
-                fenced <= E,
-                fenced >= formulas.fencing_answers(E, WQ, AQ),
-                forgot >= 0,
-                forgot <= fenced,
-            ],
-            (E - fenced + forgot >= AQ) == (forgot > formulas.forgetful_fences(fenced, E, AQ)),
-        ),
-    ]
-
-
-REMEMBER = ("remember", "forgot", "never had it")
-
-
-def forgetting_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
-    e, wq, aq = configuration.sizes
-    qc, ec = formulas.negative_answers(e, wq, aq), formulas.fencing_answers(e, wq, aq)
-    write_set = configuration.window(0)
-    for holders in range(aq, wq + 1):
-        bound = formulas.forgetful_holders(holders, aq)
-        yield from _forgetting(
-            configuration, write_set, holders, bound, qc, f"{holders} bookies had the entry, QC = {qc}"
-        )
-    for fenced in range(max(0, ec), e + 1):
-        bound = formulas.forgetful_fences(fenced, e, aq)
-        yield from _forgetting(
-            configuration,
-            configuration.positions,
-            fenced,
-            bound,
-            aq,
-            f"{fenced} bookies were fenced, AQ = {aq}",
-        )
-
-
-def _forgetting(
-    configuration: Configuration,
-    cohort: tuple[int, ...],
-    had: int,
-    bound: int,
-    enough: int,
-    said: str,
-) -> Iterable[Question]:
-    common = (
-        *partition(cohort, REMEMBER),
-        Union("say no", ("forgot", "never had it")),
-        *exactly(len(cohort) - had, "never had it", cohort),
-    )
-    few, many = AtMost(bound, "forgot", cohort), AtLeast(bound + 1, "forgot", cohort)
-    yield Question(
-        configuration,
-        f"{said}: at most {bound} forgot, yet {enough} can say no",
-        (*common, few, AtLeast(enough, "say no", cohort)),
-    )
-    yield Question(
-        configuration,
-        f"{said}: more than {bound} forgot, yet {enough} cannot say no",
-        (*common, many, AtMost(enough - 1, "say no", cohort)),
-    )
-
-
-def forgetting_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """By counting: for the write set of an entry and for the ensemble, whichever the sets fill."""
-    e, wq, aq = configuration.sizes
-    had, forgot = len(sets["remember"]) + len(sets["forgot"]), len(sets["forgot"])
-    total = had + len(sets["never had it"])
-    says_no = len(sets["never had it"] | sets["forgot"])
-    wrong = []
-    if total == wq:
-        absent = says_no >= formulas.negative_answers(e, wq, aq)
-        wrong.append(absent != (forgot > formulas.forgetful_holders(had, aq)))
-    if total == e:
-        wrong.append((says_no >= aq) != (forgot > formulas.forgetful_fences(had, e, aq)))
-    return any(wrong)
 
 
 # Any two quorums meet
@@ -793,7 +547,7 @@ def stripes_questions(formulas: Formulas, configuration: Configuration) -> Itera
     """All that is said of windows, on the actual windows of one configuration."""
     yield from count_covers_questions(formulas, configuration)
     yield from fewest_questions(formulas, configuration)
-    yield from losses_questions(formulas, configuration)
+    yield from losses.losses_questions(formulas, configuration)
     yield from loss_questions(formulas, configuration)
 
 
@@ -802,14 +556,11 @@ def stripes_breaks(formulas: Formulas, configuration: Configuration, sets: Sets)
         return count_covers_breaks(formulas, configuration, sets) or fewest_breaks(
             formulas, configuration, sets
         )
-    return losses_breaks(formulas, configuration, sets) or loss_breaks(formulas, configuration, sets)
-
-
-REDUCED = "sets reduced to sizes of Venn regions (docs/lemmas.md)"
+    return losses.losses_breaks(formulas, configuration, sets) or loss_breaks(formulas, configuration, sets)
 
 
 def lemmas() -> Sequence[Lemma]:
-    """The lemmas about windows, losses, racks and forgetting, in reading order."""
+    """The lemmas about windows, in reading order."""
     return [
         Lemma(
             "quorums-meet",
@@ -894,46 +645,6 @@ def lemmas() -> Sequence[Lemma]:
             pr_2281_striped_questions,
             pr_2281_striped_breaks,
             pr_2281_obligations,
-            argument=REDUCED,
-        ),
-        Lemma(
-            "sure-losses",
-            "AQ - 1 bookies can be lost, whichever they are; AQ within one window cannot.",
-            "|D| <= AQ - 1  =>  every window has fewer than AQ of D; and AQ - 1 is the most",
-            Verdict.PROVED,
-            losses_questions,
-            losses_breaks,
-            losses_obligations,
-            argument=REDUCED,
-        ),
-        Lemma(
-            "slack",
-            "An add completes exactly if at most WQ - AQ bookies of its write set are silent.",
-            "WQ - |silent| >= AQ  <=>  |silent| <= WQ - AQ",
-            Verdict.PROVED,
-            slack_questions,
-            slack_breaks,
-            slack_obligations,
-            argument=REDUCED,
-        ),
-        Lemma(
-            "racks",
-            "WQ - AQ + 2 racks in every write set are the fewest that survive the loss of any rack.",
-            "every window spans m racks, m >= WQ - AQ + 2  =>  no rack holds AQ of a window; false for one fewer",
-            Verdict.PROVED,
-            racks_questions,
-            racks_breaks,
-            racks_obligations,
-            argument=REDUCED,
-        ),
-        Lemma(
-            "forgetting",
-            "Of h bookies with an entry h - AQ may forget it; of f fenced bookies f - EC may forget the fence.",
-            "QC NoSuchEntry possible <=> forgot > h - AQ;  AQ unfenced possible <=> forgot > f - EC",
-            Verdict.PROVED,
-            forgetting_questions,
-            forgetting_breaks,
-            forgetting_obligations,
             argument=REDUCED,
         ),
         Lemma(

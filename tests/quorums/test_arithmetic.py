@@ -10,12 +10,13 @@ from fencepost.quorums import arithmetic
 from fencepost.quorums.placement import Racks
 from fencepost.quorums.stripes import (
     Configuration,
+    can_be_fenced,
+    can_lose,
     configurations,
     covered_by_windows,
     is_stranded,
     most_in_a_window,
 )
-from fencepost.quorums.striping import can_be_fenced, can_lose
 
 ALL = list(configurations(7))
 
