@@ -7,7 +7,7 @@ that `--smt2` writes is the file that was solved. Whatever is not `sat` or `unsa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
@@ -76,34 +76,50 @@ def obligation(name: str, sentence: str, assume: Sequence[Any], claim: Any) -> O
 
 def _script(name: str, sentence: str, assertions: Sequence[Any]) -> str:
     """SMT-LIB 2 text to be read by people: declarations in order of first use, formulas without `let`."""
+    printed = [_printed(assertion) for assertion in assertions]
+    sorts = dict.fromkeys(line for one in printed for line in one.sorts)
+    functions = dict.fromkeys(line for one in printed for line in one.functions)
+    texts = (f"(assert {one.text})" for one in printed)
+    lines = [f"; {name}", f"; {sentence}", "(set-logic ALL)", *sorts, *functions, *texts, "(check-sat)"]
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class _Printed:
+    """A formula as text, with the declarations of what it names."""
+
+    text: str
+    sorts: tuple[str, ...]
+    functions: tuple[str, ...]
+
+
+@cache
+def _printed(formula: Any) -> _Printed:
     z3.set_param("pp.min_alias_size", 1_000_000)
     z3.set_param("pp.max_depth", 1_000)
-    lines = [f"; {name}", f"; {sentence}", "(set-logic ALL)"]
-    lines += _declarations(assertions)
-    lines += [f"(assert {assertion.sexpr()})" for assertion in assertions]
-    return "\n".join([*lines, "(check-sat)"]) + "\n"
-
-
-def _declarations(assertions: Sequence[Any]) -> list[str]:
     sorts: dict[str, None] = {}
-    functions: dict[str, str] = {}
-    seen, waiting = set(), list(reversed(assertions))
+    functions: dict[str, None] = {}
+    seen, waiting = set(), [formula]
     while waiting:
         term = waiting.pop()
         if term.get_id() in seen:
             continue
         seen.add(term.get_id())
         waiting += reversed(term.children())
-        if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+        if z3.is_quantifier(term):
+            sorts |= _sort_lines(term.var_sort(i) for i in range(term.num_vars()))
+        elif z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
             decl = term.decl()
             domain = [decl.domain(i) for i in range(decl.arity())]
-            sorts |= {s.name(): None for s in (*domain, decl.range()) if s.kind() == z3.Z3_UNINTERPRETED_SORT}
-            arguments = " ".join(s.sexpr() for s in domain)
-            functions[decl.name()] = f"(declare-fun {decl.name()} ({arguments}) {decl.range().sexpr()})"
-        elif z3.is_quantifier(term):
-            bound = (term.var_sort(i) for i in range(term.num_vars()))
-            sorts |= {s.name(): None for s in bound if s.kind() == z3.Z3_UNINTERPRETED_SORT}
-    return [*(f"(declare-sort {name} 0)" for name in sorts), *functions.values()]
+            sorts |= _sort_lines([*domain, decl.range()])
+            arguments = " ".join(sort.sexpr() for sort in domain)
+            functions[f"(declare-fun {decl.name()} ({arguments}) {decl.range().sexpr()})"] = None
+    return _Printed(formula.sexpr(), tuple(sorts), tuple(functions))
+
+
+def _sort_lines(sorts: Iterable[Any]) -> dict[str, None]:
+    named = (sort.name() for sort in sorts if sort.kind() == z3.Z3_UNINTERPRETED_SORT)
+    return {f"(declare-sort {name} 0)": None for name in named}
 
 
 def ask_z3(script: str, deadline: Deadline) -> Reply:
