@@ -14,6 +14,8 @@ from fencepost.encoding.errors import BadInput, InternalError
 COMMANDS = {
     "protocols": ("fencepost.cli.protocols", "List the protocols that can be checked, or describe one."),
     "check": ("fencepost.cli.check", "Search a protocol for violations of its properties."),
+    "prove": ("fencepost.cli.prove", "Prove the quorum lemmas for all configurations."),
+    "quorum": ("fencepost.cli.quorum", "Say what an E/WQ/AQ configuration survives."),
     "trace": ("fencepost.cli.trace", "Replay and show a saved trace."),
 }
 """Name of each subcommand, the module that holds it (as `command`), and its line in `--help`."""
@@ -65,9 +67,7 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", ExitCode.INTERRUPTED)
     except InternalError as error:
-        return _fail(
-            f"internal error: {error}\nPlease report this with the command you ran.", ExitCode.INTERNAL
-        )
+        return _fail(f"internal error: {error}\nPlease report this with the command you ran.", ExitCode.INTERNAL)
     return int(result or 0)
 
 

@@ -1,0 +1,189 @@
+"""`fencepost prove`: lemmas for all configurations, what was expected of them, and what came out."""
+
+from __future__ import annotations
+
+import json
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.output import emit
+from fencepost.encoding.errors import BadInput
+
+if TYPE_CHECKING:
+    from fencepost.quorums.lemmas import Example, Result, Settled
+
+INDENT = " " * 11
+
+
+@click.command()
+@click.argument("lemma", nargs=-1)
+@click.option("--up-to", default=10, show_default=True, metavar="E", help="Largest ensemble enumerated.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--output", metavar="FILE", help="Write the results to a file instead of stdout.")
+@click.option("--smt2", metavar="DIR", help="Write one SMT-LIB 2 file for each obligation.")
+@click.option(
+    "--timeout", default=300.0, show_default=True, metavar="SECONDS", help="For all lemmas together."
+)
+@click.option("--list", "only_list", is_flag=True, help="List the lemmas without deciding them.")
+def command(
+    lemma: tuple[str, ...],
+    up_to: int,
+    form: str,
+    output: str | None,
+    smt2: str | None,
+    timeout: float,
+    only_list: bool,
+) -> int:
+    """Decide the lemmas named, or all.
+
+    Each has an expected outcome: some are refutations, of rules that were once in the code or of tempting claims. Exits
+    with 0 if all come out as expected, 1 if one does not, 3 if one is undecided. Naming a lemma also lists its
+    obligations.
+    """
+    from fencepost.quorums import arithmetic, catalogue
+    from fencepost.quorums.lemmas import Job
+    from fencepost.quorums.smt import Deadline
+
+    if timeout <= 0:
+        raise BadInput(f"--timeout {timeout:g}: give a number of seconds above 0")
+    catalogue.check_up_to(up_to)
+    lemmas = catalogue.chosen(lemma)
+    if only_list:
+        emit("\n".join(f"{found.name:<32} {found.sentence}" for found in lemmas), output)
+        return int(ExitCode.AS_WISHED)
+
+    job = Job(arithmetic.BP46, up_to, Deadline(timeout))
+    if smt2 is not None:
+        count = catalogue.write_files(Path(smt2), catalogue.files(lemmas, job.formulas))
+        click.echo(f"{count} obligations written to {smt2}", err=True)
+
+    started = time.monotonic()
+    streams = form == "text" and output is None
+    detailed = bool(lemma)
+    results = catalogue.decide(lemmas, job, lambda r: click.echo(text_of(r, detailed)) if streams else None)
+    seconds = time.monotonic() - started
+    verdict = catalogue.overall(results)
+    if form == "json":
+        emit(json.dumps(object_of(results, verdict.value, up_to, seconds), indent=2), output)
+    elif streams:
+        click.echo(summary(results, seconds))
+    else:
+        emit("\n".join([*(text_of(r, detailed) for r in results), summary(results, seconds)]), output)
+    return int(exit_code(verdict.value))
+
+
+def exit_code(verdict: str) -> ExitCode:
+    """What the worst outcome means to a script."""
+    return {
+        "proved": ExitCode.AS_WISHED,
+        "refuted": ExitCode.VIOLATED,
+        "undecided": ExitCode.UNDECIDED,
+    }[verdict]
+
+
+def text_of(result: Result, detailed: bool) -> str:
+    """One lemma for people: verdict, name, words, statement, basis, and the counterexample if there is one."""
+    lines = [
+        f"{result.verdict.value:<10} {result.name}  ({_expectation(result)}, {result.seconds:.1f} s)",
+        f"{INDENT}{result.sentence}",
+        f"{INDENT}{result.statement}",
+        f"{INDENT}by {result.basis}",
+        f"{INDENT}{_confirmed(result)}",
+    ]
+    if result.reason:
+        lines.append(f"{INDENT}why: {result.reason}")
+    if result.example is not None:
+        lines += _example_lines("counterexample", result.example)
+    if result.counter_model is not None:
+        lines += _example_lines("counter-model to induction", result.counter_model)
+    if detailed:
+        lines += [
+            f"{INDENT}{s.answer.value:<10} {s.name}: {s.sentence} [{_solvers(s)}, {s.seconds:.2f} s]"
+            for s in result.obligations
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _solvers(settled: Settled) -> str:
+    """Who settled an obligation, then who confirmed it, if another."""
+    return settled.solver if settled.solver == settled.confirmed else f"{settled.solver}; {settled.confirmed}"
+
+
+def _expectation(result: Result) -> str:
+    return "as expected" if result.as_expected else f"EXPECTED {result.expected.value.upper()}"
+
+
+def _confirmed(result: Result) -> str:
+    said = result.confirmed
+    return said if said.startswith("not confirmed") else f"confirmed: {said}"
+
+
+def _example_lines(title: str, example: Example) -> list[str]:
+    lines = [f"{INDENT}{title} at {example.configuration}: {example.sentence}"]
+    lines += [f"{INDENT}  {n:>2}  {step}" for n, step in enumerate(example.steps, start=1)]
+    if example.sets:
+        shown = (f"{name}: {' '.join(members) or 'nobody'}" for name, members in example.sets.items())
+        lines.append(f"{INDENT}  {'; '.join(shown)}")
+    return lines
+
+
+def summary(results: list[Result], seconds: float) -> str:
+    """How many came out as expected, and the names of those that did not."""
+    others = [r.name for r in results if not r.as_expected]
+    said = f"{len(results) - len(others)} of {len(results)} lemmas as expected in {seconds:.1f} s"
+    return f"{said}; not: {', '.join(others)}" if others else said
+
+
+def object_of(results: list[Result], verdict: str, up_to: int, seconds: float) -> dict[str, Any]:
+    """The JSON object: schema `fencepost.prove/1`."""
+    return {
+        "schema": "fencepost.prove/1",
+        "version": version("fencepost"),
+        "up_to": up_to,
+        "as_expected": verdict == "proved",
+        "results": [
+            {
+                "lemma": r.name,
+                "sentence": r.sentence,
+                "statement": r.statement,
+                "expected": r.expected.value,
+                "verdict": r.verdict.value,
+                "basis": r.basis,
+                "confirmed": r.confirmed,
+                "seconds": round(r.seconds, 3),
+                "reason": r.reason or None,
+                "counterexample": _example_object(r.example),
+                "counter_model": _example_object(r.counter_model),
+                "obligations": [
+                    {
+                        "name": s.name,
+                        "sentence": s.sentence,
+                        "verdict": s.answer.value,
+                        "solver": s.solver,
+                        "confirmed": s.confirmed,
+                        "seconds": round(s.seconds, 3),
+                        "reason": s.reason or None,
+                    }
+                    for s in r.obligations
+                ],
+            }
+            for r in results
+        ],
+        "seconds": round(seconds, 3),
+    }
+
+
+def _example_object(example: Example | None) -> dict[str, Any] | None:
+    if example is None:
+        return None
+    return {
+        "configuration": example.configuration,
+        "sentence": example.sentence,
+        "sets": {name: list(members) for name, members in example.sets.items()},
+        "steps": list(example.steps),
+    }

@@ -1,0 +1,80 @@
+"""All lemmas, by name, and the command that decides them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from fencepost.encoding.errors import BadInput
+from fencepost.quorums import coverage, losses, recovery_lemmas, striping
+from fencepost.quorums.arithmetic import Formulas
+from fencepost.quorums.lemmas import Job, Lemma, Result, Verdict
+from fencepost.quorums.recovery_lemmas import RecoveryLemma
+from fencepost.quorums.smt import Obligation
+
+AnyLemma: TypeAlias = Lemma | RecoveryLemma
+
+LARGEST = 16
+"""Largest E that may be enumerated: the questions name every ack quorum, and there are binomially many."""
+
+
+def all_lemmas() -> list[AnyLemma]:
+    """Every lemma, in reading order."""
+    return [*coverage.lemmas(), *striping.lemmas(), *losses.lemmas(), *recovery_lemmas.lemmas()]
+
+
+def chosen(names: Sequence[str]) -> list[AnyLemma]:
+    """The lemmas named, in reading order; all if none is named. Raises BadInput for an unknown name."""
+    known = {lemma.name: lemma for lemma in all_lemmas()}
+    for name in names:
+        if name not in known:
+            raise BadInput(f"no lemma is called {name!r}; there are: {', '.join(known)}")
+    return [lemma for lemma in known.values() if not names or lemma.name in names]
+
+
+def check_up_to(up_to: int) -> None:
+    """Raises BadInput unless the size can be enumerated."""
+    if not 1 <= up_to <= LARGEST:
+        raise BadInput(f"--up-to {up_to}: sizes from 1 to {LARGEST} can be enumerated")
+
+
+def decide(
+    lemmas: Iterable[AnyLemma], job: Job, each: Callable[[Result], None] = lambda result: None
+) -> list[Result]:
+    """Decide the lemmas one after the other; `each` is told of every result as it comes."""
+    results = []
+    for lemma in lemmas:
+        result = lemma.decide(job)
+        each(result)
+        results.append(result)
+    return results
+
+
+def files(lemmas: Iterable[AnyLemma], formulas: Formulas) -> list[Obligation]:
+    """Every obligation of the lemmas, once; each is a self-contained SMT-LIB 2 script."""
+    found = {o.name: o for lemma in lemmas for o in lemma.all_obligations(formulas)}
+    return list(found.values())
+
+
+def write_files(folder: Path, obligations: Iterable[Obligation]) -> int:
+    """Write one `.smt2` file for each obligation and return how many; raises BadInput if that cannot be done."""
+    count = 0
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for obligation in obligations:
+            (folder / f"{obligation.name}.smt2").write_text(obligation.script, encoding="utf-8")
+            count += 1
+    except OSError as error:
+        raise BadInput(
+            f"{folder}: cannot be written ({error.strerror}); give a folder you can write to"
+        ) from error
+    return count
+
+
+def overall(results: Iterable[Result]) -> Verdict:
+    """PROVED if all came out as expected; REFUTED if some came out otherwise; else UNDECIDED."""
+    others = [result.verdict for result in results if not result.as_expected]
+    if any(verdict not in (Verdict.UNDECIDED, Verdict.VACUOUS) for verdict in others):
+        return Verdict.REFUTED
+    return Verdict.UNDECIDED if others else Verdict.PROVED

@@ -1,0 +1,344 @@
+"""Coverage: the four definitions agree, for every cohort, ack quorum and set of answers.
+
+The cohort is whoever is asked: the ensemble when fencing, the write set when reading one entry. A bookie that has not
+given the answer that counts is pending or unknown (a time-out, an error). The definitions are those of the TLA+ module
+QuorumCoverage: enough answers; an answer from every ack quorum; too few without an answer; no ack quorum without one.
+The reduction from sets to sizes is argued in docs/lemmas.md, section "Sets and sizes".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import z3
+
+from fencepost.quorums.arithmetic import Formulas, Number
+from fencepost.quorums.lemmas import Lemma, Verdict
+from fencepost.quorums.questions import (
+    Apart,
+    AtLeast,
+    AtMost,
+    Constraint,
+    Question,
+    Sets,
+    Union,
+    Within,
+    exactly,
+    partition,
+)
+from fencepost.quorums.smt import Obligation, obligation
+from fencepost.quorums.stripes import Configuration, Positions
+
+E, WQ, AQ = z3.Ints("E WQ AQ")
+VALID = (AQ >= 1, WQ >= AQ, E >= WQ)
+"""The sizes of every configuration."""
+
+
+REDUCED = "sets reduced to sizes of Venn regions (docs/lemmas.md)"
+"""What pen and paper add to obligations about sizes."""
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """Whose answers are counted, which answer counts, and what else a bookie may have said."""
+
+    name: str
+    counts: str
+    others: tuple[str, ...]
+    formula: str
+
+    def size(self, e: Number, wq: Number) -> Number:
+        return e if self.name == "fencing" else wq
+
+    def enough(self, formulas: Formulas, e: Number, wq: Number, aq: Number) -> Number:
+        if self.name == "fencing":
+            return formulas.fencing_answers(e, wq, aq)
+        return formulas.negative_answers(e, wq, aq)
+
+    def positions(self, configuration: Configuration) -> Positions:
+        return configuration.positions if self.name == "fencing" else configuration.window(0)
+
+
+FENCING = Cohort("fencing", "fenced", ("pending", "unknown"), "EC = (E - AQ) + 1")
+READS = Cohort("reads", "no such entry", ("has it", "pending", "unknown"), "QC = (WQ - AQ) + 1")
+
+
+# The four definitions, on plain sets
+
+
+def enough_answers(answers: frozenset[int], needed: int) -> bool:
+    return len(answers) >= needed
+
+
+def every_ack_quorum_answers(answers: frozenset[int], cohort: Positions, aq: int) -> bool:
+    return bool(answers) and all(answers & set(quorum) for quorum in combinations(cohort, aq))
+
+
+def too_few_silent(silent: frozenset[int], aq: int) -> bool:
+    return len(silent) < aq
+
+
+def no_silent_ack_quorum(silent: frozenset[int], cohort: Positions, aq: int) -> bool:
+    return not any(set(quorum) <= silent for quorum in combinations(cohort, aq))
+
+
+def definitions(answers: frozenset[int], cohort: Positions, needed: int, aq: int) -> tuple[bool, ...]:
+    """What each of the four definitions says."""
+    silent = frozenset(cohort) - answers
+    return (
+        enough_answers(answers, needed),
+        every_ack_quorum_answers(answers, cohort, aq),
+        too_few_silent(silent, aq),
+        no_silent_ack_quorum(silent, cohort, aq),
+    )
+
+
+# All sizes: regions of the cohort, by answer
+
+
+def sizes_obligations(cohort: Cohort, formulas: Formulas) -> list[Obligation]:
+    """Each region of the cohort is a size; an ack quorum is a size for what it takes from each region."""
+    answered = z3.Int("answered")
+    others = [z3.Int(other.replace(" ", "_")) for other in cohort.others]
+    silent = sum(others[1:], others[0])
+    regions = [answered, *others]
+    sizes = [*VALID, *(region >= 0 for region in regions), answered + silent == cohort.size(E, WQ)]
+
+    takes = [z3.Int(f"quorum_in_{region}") for region in regions]
+    takes_fit = [z3.And(take >= 0, take <= region) for take, region in zip(takes, regions, strict=True)]
+    is_quorum = z3.And(*takes_fit, sum(takes[1:], takes[0]) == AQ)
+
+    enough = answered >= cohort.enough(formulas, E, WQ, AQ)
+    meets_all = z3.And(answered >= 1, z3.ForAll(takes, z3.Implies(is_quorum, takes[0] >= 1)))
+    too_few = silent < AQ
+    silent_fit = [z3.And(t >= 0, t <= o) for t, o in zip(takes[1:], others, strict=True)]
+    no_quorum = z3.Not(z3.Exists(takes[1:], z3.And(*silent_fit, sum(takes[2:], takes[1]) == AQ)))
+
+    name = f"coverage-{cohort.name}"
+    return [
+        obligation(
+            f"{name}.enough-then-every-quorum",
+            f"{cohort.formula} answers, then one from every ack quorum",
+            [*sizes, enough],
+            meets_all,
+        ),
+        obligation(
+            f"{name}.every-quorum-then-enough",
+            f"An answer from every ack quorum, then {cohort.formula} answers",
+            [*sizes, meets_all],
+            enough,
+        ),
+        obligation(
+            f"{name}.enough-then-few-silent",
+            f"{cohort.formula} answers, then fewer than AQ are silent",
+            [*sizes, enough],
+            too_few,
+        ),
+        obligation(
+            f"{name}.few-silent-then-enough",
+            f"Fewer than AQ are silent, then {cohort.formula} answers",
+            [*sizes, too_few],
+            enough,
+        ),
+        obligation(
+            f"{name}.few-silent-then-no-quorum",
+            "Fewer than AQ are silent, then no ack quorum is",
+            [*sizes, too_few],
+            no_quorum,
+        ),
+        obligation(
+            f"{name}.no-quorum-then-few-silent",
+            "No ack quorum is silent, then fewer than AQ are",
+            [*sizes, no_quorum],
+            too_few,
+        ),
+    ]
+
+
+# All sizes again, over finite sets with cardinality
+
+
+def set_script(name: str, sentence: str, sets: str, assertions: Iterable[str]) -> Obligation:
+    """A script in cvc5's theory of finite sets; an ack quorum is any set of at least AQ members of the cohort."""
+    lines = [
+        f"; {name}",
+        f"; {sentence}",
+        "; finite sets with cardinality: cvc5's theory of sets",
+        "(set-logic ALL)",
+        "(declare-sort Bookie 0)",
+        *(f"(declare-const {member} (Set Bookie))" for member in sets.split()),
+        *(f"(declare-const {size} Int)" for size in ("E", "WQ", "AQ")),
+        "(assert (<= 1 AQ WQ E))",
+        *(f"(assert {assertion})" for assertion in assertions),
+        "(check-sat)",
+    ]
+    return Obligation(name, sentence, "\n".join(lines) + "\n")
+
+
+def set_obligations(cohort: Cohort, formulas: Formulas) -> list[Obligation]:
+    needed = cohort.enough(formulas, E, WQ, AQ).sexpr()
+    size = cohort.size("E", "WQ")
+    given = [f"(= (set.card cohort) {size})", "(set.subset answers cohort)"]
+    enough = f"(>= (set.card answers) {needed})"
+    silent = "(set.minus cohort answers)"
+    quorum = "(and (set.subset quorum cohort) (>= (set.card quorum) AQ))"
+    missed = f"(and {quorum} (= (set.inter quorum answers) (as set.empty (Set Bookie))))"
+    name = f"coverage-{cohort.name}.sets"
+    return [
+        set_script(
+            f"{name}.enough-then-every-quorum",
+            f"{cohort.formula} answers meet every ack quorum",
+            "cohort answers quorum",
+            [*given, enough, missed],
+        ),
+        set_script(
+            f"{name}.too-few-then-some-quorum-missed",
+            "With fewer answers, the cohort minus the answers is an ack quorum that was missed",
+            "cohort answers quorum",
+            [*given, f"(not {enough})", f"(= quorum {silent})", f"(not {missed})"],
+        ),
+        set_script(
+            f"{name}.enough-iff-few-silent",
+            f"{cohort.formula} answers exactly if fewer than AQ are silent",
+            "cohort answers",
+            [*given, f"(distinct {enough} (< (set.card {silent}) AQ))"],
+        ),
+        set_script(
+            f"{name}.few-silent-then-no-quorum",
+            "With fewer than AQ silent no ack quorum is",
+            "cohort answers quorum",
+            [*given, f"(< (set.card {silent}) AQ)", f"(and {quorum} (set.subset quorum {silent}))"],
+        ),
+        set_script(
+            f"{name}.many-silent-then-some-quorum",
+            "With AQ or more silent, the silent are an ack quorum",
+            "cohort answers quorum",
+            [
+                *given,
+                f"(>= (set.card {silent}) AQ)",
+                f"(= quorum {silent})",
+                f"(not (and {quorum} (set.subset quorum {silent})))",
+            ],
+        ),
+    ]
+
+
+# One configuration at a time
+
+
+def questions(cohort: Cohort, formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+    """Each pair of definitions that could disagree: enough answers against the other three."""
+    asked = cohort.positions(configuration)
+    aq = configuration.ack_quorum
+    needed = cohort.enough(formulas, *configuration.sizes)
+    answers: tuple[Constraint, ...] = (
+        *partition(asked, (cohort.counts, *cohort.others)),
+        Union("silent", cohort.others),
+    )
+    enough, short = AtLeast(needed, cohort.counts, asked), AtMost(needed - 1, cohort.counts, asked)
+    quorum = (*exactly(aq, "ack quorum", asked), Within("ack quorum", asked))
+    quorums = list(combinations(asked, aq))
+
+    def question(sentence: str, *constraints: Constraint) -> Question:
+        return Question(configuration, sentence, (*answers, *constraints))
+
+    said = f"{cohort.formula} is {needed} here"
+    yield question(f"{said}: enough answers, yet AQ are silent", enough, AtLeast(aq, "silent", asked))
+    yield question(
+        f"{said}: too few answers, yet fewer than AQ are silent", short, AtMost(aq - 1, "silent", asked)
+    )
+    yield question(
+        f"{said}: enough answers, yet an ack quorum gave none",
+        enough,
+        *quorum,
+        Apart("ack quorum", cohort.counts),
+    )
+    yield question(f"{said}: enough answers, yet there is none", enough, AtMost(0, cohort.counts, asked))
+    yield question(
+        f"{said}: too few answers, yet one from every ack quorum",
+        short,
+        *(AtLeast(1, cohort.counts, members) for members in quorums),
+    )
+    yield question(
+        f"{said}: too few answers, yet no ack quorum is silent",
+        short,
+        *(AtMost(aq - 1, "silent", members) for members in quorums),
+    )
+
+
+def breaks(cohort: Cohort, formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
+    """Whether the four definitions disagree on these answers."""
+    needed = cohort.enough(formulas, *configuration.sizes)
+    said = definitions(sets[cohort.counts], cohort.positions(configuration), needed, configuration.ack_quorum)
+    return len(set(said)) > 1
+
+
+def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
+    size = "E" if cohort is FENCING else "WQ"
+    statement = (
+        f"for all 1 <= AQ <= WQ <= E, cohorts C with |C| = {size}, and S within C:  |S| >= {cohort.formula.split(' = ')[1]}"
+        "  <=>  S meets every Q within C with |Q| = AQ  <=>  |C - S| < AQ  <=>  no such Q within C - S"
+    )
+
+    def ask_about(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+        return questions(cohort, formulas, configuration)
+
+    def is_broken(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
+        return breaks(cohort, formulas, configuration, sets)
+
+    for_all = Lemma(
+        name=f"coverage-{cohort.name}",
+        sentence=sentence,
+        statement=statement,
+        expected=Verdict.PROVED,
+        obligations=lambda formulas: sizes_obligations(cohort, formulas),
+        restated=lambda formulas: set_obligations(cohort, formulas),
+        questions=ask_about,
+        breaks=is_broken,
+        argument=REDUCED,
+    )
+    enumerated = Lemma(
+        name=f"coverage-{cohort.name}-enumerated",
+        sentence=f"Set by set, with pending and unknown answers: {sentence}",
+        statement=statement,
+        expected=Verdict.HOLDS,
+        questions=ask_about,
+        breaks=is_broken,
+    )
+    return for_all, enumerated
+
+
+def lemmas() -> Sequence[Lemma]:
+    """Coverage when fencing an ensemble, and when reading an entry's write set."""
+    fencing = _lemmas(
+        FENCING,
+        "Fencing answers from EC bookies of the ensemble are exactly what leaves no ack quorum unfenced.",
+    )
+    reads = _lemmas(
+        READS,
+        "NoSuchEntry from QC bookies of a write set is exactly what leaves no ack quorum that may have the entry.",
+    )
+    return [fencing[0], reads[0], fencing[1], reads[1]]
+
+
+def quorums_meet(formulas: Formulas) -> list[Obligation]:
+    """Any ack quorum and any QC bookies of the same write set have a bookie in common: all that recovery needs."""
+    both, quorum_only, cover_only, neither = z3.Ints("both quorum_only cover_only neither")
+    regions: list[Any] = [both, quorum_only, cover_only, neither]
+    return [
+        obligation(
+            "quorums-meet",
+            "An ack quorum and QC = (WQ - AQ) + 1 bookies of one write set have a bookie in common",
+            [
+                *VALID,
+                *(region >= 0 for region in regions),
+                both + quorum_only + cover_only + neither == WQ,
+                both + quorum_only >= AQ,
+                both + cover_only >= formulas.negative_answers(E, WQ, AQ),
+            ],
+            both >= 1,
+        )
+    ]

@@ -1,0 +1,60 @@
+"""Racks: which are lost together, and how many bookies of one window that can be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from fencepost.encoding.errors import BadInput
+from fencepost.quorums.stripes import Configuration
+
+
+@dataclass(frozen=True)
+class Racks:
+    """Either the number of bookies in each rack of the cluster, or the rack of each position of the ensemble.
+
+    With sizes alone the worst ensemble is assumed. A rack may be an availability zone, or anything that fails whole.
+    """
+
+    sizes: tuple[int, ...]
+    placement: tuple[str, ...] | None = None
+
+    @property
+    def largest(self) -> int:
+        return max(self.sizes)
+
+    def most_in_a_window(self, configuration: Configuration, min_racks: int | None = None) -> int:
+        """The most bookies of one rack in one window; by the worst placement with `min_racks` a window, if not given."""
+        if self.placement is not None:
+            return max(
+                max(Counter(self.placement[position] for position in window).values())
+                for window in configuration.windows()
+            )
+        wq = configuration.write_quorum
+        spread = 1 if min_racks is None else min(wq, min_racks)
+        return min(self.largest, wq - spread + 1)
+
+    def racks_per_window(self, configuration: Configuration) -> int | None:
+        """The fewest racks that a window spans; None if the placement is not known."""
+        if self.placement is None:
+            return None
+        return min(
+            len({self.placement[position] for position in window}) for window in configuration.windows()
+        )
+
+
+def read_racks(text: str, ensemble: int) -> Racks:
+    """Racks from `2,1,1` (bookies in each) or `a,b,a` (rack of each position). Raises BadInput."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        raise BadInput(f"--racks {text!r}: an empty rack; give bookies in each, 2,1,1, or names, a,b,a")
+    if all(word.lstrip("-").isdigit() for word in words):
+        sizes = tuple(int(word) for word in words)
+        if min(sizes) < 1:
+            raise BadInput(f"--racks {text!r}: a rack of {min(sizes)}; every rack has at least 1 bookie")
+        return Racks(sizes)
+    if len(words) != ensemble:
+        raise BadInput(
+            f"--racks {text!r}: {len(words)} names for an ensemble of {ensemble}; give the rack of each position"
+        )
+    return Racks(tuple(Counter(words).values()), tuple(words))

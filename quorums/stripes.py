@@ -1,0 +1,129 @@
+"""One ensemble, its windows, and the coverage rules, on plain sets of positions.
+
+A position is an index into the ensemble, which is an ordered list; positions start at 0, entries at 1. A window is WQ
+consecutive positions, cyclically: the write set of some entry (`RoundRobinDistributionSchedule`). With E > WQ entries
+are striped over the windows in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeAlias
+
+from fencepost.encoding.errors import BadInput
+
+Positions: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, order=True)
+class Configuration:
+    """E/WQ/AQ: numbers of bookies with 1 <= AQ <= WQ <= E. Raises BadInput for anything else."""
+
+    ensemble: int
+    write_quorum: int
+    ack_quorum: int
+
+    def __post_init__(self) -> None:
+        for name, value in (
+            ("ensemble (E)", self.ensemble),
+            ("write quorum (WQ)", self.write_quorum),
+            ("ack quorum (AQ)", self.ack_quorum),
+        ):
+            if value < 1:
+                raise BadInput(f"{name} is {value}: it must be at least 1")
+        if self.ack_quorum > self.write_quorum:
+            raise BadInput(
+                f"ack quorum {self.ack_quorum} exceeds write quorum {self.write_quorum}: AQ must be at most WQ"
+            )
+        if self.write_quorum > self.ensemble:
+            raise BadInput(
+                f"write quorum {self.write_quorum} exceeds ensemble {self.ensemble}: WQ must be at most E"
+            )
+
+    def __str__(self) -> str:
+        return f"{self.ensemble}/{self.write_quorum}/{self.ack_quorum}"
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """(E, WQ, AQ), in the order in which the formulas take them."""
+        return self.ensemble, self.write_quorum, self.ack_quorum
+
+    @property
+    def positions(self) -> Positions:
+        return tuple(range(self.ensemble))
+
+    def window(self, start: int, length: int | None = None) -> Positions:
+        """`length` consecutive positions from `start`, cyclically; WQ of them unless told."""
+        wanted = self.write_quorum if length is None else length
+        return tuple((start + step) % self.ensemble for step in range(wanted))
+
+    def windows(self) -> list[Positions]:
+        """The E windows, one for each start. If E = WQ they are all the same set."""
+        return [self.window(start) for start in self.positions]
+
+    def write_set(self, entry: int) -> Positions:
+        """The positions that entry `entry` (from 1) of a fragment is written to."""
+        return self.window((entry - 1) % self.ensemble)
+
+
+def configurations(up_to: int) -> Iterator[Configuration]:
+    """All E >= WQ >= AQ >= 1 with E at most `up_to`, smallest first: by E, then WQ, then AQ."""
+    for ensemble in range(1, up_to + 1):
+        for write_quorum in range(1, ensemble + 1):
+            for ack_quorum in range(1, write_quorum + 1):
+                yield Configuration(ensemble, write_quorum, ack_quorum)
+
+
+def subsets(positions: Collection[int]) -> Iterator[frozenset[int]]:
+    """All subsets, smallest first."""
+    for size in range(len(positions) + 1):
+        for members in combinations(positions, size):
+            yield frozenset(members)
+
+
+def most_in_a_window(configuration: Configuration, members: Collection[int]) -> int:
+    """The most of `members` that any one window holds."""
+    return max(sum(position in members for position in window) for window in configuration.windows())
+
+
+def covered_by_windows(configuration: Configuration, heard: Collection[int]) -> bool:
+    """Today's code: in every window fewer than AQ positions are unheard (`RRQuorumCoverageSet.checkCovered`)."""
+    unheard = set(configuration.positions) - set(heard)
+    return most_in_a_window(configuration, unheard) < configuration.ack_quorum
+
+
+def covered_by_first_ack_quorum(configuration: Configuration, heard: Collection[int]) -> bool:
+    """The code up to 4.3: of the first AQ positions of every window one was heard (BOOKKEEPER-799)."""
+    heads = (configuration.window(start, configuration.ack_quorum) for start in configuration.positions)
+    return all(set(head) & set(heard) for head in heads)
+
+
+def covered_by_total(heard: Collection[int], needed: int) -> bool:
+    """At least `needed` positions were heard, wherever they are (BP-46 with EC; PR #2281 with QC)."""
+    return len(heard) >= needed
+
+
+def is_stranded(configuration: Configuration, heard: Collection[int]) -> bool:
+    """Some entry has an ack quorum of bookies none of which was heard: the writer may still be acknowledged."""
+    unheard = set(configuration.positions) - set(heard)
+    return any(
+        set(quorum) <= unheard
+        for window in configuration.windows()
+        for quorum in combinations(window, configuration.ack_quorum)
+    )
+
+
+def can_be_fenced(configuration: Configuration, lost: frozenset[int]) -> bool:
+    """The bookies that are left answer, and the code's rule is satisfied."""
+    return covered_by_windows(configuration, frozenset(configuration.positions) - lost)
+
+
+def can_lose(configuration: Configuration, entries: int, lost: frozenset[int]) -> bool:
+    """Some entry, acknowledged by an ack quorum and no more, is on lost bookies only."""
+    return any(
+        set(acks) <= lost
+        for entry in range(1, entries + 1)
+        for acks in combinations(configuration.write_set(entry), configuration.ack_quorum)
+    )

@@ -1,0 +1,248 @@
+"""The calculator: what it says about clients against a simulation that shares no code with it, and its warnings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from fencepost.encoding.errors import BadInput
+from fencepost.quorums import catalogue
+from fencepost.quorums.calculator import (
+    TABLE_COLUMNS,
+    Client,
+    Deployment,
+    Quantity,
+    quantities,
+    table,
+    warnings,
+)
+from fencepost.quorums.placement import Racks, read_racks
+from fencepost.quorums.stripes import Configuration, configurations
+
+# The simulation: a BookKeeper client in miniature, written from A.3 and A.4 of the code facts. Bookies are 0 .. n-1,
+# some of them dead; a ledger is a list of bookies; one entry goes to every stripe.
+
+
+class Stopped(Exception):  # noqa: N818
+    """The client gave up: it closes the ledger, or the creation or recovery fails."""
+
+
+def create_ledger(n: int, e: int, w: int, dead: set[int], opportunistic: bool) -> list[int]:
+    alive = [b for b in range(n) if b not in dead]
+    if len(alive) < e and not (opportunistic and len(alive) >= w):
+        raise Stopped("not enough non-faulty bookies")
+    return alive[: min(e, len(alive))]
+
+
+def write_a_round(ensemble: list[int], w: int, a: int, n: int, dead: set[int], delay: bool) -> list[int]:
+    """Add one entry for each stripe; failed bookies are replaced as the client would. Returns the ensemble at the end."""
+    current = list(ensemble)
+    for entry in range(len(current)):
+        add_entry(current, entry, w, a, n, dead, delay)
+    return current
+
+
+def add_entry(current: list[int], entry: int, w: int, a: int, n: int, dead: set[int], delay: bool) -> None:
+    while True:
+        indexes = [(entry + i) % len(current) for i in range(w)]
+        failed = [i for i in indexes if current[i] in dead]
+        if not failed or (delay and len(failed) <= w - a):
+            acks = w - len(failed)
+            assert acks >= a
+            return
+        replaced = 0
+        for index in failed:
+            spare = next((b for b in range(n) if b not in dead and b not in current), None)
+            if spare is not None:
+                current[index] = spare
+                replaced += 1
+        if replaced == 0:
+            raise Stopped("no bookie to replace a failed one")
+
+
+def fence(ensemble: list[int], w: int, a: int, dead: set[int]) -> None:
+    for start in range(len(ensemble)):
+        unknown = 0
+        for step in range(w):
+            if ensemble[(start + step) % len(ensemble)] in dead:
+                unknown += 1
+        if unknown >= a:
+            raise Stopped("fencing not covered")
+
+
+def recover_and_rewrite(ensemble: list[int], w: int, a: int, n: int, dead: set[int], delay: bool) -> None:
+    fence(ensemble, w, a, dead)
+    write_a_round(ensemble, w, a, n, dead, delay)
+
+
+def replicate(ensemble: list[int], n: int, dead: set[int]) -> None:
+    lost = [b for b in ensemble if b in dead]
+    outside = [b for b in range(n) if b not in dead and b not in ensemble]
+    if len(outside) < len(lost):
+        raise Stopped("no bookie outside the ensemble")
+
+
+def force(ensemble: list[int], dead: set[int]) -> None:
+    if any(b in dead for b in ensemble):
+        raise Stopped("force needs every bookie")
+
+
+def survives(n: int, failures: int, attempt: Callable[[set[int]], object]) -> bool:
+    """Whether the attempt succeeds whichever `failures` bookies are dead."""
+    for dead in combinations(range(n), failures):
+        try:
+            attempt(set(dead))
+        except Stopped:
+            return False
+    return True
+
+
+def most_survived(n: int, attempt: Callable[[set[int]], object]) -> int:
+    failures = 0
+    while failures < n and survives(n, failures + 1, attempt):
+        failures += 1
+    return failures
+
+
+def row(deployment: Deployment, number: int) -> Quantity:
+    return next(q for q in quantities(deployment) if q.number == number)
+
+
+CLUSTERS = [(c, n) for c in configurations(5) for n in range(c.ensemble, c.ensemble + 3)]
+IDS = [f"{c}-on-{n}" for c, n in CLUSTERS]
+
+
+@pytest.mark.parametrize(("c", "n"), CLUSTERS, ids=IDS)
+@pytest.mark.parametrize("delay", [False, True], ids=["default", "delayed"])
+def test_what_is_said_of_clients_is_what_a_simulated_client_does(
+    c: Configuration, n: int, delay: bool
+) -> None:
+    e, w, a = c.sizes
+    ensemble = list(range(e))
+    said = {q.number: q.value for q in quantities(Deployment(c, n, Client(delay_ensemble_change=delay)))}
+    assert said[12 if delay else 11] == most_survived(
+        n, lambda dead: write_a_round(ensemble, w, a, n, dead, delay)
+    )
+    assert said[8] == most_survived(n, lambda dead: recover_and_rewrite(ensemble, w, a, n, dead, delay))
+    assert said[7] == said[9] == most_survived(e, lambda dead: fence(ensemble, w, a, dead))
+    assert said[16] == most_survived(n, lambda dead: replicate(ensemble, n, dead))
+    assert said[15] == most_survived(e, lambda dead: force(ensemble, dead))
+
+
+@pytest.mark.parametrize(("c", "n"), CLUSTERS, ids=IDS)
+@pytest.mark.parametrize("opportunistic", [False, True], ids=["fixed", "opportunistic"])
+def test_new_ledgers_are_created_as_often_as_simulated(c: Configuration, n: int, opportunistic: bool) -> None:
+    e, w, _ = c.sizes
+    deployment = Deployment(c, n, Client(opportunistic_striping=opportunistic))
+    assert row(deployment, 13).value == most_survived(
+        n, lambda dead: create_ledger(n, e, w, dead, opportunistic)
+    )
+
+
+def test_opportunistic_striping_shrinks_the_ensemble_and_says_so() -> None:
+    deployment = Deployment(Configuration(5, 3, 2), 3, Client(opportunistic_striping=True))
+    assert deployment.configuration == Configuration(3, 3, 2)
+    assert row(deployment, 13).value == 0
+    assert any("3/3/2, not 5/3/2" in w.text for w in warnings(deployment))
+
+
+@pytest.mark.parametrize("c", list(configurations(4)), ids=str)
+def test_a_rack_that_the_calculator_says_is_survived_can_be_lost(c: Configuration) -> None:
+    """Row 19 against the simulation: kill each rack of each placement and try to fence."""
+    _, w, a = c.sizes
+    for code in range(3**c.ensemble):
+        names = tuple("xyz"[code // 3**position % 3] for position in range(c.ensemble))
+        deployment = Deployment(c, c.ensemble, racks=read_racks(",".join(names), c.ensemble))
+        lost = [{p for p, name in enumerate(names) if name == rack} for rack in set(names)]
+        survived = True
+        for dead in lost:
+            try:
+                fence(list(range(c.ensemble)), w, a, dead)
+            except Stopped:
+                survived = False
+        assert row(deployment, 19).value is survived
+
+
+@pytest.mark.parametrize("c", list(configurations(5)), ids=str)
+def test_every_row_is_there_once_and_in_order(c: Configuration) -> None:
+    racks = Racks((1,) * c.ensemble)
+    numbers = [q.number for q in quantities(Deployment(c, c.ensemble, racks=racks))]
+    assert numbers == list(range(1, 25))
+
+
+def test_every_theorem_names_a_lemma_that_there_is_and_the_rest_a_source() -> None:
+    known = {lemma.name for lemma in catalogue.all_lemmas()}
+    rows = quantities(Deployment(Configuration(5, 3, 2), 6, racks=Racks((2, 2, 2))))
+    assert {q.lemma for q in rows if q.lemma} <= known
+    assert {q.number for q in rows if q.lemma} >= {2, 3, 4, 6, 7, 9, 12, 14, 17, 18, 19, 20}
+    for q in rows:
+        assert q.lemma or re.match("client|definition|counted|LedgerCreateOp", q.source), q
+
+
+@pytest.mark.parametrize(
+    ("deployment", "expected", "source"),
+    [
+        (Deployment(Configuration(3, 3, 1), 4), "AQ = 1", "#11434"),
+        (Deployment(Configuration(3, 3, 3), 4), "AQ = WQ", "#2908"),
+        (Deployment(Configuration(3, 3, 2), 3), "N = E", "#3905"),
+        (Deployment(Configuration(3, 3, 2), 4, racks=Racks((2, 2))), "losing one rack", "loss-is-fencing"),
+        (Deployment(Configuration(3, 3, 2), 4, racks=Racks((2, 1, 1))), "stops writes", "row 21"),
+        (Deployment(Configuration(4, 3, 2), 5), "E > WQ", "#3005"),
+        (Deployment(Configuration(4, 3, 2), 5, pulsar=True), "sticky reads", "StickyReads"),
+        (Deployment(Configuration(6, 6, 4), 7, pulsar=True), "cap of 5", "MaxEnsembleSize"),
+    ],
+)
+def test_each_warning_comes_when_it_should_and_names_its_source(
+    deployment: Deployment, expected: str, source: str
+) -> None:
+    found = [w for w in warnings(deployment) if expected in w.text]
+    assert len(found) == 1 and source in found[0].source
+
+
+def test_a_sound_deployment_has_no_warnings() -> None:
+    racks = Racks((1, 1, 1, 1))
+    assert warnings(Deployment(Configuration(3, 3, 2), 4, racks=racks)) == []
+
+
+def test_two_racks_lose_recovery_for_3_3_2_even_with_two_racks_enforced() -> None:
+    """The note under B.3: Pulsar's default of two racks per write quorum does not save 3/3/2."""
+    deployment = Deployment(
+        Configuration(3, 3, 2), 4, Client(min_racks=2, enforce_min_racks=True), Racks((2, 2))
+    )
+    assert row(deployment, 19).value is False
+    assert row(deployment, 20).value == 3
+
+
+def test_the_table_holds_every_configuration_that_fits() -> None:
+    rows = table(5, 4, Client())
+    assert [r["configuration"] for r in rows] == [str(c) for c in configurations(4)]
+    assert all(tuple(r) == TABLE_COLUMNS for r in rows)
+    assert all(r["writer_failures"] == 4 - int(str(r["configuration"]).split("/")[0]) for r in rows)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Configuration(3, 2, 3), "ack quorum 3 exceeds write quorum 2"),
+        (lambda: Configuration(2, 3, 1), "write quorum 3 exceeds ensemble 2"),
+        (lambda: Configuration(3, 3, 0), "ack quorum (AQ) is 0"),
+        (lambda: Configuration(-1, 3, 1), "ensemble (E) is -1"),
+        (lambda: Deployment(Configuration(3, 3, 2), 2), "ensemble 3 exceeds the 2 bookies"),
+        (lambda: Deployment(Configuration(3, 3, 2), 0), "-n 0"),
+        (
+            lambda: Deployment(Configuration(3, 3, 2), 2, Client(opportunistic_striping=True)),
+            "write quorum 3 exceeds the 2 bookies",
+        ),
+        (lambda: Deployment(Configuration(3, 3, 2), 5, racks=Racks((2, 2))), "are 4, not 5"),
+        (lambda: read_racks("2,,1", 3), "an empty rack"),
+        (lambda: read_racks("2,0", 3), "a rack of 0"),
+        (lambda: read_racks("a,b", 3), "2 names for an ensemble of 3"),
+    ],
+)
+def test_bad_input_says_the_value_and_the_rule(make: Callable[[], Any], said: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(said)):
+        make()

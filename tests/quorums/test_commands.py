@@ -1,0 +1,204 @@
+"""`fencepost prove` and `fencepost quorum` from outside: forms, files, exit codes, one line for bad input."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.quorums import catalogue, lemmas
+from fencepost.quorums.arithmetic import BP46
+from fencepost.quorums.smt import Answer, Reply
+
+HELM = """\
+bookkeeper: {replicaCount: 4}
+broker:
+  configData:
+    managedLedgerDefaultEnsembleSize: "2"
+    managedLedgerDefaultWriteQuorum: "2"
+    managedLedgerDefaultAckQuorum: "2"
+"""
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = run(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+# prove
+
+
+def test_prove_lists_words_statement_verdict_and_confirmation(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "prove", "quorums-meet")
+    assert (code, err) == (0, "")
+    assert "proved     quorums-meet  (as expected" in out
+    assert "Any ack quorum and any QC bookies" in out
+    assert "|A| >= AQ and |C| >= (WQ - AQ) + 1  =>  A meets C" in out
+    assert "confirmed: cvc5 on 1 of 1 obligations, 1 of 1 again over finite sets" in out
+    assert "quorums-meet.sets" in out and "1 of 1 lemmas as expected" in out
+
+
+def test_prove_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "prove", "windows-need-the-count", "slack", "--format", "json")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["schema"], found["as_expected"], found["up_to"]) == ("fencepost.prove/1", True, 10)
+    refuted = next(r for r in found["results"] if r["lemma"] == "windows-need-the-count")
+    assert (refuted["expected"], refuted["verdict"]) == ("refuted", "refuted")
+    assert refuted["counterexample"]["configuration"] == "4/2/2"
+    assert len(refuted["counterexample"]["sets"]["heard"]) == 2
+
+
+def test_prove_writes_results_and_obligations_to_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, folder = tmp_path / "out.txt", tmp_path / "deep" / "smt2"
+    code, out, _ = said(capsys, "prove", "slack", "racks", "--output", str(output), "--smt2", str(folder))
+    assert (code, out) == (0, "")
+    assert "2 of 2 lemmas as expected" in output.read_text()
+    expected = {o.name for o in catalogue.files(catalogue.chosen(["slack", "racks"]), BP46)}
+    assert {file.stem for file in folder.iterdir()} == expected
+    assert all("(check-sat)" in file.read_text() for file in folder.iterdir())
+
+
+def test_prove_list_decides_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "decide", lambda *a: pytest.fail("decided"))
+    code, out, _ = said(capsys, "prove", "--list")
+    assert code == 0 and len(out.splitlines()) == len(catalogue.all_lemmas())
+
+
+def test_an_undecided_lemma_exits_with_3(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lemmas, "ask_z3", lambda s, d: Reply(Answer.UNKNOWN, "z3", 0.0, "time-out"))
+    code, out, _ = said(capsys, "prove", "slack")
+    assert code == 3 and "undecided  slack  (EXPECTED PROVED" in out and "time-out" in out
+
+
+def test_a_time_out_that_is_too_short_exits_with_3(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "prove", "stripes-enumerated", "--timeout", "0.001")
+    assert code == 3 and "undecided" in out
+
+
+# quorum
+
+
+def test_quorum_text(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "quorum", "-e", "5", "-w", "3", "-a", "2")
+    assert (code, err) == (0, "")
+    assert out.startswith("5/3/2 (E/WQ/AQ) on N = 5\n")
+    assert " 2  QC, answers to call an entry absent: 2   = WQ - AQ + 1" in out
+    assert "[lemma coverage-reads; BP-46; ReadOpBase]" in out
+    assert "warning: E > WQ" in out and "#3005" in out
+
+
+def test_quorum_json_and_csv_hold_the_same_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ("quorum", "-e", "3", "-w", "3", "-a", "2", "-n", "4", "--racks", "2,1,1")
+    found = json.loads(said(capsys, *flags, "--format", "json")[1])
+    rows = list(csv.DictReader(io.StringIO(said(capsys, *flags, "--format", "csv")[1])))
+    assert found["schema"] == "fencepost.quorum/1"
+    assert (
+        [q["number"] for q in found["quantities"]] == [int(r["number"]) for r in rows] == list(range(1, 25))
+    )
+    assert [str(q["value"]) for q in found["quantities"]] == [r["value"] for r in rows]
+    assert found["parameters"] == {"bookies": 4, "ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
+
+
+def test_the_flags_of_pulsar_admin_are_accepted_as_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    long = said(
+        capsys, "quorum", "tenant/ns", "--bookkeeper-ensemble", "3", "--bookkeeper-write-quorum", "2",
+        "--bookkeeper-ack-quorum", "2", "--ml-mark-delete-max-rate", "0",
+    )  # fmt: skip
+    short = said(capsys, "quorum", "-e", "3", "-w", "2", "-a", "2", "-r", "0", "tenant/ns")
+    assert long == short
+    assert long[0] == 0 and long[1].startswith("3/2/2")
+
+
+def test_a_helm_file_gives_n_and_options_win_over_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "values.yaml"
+    path.write_text(HELM)
+    assert said(capsys, "quorum", "--from", str(path))[1].startswith("2/2/2 (E/WQ/AQ) on N = 4\n")
+    out = said(capsys, "quorum", "--from", str(path), "-e", "3", "-n", "6")[1]
+    assert out.startswith("3/2/2 (E/WQ/AQ) on N = 6\n")
+
+
+def test_client_settings_change_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ("quorum", "-e", "5", "-w", "3", "-a", "2", "-n", "4")
+    assert said(capsys, *flags)[0] == 2
+    code, out, _ = said(capsys, *flags, "--opportunistic-striping")
+    assert code == 0 and out.startswith("4/3/2") and "not 5/3/2" in out
+    delayed = said(capsys, "quorum", "-e", "3", "-w", "3", "-a", "2", "--delay-ensemble-change")[1]
+    assert "a writer survives 1 failure" in delayed
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "json"])
+def test_table(form: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    output = tmp_path / "table"
+    assert said(capsys, "quorum", "--table", "3", "--format", form, "--output", str(output))[0] == 0
+    text = output.read_text()
+    if form == "json":
+        assert len(json.loads(text)["rows"]) == 10
+    else:
+        assert len(text.splitlines()) == 11
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("quorum", "-e", "3", "-w", "2", "-a", "3"), "ack quorum 3 exceeds write quorum 2"),
+        (("quorum", "-e", "2", "-w", "3", "-a", "2"), "write quorum 3 exceeds ensemble 2"),
+        (("quorum", "-e", "3", "-w", "3", "-a", "0"), "ack quorum (AQ) is 0: it must be at least 1"),
+        (("quorum", "-e", "3", "-w", "3", "-a", "2", "-n", "2"), "ensemble 3 exceeds the 2 bookies"),
+        (("quorum", "-e", "3", "-w", "3"), "no -a: give -e, -w and -a"),
+        (("quorum", "-e", "three", "-w", "3", "-a", "2"), "'three' is not a valid integer"),
+        (("quorum", "-e", "3", "-w", "3", "-a", "2", "--racks", "a,b"), "2 names for an ensemble of 3"),
+        (("quorum", "--table", "0"), "--table 0"),
+        (("quorum", "--table", "3", "-n", "0"), "-n 0"),
+        (("quorum", "-e", "3", "-w", "3", "-a", "2", "--min-racks", "0"), "0 racks per write quorum"),
+        (("quorum", "--from", "nowhere.conf"), "nowhere.conf: cannot be read"),
+        (("prove", "nonsense"), "no lemma is called 'nonsense'"),
+        (("prove", "--up-to", "0"), "--up-to 0"),
+        (("prove", "--up-to", "99"), "--up-to 99"),
+        (("prove", "--timeout", "0"), "--timeout 0"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = said(capsys, *arguments)
+    assert code == 2
+    assert message in err and err.count("\n") == 1 and err.startswith("fencepost: ")
+
+
+@pytest.mark.parametrize("option", ["--output", "--smt2"])
+def test_where_nothing_can_be_written_is_bad_input(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    code, _, err = said(capsys, "prove", "slack", option, str(tmp_path / "file" / "below"))
+    assert code == 2 and "cannot be written" in err
+
+
+def test_quorum_needs_no_solver_and_the_commands_import_none(tmp_path: Path) -> None:
+    """Start-up stays quick: z3, pysat and cvc5 are not imported until a lemma is decided."""
+    program = (
+        "import sys, fencepost.cli.prove, fencepost.cli.quorum\n"
+        "from fencepost.cli.main import run\n"
+        "assert run(['quorum', '-e', '3', '-w', '3', '-a', '2', '--output', sys.argv[1]]) == 0\n"
+        "print(sorted({'z3', 'pysat', 'cvc5'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "out")], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "[]", done.stderr

@@ -1,0 +1,200 @@
+"""The catalogue comes out as expected, confirmed; what is not proved is never called so."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from itertools import combinations
+
+import pytest
+import z3
+
+from fencepost.encoding.errors import BadInput, InternalError
+from fencepost.quorums import catalogue, lemmas, smt
+from fencepost.quorums.arithmetic import BP46
+from fencepost.quorums.lemmas import CONFIRMED, Job, Lemma, Result, Verdict, settle
+from fencepost.quorums.smt import Answer, Deadline, Reply, ask_cvc5, ask_z3, obligation
+from fencepost.quorums.stripes import (
+    Configuration,
+    configurations,
+    covered_by_first_ack_quorum,
+    covered_by_windows,
+    is_stranded,
+)
+
+UP_TO = 6
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, Result]:
+    job = Job(BP46, UP_TO, Deadline(120))
+    return {r.name: r for r in catalogue.decide(catalogue.all_lemmas(), job)}
+
+
+def test_all_lemmas_come_out_as_expected(results: dict[str, Result]) -> None:
+    assert [r.name for r in results.values() if not r.as_expected] == []
+    assert {r.verdict for r in results.values()} == {Verdict.PROVED, Verdict.HOLDS, Verdict.REFUTED}
+
+
+def test_every_obligation_is_confirmed_by_cvc5(results: dict[str, Result]) -> None:
+    """cvc5 is required here; users may be without."""
+    settled = [s for r in results.values() for s in r.obligations]
+    assert len(settled) > 300
+    assert [s.name for s in settled if s.confirmed != CONFIRMED] == []
+
+
+def test_a_proved_lemma_has_all_its_obligations_proved(results: dict[str, Result]) -> None:
+    for result in results.values():
+        if result.verdict is Verdict.PROVED:
+            assert result.obligations
+            assert {s.answer for s in result.obligations} == {Verdict.PROVED}
+
+
+def test_enumeration_says_holds_up_to_its_size_and_not_proved(results: dict[str, Result]) -> None:
+    for name in ("coverage-fencing-enumerated", "coverage-reads-enumerated", "stripes-enumerated"):
+        assert results[name].verdict is Verdict.HOLDS
+        assert f"E <= {UP_TO}" in results[name].basis
+
+
+def heard_sets(c: Configuration) -> Iterable[tuple[int, ...]]:
+    return (h for size in range(c.ensemble + 1) for h in combinations(range(c.ensemble), size))
+
+
+def first_by_trying(lemma: str) -> Configuration:
+    """The smallest configuration with a counterexample, by trying all sets of heard bookies."""
+
+    def broken(c: Configuration, heard: tuple[int, ...]) -> bool:
+        e, w, a = c.sizes
+        match lemma:
+            case "windows-need-the-count":
+                return covered_by_windows(c, heard) and len(heard) < e - a + 1
+            case "first-ack-quorum-rule":
+                return covered_by_first_ack_quorum(c, heard) and is_stranded(c, heard)
+            case "pr-2281-rule":
+                return len(heard) >= w - a + 1 and is_stranded(c, heard)
+        raise AssertionError(lemma)
+
+    return next(c for c in configurations(UP_TO) if any(broken(c, heard) for heard in heard_sets(c)))
+
+
+@pytest.mark.parametrize("name", ["windows-need-the-count", "first-ack-quorum-rule", "pr-2281-rule"])
+def test_the_smallest_counterexample_is_the_smallest(name: str, results: dict[str, Result]) -> None:
+    example = results[name].example
+    assert example is not None
+    assert example.configuration == str(first_by_trying(name))
+    assert example.sets["silent"]
+
+
+def test_the_examples_of_the_issue_are_found(results: dict[str, Result]) -> None:
+    found = {name: r.example.configuration for name, r in results.items() if r.example is not None}
+    assert found["windows-need-the-count"] == "4/2/2"
+    assert found["first-ack-quorum-rule"] == "4/3/2"
+    example = results["first-ack-quorum-rule"].example
+    assert example is not None and example.sets["heard"] in {("b1", "b3"), ("b2", "b4")}
+
+
+def test_pr_2281_is_unsafe_exactly_when_striped_by_trying_all_sets() -> None:
+    for c in configurations(6):
+        e, w, a = c.sizes
+        unsafe = any(len(heard) >= w - a + 1 and is_stranded(c, heard) for heard in heard_sets(c))
+        assert unsafe == (e > w)
+
+
+def test_every_exported_file_is_self_contained_and_solved_by_both(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Each file once: z3 and cvc5 read it from its text alone and say the same."""
+    folder = tmp_path_factory.mktemp("smt2")
+    wanted = catalogue.chosen(["coverage-fencing", "fewest-answers", "loss-is-fencing"])
+    count = catalogue.write_files(folder, catalogue.files(wanted, BP46))
+    files = sorted(folder.glob("*.smt2"))
+    assert len(files) == count > 20
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        assert text.count("(check-sat)") == 1 and "(set-logic ALL)" in text
+        assert "(let " not in text
+        answers = {ask_cvc5(text, Deadline(20)).answer}
+        if "(Set Bookie)" not in text:
+            answers.add(ask_z3(text, Deadline(20)).answer)
+        assert answers == {Answer.UNSAT}
+    shutil.rmtree(folder)
+
+
+X = z3.Int("x")
+TRUE_CLAIM = obligation("true", "a square is not negative", [X >= 2], X * X >= 4)
+FALSE_CLAIM = obligation("false", "x is at least 2", [X >= 1], X >= 2)
+
+
+def test_contradictory_premises_are_vacuous() -> None:
+    empty = obligation("empty", "nothing", [X >= 2, X <= 1], X == 5)
+    assert settle(empty, Deadline(20)).answer is Verdict.VACUOUS
+
+
+def test_no_time_is_undecided_never_proved() -> None:
+    settled = settle(obligation("late", "too late", [X >= 3], X * X >= 9), Deadline(0))
+    assert settled.answer is Verdict.UNDECIDED
+    assert settled.reason == "time-out"
+    for lemma in catalogue.chosen(["coverage-fencing-enumerated", "windows-need-the-count"]):
+        assert lemma.decide(Job(BP46, 4, Deadline(0))).verdict is Verdict.UNDECIDED
+
+
+def test_an_unknown_of_z3_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lemmas, "ask_z3", lambda s, d: Reply(Answer.UNKNOWN, "z3", 0.0, "incomplete"))
+    lemma = catalogue.chosen(["quorums-meet"])[0]
+    result = lemma.decide(Job(BP46, 4, Deadline(20)))
+    assert result.verdict is Verdict.UNDECIDED and "incomplete" in result.reason
+    assert catalogue.overall([result]) is Verdict.UNDECIDED
+
+
+def test_solvers_that_contradict_each_other_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lemmas, "ask_z3", lambda s, d: Reply(Answer.SAT, "z3", 0.0))
+    with pytest.raises(InternalError, match="z3 says sat, cvc5 unsat"):
+        settle(TRUE_CLAIM, Deadline(20))
+
+
+def test_without_cvc5_nothing_is_confirmed_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lemmas, "cvc5_version", lambda: None)
+    result = catalogue.chosen(["coverage-reads"])[0].decide(Job(BP46, 4, Deadline(20)))
+    assert result.verdict is Verdict.PROVED
+    assert result.confirmed == "not confirmed (cvc5 not installed)"
+    assert {s.confirmed for s in result.obligations} == {"not confirmed (cvc5 not installed)"}
+
+
+def test_cvc5_is_installed_for_the_tests() -> None:
+    assert smt.cvc5_version() is not None
+
+
+def test_a_false_claim_is_refuted_with_a_model() -> None:
+    assert settle(FALSE_CLAIM, Deadline(20)).answer is Verdict.REFUTED
+    assert ask_z3(FALSE_CLAIM.script, Deadline(20)).model == {"x": "1"}
+
+
+def test_a_refutation_without_an_example_is_undecided() -> None:
+    """Nobody is told `refuted` without a configuration to look at."""
+    silent = Lemma(
+        "silent",
+        "never shown",
+        "x",
+        Verdict.PROVED,
+        questions=lambda formulas, configuration: (),
+        breaks=lambda formulas, configuration, sets: False,
+        obligations=lambda formulas: [FALSE_CLAIM],
+    )
+    result = silent.decide(Job(BP46, 3, Deadline(20)))
+    assert result.verdict is Verdict.UNDECIDED
+    assert "no configuration with E <= 3 shows it" in result.reason
+
+
+def test_an_example_that_the_definitions_reject_is_an_internal_error() -> None:
+    lemma = catalogue.chosen(["pr-2281-rule"])[0]
+    assert isinstance(lemma, Lemma)
+    wrong = Lemma(
+        "wrong", "", "", Verdict.REFUTED, lemma.questions, lambda formulas, configuration, sets: False
+    )
+    with pytest.raises(InternalError, match="no counterexample by the definitions"):
+        wrong.decide(Job(BP46, 4, Deadline(20)))
+
+
+def test_an_unknown_lemma_is_bad_input_and_names_the_known() -> None:
+    with pytest.raises(BadInput, match="no lemma is called 'nonsense'; there are: coverage-fencing, "):
+        catalogue.chosen(["nonsense"])
