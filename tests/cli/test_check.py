@@ -1,0 +1,201 @@
+"""`fencepost check` as a contract: verdicts, exit codes, formats, bad input, time limits."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fencepost.cli.main import run
+
+COMMAND = [sys.executable, "-c", "from fencepost.cli.main import main; main()"]
+LARGE = ["check", "bookkeeper-4.13", "--set", "bookies=5", "--set", "entries=3", "--property", "no-divergence"]
+LARGE += ["--set", "recovery_reads_fence=yes"]
+
+
+def fencepost(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command."""
+    code = run(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_documented_command_finds_the_data_loss(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = fencepost(capsys, "check", "bookkeeper-4.13")
+    assert code == 1
+    assert "no-divergence: violated in 17 steps (fewest: no shorter trace exists), without any fault" in out
+    assert "Entry 1 is lost: " in out
+    assert "LATE" in out
+    assert err == ""
+
+
+def test_the_fix_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    fixed = ("check", "bookkeeper-4.13", "--property", "no-divergence", "--set", "recovery_reads_fence=yes")
+    code, out, _ = fencepost(capsys, *fixed, "--format", "json")
+    assert code == 0
+    document = json.loads(out)
+    (result,) = document["results"]
+    assert (result["verdict"], result["basis"], result["complete"]) == ("proved", "rounds", True)
+    assert result["witness"] is True
+    assert document["changed_switches"] == {"recovery_reads_fence": "yes"}
+    assert document["caps"]["fragments"] == 1
+
+
+def test_a_bound_in_steps_holds_one_below_the_shortest_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    below = ("check", "bookkeeper-4.13", "--property", "no-divergence", "--bound")
+    code, out, _ = fencepost(capsys, *below, "16")
+    assert (code, "no-divergence: holds up to 16 steps (not a proof: longer executions exist)" in out) == (0, True)
+    assert fencepost(capsys, *below, "16", "--require-proof")[0] == 3
+    assert fencepost(capsys, *below, "17")[0] == 1
+
+
+def test_a_bound_beyond_the_longest_execution_is_a_proof(capsys: pytest.CaptureFixture[str]) -> None:
+    tiny = ("--set", "bookies=1", "--set", "ensemble=1", "--set", "write_quorum=1", "--set", "ack_quorum=1")
+    code, out, _ = fencepost(
+        capsys, "check", "bookkeeper-4.13", *tiny, "--property", "no-divergence", "--bound", "40"
+    )
+    assert (code, "no-divergence: proved" in out) == (0, True)
+
+
+def test_a_limit_on_rounds_holds_and_says_that_it_is_no_proof(capsys: pytest.CaptureFixture[str]) -> None:
+    fixed = ("check", "bookkeeper-4.13", "--property", "no-divergence", "--set", "recovery_reads_fence=yes")
+    code, out, _ = fencepost(capsys, *fixed, "--rounds", "3")
+    assert (code, "no-divergence: holds up to 3 rounds (not a proof" in out) == (0, True)
+    assert fencepost(capsys, *fixed, "--rounds", "3", "--require-proof")[0] == 3
+    assert fencepost(capsys, *fixed, "--rounds", "9", "--require-proof")[0] == 0
+
+
+def test_a_property_that_nothing_exercises_is_vacuous(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = fencepost(capsys, "check", "bookkeeper-4.13", "--property", "valid-fragments")
+    assert (code, "valid-fragments: vacuous: nothing was tested" in out) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("expected", "code"), [("violated", 0), ("proved", 1), ("undecided", 1), ("holds", 1), ("vacuous", 1)]
+)
+def test_expect_compares_with_the_worst_verdict(
+    capsys: pytest.CaptureFixture[str], expected: str, code: int
+) -> None:
+    assert fencepost(capsys, "check", "bookkeeper-4.13", "--minimize", "none", "--expect", expected)[0] == code
+
+
+def test_several_counterexamples_fire_different_sets_of_actions(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("check", "bookkeeper-4.13", "--property", "no-divergence", "--count", "3", "--format", "json")
+    code, out, _ = fencepost(capsys, *arguments)
+    (result,) = json.loads(out)["results"]
+    found = [result["trace"], *result["more_traces"]]
+    fired = {frozenset((s["action"], *s["arguments"].values()) for s in trace["steps"]) for trace in found}
+    assert (code, len(found), len(fired)) == (1, 3, 3)
+    assert [len(trace["steps"]) for trace in found] == [17, 17, 17]
+
+
+def test_losses_are_minimized_and_budgeted(capsys: pytest.CaptureFixture[str]) -> None:
+    tla = ("check", "bookkeeper-4.13-tla", "--property", "no-divergence", "--minimize", "faults", "--budget", "lost=0")
+    code, out, _ = fencepost(capsys, *tla)
+    assert (code, "violated in 19 steps (fewest: no shorter trace exists), without any fault" in out) == (1, True)
+
+
+def test_random_walks_find_a_shallow_violation_and_never_prove(capsys: pytest.CaptureFixture[str]) -> None:
+    defect = [f"--set={s}" for s in ("bookies=2", "ensemble=1", "write_quorum=1", "ack_quorum=1", "entries=2")]
+    arguments = ("check", "bookkeeper-4.13", *defect, "--walks", "3000", "--seed", "3")
+    code, out, _ = fencepost(capsys, *arguments, "--property", "valid-fragments")
+    assert (code, "valid-fragments: violated in " in out) == (1, True)
+    code, out, _ = fencepost(capsys, *arguments, "--property", "entries-in-order", "--walks", "50")
+    assert code == 3
+    assert "entries-in-order: undecided: 50 random walks" in out
+    assert "they never prove that there are none" in out
+
+
+BAD_INPUT = [
+    (("check", "bookeeper"), "bookeeper: no such protocol; valid: bookkeeper-4.13"),
+    (("check", "nothing.py"), "nothing.py: no such file"),
+    (("check", "bookkeeper-4.13", "--set", "bookie=3"), "bookie: no such parameter or switch; valid: bookies"),
+    (("check", "bookkeeper-4.13", "--set", "bookies=0"), "bookies=0: must be 1 or more"),
+    (("check", "bookkeeper-4.13", "--set", "bookies=three"), "bookies=three: a whole number is needed"),
+    (("check", "bookkeeper-4.13", "--set", "timeouts=some"), "timeouts=some: not a value of this switch; valid: any"),
+    (("check", "bookkeeper-4.13", "--set", "bookies"), "bookies: must have the form NAME=VALUE"),
+    (("check", "bookkeeper-4.13", "--set", "write_quorum=4"), "write_quorum=4, ensemble=3, bookies=3: breaks 1 <="),
+    (("check", "bookkeeper-4.13", "--set", "ack_quorum=4"), "ack_quorum=4"),
+    (("check", "bookkeeper-4.13", "--property", "no-loss"), "no-loss: no such property; valid: no-divergence"),
+    (("check", "bookkeeper-4.13", "--format", "xml"), "'xml' is not one of"),
+    (("check", "bookkeeper-4.13", "--solver", "magic"), "'magic' is not one of"),
+    (("check", "bookkeeper-4.13", "--budget", "crashes=1"), "crashes: no such fault here; valid: lost"),
+    (("check", "bookkeeper-4.13", "--budget", "lost=few"), "lost=few: a budget is a whole number"),
+    (("check", "bookkeeper-4.13", "--bound", "-1"), "-1 is not in the range"),
+    (("check", "bookkeeper-4.13", "--timeout", "0"), "not in the range"),
+    (("check", "bookkeeper-4.13", "--walks", "5", "--bound", "3"), "--walks: takes no --bound"),
+    (("check", "bookkeeper-4.13", "--minimize", "none", "--output", "/nowhere/x"), "/nowhere/x: cannot be written"),
+    (("check", "bookkeeper-4.13", "--traces", "/proc/nowhere"), "/proc/nowhere: cannot be written to"),
+    (("check",), "Missing argument"),
+    (("frobnicate",), "No such command"),
+    (("protocols", "bookeeper"), "bookeeper: no such protocol"),
+    (("trace", "nowhere.json"), "nowhere.json: cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_INPUT, ids=lambda x: " ".join(x) if isinstance(x, tuple) else "")
+def test_bad_input_gets_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = fencepost(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started, and theirs."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            child = int(stat.parent.name)
+            found += [child, *children(child)]
+    return found
+
+
+def gone(pids: list[int]) -> bool:
+    """None of the processes is there any more, waiting a moment for the kernel."""
+    for _ in range(50):
+        if not any(Path(f"/proc/{pid}").exists() for pid in pids):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_a_time_out_is_undecided_and_leaves_no_process_behind() -> None:
+    process = subprocess.Popen([*COMMAND, *LARGE, "--timeout", "1"], stdout=subprocess.PIPE, text=True)
+    time.sleep(0.7)
+    started = children(process.pid)
+    begun = time.monotonic()
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "no-divergence: undecided: time-out after 1 s; no violation within" in out
+    assert time.monotonic() - begun < 15
+    assert started
+    assert gone(started)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_check_leaves_no_process_behind(how: signal.Signals) -> None:
+    process = subprocess.Popen([*COMMAND, *LARGE], stdout=subprocess.PIPE, text=True)
+    while not (started := children(process.pid)):
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.kill(process.pid, how)
+    out, _ = process.communicate(timeout=60)
+    if how is signal.SIGINT:
+        assert process.returncode == 130
+        assert "undecided: interrupted" in out
+    assert gone(started)
