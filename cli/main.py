@@ -67,7 +67,9 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", ExitCode.INTERRUPTED)
     except InternalError as error:
-        return _fail(f"internal error: {error}\nPlease report this with the command you ran.", ExitCode.INTERNAL)
+        return _fail(
+            f"internal error: {error}\nPlease report this with the command you ran.", ExitCode.INTERNAL
+        )
     return int(result or 0)
 
 

@@ -54,7 +54,14 @@ def _because(result: Result) -> str:
         case Verdict.VACUOUS:
             return f": nothing was tested; {result.reason}"
         case Verdict.UNDECIDED:
-            return f": {result.reason}; no violation within {_count(result.rounds, 'round')}"
+            if result.solver == "walks":
+                return f": {result.reason}"
+            searched = (
+                f"no violation within {_count(result.rounds, 'round')}"
+                if result.rounds
+                else "no round finished"
+            )
+            return f": {result.reason}; {searched}"
 
 
 def _fewest(result: Result) -> str:

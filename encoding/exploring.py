@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.concrete import Concrete, State
+from fencepost.encoding.concrete import Concrete, State, Step
 from fencepost.encoding.system import GroundAction, Property, System
 from fencepost.encoding.traces import Replayer, Subject, Trace
 
@@ -66,6 +66,9 @@ def walk(
 ) -> Walks:
     """Take `walks` random walks from the initial state, each to a state without successors (or `longest` steps).
 
+    Faults that are choices are made at first, in every other walk, each with one chance in eight. In every walk the
+    actions have a random order of preference, which one step in eight ignores: so some walks
+    starve a client or delay a message for long, which even chances hardly ever do.
     Reports the shortest violation of each property that was met, replayed, and the witnesses met. Walks
     until `keep_on()` says no.
     """
@@ -79,7 +82,9 @@ def walk(
     for _ in range(walks):
         if not keep_on():
             break
-        state = concrete.initial()
+        state = concrete.initial(_some_choices(system, chance) if done % 2 else {})
+        preference = list(concrete.steps)
+        chance.shuffle(preference)
         path: list[GroundAction] = []
         done += 1
         while len(path) <= longest:
@@ -89,7 +94,7 @@ def walk(
             for name, holds in violated.items():
                 if (name not in paths or len(path) < len(paths[name][0])) and holds(state):
                     paths[name] = (list(path), state)
-            following = _random_step(concrete, state, chance)
+            following = _random_step(preference, state, chance)
             if following is None:
                 break
             action, state = following
@@ -104,18 +109,20 @@ def walk(
 
 
 def _random_step(
-    concrete: Concrete, state: State, chance: random.Random
+    preference: list[Step], state: State, chance: random.Random
 ) -> tuple[GroundAction, State] | None:
-    """One of the actions enabled, each equally likely; None if there is none."""
-    steps = list(concrete.steps)
-    while steps:
-        position = chance.randrange(len(steps))
-        steps[position], steps[-1] = steps[-1], steps[position]
-        step = steps.pop()
-        options = list(step.successors(state))
-        if options:
-            return step.action, chance.choice(options)
+    """The first action enabled in order of preference, now and then in another order; None if there is none."""
+    if chance.random() < 0.125:
+        preference = chance.sample(preference, len(preference))
+    for step in preference:
+        after = next(step.successors(state), None)
+        if after is not None:
+            return step.action, after
     return None
+
+
+def _some_choices(system: System, chance: random.Random) -> dict[int, bool]:
+    return {v.place: chance.random() < 0.125 for v in system.variables if v.is_choice}
 
 
 def _true_choices(system: System, state: State) -> list[str]:

@@ -19,7 +19,6 @@ SOLVERS = {
     "cadical": "cadical195",
     "cadical153": "cadical153",
     "glucose": "glucose42",
-    "maplechrono": "maplechrono",
     "minisat": "minisat22",
     "z3": "z3",
 }

@@ -15,7 +15,21 @@ from fencepost.cli.main import run
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("traces")
-    assert run(["check", "bookkeeper-4.13", "--property", "no-divergence", "--traces", str(folder), "--output", str(folder / "all.txt")]) == 1
+    assert (
+        run(
+            [
+                "check",
+                "bookkeeper-4.13",
+                "--property",
+                "no-divergence",
+                "--traces",
+                str(folder),
+                "--output",
+                str(folder / "all.txt"),
+            ]
+        )
+        == 1
+    )
     return folder / "bookkeeper-4.13.no-divergence.json"
 
 
@@ -90,7 +104,11 @@ def lose_a_message(trace: dict[str, Any]) -> None:
     ids=lambda x: x.__name__ if callable(x) else "",
 )
 def test_an_edited_trace_is_caught(
-    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Callable[[dict[str, Any]], None], where: str
+    saved: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    edit: Callable[[dict[str, Any]], None],
+    where: str,
 ) -> None:
     trace = json.loads(saved.read_text())
     edit(trace)

@@ -1,0 +1,187 @@
+"""BookKeeper 4.13: the verdicts known from elsewhere, with every solver and by exploring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from fencepost.encoding.checking import Limits, Outcome, check
+from fencepost.encoding.concrete import Concrete
+from fencepost.encoding.exploring import explore
+from fencepost.encoding.formulas import Symbolic
+from fencepost.encoding.obligations import sent_at_most_once
+from fencepost.encoding.parameters import assign
+from fencepost.encoding.protocol import choose
+from fencepost.encoding.solvers import SOLVERS, Session
+from fencepost.encoding.system import System
+from fencepost.encoding.templates import template
+from fencepost.encoding.verdicts import Result, Verdict
+from fencepost.properties.catalogue import find
+
+TINY = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
+TWO_OF_ONE = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
+DEFECT_2 = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
+FENCED = {"recovery_reads_fence": "yes"}
+
+
+def built(name: str, settings: Mapping[str, object]) -> tuple[System, object]:
+    protocol = find(name)
+    parameters = assign(protocol.defaults, [(key, str(value)) for key, value in settings.items()])
+    return protocol.build(parameters), parameters
+
+
+def checked(name: str, settings: Mapping[str, object], prop: str, limits: Limits | None = None) -> Result:
+    system, parameters = built(name, settings)
+    outcome: Outcome = check(
+        system, find(name).subject(parameters), choose(system, (prop,)), limits or Limits()
+    )
+    return outcome.results[0]
+
+
+KNOWN = [
+    ("bookkeeper-4.13", {}, "violated", 17),
+    ("bookkeeper-4.13", FENCED, "proved", None),
+    ("bookkeeper-4.13-tla", {}, "violated", 19),
+    ("bookkeeper-4.13-tla", FENCED, "proved", None),
+    ("bookkeeper-4.13", TWO_OF_ONE, "proved", None),
+    ("bookkeeper-4.13", TWO_OF_ONE | FENCED, "proved", None),
+    ("bookkeeper-4.13", {"ack_quorum": 3}, "violated", 15),
+    ("bookkeeper-4.13", {"ack_quorum": 3} | FENCED, "proved", None),
+]
+"""The table at the end of the protocol's page; 3/3/3 was known to be violated, its 15 steps come from exploring too."""
+
+
+@pytest.mark.parametrize(("name", "settings", "verdict", "steps"), KNOWN)
+def test_known_verdicts_of_no_divergence(
+    name: str, settings: Mapping[str, object], verdict: str, steps: int | None
+) -> None:
+    result = checked(name, settings, "no-divergence")
+    assert (result.verdict.value, result.steps) == (verdict, steps)
+    assert result.fewest == ("proved" if steps else None)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_comes_to_the_same_verdicts(solver: str) -> None:
+    limits = Limits(solver=solver)
+    assert checked("bookkeeper-4.13", {}, "no-divergence", limits).steps == 17
+    assert checked("bookkeeper-4.13", FENCED, "no-divergence", limits).verdict is Verdict.PROVED
+
+
+def test_a_seed_and_a_single_job_change_no_verdict() -> None:
+    for limits in (Limits(seed=7), Limits(jobs=1)):
+        assert checked("bookkeeper-4.13", {}, "no-divergence", limits).steps == 17
+        assert checked("bookkeeper-4.13", FENCED, "no-divergence", limits).verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    ("floor", "verdict", "steps"), [("zero", "violated", 16), ("fragment", "proved", None)]
+)
+def test_defect_2_needs_the_floor_at_zero(floor: str, verdict: str, steps: int | None) -> None:
+    result = checked("bookkeeper-4.13", DEFECT_2 | {"recovery_floor": floor}, "valid-fragments")
+    assert (result.verdict.value, result.steps) == (verdict, steps)
+
+
+SMALLER = [
+    {**DEFECT_2, "bookies": 1},
+    {**DEFECT_2, "entries": 1},
+    {**DEFECT_2, "fragments": 1},
+]
+
+
+@pytest.mark.parametrize("settings", SMALLER)
+def test_the_documented_instance_of_defect_2_is_the_smallest(settings: Mapping[str, object]) -> None:
+    result = checked("bookkeeper-4.13", settings, "valid-fragments")
+    assert result.verdict in (Verdict.PROVED, Verdict.VACUOUS)
+    assert result.complete
+
+
+def test_without_reusing_ensembles_defect_2_takes_a_third_bookie() -> None:
+    fresh = DEFECT_2 | {"reuse_ensembles": "no"}
+    assert checked("bookkeeper-4.13", fresh | {"bookies": 3}, "valid-fragments").verdict is Verdict.VIOLATED
+
+
+def nearest_violation(name: str, settings: Mapping[str, object], prop: str) -> int:
+    """Steps to the nearest violation, by visiting states in breadth-first order: no formula, no solver."""
+    system, _ = built(name, settings)
+    holds = Concrete(system).predicate(choose(system, (prop,))[0].holds)
+    return next(visit.steps for visit in explore(system) if not holds(visit.state))
+
+
+def test_exploring_finds_the_data_loss_in_17_steps_too() -> None:
+    assert nearest_violation("bookkeeper-4.13", {}, "no-divergence") == 17
+
+
+def test_exploring_finds_the_loss_of_3_3_3_in_15_steps_too() -> None:
+    assert nearest_violation("bookkeeper-4.13", {"ack_quorum": 3}, "no-divergence") == 15
+
+
+@pytest.mark.slow
+def test_exploring_finds_the_data_loss_of_the_tla_preset_in_19_steps_too() -> None:
+    assert nearest_violation("bookkeeper-4.13-tla", {}, "no-divergence") == 19
+
+
+@pytest.mark.slow
+def test_exploring_finds_defect_2_in_16_steps_too() -> None:
+    assert nearest_violation("bookkeeper-4.13", DEFECT_2, "valid-fragments") == 16
+
+
+PRESETS = ("bookkeeper-4.13", "bookkeeper-4.13-tla")
+INSTANCES = (
+    {},
+    {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2, "fragments": 3},
+    {"bookies": 4, "recovery_floor": "zero"},
+)
+"""Declared test instances: the shipped one, and two with a spare bookie, one of them with two entries."""
+
+
+def fired_within_four_rounds(system: System) -> set[str]:
+    """The actions that fire in some execution of up to four rounds."""
+    symbolic = Symbolic(system)
+    everything = list(range(len(symbolic.actions)))
+    session = Session(template(symbolic, [everything for _ in everything], {}), "cadical")
+    for _ in range(4):
+        session.deepen()
+    fired = set()
+    for name in {action.schema.name for action in symbolic.actions}:
+        slots = [slot for slot, action in enumerate(symbolic.actions) if action.schema.name == name]
+        guard = session.unrolling.top + 1
+        session.unrolling.reserve(guard)
+        session.add([[-guard, *(session.unrolling.fire(s, r) for s in slots for r in range(1, 5))]])
+        if session.solve([guard]):
+            fired.add(name)
+    return fired
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_action_fires_on_some_declared_instance(name: str) -> None:
+    systems = [built(name, settings)[0] for settings in INSTANCES]
+    actions = {schema.name for system in systems for schema in system.schemas}
+    fired = set().union(*map(fired_within_four_rounds, systems))
+    assert fired == actions, f"dead: {sorted(actions - fired)}"
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_no_sending_happens_twice_with_one_loss(name: str) -> None:
+    for settings in INSTANCES:
+        sent_at_most_once(built(name, settings)[0])
+
+
+@pytest.mark.parametrize("settings", [{}, TWO_OF_ONE, DEFECT_2 | {"fragments": 2}])
+def test_the_lac_never_falls(settings: Mapping[str, object]) -> None:
+    """Acknowledged is for ever: deriving the LAC from acks is right only if no action lowers it."""
+    system, _ = built("bookkeeper-4.13", settings)
+    from fencepost.protocols.bookkeeper.state import Ledger
+
+    assert isinstance(system.state, Ledger)
+    concrete = Concrete(system)
+    lac = {c: concrete.function(system.state.lac(str(c)), {}) for c in system.state.client}
+    visited = 0
+    for visit in explore(system):
+        visited += 1
+        if visited > 20_000:
+            break
+        if visit.parent is not None:
+            fence_step = visit.action is not None and visit.action.schema.name == "receive fence answer"
+            for client, value in lac.items():
+                assert fence_step or value(visit.state) >= value(visit.parent), (client, visit.action)
