@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 import pytest
@@ -18,6 +19,7 @@ from fencepost.encoding.system import System
 from fencepost.encoding.templates import template
 from fencepost.encoding.verdicts import Result, Verdict
 from fencepost.properties.catalogue import find
+from fencepost.protocols.bookkeeper.state import Ledger
 
 TINY = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 TWO_OF_ONE = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
@@ -127,7 +129,7 @@ def test_exploring_finds_defect_2_in_16_steps_too() -> None:
 
 
 PRESETS = ("bookkeeper-4.13", "bookkeeper-4.13-tla")
-INSTANCES = (
+INSTANCES: tuple[Mapping[str, object], ...] = (
     {},
     {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2, "fragments": 3},
     {"bookies": 4, "recovery_floor": "zero"},
@@ -171,17 +173,14 @@ def test_no_sending_happens_twice_with_one_loss(name: str) -> None:
 def test_the_lac_never_falls(settings: Mapping[str, object]) -> None:
     """Acknowledged is for ever: deriving the LAC from acks is right only if no action lowers it."""
     system, _ = built("bookkeeper-4.13", settings)
-    from fencepost.protocols.bookkeeper.state import Ledger
-
     assert isinstance(system.state, Ledger)
     concrete = Concrete(system)
-    lac = {c: concrete.function(system.state.lac(str(c)), {}) for c in system.state.client}
-    visited = 0
-    for visit in explore(system):
-        visited += 1
-        if visited > 20_000:
-            break
-        if visit.parent is not None:
-            fence_step = visit.action is not None and visit.action.schema.name == "receive fence answer"
-            for client, value in lac.items():
-                assert fence_step or value(visit.state) >= value(visit.parent), (client, visit.action)
+    lac = {client: concrete.function(system.state.lac(str(client)), {}) for client in system.state.client}
+    for visit in itertools.islice(explore(system), 20_000):
+        if visit.parent is None or visit.action is None or visit.action.schema.name == "receive fence answer":
+            continue  # a recoverer's LAC starts where the fencing answers say
+        for client, value in lac.items():
+            before, after = value(visit.parent), value(visit.state)
+            assert isinstance(before, int)
+            assert isinstance(after, int)
+            assert before <= after, (client, visit.action.name)

@@ -22,7 +22,7 @@ def modules() -> list[Path]:
 
 def imported(path: Path) -> set[str]:
     """The full names that a module imports, wherever in it."""
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)

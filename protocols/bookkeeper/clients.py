@@ -182,7 +182,10 @@ def _may_commit(s: Ledger, client: Parameter) -> Term:
     """The compare-and-set on the metadata would succeed, if the change goes there at all."""
     if client.sort is s.writer:
         return s.status == Status.OPEN
-    return s.status == Status.IN_RECOVERY if s.parameters.recovery_metadata == "at-once" else TRUE
+    if s.parameters.recovery_metadata == "at-close":
+        return TRUE
+    in_step = s.generation == s.own_generation[client]
+    return (s.status == Status.IN_RECOVERY) & ~s.overtaken[client] & in_step
 
 
 def _goes_below(s: Ledger, client: Parameter, generation: Parameter) -> Term:
@@ -338,6 +341,8 @@ def begin_recovery(s: Ledger, client: Parameter) -> Action:
             *(s.own_ensemble[client, g, i].set(s.ensemble[g, i]) for i in s.position),
         )
     ]
+    others = (r for r in s.recoverer if p.recovery_start == "bump")
+    overtakes = [s.overtaken[r].set(True, when=(client != r) & (s.phase[r] != Phase.IDLE)) for r in others]
     return Action(
         when=(s.phase[client] == Phase.IDLE)
         & any_of(s.status == Status.OPEN, s.status == Status.IN_RECOVERY),
@@ -347,6 +352,7 @@ def begin_recovery(s: Ledger, client: Parameter) -> Action:
             s.base[client].set(s.generation),
             s.own_generation[client].set(s.generation),
             *copies,
+            *overtakes,
         ],
         actor=client,
         sent=[
@@ -489,7 +495,7 @@ def finish_recovery(s: Ledger, client: Parameter, entry: Parameter) -> Action:
             then += [s.first[g].set(s.own_first[client, g])]
             then += [s.ensemble[g, i].set(s.own_ensemble[client, g, i]) for i in s.position]
     return Action(
-        when=_has_recovered(s, client, entry) & (s.status == Status.IN_RECOVERY),
+        when=_has_recovered(s, client, entry) & (s.status == Status.IN_RECOVERY) & ~s.overtaken[client],
         then=then,
         actor=client,
         note="closes the ledger before entry {entry}, which is not there",

@@ -116,6 +116,8 @@ class Ledger(StateSpace):
         # Recoverers: the fencing reads and the recovery reads. (The writer's row stays as it is.)
         self.base = family(generation, client)
         """The last ensemble when recovery began: recovery reads go by the metadata up to here."""
+        self.overtaken = family(BOOL, client)
+        """Under `bump`: a later recoverer has bumped the version, so this one can commit nothing any more."""
         self.fence_handled = family(BOOL, client, bookie)
         self.fence_lac = family(integers(0, p.entries - 1), client, bookie)
         self.fence_answered = family(BOOL, client, bookie)

@@ -27,7 +27,7 @@ from fencepost.quorums.stripes import Configuration, configurations
 # some of them dead; a ledger is a list of bookies; one entry goes to every stripe.
 
 
-class Stopped(Exception):  # noqa: N818
+class Stopped(Exception):
     """The client gave up: it closes the ledger, or the creation or recovery fails."""
 
 

@@ -147,7 +147,8 @@ def test_a_mistake_at_one_configuration_only_is_found_there(
     """Questions that are the same are asked once; these are not the same."""
 
     def nearly(*sizes: int) -> int:
-        return arithmetic.fencing_answers(*sizes) - (sizes == where)
+        exact: int = arithmetic.fencing_answers(*sizes)
+        return exact - (sizes == where)
 
     monkeypatch.setattr(arithmetic, "BP46", replace(BP46, fencing_answers=nearly))
     code, results = prove(capsys, ["coverage-fencing-enumerated", "stripes-enumerated"])
