@@ -92,6 +92,8 @@ class Outcome:
 
 
 Listener = Callable[[Progress | Phase], None]
+Send = Callable[[object], None]
+"""How a worker says something in the middle of a question."""
 
 
 def check(
@@ -136,7 +138,7 @@ def fault_names(system: System) -> list[str]:
     return list(dict.fromkeys([*choices, *actions]))
 
 
-def prepare(system: System, properties: Sequence[Property]) -> list[Iterator[Phase | Prepared]]:
+def prepare(send: Send, system: System, properties: Sequence[Property]) -> list[Iterator[Phase | Prepared]]:
     """What the preparing process runs: the formulas, the commutation of actions, the clauses of one round."""
     return [_prepare(system, properties)]
 
@@ -170,19 +172,20 @@ def _prepare(system: System, properties: Sequence[Property]) -> Iterator[Phase |
 
 
 def search_jobs(
-    template: Template, task: Task, limits: Limits, jobs: Sequence[tuple[str, int | None]]
+    send: Send, template: Template, task: Task, limits: Limits, jobs: Sequence[tuple[str, int | None]]
 ) -> list[Iterator[Message]]:
     """What a searching process runs: `hunt`, `exhaust` or `surpass`, each in a session of its own.
 
     A job is a name and a number of steps: the bound of the executions that `exhaust` looks at, or the bound
     that `surpass` tries to exceed.
     """
-    return [_job(template, task, limits, name, steps) for name, steps in jobs]
+    return [_job(send, template, task, limits, name, steps) for name, steps in jobs]
 
 
-def _job(template: Template, task: Task, limits: Limits, name: str, steps: int | None) -> Iterator[Message]:
-    reports: list[Progress] = []
-    session = Session(template, limits.solver, limits.seed, reports.append, name)
+def _job(
+    send: Send, template: Template, task: Task, limits: Limits, name: str, steps: int | None
+) -> Iterator[Message]:
+    session = Session(template, limits.solver, limits.seed, send, name)
     if name == "hunt":
         yield from hunt(session, task)
     elif name == "exhaust":
@@ -216,7 +219,7 @@ class _Run:
         self._found_in: dict[str, int] = {}
         self._costs: dict[str, tuple[int, ...]] = {}
         self._clean: dict[str, Clean] = {}
-        self._witnessed: set[str] = set()
+        self._witnessed: dict[str, Execution] = {}
         self._complete: dict[int | None, int] = {}
         self._longer = -1
         self._surpassed: bool | None = None
@@ -348,8 +351,7 @@ class _Run:
                 self._found_in[name], self._costs[name] = execution.rounds, costs
                 self._clean.pop(name, None)
             case Witnessed(property=name, execution=execution):
-                self._reach(name, execution)
-                self._witnessed.add(name)
+                self._witnessed[name] = execution
             case Clean(property=name):
                 self._clean[name] = message
                 self._cap_completeness()
@@ -515,6 +517,8 @@ class _Run:
         )
         if name in self._traces:
             return self._violated(undecided)
+        if name in self._witnessed:
+            self._reach(name, self._witnessed[name])
         if not self._settled(name):
             reason = "interrupted" if self.interrupted else self._reason or "the search stopped early"
             return replace(undecided, reason=reason)

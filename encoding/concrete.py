@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
@@ -31,31 +31,12 @@ from fencepost.encoding.terms import (
     Read,
     Term,
     Value,
-    children,
 )
 
 State = bytes
 Environment = Mapping[Parameter, Value]
 UNDECIDED = 2
 """The byte of a choice that nothing has depended on yet."""
-
-
-def reads(system: System, term: Term, environment: Environment) -> Iterator[Variable]:
-    """Every variable the term may read; an index that depends on the state may be any value."""
-    if isinstance(term, Quantified | AtLeast):
-        for value in term.bound.sort:
-            yield from reads(system, term.body, {**environment, term.bound: value})
-        return
-    for child in children(term):
-        yield from reads(system, child, environment)
-    if isinstance(term, Read):
-        options = [
-            plain_index(i, environment) or tuple(sort)
-            for i, sort in zip(term.index, term.family.over, strict=True)
-        ]
-        for index in itertools.product(*options):
-            if (term.family, index) in system.state.places:
-                yield system.state.places[term.family, index]
 
 
 def plain_index(term: Term, environment: Environment) -> tuple[Value, ...]:
@@ -73,10 +54,14 @@ def plain_index(term: Term, environment: Environment) -> tuple[Value, ...]:
 
 @dataclass(frozen=True)
 class Compiler:
-    """Writes terms as Python expressions over a state `s`; `scope` holds the values that they name."""
+    """Writes terms as Python expressions over a state `s`.
+
+    `scope` gathers the values that the expressions name, `choices` the places of the choices they may read.
+    """
 
     system: System
-    scope: dict[str, object]
+    scope: dict[str, object] = field(default_factory=dict)
+    choices: set[int] = field(default_factory=set)
 
     def expression(self, term: Term, environment: Environment) -> str:
         """The term as Python source that gives its plain value."""
@@ -140,7 +125,9 @@ class Compiler:
         return name
 
     def _read(self, term: Read, environment: Environment) -> str:
-        cells = {index: self._held(variable) for index, variable in self._places(term, environment).items()}
+        places = self._places(term, environment)
+        self.choices.update(variable.place for variable in places.values() if variable.is_choice)
+        cells = {index: self._held(variable) for index, variable in places.items()}
         if all(plain_index(i, environment) for i in term.index):
             if not cells:
                 shown = ", ".join(show(plain_index(i, environment)[0]) for i in term.index)
@@ -236,19 +223,21 @@ class Concrete:
 
     def predicate(self, term: Term) -> Callable[[State], bool]:
         """A closed truth-valued term as a function of the state; raises ModelError if it reads a choice."""
-        for variable in reads(self.system, term, {}):
-            if variable.is_choice:
-                raise ModelError(
-                    f"{variable.name} is a choice made up front; a property may read only the state"
-                )
-        evaluate = self.function(term, {})
+        compiler = Compiler(self.system)
+        evaluate = self._function(compiler, term, {})
+        for place in compiler.choices:
+            name = self.system.variables[place].name
+            raise ModelError(f"{name} is a choice made up front; a property may read only the state")
         return lambda state: bool(evaluate(state))
 
     def function(self, term: Term, environment: Environment) -> Callable[[State], Value]:
         """The plain value of a term as a function of the state."""
-        scope: dict[str, object] = {}
-        source = Compiler(self.system, scope).expression(term, environment)
-        compiled: Callable[[State], Value] = eval(f"lambda s: {source}", scope)
+        return self._function(Compiler(self.system), term, environment)
+
+    @staticmethod
+    def _function(compiler: Compiler, term: Term, environment: Environment) -> Callable[[State], Value]:
+        source = compiler.expression(term, environment)
+        compiled: Callable[[State], Value] = eval(f"lambda s: {source}", compiler.scope)
         return compiled
 
     def evaluate(self, term: Term, environment: Environment, state: State) -> Value:
@@ -259,8 +248,8 @@ class Concrete:
     def _compile(self, action: GroundAction) -> Step:
         environment = action.environment
         body = action.schema.action
-        scope: dict[str, object] = {"put": self._putter(action)}
-        compiler = Compiler(self.system, scope)
+        compiler = Compiler(self.system, {"put": self._putter(action)})
+        enabled = self._function(compiler, body.when, environment)
         lines = ["def after(s):", " t = bytearray(s)", " written = set()"]
         for update in body.then:
             condition = compiler.expression(update.when, environment)
@@ -269,12 +258,10 @@ class Concrete:
                 f" if {condition}: put(t, written, {compiler.cell(update.target, environment)}, {value})"
             )
         lines.append(" return bytes(t)")
-        exec("\n".join(lines), scope)  # noqa: S102 - source of our own making
-        after = scope["after"]
+        exec("\n".join(lines), compiler.scope)  # noqa: S102 - source of our own making
+        after = compiler.scope["after"]
         assert callable(after)
-        terms = [body.when, *(t for u in body.then for t in (u.value, u.when, *u.target.index))]
-        choices = {v.place for term in terms for v in reads(self.system, term, environment) if v.is_choice}
-        return Step(action, self.function(body.when, environment), after, tuple(sorted(choices)))
+        return Step(action, enabled, after, tuple(sorted(compiler.choices)))
 
     @cached_property
     def _positions(self) -> list[dict[Value, int]]:

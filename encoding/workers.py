@@ -28,7 +28,10 @@ class Ended:
 
 
 class Worker:
-    """A process that sends the messages of `make(*arguments)`, a list of generators run in turn."""
+    """A process that sends the messages of `make(send, *arguments)`, a list of generators run in turn.
+
+    `send` sends a message from within a generator.
+    """
 
     def __init__(
         self, name: str, make: Callable[..., Sequence[Iterator[Any]]], *arguments: Any, gib: float | None
@@ -80,7 +83,7 @@ def _serve(
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     ended = Ended()
     try:
-        generators = list(make(*arguments))
+        generators = list(make(connection.send, *arguments))
         while generators:
             for generator in list(generators):
                 try:

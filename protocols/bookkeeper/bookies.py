@@ -36,7 +36,7 @@ def handle_add(
 
 
 def handle_fence(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
-    """A bookie fences the ledger, which it need not know yet, and tells the LAC of its highest entry (A.2)."""
+    """A bookie fences the ledger, which it need not know yet, and tells the LAC of its highest entry."""
     lac = _lac(s, bookie)
     return Action(
         when=s.fence_sent(client, bookie) & ~s.fence_lost[client, bookie] & ~s.fence_handled[client, bookie],

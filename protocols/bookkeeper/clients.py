@@ -40,7 +40,7 @@ def push(s: Ledger, generation: Parameter, entry: Parameter) -> Action:
 def close_ledger(s: Ledger) -> Action:
     """The writer closes the ledger at its LAC, any time it likes (LedgerHandle.doAsyncCloseInternal).
 
-    `open-only`: not if it is in recovery. In the code it may be (A.5).
+    `open-only`: not if it is in recovery. In the code it may be.
     """
     in_recovery = (s.status == Status.IN_RECOVERY) if s.parameters.writer_close == "any-not-closed" else False
     lac = s.lac(WRITER)
@@ -125,7 +125,7 @@ def receive_ack(
 def receive_fenced(
     s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """A bookie refused the entry: the writer drops its pending adds, and in the code closes the ledger (A.5)."""
+    """A bookie refused the entry: the writer drops its pending adds, and in the code closes the ledger."""
     refused = s.add_refused[client, generation, entry, bookie]
     closes = s.parameters.writer_close == "any-not-closed"
     return Action(
@@ -140,7 +140,7 @@ def receive_fenced(
     )
 
 
-# Ensemble changes (A.4).
+# Ensemble changes.
 
 
 def _may_change(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Term:
@@ -270,7 +270,7 @@ def _is_new(s: Ledger, client: Parameter, generation: Parameter, failed: Paramet
 
 
 def abandon_change(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Action:
-    """The ledger is not open any more: the change cannot be committed, and the client gives up (A.4)."""
+    """The ledger is not open any more: the change cannot be committed, and the client gives up."""
     return Action(
         when=_about_to_change(s, client, generation, failed) & ~_may_commit(s, client),
         then=[s.phase[client].set(Phase.GONE)],
@@ -331,7 +331,7 @@ def resend(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter
 
 
 def begin_recovery(s: Ledger, client: Parameter) -> Action:
-    """A recoverer puts the ledger in recovery and sends fencing reads to the last ensemble (A.3)."""
+    """A recoverer puts the ledger in recovery and sends fencing reads to the last ensemble."""
     p = s.parameters
     copies = [
         update
@@ -451,7 +451,7 @@ def _all_in(s: Ledger, client: Parameter, entry: Parameter, last: Parameter) -> 
 
 
 def write_back(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter) -> Action:
-    """An entry that was read goes to the recoverer's current ensemble, not to the one it was read from (A.3)."""
+    """An entry that was read goes to the recoverer's current ensemble, not to the one it was read from."""
     in_order = forall(s.entry, lambda e: implies((s.start(client) < e) & (e < entry), s.pushed(client, e)))
     after_reading = s.parameters.recovery_writes == "after-reading"
     return Action(
@@ -468,7 +468,7 @@ def write_back(s: Ledger, client: Parameter, generation: Parameter, entry: Param
 
 
 def abandon_recovery(s: Ledger, client: Parameter) -> Action:
-    """A recovery read stays unknown, or a failed bookie cannot be replaced: recovery fails (A.3)."""
+    """A recovery read stays unknown, or a failed bookie cannot be replaced: recovery fails."""
     undecided = exists(
         s.read_entry,
         lambda e: s.read_sent[client, e] & ~s.positive(client, e) & ~s.negative(client, e),
@@ -513,7 +513,7 @@ def _has_recovered(s: Ledger, client: Parameter, entry: Parameter) -> Term:
 
 
 def adopt_close(s: Ledger, client: Parameter, entry: Parameter) -> Action:
-    """Someone else closed the ledger first: the recoverer adopts that and reports success (A.3)."""
+    """Someone else closed the ledger first: the recoverer adopts that and reports success."""
     return Action(
         when=_has_recovered(s, client, entry) & (s.status == Status.CLOSED),
         then=[s.phase[client].set(Phase.CLOSED), s.closed_at[client].set(s.last_entry)],
