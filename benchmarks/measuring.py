@@ -19,6 +19,9 @@ from instances import Row
 TIMEOUT = 120
 """Seconds after which a run gives up and its row says so."""
 
+LONG = 30
+"""Seconds after which a run is not repeated."""
+
 SUFFIX = ("--timeout", str(TIMEOUT), "--format", "json", "-v")
 """What every measured command ends with."""
 
@@ -100,12 +103,12 @@ def read_run(seconds: float, processor: float, text: str, heard: Sequence[tuple[
 
 
 def measure(row: Row, runs: int) -> list[Run]:
-    """Run a row several times, or once if that ends in a time-out. A cold row gets an empty cache each time."""
+    """Run a row several times, or until a run is long. A cold row gets an empty cache each time."""
     found: list[Run] = []
     with tempfile.TemporaryDirectory() as folder:
         if row.warm:
             run_once((*row.arguments, "--rounds", "1"), Path(folder))
-        while len(found) < runs and (not found or found[-1].verdict != "undecided"):
+        while len(found) < runs and not (found and found[-1].seconds > LONG):
             cache = Path(folder) if row.warm else Path(folder, f"run-{len(found)}")
             found.append(run_once(row.arguments, cache))
     return found

@@ -13,16 +13,17 @@ from typing import NamedTuple
 
 import plot
 from instances import BY_SOLVER, GROWTH, TIMES, Row
-from measuring import SUFFIX, TIMEOUT, Run
+from measuring import LONG, SUFFIX, TIMEOUT, Run
 
 from fencepost.encoding.solvers import SOLVERS
 
 Measured = Mapping[str, Sequence[Run]]
+LONGER = "longer executions"
 PARTS = ("building", "commutation", "CNF", "solving")
 QUIET = 0.3
 """Load below which nothing else of note runs."""
 
-BY_ROUND = ("growth-n3-l1-f1", "growth-n3-l2-f1", "growth-n4-l1-f1", "growth-n4-l1-f2", "growth-n4-l1-f3")
+IN_DETAIL = ("growth-n3-l1-f1", "growth-n3-l2-f1", "growth-n4-l1-f2")
 """The rows whose rounds are shown one by one."""
 
 
@@ -37,7 +38,7 @@ class Reference(NamedTuple):
 
 
 REFERENCES = (
-    Reference("probe", "data loss", "0.17 s", "4.13-first-trace-warm", "Yes: same model, same question."),
+    Reference("probe", "data loss", "0.17 s", "4.13-first-trace-warm", "Yes: same instance, same question."),
     Reference(
         "probe",
         "its fewest steps within 3 rounds",
@@ -182,7 +183,7 @@ def _reference_table(measured: Measured) -> str:
 
 def _clauses(run: Run) -> int:
     """The largest number of clauses that the question about longer executions was asked with."""
-    return max((m.clauses for m in run.marks if m.question == "longer executions"), default=0)
+    return max((m.clauses for m in run.marks if m.question == LONGER), default=0)
 
 
 def _growth_table(measured: Measured) -> str:
@@ -190,40 +191,34 @@ def _growth_table(measured: Measured) -> str:
     for row in GROWTH:
         runs = measured[row.name]
         parts = [f"{_middle(runs, lambda run, p=p: run.spent[p]):.2f}" for p in PARTS]  # type: ignore[misc]
-        cells.append(
-            [row.label, _answers(runs), f"{_clauses(runs[0]):,}", *parts, _seconds(runs), _spread(runs)]
-        )
+        whole = (_seconds(runs), _spread(runs), f"{_middle(runs, lambda run: run.processor):.2f}")
+        cells.append([row.label, _answers(runs), f"{_clauses(runs[0]):,}", *parts, *whole])
     return _table(["size", "answer", "clauses", *PARTS, "whole, s", "least to most", "processor, s"], cells)
 
 
-def question_seconds(run: Run, question: str) -> dict[int, float]:
-    """Seconds that a question took at each round it finished: until it reached the next round."""
+def _answered(run: Run, question: str) -> dict[int, float]:
+    """When a question was answered in each round: on reaching the next one, or with the end of a proof."""
     reached = {mark.round: mark.at for mark in reversed(run.marks) if mark.question == question}
-    return {r: reached[r + 1] - at for r, at in sorted(reached.items()) if r + 1 in reached}
+    found = {r: reached[r + 1] for r in sorted(reached) if r + 1 in reached}
+    if question == LONGER and run.verdict == "proved":
+        found[max(reached)] = run.seconds
+    return found
 
 
-def _last_question(run: Run) -> dict[int, float]:
-    """The last question about longer executions: it ended with the run, if there was an answer."""
-    marks = [mark for mark in run.marks if mark.question == "longer executions"]
-    return {marks[-1].round: run.seconds - marks[-1].at} if run.verdict == "proved" and marks else {}
-
-
-def _by_round(runs: Sequence[Run]) -> dict[int, float]:
-    """Median seconds of the question about longer executions at each round."""
-    each = [question_seconds(run, "longer executions") | _last_question(run) for run in runs]
-    return {r: median(seconds[r] for seconds in each if r in seconds) for r in each[0]}
+def _by_round(runs: Sequence[Run], question: str) -> dict[int, float]:
+    """The median over the runs that came that far."""
+    each = [_answered(run, question) for run in runs]
+    return {r: median(times[r] for times in each if r in times) for r in each[0]}
 
 
 def _rounds_table(row: Row, measured: Measured) -> str:
     runs = measured[row.name]
-    longer = _by_round(runs)
-    violations = [question_seconds(run, "violations") for run in runs]
-    clauses = {mark.round: mark.clauses for mark in runs[0].marks if mark.question == "longer executions"}
+    violations = _by_round(runs, "violations")
+    clauses = {mark.round: mark.clauses for mark in runs[0].marks if mark.question == LONGER}
     cells = []
-    for round_, seconds in longer.items():
-        known = [each[round_] for each in violations if round_ in each]
-        hunting = f"{median(known):.2f}" if known else ""
-        cells.append([str(round_), f"{clauses[round_]:,}", f"{seconds:.2f}", hunting])
+    for round_, seconds in _by_round(runs, LONGER).items():
+        hunted = f"{violations[round_]:.2f}" if round_ in violations else ""
+        cells.append([str(round_), f"{clauses[round_]:,}", f"{seconds:.2f}", hunted])
     return _table(["round", "clauses", "longer executions, s", "violations, s"], cells)
 
 
@@ -238,9 +233,8 @@ def _growth_plot(measured: Measured) -> str:
 
 
 def _rounds_plot(measured: Measured) -> str:
-    labels = {row.name: row.label for row in GROWTH}
-    series = [plot.Line(labels[name], list(_by_round(measured[name]).items())) for name in BY_ROUND]
-    return plot.lines("Seconds to ask for longer executions, by round", series)
+    series = [plot.Line(row.label, list(_by_round(measured[row.name], LONGER).items())) for row in GROWTH]
+    return plot.lines("Seconds until longer executions were ruled in or out, by round", series)
 
 
 def _machine() -> str:
@@ -268,16 +262,18 @@ Measured on {date} with `python benchmarks/run.py --runs {runs} --output docs/pe
 
 Each figure is the wall time of a whole process, from its start to its end: interpreter, imports, building the
 formulas, solving, replay and the printing of the result. Medians of {runs} runs, with the least and the most; a run
-that gave up after {timeout} s is not repeated and stands as "over {timeout}", with the answer "undecided". Every
-command ends with `{suffix}`, which is left out below.
+of more than {long} s is not repeated. One that gave up after {timeout} s stands as "over {timeout}", with the answer
+"undecided". Every command ends with `{suffix}`, left out below.
 
 *Cold*: the cache of answers about commutation (`FENCEPOST_CACHE`) is an empty folder. *Warm*: it was filled by an
 earlier run of the same instance. *Processor*: seconds of processor time of all processes of a run together; two
-search side by side. {load}
+search side by side.
+
+{load}
 
 ## Beside a feasibility probe and TLC
 
-The probe was a throw-away program for 4.13 with the same encoding; TLC (April 2026, 2 workers) ran the published
+The probe tried the rounds encoding on 4.13 before this project began; TLC (April 2026, 2 workers) ran the published
 TLA+ module. **Both were measured on another day, on machines of the same kind**; N=3, 3/3/2, L=1 unless it says
 otherwise.
 
@@ -316,11 +312,11 @@ cold. Without a spare bookie (N=3) there is only one fragment. *Rounds* are thos
 
 ### Round by round
 
-Each question is asked anew with one more round. Clauses grow by the same number each round; the time does not. Most
-of it goes into the last questions about longer executions, those at and next to the answer "none". The question about
-violations runs beside them, and on its own. The last question's time includes ending the command.
+Each question is asked again with one more round: does the property fail, and is there an execution that needs more
+rounds? Each has a process of its own. The figures are seconds from the start of the command until the question was
+answered at that round. Clauses grow by the same number each round; time does not.
 
-![Seconds for the question about longer executions, by round](performance-rounds.svg)
+![Seconds until the question about longer executions was answered, by round](performance-rounds.svg)
 
 {rounds}
 
@@ -335,8 +331,8 @@ def _load(before: float) -> str:
     if before < QUIET:
         return "The machine was quiet when the runs began."
     return (
-        f"**The machine was not quiet**: about {before:.1f} other processes wanted its cores when the runs began, so "
-        "the wall times are too long; the processor times say better what the work costs."
+        f"**The machine was not quiet**: other programs kept {before:.1f} processes busy when the runs began. Wall times\n"
+        "may be too long, and time-outs too early; processor times say better what the work costs."
     )
 
 
@@ -348,6 +344,7 @@ def write(path: Path, measured: Measured, runs: int, load: float) -> None:
         machine=_machine(),
         runs=runs,
         timeout=TIMEOUT,
+        long=LONG,
         suffix=" ".join(SUFFIX),
         load=_load(load),
         references=_reference_table(measured),
@@ -355,9 +352,7 @@ def write(path: Path, measured: Measured, runs: int, load: float) -> None:
         parts=_parts_table(TIMES, measured),
         solvers=times_table(BY_SOLVER, measured),
         growth=_growth_table(measured),
-        rounds="\n\n".join(
-            f"{labels[n].label}:\n\n{_rounds_table(labels[n], measured)}" for n in BY_ROUND[-3:]
-        ),
+        rounds="\n\n".join(f"{labels[n].label}:\n\n{_rounds_table(labels[n], measured)}" for n in IN_DETAIL),
         commands=_commands(),
     )
     path.parent.mkdir(parents=True, exist_ok=True)

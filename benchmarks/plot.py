@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 860, 190, 220, 46, 40
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 860, 190, 230, 46, 40
 COLOURS = ("#1b6ca8", "#c8553d", "#3a7d44", "#7a4e9e", "#b8860b", "#50808e", "#8c3a5b")
 
 
