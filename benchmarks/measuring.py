@@ -19,7 +19,7 @@ from instances import Row
 TIMEOUT = 120
 """Seconds after which a run gives up and its row says so."""
 
-LONG = 30
+LONG = 60
 """Seconds after which a run is not repeated."""
 
 SUFFIX = ("--timeout", str(TIMEOUT), "--format", "json", "-v")

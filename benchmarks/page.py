@@ -38,7 +38,13 @@ class Reference(NamedTuple):
 
 
 REFERENCES = (
-    Reference("probe", "data loss", "0.17 s", "4.13-first-trace-warm", "Yes: same instance, same question."),
+    Reference(
+        "probe",
+        "data loss",
+        "0.17 s",
+        "4.13-first-trace-warm",
+        "Yes: same instance, same question. *Where the time goes* says what ours spends beside solving.",
+    ),
     Reference(
         "probe",
         "its fewest steps within 3 rounds",
