@@ -1,0 +1,127 @@
+"""Running a command in a process of its own, and reading what it did."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from instances import Row
+
+TIMEOUT = 120
+"""Seconds after which a run gives up and its row says so."""
+
+LONG = 60
+"""Seconds after which a run is not repeated."""
+
+SUFFIX = ("--timeout", str(TIMEOUT), "--format", "json", "-v")
+"""What every measured command ends with."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One of the two questions reached a round: when, and how many clauses its solver held then."""
+
+    question: str
+    round: int
+    clauses: int
+    at: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one process did."""
+
+    seconds: float
+    processor: float
+    """Seconds of processor time, of all processes together: what other programs on the machine change least."""
+    verdict: str
+    rounds: int
+    steps: int | None
+    fewest: str | None
+    spent: Mapping[str, float]
+    """Seconds by part of the work, as `-v` says them."""
+    marks: tuple[Mark, ...]
+
+
+_QUESTION = re.compile(r"(violations|longer executions): round (\d+), ([\d,]+) clauses")
+_PART = re.compile(r"(\w+) (\d+\.\d+) s")
+
+
+def run_once(arguments: Sequence[str], cache: Path) -> Run:
+    """Run `fencepost check` in a process of its own; raises RuntimeError if it gives no result."""
+    code = "from fencepost.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "check", *arguments, *SUFFIX]
+    environment = os.environ | {"FENCEPOST_CACHE": str(cache)}
+    heard: list[tuple[float, str]] = []
+    with tempfile.TemporaryFile("w+") as output:
+        used, begun = _processor_seconds(), time.perf_counter()
+        with subprocess.Popen(
+            command, env=environment, stdout=output, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr is not None
+            for line in process.stderr:
+                heard.append((time.perf_counter() - begun, line.rstrip()))
+        seconds, processor = time.perf_counter() - begun, _processor_seconds() - used
+        output.seek(0)
+        text = output.read()
+    if not text:
+        raise RuntimeError(
+            f"{' '.join(command)}: no result; {heard[-1][1] if heard else 'nothing on stderr'}"
+        )
+    return read_run(seconds, processor, text, heard)
+
+
+def _processor_seconds() -> float:
+    """Of all processes started here that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def read_run(seconds: float, processor: float, text: str, heard: Sequence[tuple[float, str]]) -> Run:
+    """A run from the JSON on its stdout and the lines on its stderr; of several properties, the worst."""
+    results = json.loads(text)["results"]
+    order = ("violated", "undecided", "vacuous", "holds", "proved")
+    result = min(results, key=lambda r: order.index(r["verdict"]))
+    marks = []
+    for at, line in heard:
+        if found := _QUESTION.match(line):
+            marks.append(Mark(found[1], int(found[2]), int(found[3].replace(",", "")), at))
+    spent = {name: float(part) for name, part in _PART.findall(heard[-1][1])}
+    deepest = max(r["rounds"] for r in results)
+    return Run(
+        seconds, processor, result["verdict"], deepest, result["steps"], result["fewest"], spent, tuple(marks)
+    )
+
+
+def measure(row: Row, runs: int) -> list[Run]:
+    """Run a row several times, or until a run is long. A cold row gets an empty cache each time."""
+    found: list[Run] = []
+    with tempfile.TemporaryDirectory() as folder:
+        if row.warm:
+            run_once((*row.arguments, "--rounds", "1"), Path(folder))
+        while len(found) < runs and not (found and found[-1].seconds > LONG):
+            cache = Path(folder) if row.warm else Path(folder, f"run-{len(found)}")
+            found.append(run_once(row.arguments, cache))
+    return found
+
+
+def measure_all(rows: Sequence[Row], runs: int) -> dict[str, list[Run]]:
+    """The runs of each row by its name; rows with the same command and cache share theirs."""
+    known: dict[tuple[tuple[str, ...], bool], list[Run]] = {}
+    for number, row in enumerate(rows, 1):
+        print(f"[{number}/{len(rows)}] {row.name}", end="", file=sys.stderr, flush=True)
+        key = (row.arguments, row.warm)
+        if key not in known:
+            known[key] = measure(row, runs)
+        last = known[key][-1]
+        print(f": {last.verdict}, {last.seconds:.2f} s", file=sys.stderr)
+    return {row.name: known[row.arguments, row.warm] for row in rows}
