@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -98,3 +101,134 @@ def test_the_commands_in_the_tutorial_do_what_the_page_shows(
         printed = capsys.readouterr()
         text = (printed.out + printed.err).rstrip("\n")
         assert printed_as_shown(shown, text), f"{command}\nshown:\n{transcript.text}\nprinted:\n{text}"
+
+
+# docs/formats.md: its tables against what is really written.
+
+FORMATS = ROOT / "docs" / "formats.md"
+TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "object": (dict,),
+    "list": (list,),
+    "null": (type(None),),
+}
+
+Table = dict[str, set[str]]
+Found = list[tuple[str, dict[str, Any]]]
+
+
+def tables(page: Path) -> dict[str, Table]:
+    """For each heading with a table of keys: each key and the types it may have."""
+    found: dict[str, Table] = {}
+    for section in re.split(r"^##+ ", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        rows = re.findall(r"^\| `(\w+)` \| ([a-z, ]+) \|", section, flags=re.MULTILINE)
+        if "| key | type | meaning |" in section:
+            found[section.split("\n")[0]] = {key: set(re.split(r", | or ", types)) for key, types in rows}
+    return found
+
+
+def objects_of_trace(trace: dict[str, Any]) -> Found:
+    steps = trace["steps"]
+    sent = [m for step in steps for m in step["sent"]]
+    received = [{**step["received"], "lost": False} for step in steps if step["received"]]
+    assert all("lost" not in step["received"] for step in steps if step["received"])
+    return [
+        ("fencepost.trace/1", trace),
+        *(("A step", step) for step in steps),
+        *(("A message", message) for message in [*sent, *received]),
+    ]
+
+
+def objects_of_check(document: dict[str, Any]) -> Found:
+    results = document["results"]
+    traces = [t for r in results for t in [r["trace"], *r["more_traces"]] if t]
+    return [
+        ("fencepost.check/1", document),
+        *(("A result", result) for result in results),
+        *(found for trace in traces for found in objects_of_trace(trace)),
+    ]
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
+    """Every kind of object that the commands of the page write, under the heading that describes it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("formats"))
+        example = str(ROOT / EXAMPLE)
+        yield list(_everything(example))
+
+
+def _everything(example: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    def output(*arguments: str) -> dict[str, Any]:
+        run([*arguments, "--format", "json", "--output", "out.json"])
+        document: dict[str, Any] = json.loads(Path("out.json").read_text(encoding="utf-8"))
+        return document
+
+    lossy = ["check", example, "--set", "fence=yes", "--set", "acknowledge=reachable"]
+    yield from objects_of_check(output(*lossy, "--count", "2", "--traces", "traces"))
+    yield from objects_of_check(output("check", example, "--set", "fence=yes"))
+    yield from objects_of_check(output("check", example, "--bound", "3"))
+    yield from objects_of_check(output("check", example, "--walks", "5", "--set", "fence=yes"))
+    saved = Path("traces/two-copies.nothing-lost.1.json")
+    replays = [output("trace", str(saved), "--protocol", example)]
+    assert replays[0]["traces"][0]["replays"]
+    trace = json.loads(saved.read_text(encoding="utf-8"))
+    yield from objects_of_trace(trace)
+    del trace["steps"][1]
+    saved.write_text(json.dumps(trace), encoding="utf-8")
+    replays.append(output("trace", str(saved), "--protocol", example))
+    for replay in replays:
+        yield "fencepost.replay/1", replay
+        yield from (("A replay", one) for one in replay["traces"])
+    listed = output("protocols")
+    yield "fencepost.protocols/1", listed
+    yield from (("A listed protocol", one) for one in listed["protocols"])
+    for protocol in (example, "bookkeeper-4.13"):
+        described = output("protocols", protocol)
+        yield "fencepost.protocol/1", described
+        for key, heading in (
+            ("parameters", "A parameter"),
+            ("switches", "A switch"),
+            ("properties", "A property"),
+            ("actions", "An action"),
+        ):
+            yield from ((heading, one) for one in described[key])
+
+
+def test_the_keys_in_the_page_are_the_keys_written(everything: Found) -> None:
+    documented = tables(FORMATS)
+    assert {heading for heading, _ in everything} == set(documented)
+    for heading, written in everything:
+        assert list(written) == list(documented[heading]), heading
+        if heading.startswith("fencepost."):
+            assert written["schema"] == heading
+
+
+def test_the_types_in_the_page_are_the_types_written(everything: Found) -> None:
+    documented, seen = tables(FORMATS), dict[tuple[str, str], set[str]]()
+    for heading, written in everything:
+        for key, value in written.items():
+            types = documented[heading][key]
+            fitting = {name for name in types if type(value) in TYPES[name]}
+            assert fitting, f"{heading}, {key}: {value!r} is none of {types}"
+            seen.setdefault((heading, key), set()).update(fitting)
+    for (heading, key), types in seen.items():
+        nullable = "null" in documented[heading][key]
+        assert not nullable or "null" in types, f"{heading}, {key}: null was never seen"
+        assert types != {"null"} or key == "certificate", f"{heading}, {key}: only null was seen"
+
+
+def test_the_examples_in_the_page_have_the_form_it_describes() -> None:
+    documented = tables(FORMATS)
+    for text in blocks(FORMATS, "json"):
+        example = json.loads(text)
+        fitting = [name for name, table in documented.items() if list(example) == list(table)]
+        assert fitting, f"an example with the keys of no table: {list(example)}"
+
+
+def test_the_exit_codes_in_the_page_are_those_there_are() -> None:
+    section = FORMATS.read_text(encoding="utf-8").split("## Exit codes")[1]
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", section, flags=re.MULTILINE)] == list(ExitCode)
