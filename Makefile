@@ -13,7 +13,7 @@ lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	rm -rf .venv/types && mkdir -p .venv/types/fencepost && ln -s $(FOLDERS:%=$(CURDIR)/%) .venv/types/fencepost/
-	MYPYPATH=.venv/types:tests:benchmarks $(BIN)/mypy .venv/types/fencepost tests benchmarks
+	MYPYPATH=.venv/types:tests:benchmarks $(BIN)/mypy .venv/types/fencepost tests benchmarks examples
 
 dev: .venv/bin/python      ## run from the working tree; again after adding a file
 	$(BIN)/pip install --quiet -e ".[test,lint]" --config-settings editable_mode=strict

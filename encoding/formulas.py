@@ -74,7 +74,7 @@ class Effect:
     reads: frozenset[int]
     """Places that the guard, the values or the targets depend on."""
     wrong: Formula
-    """The action sets a variable twice, or outside its domain."""
+    """The action sets a variable twice, outside its domain, or one that does not exist."""
 
 
 class Symbolic:
@@ -117,8 +117,15 @@ class Symbolic:
             yield from self._targets(update.target, action.environment)
 
     def predicate(self, term: Term) -> Formula:
-        """A closed truth-valued term."""
-        return self._holds(term, {})
+        """A closed truth-valued term; raises ModelError if it reads a choice."""
+        self._read_now = set()
+        formula = self._holds(term, {})
+        for place in sorted(self._read_now):
+            if self.system.variables[place].is_choice:
+                raise ModelError(
+                    f"{self.system.variables[place].name} is a choice made up front; a property may read only the state"
+                )
+        return formula
 
     def _targets(self, target: Read, environment: Mapping[Parameter, Value]) -> Iterator[int]:
         fixed = [plain_index(i, environment) for i in target.index]
@@ -138,13 +145,16 @@ class Symbolic:
         for update in body.then:
             condition = self._holds(update.when, environment)
             value = self._translate(update.value, environment)
-            for place in self._targets(update.target, environment):
+            targets = list(self._targets(update.target, environment))
+            aims = [self._is_target(update.target, self.system.variables[p], environment) for p in targets]
+            wrong.append(conj((condition, neg(disj(aims)))))
+            for place, aim in zip(targets, aims, strict=True):
                 variable = self.system.variables[place]
                 if variable.is_choice:
                     raise ModelError(
                         f"{action.name} sets {variable.name}, a choice made up front; those never change"
                     )
-                here = conj((condition, self._is_target(update.target, variable, environment)))
+                here = conj((condition, aim))
                 if here is FALSE:
                     continue
                 wrong.append(conj((here, written.get(place, FALSE))))

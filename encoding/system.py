@@ -133,7 +133,12 @@ def _slots(item: Schema | Group, given: Mapping[str, Value]) -> Iterable[tuple[S
         fits = all(v in p.sort.values for c, p in zip(choices, item.parameters, strict=True) for v in c)
         yield from ((item, arguments) for arguments in itertools.product(*choices) if fits)
         return
-    for value in dict.fromkeys(v for member in item.members for v in _range(member, item.by)):
+    values = dict.fromkeys(v for member in item.members for v in _range(member, item.by))
+    if not values:
+        raise ModelError(
+            f"in_turn {item.by}: none of its actions has an argument of that name; name one that has"
+        )
+    for value in values:
         for member in item.members:
             yield from _slots(member, {**given, item.by: value})
 

@@ -1,0 +1,1 @@
+"""One BookKeeper ledger: parameters, state, bookies, clients, and all of it put together in `ledger`."""

@@ -1,0 +1,234 @@
+"""The pages in docs/ say what is so: their code is the code, and their commands do what they show."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.main import run
+
+ROOT = Path(__file__).resolve().parent.parent
+OWN = ROOT / "docs" / "own-protocol.md"
+EXAMPLE = Path("examples/two_copies.py")
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """A console block of a page, under the changes to the example that its section asks for."""
+
+    section: str
+    changes: tuple[str, ...]
+    text: str
+
+    def commands(self) -> Iterator[tuple[str, list[str]]]:
+        """Each command with the lines it prints."""
+        for part in re.split(r"^\$ ", self.text, flags=re.MULTILINE)[1:]:
+            command, *lines = part.rstrip("\n").split("\n")
+            yield command, lines
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of a page in that language."""
+    return [text for name, text in BLOCK.findall(page.read_text(encoding="utf-8")) if name == language]
+
+
+def transcripts(page: Path) -> list[Transcript]:
+    """The console blocks of a page; a diff holds for what follows it in its section."""
+    found = []
+    for section in re.split(r"^##+ ", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        title, changes = section.split("\n")[0], []
+        for language, text in BLOCK.findall(section):
+            if language == "diff":
+                changes.append(text)
+            elif language == "console":
+                found.append(Transcript(title, tuple(changes), text))
+    return found
+
+
+def changed(source: str, changes: tuple[str, ...]) -> str:
+    """The source after the changes, each a diff of whole lines that occur once."""
+    for change in changes:
+        sides = [[line[1:] for line in change.splitlines() if line[0] == sign] for sign in "-+"]
+        old, new = ("\n".join(side) + "\n" for side in sides)
+        assert source.count(old) == 1, f"occurs {source.count(old)} times in the example:\n{old}"
+        source = source.replace(old, new)
+    return source
+
+
+def printed_as_shown(shown: list[str], printed: str) -> bool:
+    """The lines are those shown; `...` in a page stands for anything, and times may differ."""
+    pattern = re.escape("\n".join(shown)).replace(re.escape("..."), ".*")
+    pattern = re.sub(r"\\\[\d+\\\.\d\\ s\\\]", r"\\[\\d+\\.\\d\\ s\\]", pattern)
+    return re.fullmatch(pattern, printed, flags=re.DOTALL) is not None
+
+
+def test_the_code_in_the_tutorial_is_the_example() -> None:
+    source = (ROOT / EXAMPLE).read_text(encoding="utf-8")
+    parts = blocks(OWN, "python")
+    assert parts[-1] == source, "the last Python block of the page must be the whole file"
+    for part in parts:
+        assert part in source, f"not in {EXAMPLE}:\n{part}"
+
+
+@pytest.mark.parametrize("transcript", transcripts(OWN), ids=lambda t: t.section)
+def test_the_commands_in_the_tutorial_do_what_the_page_shows(
+    transcript: Transcript,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source = (ROOT / EXAMPLE).read_text(encoding="utf-8")
+    (tmp_path / EXAMPLE).parent.mkdir()
+    (tmp_path / EXAMPLE).write_text(changed(source, transcript.changes), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    code: int | None = None
+    for command, shown in transcript.commands():
+        if command == "echo $?":
+            assert [str(code)] == shown, "exit code"
+            continue
+        name, *arguments = shlex.split(command)
+        assert name == "fencepost"
+        code = run(arguments)
+        printed = capsys.readouterr()
+        text = (printed.out + printed.err).rstrip("\n")
+        assert printed_as_shown(shown, text), f"{command}\nshown:\n{transcript.text}\nprinted:\n{text}"
+
+
+# docs/formats.md: its tables against what is really written.
+
+FORMATS = ROOT / "docs" / "formats.md"
+TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "object": (dict,),
+    "list": (list,),
+    "null": (type(None),),
+}
+
+Table = dict[str, set[str]]
+Found = list[tuple[str, dict[str, Any]]]
+
+
+def tables(page: Path) -> dict[str, Table]:
+    """For each heading with a table of keys: each key and the types it may have."""
+    found: dict[str, Table] = {}
+    for section in re.split(r"^##+ ", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        rows = re.findall(r"^\| `(\w+)` \| ([a-z, ]+) \|", section, flags=re.MULTILINE)
+        if "| key | type | meaning |" in section:
+            found[section.split("\n")[0]] = {key: set(re.split(r", | or ", types)) for key, types in rows}
+    return found
+
+
+def objects_of_trace(trace: dict[str, Any]) -> Found:
+    steps = trace["steps"]
+    sent = [m for step in steps for m in step["sent"]]
+    received = [{**step["received"], "lost": False} for step in steps if step["received"]]
+    assert all("lost" not in step["received"] for step in steps if step["received"])
+    return [
+        ("fencepost.trace/1", trace),
+        *(("A step", step) for step in steps),
+        *(("A message", message) for message in [*sent, *received]),
+    ]
+
+
+def objects_of_check(document: dict[str, Any]) -> Found:
+    results = document["results"]
+    traces = [t for r in results for t in [r["trace"], *r["more_traces"]] if t]
+    return [
+        ("fencepost.check/1", document),
+        *(("A result", result) for result in results),
+        *(found for trace in traces for found in objects_of_trace(trace)),
+    ]
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
+    """Every kind of object that the commands of the page write, under the heading that describes it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("formats"))
+        example = str(ROOT / EXAMPLE)
+        yield list(_everything(example))
+
+
+def _everything(example: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    def output(*arguments: str) -> dict[str, Any]:
+        run([*arguments, "--format", "json", "--output", "out.json"])
+        document: dict[str, Any] = json.loads(Path("out.json").read_text(encoding="utf-8"))
+        return document
+
+    lossy = ["check", example, "--set", "fence=yes", "--set", "acknowledge=reachable"]
+    yield from objects_of_check(output(*lossy, "--count", "2", "--traces", "traces"))
+    yield from objects_of_check(output("check", example, "--set", "fence=yes"))
+    yield from objects_of_check(output("check", example, "--bound", "3"))
+    yield from objects_of_check(output("check", example, "--walks", "5", "--set", "fence=yes"))
+    saved = Path("traces/two-copies.nothing-lost.1.json")
+    replays = [output("trace", str(saved), "--protocol", example)]
+    assert replays[0]["traces"][0]["replays"]
+    trace = json.loads(saved.read_text(encoding="utf-8"))
+    yield from objects_of_trace(trace)
+    del trace["steps"][1]
+    saved.write_text(json.dumps(trace), encoding="utf-8")
+    replays.append(output("trace", str(saved), "--protocol", example))
+    for replay in replays:
+        yield "fencepost.replay/1", replay
+        yield from (("A replay", one) for one in replay["traces"])
+    listed = output("protocols")
+    yield "fencepost.protocols/1", listed
+    yield from (("A listed protocol", one) for one in listed["protocols"])
+    for protocol in (example, "bookkeeper-4.13"):
+        described = output("protocols", protocol)
+        yield "fencepost.protocol/1", described
+        for key, heading in (
+            ("parameters", "A parameter"),
+            ("switches", "A switch"),
+            ("properties", "A property"),
+            ("actions", "An action"),
+        ):
+            yield from ((heading, one) for one in described[key])
+
+
+def test_the_keys_in_the_page_are_the_keys_written(everything: Found) -> None:
+    documented = tables(FORMATS)
+    assert {heading for heading, _ in everything} == set(documented)
+    for heading, written in everything:
+        assert list(written) == list(documented[heading]), heading
+        if heading.startswith("fencepost."):
+            assert written["schema"] == heading
+
+
+def test_the_types_in_the_page_are_the_types_written(everything: Found) -> None:
+    documented, seen = tables(FORMATS), dict[tuple[str, str], set[str]]()
+    for heading, written in everything:
+        for key, value in written.items():
+            types = documented[heading][key]
+            fitting = {name for name in types if type(value) in TYPES[name]}
+            assert fitting, f"{heading}, {key}: {value!r} is none of {types}"
+            seen.setdefault((heading, key), set()).update(fitting)
+    for (heading, key), types in seen.items():
+        nullable = "null" in documented[heading][key]
+        assert not nullable or "null" in types, f"{heading}, {key}: null was never seen"
+        assert types != {"null"} or key == "certificate", f"{heading}, {key}: only null was seen"
+
+
+def test_the_examples_in_the_page_have_the_form_it_describes() -> None:
+    documented = tables(FORMATS)
+    for text in blocks(FORMATS, "json"):
+        example = json.loads(text)
+        fitting = [name for name, table in documented.items() if list(example) == list(table)]
+        assert fitting, f"an example with the keys of no table: {list(example)}"
+
+
+def test_the_exit_codes_in_the_page_are_those_there_are() -> None:
+    section = FORMATS.read_text(encoding="utf-8").split("## Exit codes")[1]
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", section, flags=re.MULTILINE)] == list(ExitCode)
