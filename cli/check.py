@@ -176,7 +176,7 @@ def command(
     """
     found = find_protocol(protocol)
     parameters = assign(found.defaults, [setting(text, "NAME=VALUE") for text in settings])
-    system = found.build(parameters)
+    system = found.system(parameters)
     if limits["rounds"] is None:
         limits["rounds"] = system.default_rounds
     request = Request(
@@ -238,11 +238,13 @@ def _walk(request: Request, walks: int, verbose: bool) -> Outcome:
 
 def _text(request: Request, outcome: Outcome, walks: int | None) -> str:
     limits = request.limits
-    parts = [heading(request.protocol, request.parameters, request.system, limits.bound, limits.budgets)]
+    parts = [heading(request.protocol, request.parameters, request.system, limits)]
     properties = {p.name: p for p in request.properties}
     for result in outcome.results:
         if result.trace is not None:
-            parts.append(verdict_line(result) + "\n" + trace_text(result.trace, properties[result.property]))
+            parts.append(
+                f"{result.property}, counterexample:\n{trace_text(result.trace, properties[result.property])}"
+            )
         for number, trace in enumerate(result.more_traces, 2):
             parts.append(
                 f"{result.property}, counterexample {number}:\n{trace_text(trace, properties[result.property])}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from importlib.metadata import version
 
 import click
@@ -69,6 +70,11 @@ def run(arguments: list[str]) -> int:
     except InternalError as error:
         return _fail(
             f"internal error: {error}\nPlease report this with the command you ran.", ExitCode.INTERNAL
+        )
+    except Exception:
+        trace = traceback.format_exc()
+        return _fail(
+            f"internal error\n{trace}Please report this with the command you ran.", ExitCode.INTERNAL
         )
     return int(result or 0)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from fencepost.encoding.checking import Limits
 from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.state import show
 from fencepost.encoding.system import Property, System
@@ -15,9 +16,7 @@ WIDTH = 110
 """Where running text is broken."""
 
 
-def heading(
-    protocol: Protocol, parameters: object, system: System, bound: int | None, budgets: Mapping[str, int]
-) -> str:
+def heading(protocol: Protocol, parameters: object, system: System, limits: Limits) -> str:
     """What was checked: the instance, the switches changed, and every cap in force."""
     subject = protocol.subject(parameters)
     lines = [f"{protocol.name}: {_pairs(subject.parameters)}"]
@@ -25,8 +24,9 @@ def heading(
     if switches:
         lines.append(f"switches: {_pairs(switches)}")
     caps = [f"{name} {number}" for name, number in system.caps.items()]
-    caps += [f"steps {bound}"] if bound is not None else []
-    caps += [f"{name} {number}" for name, number in budgets.items()]
+    caps += [f"steps {limits.bound}"] if limits.bound is not None else []
+    caps += [f"rounds {limits.rounds}"] if limits.rounds is not None else []
+    caps += [f"{name} {number}" for name, number in limits.budgets.items()]
     if caps:
         lines.append(f"every verdict is for this instance; at most: {', '.join(caps)}")
     return "\n".join(lines)
@@ -68,12 +68,12 @@ def _fewest(result: Result) -> str:
     if result.fewest is None:
         return " (shorter ones may exist)"
     if result.fewest != "proved":
-        return f" (fewest {result.fewest})"
+        return f" (fewest within {_count(result.searched, 'round')})"
     return " (fewest: no shorter trace exists)" if not result.faults else " (no cheaper trace exists)"
 
 
 def _faults(faults: Mapping[str, int]) -> str:
-    return "with " + ", ".join(f"{n} {name}" for name, n in faults.items()) if faults else "without any fault"
+    return f"with faults {_pairs(faults)}" if faults else "without any fault"
 
 
 def _count(number: int, noun: str) -> str:
@@ -95,8 +95,16 @@ def trace_text(trace: Trace, prop: Property | None) -> str:
     if prop is not None:
         lines += textwrap.wrap(f"Violated: {prop.meaning}.", WIDTH)
         if prop.explain is not None:
-            lines += textwrap.wrap(prop.explain(trace), WIDTH)
+            lines += textwrap.wrap(_explained(prop.explain, trace), WIDTH)
     return "\n".join(lines)
+
+
+def _explained(explain: Callable[[Trace], str], trace: Trace) -> str:
+    """The property's own sentence; a fault in it must not hide the trace."""
+    try:
+        return explain(trace)
+    except Exception as error:  # noqa: BLE001 - whatever the protocol's author wrote
+        return f"(Its explanation failed: {type(error).__name__}: {error})"
 
 
 def _action(step: TraceStep) -> str:

@@ -14,8 +14,9 @@ from fencepost.cli.output import emit
 from fencepost.cli.render import trace_text
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.parameters import assign
-from fencepost.encoding.protocol import choose
+from fencepost.encoding.protocol import Protocol, choose
 from fencepost.encoding.traces import SCHEMA, NotAnExecution, check_saved
+from fencepost.encoding.versions import version
 
 TRACE_KEYS = (
     "schema",
@@ -56,10 +57,10 @@ def command(file: str, source: str | None, form: str, output: str | None) -> int
     """
     texts, documents, failed = [], [], False
     for saved in _traces(Path(file)):
-        protocol = find_protocol(source or str(saved["protocol"]))
+        protocol = _protocol(source, str(saved["protocol"]))
         settings = {**saved["parameters"], **saved["switches"]}
         parameters = assign(protocol.defaults, [(name, str(value)) for name, value in settings.items()])
-        system = protocol.build(parameters)
+        system = protocol.system(parameters)
         prop = choose(system, (str(saved["property"]),))[0]
         try:
             trace = check_saved(saved, system, protocol.subject(parameters), prop)
@@ -73,9 +74,18 @@ def command(file: str, source: str | None, form: str, output: str | None) -> int
             documents.append(
                 {"property": prop.name, "replays": True, "reason": None, "trace": trace.to_json()}
             )
-    document = {"schema": "fencepost.replay/1", "traces": documents}
+    document = {"schema": "fencepost.replay/1", "version": version(), "traces": documents}
     emit(json.dumps(document, indent=2) if form == "json" else "\n\n".join(texts), output)
     return int(ExitCode.VIOLATED if failed else ExitCode.AS_WISHED)
+
+
+def _protocol(source: str | None, name: str) -> Protocol:
+    """The protocol of a trace; raises BadInput with a hint if it is not one that ships."""
+    try:
+        return find_protocol(source or name)
+    except BadInput as error:
+        hint = "" if source else "; for one of your own say --protocol FILE.py"
+        raise BadInput(f"{error}{hint}") from error
 
 
 def _traces(path: Path) -> list[dict[str, Any]]:

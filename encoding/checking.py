@@ -509,6 +509,7 @@ class _Run:
             property=name,
             verdict=Verdict.UNDECIDED,
             rounds=rounds,
+            searched=rounds,
             seconds=until - self._begun,
             solver=self._limits.solver,
             complete=needed is not None and rounds >= needed,
@@ -526,6 +527,8 @@ class _Run:
             undecided = replace(undecided, rounds=needed)
         if name not in self._witnessed:
             reason = f"never reached within the bound: {self._properties[name].witness_meaning}"
+            if not undecided.complete or self._limits.bound is not None:
+                reason += "; a larger bound may reach it"
             return replace(undecided, verdict=Verdict.VACUOUS, reason=reason)
         if undecided.complete and self._surpassed is not True:
             return replace(undecided, verdict=Verdict.PROVED, basis=Basis.ROUNDS)
@@ -537,7 +540,8 @@ class _Run:
         fewest = None
         if self._limits.minimize != "none":
             searched = max(self._searched(name), self._found_in[name])
-            fewest = "proved" if self._is_fewest(name) else f"within {searched} rounds"
+            fewest = "proved" if self._is_fewest(name) else "within-rounds"
+            undecided = replace(undecided, searched=searched)
         return replace(
             undecided,
             verdict=Verdict.VIOLATED,

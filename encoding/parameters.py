@@ -12,9 +12,9 @@ from fencepost.encoding.errors import BadInput
 P = TypeVar("P")
 
 
-def parameter(default: int, meaning: str) -> Any:
-    """A positive number in a dataclass of parameters."""
-    return dataclasses.field(default=default, metadata={"meaning": meaning})
+def parameter(default: int, meaning: str, least: int = 1) -> Any:
+    """A number in a dataclass of parameters, `least` or more."""
+    return dataclasses.field(default=default, metadata={"meaning": meaning, "least": least})
 
 
 def switch(values: Sequence[str], meaning: str, source: str) -> Any:
@@ -33,6 +33,7 @@ class Option:
     default: object
     values: tuple[str, ...] = ()
     source: str = ""
+    least: int = 1
 
     def parse(self, text: str) -> object:
         """The value that `text` stands for; raises BadInput if it is not one."""
@@ -48,8 +49,8 @@ class Option:
             raise BadInput(
                 f"{self.name}={text}: a whole number is needed, such as {self.default or 1}"
             ) from None
-        if number < 1:
-            raise BadInput(f"{self.name}={number}: must be 1 or more")
+        if number < self.least:
+            raise BadInput(f"{self.name}={number}: must be {self.least} or more")
         return number
 
 
@@ -61,7 +62,14 @@ def options(parameters: type[Any] | object) -> list[Option]:
         default = field.default if instance is None else getattr(instance, field.name)
         meta = field.metadata
         found.append(
-            Option(field.name, meta["meaning"], default, meta.get("values", ()), meta.get("source", ""))
+            Option(
+                field.name,
+                meta["meaning"],
+                default,
+                meta.get("values", ()),
+                meta.get("source", ""),
+                meta.get("least", 1),
+            )
         )
     return found
 

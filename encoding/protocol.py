@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.parameters import Option, options
 from fencepost.encoding.system import Property, System
 from fencepost.encoding.traces import Json, Subject
@@ -29,6 +30,20 @@ class Protocol:
     build: Callable[[Any], System]
     sources: tuple[str, ...] = ()
     not_modelled: tuple[str, ...] = ()
+
+    def system(self, parameters: Any) -> System:
+        """The system of an instance; raises ModelError, in one line, if the text of the protocol fails."""
+        try:
+            return self.build(parameters)
+        except BadInput:
+            raise
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)
+            own = next((f for f in reversed(last) if "encoding" not in Path(f.filename).parts), last[-1])
+            where = f"{Path(own.filename).name}, line {own.lineno}"
+            raise ModelError(
+                f"{self.name}: {where}: {type(error).__name__}: {error}; mend the text of the protocol"
+            ) from error
 
     def options(self) -> list[Option]:
         """Parameters and switches with this protocol's defaults."""
@@ -65,10 +80,11 @@ def load(path: Path) -> Protocol:
     """The `PROTOCOL` of a Python file; raises BadInput, in one line, if there is none."""
     if not path.is_file():
         raise BadInput(f"{path}: no such file; give a protocol's name or a Python file with a PROTOCOL")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = f"fencepost_protocol_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except BadInput:

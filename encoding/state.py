@@ -93,6 +93,8 @@ class StateSpace:
 
     def __setattr__(self, name: str, value: object) -> None:
         if isinstance(value, Family):
+            if hasattr(StateSpace, name):
+                raise TypeError(f"{name}: a state space has an attribute of that name; choose another")
             value.name = name
             self.__dict__.setdefault("_families", []).append(value)
             if not value.over:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -105,9 +106,21 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort) -> Sche
     the first line of the docstring.
     """
     names = list(inspect.signature(handler).parameters)[1:]
-    parameters = tuple(bind(sort, name) for name, sort in zip(names, over, strict=True))
+    parameters = tuple(bind(sort, name) for name, sort in zip(names, over, strict=False))
     meaning = (inspect.getdoc(handler) or "").split("\n")[0]
-    return Schema(handler.__name__.replace("_", " "), meaning, parameters, handler(state, *parameters))
+    if len(names) != len(over):
+        raise ModelError(
+            f"{handler.__name__} takes {', '.join(names) or 'no arguments'}, but {len(over)} index sets are given"
+        )
+    action = handler(state, *parameters)
+    for _, field_name, _, _ in string.Formatter().parse(action.note):
+        if field_name is not None and field_name not in names:
+            raise ModelError(
+                f"{handler.__name__}: its note names {{{field_name}}}, which is none of its arguments"
+            )
+    return Schema(
+        handler.__name__.replace("_", " "), meaning, parameters, replace(action, when=lift(action.when))
+    )
 
 
 @dataclass(frozen=True)
@@ -133,12 +146,12 @@ def _slots(item: Schema | Group, given: Mapping[str, Value]) -> Iterable[tuple[S
         fits = all(v in p.sort.values for c, p in zip(choices, item.parameters, strict=True) for v in c)
         yield from ((item, arguments) for arguments in itertools.product(*choices) if fits)
         return
-    values = dict.fromkeys(v for member in item.members for v in _range(member, item.by))
-    if not values:
+    ranges = [list(_range(member, item.by)) for member in item.members]
+    if not all(ranges):
         raise ModelError(
-            f"in_turn {item.by}: none of its actions has an argument of that name; name one that has"
+            f"in_turn {item.by}: every action in it needs an argument of that name, and one has none"
         )
-    for value in values:
+    for value in dict.fromkeys(itertools.chain(*ranges)):
         for member in item.members:
             yield from _slots(member, {**given, item.by: value})
 

@@ -45,8 +45,9 @@ class Basis(Enum):
 class Result:
     """What was found of one property: plain data, without solver objects.
 
-    `rounds` is the deepest round searched, `steps` the length of the trace, `fewest` whether no shorter
-    trace exists (`proved`) or none within `rounds` rounds (`rounds`). `complete` says that no execution
+    `rounds` is how many rounds the trace takes, or cover every execution, or were searched; `searched` the
+    deepest round searched. `steps` is the length of the trace, `fewest` whether no shorter one exists at all
+    (`proved`) or none within `searched` rounds (`within-rounds`). `complete` says that no execution
     within the caps is longer than what was searched. `bound` is the largest number of steps asked for.
     `witness` says that the property's witness was reached. `faults` counts the faults of the trace.
     """
@@ -60,6 +61,7 @@ class Result:
     witness: bool = False
     basis: Basis | None = None
     bound: int | None = None
+    searched: int = 0
     steps: int | None = None
     fewest: str | None = None
     faults: Mapping[str, int] | None = None
@@ -82,6 +84,7 @@ class Result:
             "verdict": self.verdict.value,
             "basis": self.basis.value if self.basis else None,
             "rounds": self.rounds,
+            "searched": self.searched,
             "steps": self.steps,
             "fewest": self.fewest,
             "faults": dict(self.faults) if self.faults is not None else None,

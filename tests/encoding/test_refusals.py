@@ -66,5 +66,5 @@ def test_a_property_that_reads_a_choice_is_refused_though_it_holds() -> None:
 
 def test_actions_in_turn_by_a_name_that_none_has_are_not_dropped() -> None:
     s = Row()
-    with pytest.raises(ModelError, match="in_turn cel: none of its actions"):
+    with pytest.raises(ModelError, match="in_turn cel: every action in it needs"):
         _ = System(s, (in_turn("cel", each(step, s, s.cell)),)).ground_actions
