@@ -71,7 +71,7 @@ def run(arguments: list[str]) -> int:
         return _fail(
             f"internal error: {error}\nPlease report this with the command you ran.", ExitCode.INTERNAL
         )
-    except Exception:
+    except Exception:  # noqa: BLE001 - a traceback must never look like a verdict
         trace = traceback.format_exc()
         return _fail(
             f"internal error\n{trace}Please report this with the command you ran.", ExitCode.INTERNAL
