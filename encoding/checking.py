@@ -329,8 +329,10 @@ class _Run:
         worker.kill()
         self._workers.remove(worker)
         if message.memory:
-            limit = f" of {self._limits.memory:g} GiB" if self._limits.memory else ""
-            self._reason = f"out of memory{limit} ({worker.name})"
+            self._reason = f"out of memory ({worker.name})"
+        elif message.error and self._limits.memory is not None and "ModelError: " not in message.error:
+            last = message.error.strip().splitlines()[-1]
+            self._reason = f"failed within {self._limits.memory:g} GiB of memory ({worker.name}: {last})"
         elif message.error and "ModelError: " in message.error:
             raise ModelError(message.error.strip().splitlines()[-1].split("ModelError: ", 1)[1])
         elif message.error and "SolverGaveUpError: " in message.error:

@@ -76,6 +76,11 @@ class Effect:
     wrong: Formula
     """The action sets a variable twice, outside its domain, or one that does not exist."""
 
+    @property
+    def mentions(self) -> frozenset[int]:
+        """Every place that occurs in the formulas."""
+        return self.reads | self.after.keys()
+
 
 class Symbolic:
     """The symbolic reading of a system, over the state in which each variable has its own `bits`.
@@ -87,24 +92,31 @@ class Symbolic:
     def __init__(self, system: System) -> None:
         self.system = system
         self._read_now: set[int] = set()
-        written = {place for action in system.ground_actions for place in self._written(action)}
-        actions = system.ground_actions
+        self.written = frozenset(p for action in system.ground_actions for p in self._written(action))
+        """The places that some action changes."""
+        self._fix_constants()
+        translated = [(action, self._effect(action)) for action in system.ground_actions]
         while True:
-            self.written = frozenset(written)
-            """The places that some action changes."""
-            self.bits = tuple(map(self._bits, system.variables))
-            """The Booleans of each place."""
-            self._values = [guarded(v, own) for v, own in zip(system.variables, self.bits, strict=True)]
-            translated = [(action, self._effect(action)) for action in actions]
             live = [(action, effect) for action, effect in translated if effect.guard is not FALSE]
-            written = {place for _, effect in live for place in effect.after}
-            if written == self.written:
+            constant = self.written - {place for _, effect in live for place in effect.after}
+            if not constant:
                 break
-            actions = tuple(action for action, _ in live)
+            self.written -= constant
+            self._fix_constants()
+            translated = [
+                (action, effect if effect.mentions.isdisjoint(constant) else self._effect(action))
+                for action, effect in live
+            ]
         self.actions = tuple(action for action, _ in live)
         """The ground actions that have a slot, in the order of the slots."""
         self.effects = tuple(effect for _, effect in live)
         """What each of them does."""
+
+    def _fix_constants(self) -> None:
+        """Bring the Booleans and values of every place in line with what is `written`."""
+        self.bits = tuple(map(self._bits, self.system.variables))
+        """The Booleans of each place."""
+        self._values = [guarded(v, own) for v, own in zip(self.system.variables, self.bits, strict=True)]
 
     def _bits(self, variable: Variable) -> list[Formula]:
         if variable.is_choice or variable.place in self.written:

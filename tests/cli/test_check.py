@@ -234,6 +234,12 @@ def gone(pids: list[int]) -> bool:
     return False
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other kernels do not limit address space")
+def test_too_little_memory_is_undecided(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = fencepost(capsys, "check", "bookkeeper-4.13", "--memory", "0.06", "--property", "no-divergence")
+    assert (code, "no-divergence: undecided: " in out, "memory" in out) == (3, True, True)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_a_time_out_is_undecided_and_leaves_no_process_behind() -> None:
     process = subprocess.Popen([*COMMAND, *LARGE, "--timeout", "1"], stdout=subprocess.PIPE, text=True)
