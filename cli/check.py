@@ -129,7 +129,14 @@ class Request:
 @click.option(
     "--solver", type=click.Choice(list(SOLVERS)), default="cadical", show_default=True, help="Who answers."
 )
-@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes side by side.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=2,
+    metavar="N",
+    show_default=True,
+    help="Searches side by side; there are two to run.",
+)
 @click.option(
     "--seed", type=int, metavar="N", help="Shuffle what the solver sees; for --walks, the seed (default 1)."
 )

@@ -4,4 +4,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 os.environ["FENCEPOST_CACHE"] = ""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--refresh-goldens", action="store_true", help="write what the commands print now")

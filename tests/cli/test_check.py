@@ -236,7 +236,9 @@ def gone(pids: list[int]) -> bool:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other kernels do not limit address space")
 def test_too_little_memory_is_undecided(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = fencepost(capsys, "check", "bookkeeper-4.13", "--memory", "0.06", "--property", "no-divergence")
+    code, out, _ = fencepost(
+        capsys, "check", "bookkeeper-4.13", "--memory", "0.06", "--property", "no-divergence"
+    )
     assert (code, "no-divergence: undecided: " in out, "memory" in out) == (3, True, True)
 
 

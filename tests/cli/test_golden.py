@@ -1,0 +1,43 @@
+"""What the commands print, word for word. `pytest tests/cli/test_golden.py --refresh-goldens` writes it anew."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fencepost.cli.main import run
+
+GOLDEN = Path(__file__).parent / "golden"
+FIXED = ["--property", "no-divergence", "--set", "recovery_reads_fence=yes"]
+CASES = {
+    "help": ["--help"],
+    "check-help": ["check", "--help"],
+    "trace-help": ["trace", "--help"],
+    "protocols-help": ["protocols", "--help"],
+    "protocols": ["protocols"],
+    "protocols-bookkeeper-4.13": ["protocols", "bookkeeper-4.13"],
+    "trace": ["trace", str(GOLDEN / "bookkeeper-4.13.no-divergence.json")],
+    "check-proved": ["check", "bookkeeper-4.13", *FIXED],
+    "check-holds": ["check", "bookkeeper-4.13", *FIXED, "--rounds", "2"],
+    "check-vacuous": ["check", "bookkeeper-4.13", "--property", "valid-fragments"],
+    "check-proved-json": ["check", "bookkeeper-4.13", *FIXED, "--format", "json"],
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_output_is_word_for_word(
+    name: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    run(CASES[name])
+    out = re.sub(r"\[\d+\.\d s\]", "[… s]", capsys.readouterr().out)
+    out = re.sub(r'"(seconds|searched)": [\d.]+', r'"\1": "…"', out)
+    file = GOLDEN / f"{name}.txt"
+    if request.config.getoption("--refresh-goldens"):
+        file.write_text(out, encoding="utf-8")
+    assert out == file.read_text(encoding="utf-8")
