@@ -209,6 +209,7 @@ class _Run:
         self._system, self._limits, self._listen = system, limits, listener
         self._properties = {p.name: p for p in properties}
         self._replayer = Replayer(system, subject)
+        self._warming = self._replayer.warm_up()
         self._begun = time.perf_counter()
         self._settled_at: dict[str, float] = {}
         self._workers: list[Worker] = []
@@ -315,7 +316,9 @@ class _Run:
                 return
             if not self._workers:
                 return
-            ready = wait([w.connection for w in self._workers], timeout=left)
+            ready = wait([w.connection for w in self._workers], timeout=0)
+            if not ready and next(self._warming, None) is None:
+                ready = wait([w.connection for w in self._workers], timeout=left)
             for worker in [w for w in self._workers if w.connection in ready]:
                 if worker not in self._workers:
                     continue  # replaced because of what another one said

@@ -167,6 +167,12 @@ class Replayer:
     def _concrete(self) -> Concrete:
         return Concrete(self.system)
 
+    def warm_up(self) -> Iterator[GroundAction]:
+        """Compile one action after another, for whoever has nothing better to do just now."""
+        for action in self.system.ground_actions:
+            self._concrete.step(action)
+            yield action
+
     def replay(self, prop: Property, actions: Sequence[GroundAction], choices: Iterable[str]) -> Trace:
         """The trace of these actions, up to the first state that violates the property.
 
