@@ -75,7 +75,8 @@ class Prepared:
     """One round of the system, ready to be unrolled, and the slots behind it."""
 
     template: Template
-    actions: tuple[tuple[int, tuple[object, ...]], ...]
+    actions: tuple[int, ...]
+    """For each slot, which of the system's ground actions it is."""
     seconds: Mapping[str, float]
     commutation_asked: int
 
@@ -165,7 +166,7 @@ def _prepare(system: System, properties: Sequence[Property]) -> Iterator[Phase |
     seconds = {"building": built - begun, "commutation": commuted - built, "CNF": clock() - commuted}
     yield Prepared(
         made,
-        tuple((order[action], action.arguments) for action in symbolic.actions),
+        tuple(order[action] for action in symbolic.actions),
         seconds,
         commutation.asked,
     )
@@ -259,24 +260,25 @@ class _Run:
 
     def _search_more(self, name: str) -> None:
         """Counterexamples of one property that fire other sets of actions than those known."""
-        more = self._more[name] = []
-        while len(more) + 1 < self._limits.count and not self._out_of_time():
-            known = [self._traces[name], *more]
-            avoid = tuple(tuple(sorted(self._slots_of(trace))) for trace in known)
-            before = self._costs.pop(name)
-            clean, found_in = self._clean.pop(name, None), self._found_in[name]
-            kept = self._traces.pop(name)
-            task = Task((name,), self._limits.bound, found_in, self._budgets(), self._objectives(), avoid)
-            self._spawn(task, [("hunt", None)])
-            self._receive_until(lambda: not self._workers or (name in self._traces and name in self._clean))
-            self.kill()
-            found = self._traces.pop(name, None)
-            self._traces[name], self._costs[name], self._found_in[name] = kept, before, found_in
-            if clean is not None:
-                self._clean[name] = clean
-            if found is None:
-                return
-            more.append(found)
+        known = [self._traces[name]]
+        while len(known) < self._limits.count and (another := self._another(name, known)):
+            known.append(another)
+        self._more[name] = known[1:]
+
+    def _another(self, name: str, known: list[Trace]) -> Trace | None:
+        """A counterexample that differs from those known, as short as can be within as many rounds as the first."""
+        side = _Run(
+            self._system, self._replayer.subject, [self._properties[name]], self._limits, self._listen
+        )
+        side._prepared, side._begun = self._prepared, self._begun
+        avoid = tuple(tuple(sorted(self._slots_of(trace))) for trace in known)
+        task = replace(self._task((name,)), rounds=self._found_in[name], avoid=avoid)
+        side._spawn(task, [("hunt", None)])
+        try:
+            side._receive_until(lambda: name in side._traces and name in side._clean)
+        finally:
+            side.kill()
+        return side._traces.get(name)
 
     def _slots_of(self, trace: Trace) -> set[int]:
         names = {(s.action, tuple(s.arguments.values())) for s in trace.steps}
@@ -303,9 +305,6 @@ class _Run:
         for worker in self._workers:
             worker.kill()
         self._workers.clear()
-
-    def _out_of_time(self) -> bool:
-        return time.perf_counter() - self._begun > self._limits.timeout
 
     def _receive_until(self, done: Callable[[], bool]) -> None:
         """Handle messages until `done`, or no worker is left, or time is up (which becomes the reason)."""
@@ -374,7 +373,7 @@ class _Run:
 
     def _actions(self) -> list[GroundAction]:
         assert self._prepared is not None
-        return [self._system.ground_actions[number] for number, _ in self._prepared.actions]
+        return [self._system.ground_actions[number] for number in self._prepared.actions]
 
     def _choice_names(self, execution: Execution) -> list[str]:
         names = {f"p{v.place}.1": v.name for v in self._system.variables if v.is_choice}

@@ -62,6 +62,11 @@ class Unrolling:
         """Leave the variables up to `top` to others."""
         self.top = max(self.top, top)
 
+    def fresh(self) -> int:
+        """A variable that nothing else uses."""
+        self.top += 1
+        return self.top
+
     def choice(self, position: int) -> int:
         """The variable of a choice, by its position in `choice_names`."""
         return position + 1

@@ -116,8 +116,7 @@ def hunt(session: Session, task: Task) -> Iterator[Message]:
     missing = list(task.properties)
     while task.rounds is None or session.rounds < task.rounds:
         session.deepen()
-        for block in task.avoid:
-            hunter.avoid(block)
+        hunter.avoid()
         yield session.progress()
         if session.solve([*hunter.limits(), hunter.output("wrong")]):
             yield Wrong(hunter.execution())
@@ -142,6 +141,7 @@ class _Hunter:
         self._least: dict[str, tuple[int, ...]] = {}
         self._counters: dict[int, Counter] = {}
         self._known: set[str] = set()
+        self._avoiding: list[int] = []
 
     def output(self, name: str) -> int:
         """The variable of an output after the last round."""
@@ -151,21 +151,23 @@ class _Hunter:
         """Assumptions: the bound on steps and the budgets."""
         return [literal for counter, most in self._budgets for literal in counter.at_most(most)]
 
-    def avoid(self, slots: Sequence[int]) -> None:
-        """Leave out executions that fire, in whatever round, just these slots."""
+    def avoid(self) -> None:
+        """From now on leave out executions that fire, in whatever round, just the slots of a set to avoid."""
+        self._avoiding = [self._other_than(slots) for slots in self._task.avoid]
+
+    def _other_than(self, slots: Sequence[int]) -> int:
+        """A literal under which the slots that fire so far are not just these."""
         unrolling, rounds = self._session.unrolling, self._session.rounds
         others = [s for s in range(len(unrolling.template.fires)) if s not in slots]
-        guard = unrolling.top + 1
-        unrolling.reserve(guard)
+        guard = unrolling.fresh()
         never = []
         for slot in slots:
-            absent = unrolling.top + 1
-            unrolling.reserve(absent)
+            absent = unrolling.fresh()
             never.append(absent)
             self._session.add([[-absent, -unrolling.fire(slot, r)] for r in range(1, rounds + 1)])
         some = [unrolling.fire(s, r) for s in others for r in range(1, rounds + 1)]
         self._session.add([[-guard, *never, *some]])
-        self._guard = guard
+        return guard
 
     def execution(self) -> Execution:
         """The execution of the last model."""
@@ -193,14 +195,11 @@ class _Hunter:
             return None
         for assumptions in self._improvements(name):
             if self._session.solve(
-                [*self.limits(), *self._avoided(), -self.output(f"holds:{name}"), *assumptions]
+                [*self.limits(), *self._avoiding, -self.output(f"holds:{name}"), *assumptions]
             ):
                 execution = self.execution()
                 return Violated(name, execution, self._costs(execution))
         return None
-
-    def _avoided(self) -> list[int]:
-        return [self._guard] if self._task.avoid else []
 
     def _improvements(self, name: str) -> Iterator[list[int]]:
         """Assumptions that together say "costs less", objective by objective."""
@@ -246,8 +245,7 @@ def exhaust(session: Session, task: Task, steps: int | None, start: int = 0) -> 
         if session.rounds <= start:
             continue
         yield session.progress()
-        guard = session.unrolling.top + 1
-        session.unrolling.reserve(guard)
+        guard = session.unrolling.fresh()
         session.add([[-guard, *session.unrolling.fires(session.rounds)]])
         limits = [literal for counter, most in counters for literal in counter.at_most(most)]
         if not session.solve([*limits, guard]):
@@ -267,16 +265,14 @@ def surpass(session: Session, task: Task, bound: int) -> Iterator[Message]:
         fires = [f for r in range(1, session.rounds + 1) for f in unrolling.fires(r)]
         limits = [literal for counter, most in counters for literal in counter.at_most(most)]
         if len(fires) > bound:
-            guard = unrolling.top + 1
-            unrolling.reserve(guard)
+            guard = unrolling.fresh()
             enough = CardEnc.atleast(fires, bound + 1, top_id=unrolling.top, encoding=EncType.seqcounter)
             unrolling.reserve(max(enough.nv, unrolling.top))
             session.add([[-guard, *clause] for clause in enough.clauses])
             if session.solve([*limits, guard]):
                 yield Surpassed(True)
                 return
-        last = unrolling.top + 1
-        unrolling.reserve(last)
+        last = unrolling.fresh()
         session.add([[-last, *unrolling.fires(session.rounds)]])
         if not session.solve([*limits, last]):
             yield Surpassed(False)

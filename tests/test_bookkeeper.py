@@ -147,8 +147,7 @@ def fired_within_four_rounds(system: System) -> set[str]:
     fired = set()
     for name in {action.schema.name for action in symbolic.actions}:
         slots = [slot for slot, action in enumerate(symbolic.actions) if action.schema.name == name]
-        guard = session.unrolling.top + 1
-        session.unrolling.reserve(guard)
+        guard = session.unrolling.fresh()
         session.add([[-guard, *(session.unrolling.fire(s, r) for s in slots for r in range(1, 5))]])
         if session.solve([guard]):
             fired.add(name)

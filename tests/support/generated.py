@@ -101,8 +101,7 @@ def _complete(session: Session) -> int:
     """Deepen until no execution needs more rounds; afterwards the last round cannot fire."""
     while True:
         session.deepen()
-        guard = session.unrolling.top + 1
-        session.unrolling.reserve(guard)
+        guard = session.unrolling.fresh()
         session.add([[-guard, *session.unrolling.fires(session.rounds)]])
         if not session.solve([guard]):
             return session.rounds - 1
