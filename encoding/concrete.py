@@ -31,6 +31,7 @@ from fencepost.encoding.terms import (
     Read,
     Term,
     Value,
+    all_of,
 )
 
 State = bytes
@@ -169,6 +170,8 @@ class Step:
     """A compiled action: whether it may happen in a state, and the state after it."""
 
     action: GroundAction
+    possible: Callable[[State], object]
+    """The part of the guard that reads no choices."""
     enabled: Callable[[State], object]
     after: Callable[[State], State]
     choices: tuple[int, ...]
@@ -176,6 +179,8 @@ class Step:
 
     def successors(self, state: State) -> Iterator[State]:
         """The states after it, one for each way of making the choices it depends on; none if disabled."""
+        if not self.possible(state):
+            return
         open_choices = [place for place in self.choices if state[place] == UNDECIDED]
         if not open_choices:
             if self.enabled(state):
@@ -261,7 +266,16 @@ class Concrete:
         exec("\n".join(lines), compiler.scope)  # noqa: S102 - source of our own making
         after = compiler.scope["after"]
         assert callable(after)
-        return Step(action, enabled, after, tuple(sorted(compiler.choices)))
+        possible = self.function(all_of(*self._without_choices(body.when, environment)), environment)
+        return Step(action, possible, enabled, after, tuple(sorted(compiler.choices)))
+
+    def _without_choices(self, guard: Term, environment: Environment) -> Iterator[Term]:
+        """The conjuncts of a guard that read no choices."""
+        for conjunct in guard.operands if isinstance(guard, AllOf) else (guard,):
+            compiler = Compiler(self.system)
+            compiler.expression(conjunct, environment)
+            if not compiler.choices:
+                yield conjunct
 
     @cached_property
     def _positions(self) -> list[dict[Value, int]]:
