@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.encoding.system import Action
-from fencepost.encoding.terms import Parameter, Term, exists, if_, maximum
+from fencepost.encoding.terms import FALSE, Parameter, Term, exists, if_, maximum
 from fencepost.protocols.bookkeeper import messages
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger
 
@@ -20,7 +20,7 @@ def handle_add(
         s.entry,
         lambda e: (e < entry) & exists(s.generation_, lambda g: s.add_in_flight(client, g, e, bookie)),
     )
-    refused = s.fenced[bookie] if client.sort is s.writer else ~s.fenced[bookie] & s.fenced[bookie]
+    refused = s.fenced[bookie] if client.sort is s.writer else FALSE
     return Action(
         when=s.add_in_flight(client, generation, entry, bookie) & ~lower,
         then=[
