@@ -123,11 +123,6 @@ def test_exploring_finds_the_data_loss_of_the_tla_preset_in_19_steps_too() -> No
     assert nearest_violation("bookkeeper-4.13-tla", {}, "no-divergence") == 19
 
 
-@pytest.mark.slow
-def test_exploring_finds_defect_2_in_16_steps_too() -> None:
-    assert nearest_violation("bookkeeper-4.13", DEFECT_2, "valid-fragments") == 16
-
-
 PRESETS = ("bookkeeper-4.13", "bookkeeper-4.13-tla")
 INSTANCES: tuple[Mapping[str, object], ...] = (
     {},
