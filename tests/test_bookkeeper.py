@@ -98,6 +98,7 @@ def test_the_documented_instance_of_defect_2_is_the_smallest(settings: Mapping[s
     assert result.complete
 
 
+@pytest.mark.slow
 def test_without_reusing_ensembles_defect_2_takes_a_third_bookie() -> None:
     fresh = DEFECT_2 | {"reuse_ensembles": "no"}
     assert checked("bookkeeper-4.13", fresh | {"bookies": 3}, "valid-fragments").verdict is Verdict.VIOLATED
@@ -114,6 +115,7 @@ def test_exploring_finds_the_data_loss_in_17_steps_too() -> None:
     assert nearest_violation("bookkeeper-4.13", {}, "no-divergence") == 17
 
 
+@pytest.mark.slow
 def test_exploring_finds_the_loss_of_3_3_3_in_15_steps_too() -> None:
     assert nearest_violation("bookkeeper-4.13", {"ack_quorum": 3}, "no-divergence") == 15
 

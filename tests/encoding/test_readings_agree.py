@@ -25,9 +25,19 @@ from support.generated import compare, generate
 SEEDS = range(120)
 TINY = (
     ("bookkeeper-4.13", "bookies=1 ensemble=1 write_quorum=1 ack_quorum=1", 206),
-    ("bookkeeper-4.13", "bookies=1 ensemble=1 write_quorum=1 ack_quorum=1 entries=2", 2098),
+    pytest.param(
+        "bookkeeper-4.13",
+        "bookies=1 ensemble=1 write_quorum=1 ack_quorum=1 entries=2",
+        2098,
+        marks=pytest.mark.slow,
+    ),
     ("bookkeeper-4.13-tla", "bookies=1 ensemble=1 write_quorum=1 ack_quorum=1", 137),
-    ("bookkeeper-4.13-tla", "bookies=2 ensemble=2 write_quorum=2 ack_quorum=1", 4225),
+    pytest.param(
+        "bookkeeper-4.13-tla",
+        "bookies=2 ensemble=2 write_quorum=2 ack_quorum=1",
+        4225,
+        marks=pytest.mark.slow,
+    ),
 )
 """Shipped instances, and how many states they have: a number that moves says that the model has."""
 
@@ -47,6 +57,7 @@ def test_shipped_instances_agree_state_by_state(name: str, settings: str, states
     assert compare(system).agree
 
 
+@pytest.mark.slow
 def test_an_instance_with_a_spare_bookie_agrees_state_by_state() -> None:
     assert compare(instance("bookkeeper-4.13", "bookies=2 ensemble=1 write_quorum=1 ack_quorum=1")).agree
 
