@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.output import emit, prepare_folder, write_whole
+from fencepost.cli.output import emit, form_option, output_option, prepare_folder, write_whole
 from fencepost.cli.progress import Progress
 from fencepost.cli.render import heading, trace_text, verdict_line
 from fencepost.encoding.checking import MINIMIZE, Limits, Outcome, check, fault_names
@@ -24,8 +24,6 @@ from fencepost.encoding.solvers import SOLVERS
 from fencepost.encoding.system import Property, System
 from fencepost.encoding.verdicts import Result, Verdict, worst
 from fencepost.encoding.versions import version
-
-FORMATS = ("text", "json")
 
 
 def setting(text: str, form: str) -> tuple[str, str]:
@@ -140,15 +138,8 @@ class Request:
 @click.option(
     "--seed", type=int, metavar="N", help="Shuffle what the solver sees; for --walks, the seed (default 1)."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="Form of the result.",
-)
-@click.option("--output", type=click.Path(), metavar="FILE", help="Write the result to a file.")
+@form_option
+@output_option
 @click.option(
     "--traces", type=click.Path(), metavar="DIR", help="Write each counterexample to a file in this folder."
 )

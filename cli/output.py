@@ -10,6 +10,20 @@ import click
 
 from fencepost.encoding.errors import BadInput
 
+FORMATS = ("text", "json")
+
+form_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Form of the result.",
+)
+output_option = click.option(
+    "--output", type=click.Path(), metavar="FILE", help="Write the result to a file."
+)
+
 
 def emit(text: str, output: str | None) -> None:
     """Print `text`, or write it to the file `output`; raises BadInput if that file cannot be written."""

@@ -6,8 +6,8 @@ import json
 
 import click
 
-from fencepost.cli.check import FORMATS, find_protocol
-from fencepost.cli.output import emit
+from fencepost.cli.check import find_protocol
+from fencepost.cli.output import emit, form_option, output_option
 from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.system import Schema
 from fencepost.encoding.versions import version
@@ -15,15 +15,8 @@ from fencepost.encoding.versions import version
 
 @click.command()
 @click.argument("protocol", required=False, metavar="[PROTOCOL|FILE.py]")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="Form of the result.",
-)
-@click.option("--output", type=click.Path(), metavar="FILE", help="Write the result to a file.")
+@form_option
+@output_option
 def command(protocol: str | None, form: str, output: str | None) -> None:
     """List the protocols that can be checked, or describe one.
 

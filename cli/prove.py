@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.output import emit
+from fencepost.cli.output import emit, form_option, output_option
 from fencepost.encoding.errors import BadInput
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ INDENT = " " * 11
 @click.command()
 @click.argument("lemma", nargs=-1)
 @click.option("--up-to", default=10, show_default=True, metavar="E", help="Largest ensemble enumerated.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--output", metavar="FILE", help="Write the results to a file instead of stdout.")
+@form_option
+@output_option
 @click.option("--smt2", metavar="DIR", help="Write one SMT-LIB 2 file for each obligation.")
 @click.option(
     "--timeout", default=300.0, show_default=True, metavar="SECONDS", help="For all lemmas together."

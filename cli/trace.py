@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from fencepost.cli.check import FORMATS, find_protocol
+from fencepost.cli.check import find_protocol
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.output import emit
+from fencepost.cli.output import emit, form_option, output_option
 from fencepost.cli.render import trace_text
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.parameters import assign
@@ -39,15 +39,8 @@ TRACE_KEYS = (
     metavar="FILE.py",
     help="Where the protocol of the trace is, if it is one of your own.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="Form of the result.",
-)
-@click.option("--output", type=click.Path(), metavar="FILE", help="Write the result to a file.")
+@form_option
+@output_option
 def command(file: str, source: str | None, form: str, output: str | None) -> int:
     """Replay the trace in FILE step by step on plain values, and show it.
 

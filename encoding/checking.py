@@ -30,8 +30,9 @@ from fencepost.encoding.search import (
     hunt,
     surpass,
 )
-from fencepost.encoding.solvers import SOLVERS, Progress, Session, load
+from fencepost.encoding.solvers import SOLVERS, Progress, Session, SolverGaveUpError, load
 from fencepost.encoding.system import GroundAction, Property, System
+from fencepost.encoding.terms import FALSE
 from fencepost.encoding.traces import NotAnExecution, Replayer, Subject, Trace
 from fencepost.encoding.verdicts import Basis, Result, Verdict
 from fencepost.encoding.workers import Ended, Worker
@@ -78,7 +79,6 @@ class Prepared:
     actions: tuple[int, ...]
     """For each slot, which of the system's ground actions it is."""
     seconds: Mapping[str, float]
-    commutation_asked: int
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,7 @@ def _prepare(system: System, properties: Sequence[Property]) -> Iterator[Phase |
     symbolic = Symbolic(system)
     built = clock()
     yield Phase("commutation")
-    commutation = Commutation(symbolic)
-    blockers = commutation.blockers()
+    blockers = Commutation(symbolic).blockers()
     commuted = clock()
     yield Phase("CNF")
     outputs = {f"holds:{p.name}": p.holds for p in properties}
@@ -168,7 +167,6 @@ def _prepare(system: System, properties: Sequence[Property]) -> Iterator[Phase |
         made,
         tuple(order[action] for action in symbolic.actions),
         seconds,
-        commutation.asked,
     )
 
 
@@ -225,6 +223,7 @@ class _Run:
         self._complete: dict[int | None, int] = {}
         self._longer = -1
         self._surpassed: bool | None = None
+        self._cap: int | None = None
         self._searching = self._solving = 0.0
         self.interrupted = False
 
@@ -332,14 +331,17 @@ class _Run:
         self._workers.remove(worker)
         if message.memory:
             self._reason = f"out of memory ({worker.name})"
-        elif message.error and self._limits.memory is not None and "ModelError: " not in message.error:
-            last = message.error.strip().splitlines()[-1]
-            self._reason = f"failed within {self._limits.memory:g} GiB of memory ({worker.name}: {last})"
-        elif message.error and "ModelError: " in message.error:
-            raise ModelError(message.error.strip().splitlines()[-1].split("ModelError: ", 1)[1])
-        elif message.error and "SolverGaveUpError: " in message.error:
-            self._reason = message.error.strip().splitlines()[-1].split("SolverGaveUpError: ", 1)[1]
-        elif message.error:
+        elif message.error is None:
+            return
+        elif message.kind == ModelError.__name__:
+            raise ModelError(message.says)
+        elif self._limits.memory is not None:
+            self._reason = (
+                f"failed within {self._limits.memory:g} GiB of memory ({worker.name}: {message.says})"
+            )
+        elif message.kind == SolverGaveUpError.__name__:
+            self._reason = message.says
+        else:
             raise InternalError(f"{worker.name} failed: {message.error}")
 
     # What the workers say.
@@ -376,8 +378,8 @@ class _Run:
         return [self._system.ground_actions[number] for number in self._prepared.actions]
 
     def _choice_names(self, execution: Execution) -> list[str]:
-        names = {f"p{v.place}.1": v.name for v in self._system.variables if v.is_choice}
-        return [names[choice] for choice in execution.choices]
+        names = [v.name for v in self._system.variables if v.is_choice]
+        return [names[position] for position in execution.choices]
 
     def _fired(self, execution: Execution) -> list[GroundAction]:
         actions = self._actions()
@@ -406,8 +408,6 @@ class _Run:
         )
 
     def _raise_wrong(self, execution: Execution) -> None:
-        from fencepost.encoding.terms import FALSE
-
         try:
             self._replayer.reach("well-defined", FALSE, self._fired(execution), self._choice_names(execution))
         except NotAnExecution as error:
@@ -483,17 +483,14 @@ class _Run:
         if time.perf_counter() - self._searching < PATIENCE:
             return
         cap = max(costs[0] for costs in self._costs.values()) - 1
-        running = [
-            w for w in self._workers if w.name == f"exhaust<={cap}" or not w.name.startswith("exhaust")
-        ]
-        if len(running) == len(self._workers):
+        exhausting = [w for w in self._workers if w.name == "exhaust"]
+        if not exhausting or cap == self._cap:
             return
-        for worker in [w for w in self._workers if w not in running]:
+        for worker in exhausting:
             worker.kill()
             self._workers.remove(worker)
-        assert self._prepared is not None
-        arguments = (self._prepared.template, self._task(tuple(self._properties)), limits, [("exhaust", cap)])
-        self._start(Worker(f"exhaust<={cap}", search_jobs, *arguments, gib=limits.memory))
+        self._cap = cap
+        self._spawn(self._task(tuple(self._properties)), [("exhaust", cap)])
 
     # The results.
 

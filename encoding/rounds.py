@@ -12,7 +12,7 @@ every execution has such a form with the same final state, and what follows from
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 Clause = list[int]
@@ -36,8 +36,6 @@ class Template:
     outputs: Mapping[str, int]
     initial: list[bool]
     blockers: list[list[int]]
-    bit_names: list[str]
-    choice_names: list[str]
 
 
 class Unrolling:
@@ -68,7 +66,7 @@ class Unrolling:
         return self.top
 
     def choice(self, position: int) -> int:
-        """The variable of a choice, by its position in `choice_names`."""
+        """The variable of a choice, by its position among the choices."""
         return position + 1
 
     def bit(self, position: int, round_: int) -> int:
@@ -140,7 +138,6 @@ def fired(unrolling: Unrolling, rounds: int, model: Sequence[int]) -> list[int]:
     ]
 
 
-def true_choices(unrolling: Unrolling, model: Sequence[int]) -> Iterable[str]:
-    """The names of the choices that are true in a model."""
-    names = unrolling.template.choice_names
-    return (name for position, name in enumerate(names) if model[unrolling.choice(position) - 1] > 0)
+def true_choices(unrolling: Unrolling, model: Sequence[int]) -> list[int]:
+    """The positions of the choices that are true in a model."""
+    return [c for c in range(unrolling.template.choices) if model[unrolling.choice(c) - 1] > 0]

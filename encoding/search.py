@@ -47,7 +47,8 @@ class Execution:
 
     rounds: int
     slots: tuple[int, ...]
-    choices: tuple[str, ...]
+    choices: tuple[int, ...]
+    """By position among the choices."""
 
 
 @dataclass(frozen=True)
@@ -223,8 +224,7 @@ class _Hunter:
         return counter
 
     def _costs(self, execution: Execution) -> tuple[int, ...]:
-        names = self._session.unrolling.template.choice_names
-        true = {names.index(choice) for choice in execution.choices}
+        true = set(execution.choices)
         return tuple(
             sum(slot in t.slots for slot in execution.slots) + len(true & set(t.choices))
             for t in self._task.objectives

@@ -229,7 +229,3 @@ class Counter:
         if self._inputs <= count:
             return []
         return [-self._totalizer.rhs[count]]
-
-    def more_than(self, count: int) -> list[int] | None:
-        """Assumptions under which more than `count` are counted, which is `most`; None if there are too few."""
-        return None if self._inputs <= count else [self._totalizer.rhs[count]]

@@ -111,6 +111,4 @@ def _numbered(
         outputs={name: order[str(f)] for name, f in outputs.items()},
         initial=initial,
         blockers=blockers,
-        bit_names=names[:width],
-        choice_names=names[2 * width : 2 * width + choices],
     )

@@ -21,9 +21,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Ended:
-    """A worker has no more to say; `error` is its traceback if it failed."""
+    """A worker has no more to say; if it failed, `error` is its traceback, of an exception of that `kind` that `says` so."""
 
     error: str | None = None
+    kind: str = ""
+    says: str = ""
     memory: bool = False
 
 
@@ -94,8 +96,8 @@ def _serve(
         ended = Ended("out of memory", memory=True)
     except BrokenPipeError:
         return
-    except BaseException:  # noqa: BLE001 - whatever it was, the parent must hear of it
-        ended = Ended(traceback.format_exc())
+    except BaseException as error:  # noqa: BLE001 - whatever it was, the parent must hear of it
+        ended = Ended(traceback.format_exc(), type(error).__name__, str(error))
     with contextlib.suppress(OSError):
         connection.send(ended)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fencepost.encoding.commutation import Cache, Commutation
 from fencepost.encoding.concrete import Concrete
 from fencepost.encoding.exploring import explore
-from fencepost.encoding.formulas import Symbolic
+from fencepost.encoding.formulas import Symbolic, decode
 from fencepost.encoding.rounds import Unrolling
 from fencepost.encoding.solvers import Session
 from fencepost.encoding.state import StateSpace, choice, family
@@ -122,7 +122,7 @@ def _final_states(session: Session, symbolic: Symbolic) -> set[bytes]:
             position += len(own)
             true = [model[v - 1] > 0 for v in own]
             assert sum(true) <= 1, f"{variable.name} has two values"
-            state[variable.place] = true.index(True) + 1 if any(true) else 0
+            state[variable.place] = variable.domain.values.index(decode(variable, true))
             block.extend(-v if t else v for v, t in zip(own, true, strict=True))
         found.add(bytes(state))
         session.add([block])
