@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
-from typing import cast
+from functools import cached_property, wraps
+from typing import TypeVar, cast
 
-from fencepost.encoding.terms import BOOL, Constant, Read, Sort, TermLike, Value, as_type
+from fencepost.encoding.terms import BOOL, Constant, Read, Sort, Term, TermLike, Value, as_type
 
 
 @dataclass(eq=False)
@@ -112,6 +112,30 @@ class StateSpace:
     def places(self) -> dict[tuple[Family, tuple[Value, ...]], Variable]:
         """Each variable by its family and index values."""
         return {(v.family, v.index): v for v in self.variables}
+
+
+Definition = TypeVar("Definition", bound=Callable[..., Term])
+
+
+def definition(method: Definition) -> Definition:
+    """A definition over the state that is written out once for each combination of arguments.
+
+    Called again with the same arguments it returns the same term, which a reading then needs to translate only
+    once. Pays where definitions are built on definitions: the LAC, and what follows from it.
+    """
+    name = f"_definition of {method.__name__}"
+
+    @wraps(method)
+    def shared(self: StateSpace, *arguments: TermLike) -> Term:
+        known: dict[tuple[object, ...], tuple[Term, tuple[TermLike, ...]]] = self.__dict__.setdefault(
+            name, {}
+        )
+        key = tuple(id(a) if isinstance(a, Term) else a for a in arguments)
+        if key not in known:
+            known[key] = method(self, *arguments), arguments  # keeps the arguments, and so their ids, alive
+        return known[key][0]
+
+    return shared  # type: ignore[return-value]
 
 
 def show(value: object) -> str:

@@ -9,7 +9,7 @@ from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.system import System
 from fencepost.properties.bookkeeper import ledger_properties
 from fencepost.protocols.bookkeeper.ledger import ledger
-from fencepost.protocols.bookkeeper.parameters import V4_13, V4_13_TLA, Parameters
+from fencepost.protocols.bookkeeper.parameters import TODAY, V4_13, V4_13_TLA, Parameters
 from fencepost.protocols.bookkeeper.state import Ledger
 
 
@@ -28,7 +28,6 @@ _SOURCES = (
 
 _NOT_MODELLED = (
     "plain reads, tailing and long-poll reads",
-    "ensembles larger than the write quorum (striping)",
     "crashes and restarts of bookies; clients that come back",
     "auto-recovery, garbage collection, deletion",
 )
@@ -36,6 +35,14 @@ _NOT_MODELLED = (
 PROTOCOLS: dict[str, Protocol] = {
     protocol.name: protocol
     for protocol in (
+        Protocol(
+            name="bookkeeper",
+            summary="one BookKeeper ledger, its writer and recoverers, as in today's code (4.14 to 4.18)",
+            defaults=TODAY,
+            build=bookkeeper,
+            sources=_SOURCES,
+            not_modelled=_NOT_MODELLED,
+        ),
         Protocol(
             name="bookkeeper-4.13",
             summary="one BookKeeper ledger, its writer and recoverers, as in the code of release 4.13 with its two "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.encoding.system import Action
-from fencepost.encoding.terms import FALSE, Parameter, Term, exists, if_, maximum
+from fencepost.encoding.terms import FALSE, Parameter, Term, Update, exists, if_, maximum
 from fencepost.protocols.bookkeeper import messages
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger
 
@@ -44,11 +44,20 @@ def handle_fence(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
             s.fenced[bookie].set(True),
             s.fence_handled[client, bookie].set(True),
             s.fence_lac[client, bookie].set(lac),
+            *_notes_entries(s, client, bookie),
         ],
         actor=bookie,
         received=messages.fence(s, client, bookie),
         sent=[messages.fence_answer(s, client, bookie, lac)],
     )
+
+
+def _notes_entries(s: Ledger, client: Parameter, bookie: Parameter) -> list[Update]:
+    """Whether the answer is OK or NoSuchEntry, for the coverage rule that asks."""
+    if s.parameters.coverage != "pr-2281":
+        return []
+    has_some = exists(s.entry, lambda e: s.stored[bookie, e] != NOTHING)
+    return [s.fence_found_entries[client, bookie].set(has_some)]
 
 
 def _lac(s: Ledger, bookie: Parameter) -> Term:

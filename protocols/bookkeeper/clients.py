@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from fencepost.encoding.system import Action, Broadcast, to_each
-from fencepost.encoding.terms import TRUE, Parameter, Term, Update, any_of, exists, forall, if_, implies
+from fencepost.encoding.terms import (
+    FALSE,
+    TRUE,
+    Parameter,
+    Term,
+    Update,
+    any_of,
+    at_least,
+    exists,
+    forall,
+    if_,
+    implies,
+)
 from fencepost.protocols.bookkeeper import messages
 from fencepost.protocols.bookkeeper.state import NO_BOOKIE, NOTHING, WRITER, Ledger, Phase, Status
 
@@ -143,7 +155,9 @@ def receive_fenced(
 # Ensemble changes.
 
 
-def _may_change(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Term:
+def _may_change(
+    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, timed_out: Term
+) -> Term:
     """A write to a member of the current ensemble failed, and some bookie could replace it."""
     spare = exists(s.bookie, lambda b: ~s.in_ensemble(client, generation, b))
     nothing_to_resend = ~exists(s.entry, lambda e: _to_resend(s, client, generation, e))
@@ -151,26 +165,40 @@ def _may_change(s: Ledger, client: Parameter, generation: Parameter, failed: Par
         (s.phase[client] == Phase.ACTIVE)
         & (s.own_generation[client] == generation)
         & s.in_ensemble(client, generation, failed)
-        & s.add_timed_out(client, failed)
+        & timed_out
         & spare
         & (nothing_to_resend if s.parameters.resends == "one-by-one" else TRUE)
     )
 
 
-def begin_change(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Action:
-    """A client decides to replace a bookie that failed it: from now on its LAC stands still."""
+def begin_change(
+    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, failed: Parameter
+) -> Action:
+    """A client decides to replace a bookie that failed it: from now on its LAC stands still.
+
+    The answer to the write that timed out is ignored if it comes (PerChannelBookieClient has forgotten the request).
+    """
     return Action(
-        when=_may_change(s, client, generation, failed) & ~s.changing(client),
-        then=[s.failed[client].set(failed), s.frozen_lac[client].set(s.lac(client))],
+        when=_may_change(s, client, generation, failed, s.may_time_out(client, entry, failed))
+        & ~s.changing(client),
+        then=[
+            s.failed[client].set(failed),
+            s.frozen_lac[client].set(s.lac(client)),
+            *(
+                s.add_answered[client, g, entry, failed].set(True, when=s.add_sent(client, g, entry, failed))
+                for g in s.generation_
+            ),
+        ],
         actor=client,
-        note="gives up waiting for {failed} and begins to replace it",
+        note="gives up waiting for {failed} to store entry {entry}, and begins to replace it",
     )
 
 
 def _about_to_change(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Term:
     """The client is where it would commit the replacement of that bookie."""
     if s.parameters.ensemble_change == "one-step":
-        return _may_change(s, client, generation, failed)
+        timed_out = exists(s.entry, lambda e: s.may_time_out(client, e, failed))
+        return _may_change(s, client, generation, failed, timed_out)
     return (
         (s.phase[client] == Phase.ACTIVE)
         & (s.own_generation[client] == generation)
@@ -204,11 +232,14 @@ def commit_change(
         i: if_(current[client, generation, i] == failed, spare, current[client, generation, i])
         for i in s.position
     }
+    loses_ack = {
+        e: (s.lac(client) < e) & ~_acknowledged_in_passing(s, client, generation, failed, e) for e in s.entry
+    }
     then = [
         s.own_generation[client].set(following),
         s.own_first[client, following].set(first),
         *(s.own_ensemble[client, following, i].set(bookie) for i, bookie in ensemble.items()),
-        *(s.acked[client, e, failed].set(False, when=s.lac(client) < e) for e in s.entry),
+        *(s.acked[client, e, failed].set(False, when=when) for e, when in loses_ack.items()),
     ]
     if p.ensemble_change == "two-step":
         then += [s.failed[client].set(NO_BOOKIE)]
@@ -224,7 +255,8 @@ def commit_change(
             e: s.pending(client, e)
             & ~s.resent[client, following, e]
             & s.in_write_set_of(client, generation, e, failed)
-            for e in s.entry
+            & when
+            for e, when in loses_ack.items()
         }
         then += [s.resent[client, following, e].set(True, when=when) for e, when in due.items()]
         sent = [
@@ -242,6 +274,31 @@ def commit_change(
         sent=sent,
         note="replaces {failed} by {spare}, from its LAC + 1 on",
     )
+
+
+def _acknowledged_in_passing(
+    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, entry: int
+) -> Term:
+    """The entry is acknowledged before the change has looked at it, with the replaced bookie's ack (issue 3005).
+
+    Pending entries are looked at in order. One whose write set has the failed bookie loses its ack and is sent again;
+    at one whose write set has not, everything complete from the head of the queue is acknowledged at once and
+    leaves the queue (PendingAddOp.unsetSuccessAndSendWriteRequest calls sendAddSuccessCallbacks).
+    """
+    p = s.parameters
+    if p.unset_acks == "before-acking" or p.ensemble == p.write_quorum:
+        return FALSE
+
+    def passed_by(e: Term | int) -> Term:
+        return s.pending(client, e) & ~s.in_write_set_of(client, generation, e, failed)
+
+    def complete_by_then(e: Term) -> Term:
+        without = at_least(p.ack_quorum, s.bookie, lambda b: (b != failed) & s.acked[client, e, b])
+        looked_at = ~exists(s.entry, lambda f: (f <= e) & passed_by(f))
+        return if_(looked_at, without, s.complete(client, e))
+
+    head = forall(s.entry, lambda e: implies((s.lac(client) < e) & (e <= entry), complete_by_then(e)))
+    return head & exists(s.entry, lambda f: (f < entry) & passed_by(f))
 
 
 def _is_new(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter) -> Term:
@@ -292,11 +349,16 @@ def try_invalid_fragment(s: Ledger, client: Parameter, generation: Parameter, fa
 
 
 def _to_resend(s: Ledger, client: Parameter, generation: Parameter, entry: Term | int) -> Term:
-    """A pending entry that went to an earlier ensemble only."""
+    """A pending entry that went to an earlier ensemble only, and belongs on the newcomer of this one."""
+    newcomer = exists(
+        s.bookie,
+        lambda b: s.is_newcomer(client, generation, b) & s.in_write_set_of(client, generation, entry, b),
+    )
     return (
         s.pending(client, entry)
         & (s.pushed_in[client, entry] < generation)
         & ~s.resent[client, generation, entry]
+        & newcomer
     )
 
 

@@ -74,7 +74,7 @@ def _changes(s: Ledger, client: Sort) -> list[Schema | Group]:
     if p.resends == "one-by-one":
         changes += [each(clients.resend, s, client, s.generation_, s.entry)]
     if p.ensemble_change == "two-step":
-        changes += [each(clients.begin_change, s, client, s.generation_, s.bookie)]
+        changes += [each(clients.begin_change, s, client, s.generation_, s.entry, s.bookie)]
     if p.generations > 1:
         earlier = integers(1, p.generations - 1)
         changes += [each(clients.commit_change, s, client, earlier, s.bookie, s.bookie)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from fencepost.encoding.parameters import parameter, require, switch
+from fencepost.quorums.arithmetic import fencing_answers, negative_answers
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,16 @@ class Parameters:
         "the code; ValidEnsemble in the TLA+",
     )
     coverage: str = switch(
-        ("window", "count"),
-        "fencing is enough when no window of WQ bookies hides AQ unheard ones, or at EC = (E - AQ) + 1 answers",
-        "RoundRobinDistributionSchedule; BP-46",
+        ("window", "count", "first-ack-quorum", "pr-2281"),
+        "fencing is enough when no window of WQ bookies hides AQ unheard ones; at EC = (E - AQ) + 1 answers; when of "
+        "the first AQ bookies of each window one was heard; or as with window, but QC bookies that have the ledger do",
+        "RRQuorumCoverageSet; BP-46; up to 4.3 (BOOKKEEPER-799); PR 2281, in no release",
+    )
+    unset_acks: str = switch(
+        ("while-acking", "before-acking"),
+        "an ensemble change acknowledges complete entries while it withdraws the acks of the replaced bookie, or "
+        "withdraws all of them first",
+        "PendingAddOp.unsetSuccessAndSendWriteRequest, issues 3005 and 4097, open; PR 3041",
     )
     ensemble_change: str = switch(
         ("two-step", "one-step"),
@@ -104,22 +112,16 @@ class Parameters:
             {**quorums, "bookies": self.bookies},
             "for example ack_quorum=2, write_quorum=3, ensemble=3, bookies=4",
         )
-        require(
-            "ensemble = write_quorum (striping over larger ensembles is not modelled)",
-            self.ensemble == self.write_quorum,
-            {"ensemble": self.ensemble, "write_quorum": self.write_quorum},
-            f"set write_quorum={self.ensemble}",
-        )
 
     @property
     def absent_quorum(self) -> int:
-        """QC = (WQ - AQ) + 1: negative answers that make an entry absent (BP-46)."""
-        return (self.write_quorum - self.ack_quorum) + 1
+        """QC: negative answers that make an entry absent."""
+        return int(negative_answers(self.ensemble, self.write_quorum, self.ack_quorum))
 
     @property
     def fencing_quorum(self) -> int:
-        """EC = (E - AQ) + 1: fencing answers that always suffice (BP-46)."""
-        return (self.ensemble - self.ack_quorum) + 1
+        """EC: fencing answers that always suffice."""
+        return int(fencing_answers(self.ensemble, self.write_quorum, self.ack_quorum))
 
     @property
     def generations(self) -> int:
@@ -129,6 +131,9 @@ class Parameters:
 
 V4_13 = Parameters()
 """The code of release 4.13, at the instance of Vanlightly's configuration: N=3, 3/3/2, one entry."""
+
+TODAY = replace(V4_13, bookies=4, recovery_reads_fence="yes", recovery_floor="fragment")
+"""The code since 4.14, up to 4.18: both defects mended. One bookie is spare, so ensembles change."""
 
 V4_13_TLA = replace(
     V4_13,
@@ -141,6 +146,7 @@ V4_13_TLA = replace(
     timeouts="lost-only",
     reuse_ensembles="no",
     coverage="count",
+    unset_acks="before-acking",
     ensemble_change="one-step",
     resends="one-by-one",
     recovery_writes="after-reading",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from fencepost.encoding.state import StateSpace, choice, family, variable
+from fencepost.encoding.state import StateSpace, choice, definition, family, variable
 from fencepost.encoding.terms import (
     BOOL,
     TRUE,
@@ -83,6 +83,8 @@ class Ledger(StateSpace):
         # Who each entry and each window is striped over: constants.
         self.in_write_set = family(BOOL, self.read_entry, position, initial=self._striped)
         self.in_window = family(BOOL, position, position, initial=self._striped)
+        if p.coverage == "first-ack-quorum":
+            self.in_window_head = family(BOOL, position, position, initial=self._heads_window)
 
         # Metadata store: status, last entry, and the list of ensembles.
         self.status = variable(members(Status))
@@ -121,6 +123,8 @@ class Ledger(StateSpace):
         self.fence_handled = family(BOOL, client, bookie)
         self.fence_lac = family(integers(0, p.entries - 1), client, bookie)
         self.fence_answered = family(BOOL, client, bookie)
+        if p.coverage == "pr-2281":
+            self.fence_found_entries = family(BOOL, client, bookie)
         self.read_sent = family(BOOL, client, self.read_entry)
         self.read_handled = family(BOOL, client, self.read_entry, bookie)
         self.read_content = family(content, client, self.read_entry, bookie)
@@ -141,16 +145,22 @@ class Ledger(StateSpace):
         """Round robin: WQ consecutive positions from `start` on (RoundRobinDistributionSchedule)."""
         return (position - start) % self.parameters.ensemble < self.parameters.write_quorum
 
+    def _heads_window(self, start: int, position: int) -> bool:
+        """The AQ positions from `start` on."""
+        return (position - start) % self.parameters.ensemble < self.parameters.ack_quorum
+
     # Ensembles, by a client's copy of the metadata.
 
     def is_at(self, client: TermLike, generation: TermLike, position: TermLike, bookie: TermLike) -> Term:
         """The bookie stands at that position of the client's ensemble of that generation."""
         return self.own_ensemble[client, generation, position] == bookie
 
+    @definition
     def in_ensemble(self, client: TermLike, generation: TermLike, bookie: TermLike) -> Term:
         """The bookie is a member of the client's ensemble of that generation."""
         return exists(self.position, lambda i: self.is_at(client, generation, i, bookie))
 
+    @definition
     def in_write_set_of(
         self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
     ) -> Term:
@@ -159,6 +169,7 @@ class Ledger(StateSpace):
             self.position, lambda i: self.in_write_set[entry, i] & self.is_at(client, generation, i, bookie)
         )
 
+    @definition
     def still_there(self, client: TermLike, generation: TermLike, bookie: TermLike) -> Term:
         """The bookie stands in the client's current ensemble where it stood in that one."""
         current = self.own_generation[client]
@@ -173,6 +184,7 @@ class Ledger(StateSpace):
         """The client has sent the entry, as a new entry or as a write-back."""
         return self.pushed_in[client, entry] != 0
 
+    @definition
     def add_sent(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The entry was sent to the bookie because of that ensemble: pushed to it, or resent to its newcomer."""
         return any_of(
@@ -218,19 +230,20 @@ class Ledger(StateSpace):
         index = (client, generation, entry, bookie)
         return self.add_handled[index] & ~self.add_answer_lost[index] & ~self.add_answered[index]
 
-    def add_timed_out(self, client: TermLike, bookie: TermLike) -> Term:
-        """A write of the client to the bookie may be given up."""
+    def may_time_out(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The client may give up waiting for the bookie's ack of the entry."""
 
-        def given_up(g: Term, e: Term) -> Term:
-            index = (client, g, e, bookie)
+        def late(g: Term) -> Term:
+            index = (client, g, entry, bookie)
             lost = self.lost_on_the_way(*index) | (self.add_handled[index] & self.add_answer_lost[index])
-            late = self.add_sent(*index) & ~self.add_answered[index]
-            return late & (lost if self.parameters.timeouts == "lost-only" else TRUE)
+            outstanding = self.add_sent(*index) & ~self.add_answered[index]
+            return outstanding & (lost if self.parameters.timeouts == "lost-only" else TRUE)
 
-        return exists(self.generation_, lambda g: exists(self.entry, lambda e: given_up(g, e)))
+        return exists(self.generation_, late)
 
     # The last add confirmed. It never falls: acks are withdrawn above it only.
 
+    @definition
     def complete(self, client: TermLike, entry: TermLike) -> Term:
         """The entry has AQ acks."""
         return at_least(self.parameters.ack_quorum, self.bookie, lambda b: self.acked[client, entry, b])
@@ -239,6 +252,7 @@ class Ledger(StateSpace):
         """An ensemble change has begun and is not committed: the LAC stands still, acks still count."""
         return self.failed[client] != NO_BOOKIE
 
+    @definition
     def start(self, client: TermLike) -> Term:
         """Where the client's LAC starts: 0 for the writer, what fencing told a recoverer."""
         heard = maximum(
@@ -249,6 +263,7 @@ class Ledger(StateSpace):
         floor = self.first_of(client, self.base[client]) - 1
         return if_(lift(WRITER) == client, 0, if_(floor < heard, heard, floor))
 
+    @definition
     def lac(self, client: TermLike) -> Term:
         """The client's last add confirmed; the writer has acknowledged this and everything below it."""
 
@@ -261,6 +276,7 @@ class Ledger(StateSpace):
         highest = maximum(integers(0, self.parameters.entries), lambda n: if_(reached(n), n, 0))
         return if_(self.changing(client), self.frozen_lac[client], highest)
 
+    @definition
     def pending(self, client: TermLike, entry: TermLike) -> Term:
         """The entry is pushed or written back, and not at or below the client's LAC."""
         return self.pushed(client, entry) & (self.lac(client) < entry)
@@ -275,6 +291,7 @@ class Ledger(StateSpace):
         """The recoverer sent the bookie a fencing read: to the last ensemble, when it began."""
         return (self.phase[client] != Phase.IDLE) & self.in_ensemble(client, self.base[client], bookie)
 
+    @definition
     def covered(self, client: TermLike) -> Term:
         """Enough bookies are fenced: no AQ of a window are unheard of (or EC have answered)."""
         p = self.parameters
@@ -287,13 +304,27 @@ class Ledger(StateSpace):
 
         if p.coverage == "count":
             return at_least(p.fencing_quorum, self.position, heard)
-        return forall(
+        if p.coverage == "first-ack-quorum":
+            return forall(
+                self.position,
+                lambda start: exists(self.position, lambda i: self.in_window_head[start, i] & heard(i)),
+            )
+        every_window = forall(
             self.position,
             lambda start: (
                 ~at_least(p.ack_quorum, self.position, lambda i: self.in_window[start, i] & ~heard(i))
             ),
         )
+        if p.coverage == "pr-2281":
+            known = at_least(
+                p.absent_quorum,
+                self.bookie,
+                lambda b: self.fence_answered[client, b] & self.fence_found_entries[client, b],
+            )
+            return every_window | known
+        return every_window
 
+    @definition
     def read_to(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The bookie is asked for the entry: the metadata as of the beginning of recovery counts, to the end."""
 
@@ -321,6 +352,7 @@ class Ledger(StateSpace):
             self.read_content[client, entry, bookie] == NOTHING
         )
 
+    @definition
     def positive(self, client: TermLike, entry: TermLike) -> Term:
         """The recovery read has found the entry."""
         p = self.parameters
@@ -328,18 +360,21 @@ class Ledger(StateSpace):
         found = at_least(copies, self.bookie, lambda b: self.has_entry(client, entry, b))
         return found & (self.read_over[client, entry] if p.read_decision == "all-answers" else TRUE)
 
+    @definition
     def negative(self, client: TermLike, entry: TermLike) -> Term:
         """The recovery read has found that the entry is not there: QC bookies answered NoSuchEntry."""
         p = self.parameters
         absent = at_least(p.absent_quorum, self.bookie, lambda b: self.no_such_entry(client, entry, b))
         return absent & (self.read_over[client, entry] if p.read_decision == "all-answers" else TRUE)
 
+    @definition
     def reading_ended(self, client: TermLike) -> Term:
         """Some recovery read was negative."""
         return exists(self.read_entry, lambda e: self.negative(client, e))
 
     # Metadata.
 
+    @definition
     def in_metadata_write_set(self, entry: TermLike, bookie: TermLike) -> Term:
         """By the metadata store, the entry belongs on the bookie."""
 
