@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.encoding.system import Group, Schema, System, each, in_turn
 from fencepost.encoding.terms import Sort, integers
-from fencepost.protocols.bookkeeper import bookies, clients
+from fencepost.protocols.bookkeeper import adds, bookies, recovery, writer
 from fencepost.protocols.bookkeeper.parameters import Parameters
 from fencepost.protocols.bookkeeper.state import Ledger
 
@@ -15,38 +15,38 @@ def ledger(parameters: Parameters) -> System:
     return System(
         state=s,
         actions=(
-            each(clients.create_ledger, s),
+            each(writer.create_ledger, s),
             in_turn(
                 "generation",
-                each(clients.push, s, s.generation_, s.entry),
+                each(writer.push, s, s.generation_, s.entry),
                 *_adds(s, s.writer),
-                each(clients.receive_fenced, s, s.writer, s.generation_, s.entry, s.bookie),
+                each(adds.receive_fenced, s, s.writer, s.generation_, s.entry, s.bookie),
                 *_changes(s, s.writer),
             ),
-            each(clients.begin_recovery, s, s.recoverer),
+            each(recovery.begin_recovery, s, s.recoverer),
             each(bookies.handle_fence, s, s.recoverer, s.bookie),
-            each(clients.receive_fence_answer, s, s.recoverer, s.bookie),
+            each(recovery.receive_fence_answer, s, s.recoverer, s.bookie),
             in_turn(
                 "entry",
-                each(clients.send_reads, s, s.recoverer, s.read_entry),
+                each(recovery.send_reads, s, s.recoverer, s.read_entry),
                 each(bookies.handle_read, s, s.recoverer, s.read_entry, s.bookie),
-                each(clients.receive_read_answer, s, s.recoverer, s.read_entry, s.bookie),
+                each(recovery.receive_read_answer, s, s.recoverer, s.read_entry, s.bookie),
             ),
             in_turn(
                 "generation",
-                each(clients.write_back, s, s.recoverer, s.generation_, s.entry),
+                each(recovery.write_back, s, s.recoverer, s.generation_, s.entry),
                 *_adds(s, s.recoverer),
                 *_changes(s, s.recoverer),
             ),
-            each(clients.abandon_recovery, s, s.recoverer),
-            each(clients.finish_recovery, s, s.recoverer, s.read_entry),
+            each(recovery.abandon_recovery, s, s.recoverer),
+            each(recovery.finish_recovery, s, s.recoverer, s.read_entry),
             *(
-                [each(clients.adopt_close, s, s.recoverer, s.read_entry)]
+                [each(recovery.adopt_close, s, s.recoverer, s.read_entry)]
                 if parameters.recovery_start == "join"
                 else []
             ),
-            each(clients.close_ledger, s),
-            each(clients.withdraw, s),
+            each(writer.close_ledger, s),
+            each(writer.withdraw, s),
         ),
         caps={
             "entries": parameters.entries,
@@ -61,7 +61,7 @@ def _adds(s: Ledger, client: Sort) -> list[Schema | Group]:
     """Adds of that client reach bookies, and their acks come back."""
     return [
         each(bookies.handle_add, s, client, s.generation_, s.entry, s.bookie),
-        each(clients.receive_ack, s, client, s.generation_, s.entry, s.bookie),
+        each(adds.receive_ack, s, client, s.generation_, s.entry, s.bookie),
     ]
 
 
@@ -72,14 +72,14 @@ def _changes(s: Ledger, client: Sort) -> list[Schema | Group]:
         return []
     changes: list[Schema | Group] = []
     if p.resends == "one-by-one":
-        changes += [each(clients.resend, s, client, s.generation_, s.entry)]
+        changes += [each(changes.resend, s, client, s.generation_, s.entry)]
     if p.ensemble_change == "two-step":
-        changes += [each(clients.begin_change, s, client, s.generation_, s.entry, s.bookie)]
+        changes += [each(changes.begin_change, s, client, s.generation_, s.entry, s.bookie)]
     if p.generations > 1:
         earlier = integers(1, p.generations - 1)
-        changes += [each(clients.commit_change, s, client, earlier, s.bookie, s.bookie)]
+        changes += [each(changes.commit_change, s, client, earlier, s.bookie, s.bookie)]
     return [
         *changes,
-        each(clients.try_invalid_fragment, s, client, s.generation_, s.bookie),
-        each(clients.abandon_change, s, client, s.generation_, s.bookie),
+        each(changes.try_invalid_fragment, s, client, s.generation_, s.bookie),
+        each(changes.abandon_change, s, client, s.generation_, s.bookie),
     ]

@@ -1,0 +1,254 @@
+"""Ensemble changes: a client replaces a bookie that failed it, first in the metadata, then for pending entries."""
+
+from __future__ import annotations
+
+from fencepost.encoding.system import Action, to_each
+from fencepost.encoding.terms import (
+    FALSE,
+    TRUE,
+    Parameter,
+    Term,
+    TermLike,
+    any_of,
+    at_least,
+    exists,
+    forall,
+    if_,
+    implies,
+)
+from fencepost.protocols.bookkeeper import messages
+from fencepost.protocols.bookkeeper.state import NO_BOOKIE, Ledger, Phase, Status
+
+
+def _may_change(
+    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, timed_out: Term
+) -> Term:
+    """A write to a member of the current ensemble failed, and some bookie could replace it."""
+    spare = exists(s.bookie, lambda b: ~s.in_ensemble(client, generation, b))
+    nothing_to_resend = ~exists(s.entry, lambda e: _to_resend(s, client, generation, e))
+    return (
+        (s.phase[client] == Phase.ACTIVE)
+        & (s.own_generation[client] == generation)
+        & s.in_ensemble(client, generation, failed)
+        & timed_out
+        & spare
+        & (nothing_to_resend if s.parameters.resends == "one-by-one" else TRUE)
+    )
+
+
+def begin_change(
+    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, failed: Parameter
+) -> Action:
+    """A client decides to replace a bookie that failed it: from now on its LAC stands still.
+
+    The answer to the write that timed out is ignored if it comes (PerChannelBookieClient has forgotten the request).
+    """
+    return Action(
+        when=_may_change(s, client, generation, failed, s.may_time_out(client, entry, failed))
+        & ~s.changing(client),
+        then=[
+            s.failed[client].set(failed),
+            s.frozen_lac[client].set(s.lac(client)),
+            *(
+                s.add_answered[client, g, entry, failed].set(True, when=s.add_sent(client, g, entry, failed))
+                for g in s.generation_
+            ),
+        ],
+        actor=client,
+        note="gives up waiting for {failed} to store entry {entry}, and begins to replace it",
+    )
+
+
+def _about_to_change(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Term:
+    """The client is where it would commit the replacement of that bookie."""
+    if s.parameters.ensemble_change == "one-step":
+        timed_out = exists(s.entry, lambda e: s.may_time_out(client, e, failed))
+        return _may_change(s, client, generation, failed, timed_out)
+    return (
+        (s.phase[client] == Phase.ACTIVE)
+        & (s.own_generation[client] == generation)
+        & (s.failed[client] == failed)
+    )
+
+
+def _may_commit(s: Ledger, client: Parameter) -> Term:
+    """The compare-and-set on the metadata would succeed, if the change goes there at all."""
+    if client.sort is s.writer:
+        return s.status == Status.OPEN
+    if s.parameters.recovery_metadata == "at-close":
+        return TRUE
+    in_step = s.generation == s.own_generation[client]
+    return (s.status == Status.IN_RECOVERY) & ~s.overtaken[client] & in_step
+
+
+def _goes_below(s: Ledger, client: Parameter, generation: Parameter) -> Term:
+    """The new fragment would start below the client's last one."""
+    return s.lac(client) + 1 < s.own_first[client, generation]
+
+
+def commit_change(
+    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter
+) -> Action:
+    """The new ensemble takes over from LAC+1 on; pending entries lose the old bookie's ack and go to the new one."""
+    p = s.parameters
+    following, first = generation + 1, s.lac(client) + 1
+    current = s.own_ensemble
+    ensemble = {
+        i: if_(current[client, generation, i] == failed, spare, current[client, generation, i])
+        for i in s.position
+    }
+    loses_ack = {
+        e: (s.lac(client) < e) & ~_acknowledged_in_passing(s, client, generation, failed, e) for e in s.entry
+    }
+    then = [
+        s.own_generation[client].set(following),
+        s.own_first[client, following].set(first),
+        *(s.own_ensemble[client, following, i].set(bookie) for i, bookie in ensemble.items()),
+        *(s.acked[client, e, failed].set(False, when=when) for e, when in loses_ack.items()),
+    ]
+    if p.ensemble_change == "two-step":
+        then += [s.failed[client].set(NO_BOOKIE)]
+    if client.sort is s.writer or p.recovery_metadata == "at-once":
+        then += [
+            s.generation.set(following),
+            s.first[following].set(first),
+            *(s.ensemble[following, i].set(bookie) for i, bookie in ensemble.items()),
+        ]
+    sent = []
+    if p.resends == "with-change":
+        due = {
+            e: s.pending(client, e)
+            & ~s.resent[client, following, e]
+            & s.in_write_set_of(client, generation, e, failed)
+            & when
+            for e, when in loses_ack.items()
+        }
+        then += [s.resent[client, following, e].set(True, when=when) for e, when in due.items()]
+        sent = [
+            messages.add(s, client, following, e, spare, lost=s.resend_lost[client, following, e], when=when)
+            for e, when in due.items()
+        ]
+    return Action(
+        when=_about_to_change(s, client, generation, failed)
+        & ~s.in_ensemble(client, generation, spare)
+        & ~_goes_below(s, client, generation)
+        & _may_commit(s, client)
+        & _is_new(s, client, generation, failed, spare),
+        then=then,
+        actor=client,
+        sent=sent,
+        note="replaces {failed} by {spare}, from its LAC + 1 on",
+    )
+
+
+def _acknowledged_in_passing(
+    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, entry: TermLike
+) -> Term:
+    """The entry is acknowledged before the change has looked at it, with the replaced bookie's ack (issue 3005).
+
+    Pending entries are looked at in order. One whose write set has the failed bookie loses its ack and is sent again;
+    at one whose write set has not, everything complete from the head of the queue is acknowledged at once and
+    leaves the queue (PendingAddOp.unsetSuccessAndSendWriteRequest calls sendAddSuccessCallbacks).
+    """
+    p = s.parameters
+    if p.unset_acks == "before-acking" or p.ensemble == p.write_quorum:
+        return FALSE
+
+    def passed_by(e: Term | int) -> Term:
+        return s.pending(client, e) & ~s.in_write_set_of(client, generation, e, failed)
+
+    def complete_by_then(e: Term) -> Term:
+        without = at_least(p.ack_quorum, s.bookie, lambda b: (b != failed) & s.acked[client, e, b])
+        looked_at = ~exists(s.entry, lambda f: (f <= e) & passed_by(f))
+        return if_(looked_at, without, s.complete(client, e))
+
+    head = forall(s.entry, lambda e: implies((s.lac(client) < e) & (e <= entry), complete_by_then(e)))
+    return head & exists(s.entry, lambda f: (f < entry) & passed_by(f))
+
+
+def _is_new(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter) -> Term:
+    """No earlier fragment that is still there has the members of the new ensemble."""
+    if s.parameters.reuse_ensembles == "yes":
+        return TRUE
+
+    def same_members(g: Term) -> Term:
+        current = s.own_ensemble
+        return forall(
+            s.position,
+            lambda i: any_of(
+                (current[client, generation, i] == failed) & s.in_ensemble(client, g, spare),
+                (current[client, generation, i] != failed)
+                & exists(s.position, lambda j: current[client, g, j] == current[client, generation, i]),
+            ),
+        )
+
+    def replaced(g: Term) -> Term:
+        return exists(
+            s.generation_,
+            lambda h: (g < h) & (h <= generation) & (s.own_first[client, g] == s.own_first[client, h]),
+        )
+
+    return ~exists(s.generation_, lambda g: (g < generation) & ~replaced(g) & same_members(g))
+
+
+def abandon_change(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Action:
+    """The ledger is not open any more: the change cannot be committed, and the client gives up."""
+    return Action(
+        when=_about_to_change(s, client, generation, failed) & ~_may_commit(s, client),
+        then=[s.phase[client].set(Phase.GONE)],
+        actor=client,
+        note="cannot commit the replacement of {failed}, and gives up",
+    )
+
+
+def try_invalid_fragment(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Action:
+    """The new fragment would start below the last one: the client fails with it (Defect 2, ISSUE-2615)."""
+    return Action(
+        when=_about_to_change(s, client, generation, failed)
+        & _goes_below(s, client, generation)
+        & _may_commit(s, client),
+        then=[s.tried_invalid_fragment[client].set(True), s.phase[client].set(Phase.GONE)],
+        actor=client,
+        note="would start a fragment at its LAC + 1, below the last one, and fails",
+    )
+
+
+def _to_resend(s: Ledger, client: Parameter, generation: Parameter, entry: Term | int) -> Term:
+    """A pending entry that went to an earlier ensemble only, and belongs on the newcomer of this one."""
+    newcomer = exists(
+        s.bookie,
+        lambda b: s.is_newcomer(client, generation, b) & s.in_write_set_of(client, generation, entry, b),
+    )
+    return (
+        s.pending(client, entry)
+        & (s.pushed_in[client, entry] < generation)
+        & ~s.resent[client, generation, entry]
+        & newcomer
+    )
+
+
+def resend(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter) -> Action:
+    """A pending entry goes to the newcomer of the current ensemble, lower entries first (W1SendsPendingAddOp)."""
+    lower = exists(s.entry, lambda e: (e < entry) & _to_resend(s, client, generation, e))
+    return Action(
+        when=(s.phase[client] == Phase.ACTIVE)
+        & (s.own_generation[client] == generation)
+        & _to_resend(s, client, generation, entry)
+        & ~lower,
+        then=[s.resent[client, generation, entry].set(True)],
+        actor=client,
+        sent=[
+            to_each(
+                s.bookie,
+                lambda b: messages.add(
+                    s,
+                    client,
+                    generation,
+                    entry,
+                    b,
+                    lost=s.resend_lost[client, generation, entry],
+                    when=s.is_newcomer(client, generation, b),
+                ),
+            )
+        ],
+    )
