@@ -178,7 +178,7 @@ def command(
     Deepens round by round until every property is violated or proved. Exits with 0 if all are proved (or hold
     up to the bound given), 1 if any is violated, 3 if any is undecided or vacuous.
 
-    With --known there is no PROTOCOL: each known bug is looked for on its smallest instance, with the bug and
+    With --known there is no PROTOCOL: each known bug is looked for on a small instance, with the bug and
     without it. Exits with 0 if all come out as expected, 1 if one does not, 3 if one is undecided.
     """
     if known:
