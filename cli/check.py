@@ -68,7 +68,7 @@ class Request:
 
 
 @click.command()
-@click.argument("protocol", metavar="PROTOCOL|FILE.py")
+@click.argument("protocol", required=False, metavar="[PROTOCOL|FILE.py]")
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter or switch (repeatable)."
 )
@@ -113,6 +113,10 @@ class Request:
     metavar="N",
     help="Take N random walks instead: no solver, proves nothing.",
 )
+@click.option("--known", is_flag=True, help="Check the table of known bugs instead of a PROTOCOL.")
+@click.option(
+    "--bug", "bugs", multiple=True, metavar="NAME", help="With --known: only this bug (repeatable)."
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
@@ -154,11 +158,13 @@ class Request:
     "-v", "--verbose", is_flag=True, help="Say on stderr what is being done, and where the time went."
 )
 def command(
-    protocol: str,
+    protocol: str | None,
     settings: tuple[str, ...],
     names: tuple[str, ...],
     budget: tuple[str, ...],
     walks: int | None,
+    known: bool,
+    bugs: tuple[str, ...],
     form: str,
     output: str | None,
     traces: str | None,
@@ -171,7 +177,19 @@ def command(
 
     Deepens round by round until every property is violated or proved. Exits with 0 if all are proved (or hold
     up to the bound given), 1 if any is violated, 3 if any is undecided or vacuous.
+
+    With --known there is no PROTOCOL: each known bug is looked for on a small instance, with the bug and
+    without it. Exits with 0 if all come out as expected, 1 if one does not, 3 if one is undecided.
     """
+    if known:
+        from fencepost.cli.known import check_known, refuse_unused
+
+        refuse_unused()
+        return int(check_known(bugs, Limits(**limits), form, output, verbose))
+    if bugs:
+        raise BadInput(f"--bug {bugs[0]}: only with --known; add it, or leave --bug out")
+    if protocol is None:
+        raise BadInput("no PROTOCOL: give a protocol's name, a Python file, or --known")
     found = find_protocol(protocol)
     parameters = assign(found.defaults, [setting(text, "NAME=VALUE") for text in settings])
     system = found.system(parameters)

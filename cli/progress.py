@@ -19,6 +19,7 @@ class Progress:
     def __init__(self, verbose: bool) -> None:
         self._verbose = verbose
         self._begun = time.perf_counter()
+        self._title: str | None = None
         self._tasks: dict[str, str] = {}
         self._status: Any = None
 
@@ -36,6 +37,12 @@ class Progress:
         if self._status is not None:
             self._status.stop()
 
+    def begin(self, title: str) -> None:
+        """Say which of several checks the events from now on belong to."""
+        self._title = title
+        self._tasks.clear()
+        self._show(title)
+
     def hear(self, event: SolverProgress | Phase) -> None:
         """Show one event."""
         if isinstance(event, Phase):
@@ -48,10 +55,15 @@ class Progress:
             }
             task = words.get(event.task, event.task)
             line = f"{task}: round {event.rounds}, {event.clauses:,} clauses, {event.conflicts:,} conflicts"
+        self._tasks.pop("prepare", None)
+        self._tasks[task] = line
+        self._show(line)
+
+    def _show(self, line: str) -> None:
+        """Everything under way on a terminal's status line; elsewhere the new line only."""
         elapsed = f"{time.perf_counter() - self._begun:.1f} s"
         if self._status is not None:
-            self._tasks.pop("prepare", None)
-            self._tasks[task] = line
-            self._status.update(f"{' · '.join(self._tasks.values())} · {elapsed}")
+            parts = [self._title] if self._title is not None else []
+            self._status.update(" · ".join([*parts, *self._tasks.values(), elapsed]))
         elif self._verbose:
             click.echo(f"{line} ({elapsed})", err=True)

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,11 @@ import pytest
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
+from fencepost.properties.known import KNOWN, Known, chosen
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "docs" / "own-protocol.md"
+BUGS = ROOT / "docs" / "known.md"
 EXAMPLE = Path("examples/two_copies.py")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -79,8 +81,8 @@ def test_the_code_in_the_tutorial_is_the_example() -> None:
         assert part in source, f"not in {EXAMPLE}:\n{part}"
 
 
-@pytest.mark.parametrize("transcript", transcripts(OWN), ids=lambda t: t.section)
-def test_the_commands_in_the_tutorial_do_what_the_page_shows(
+@pytest.mark.parametrize("transcript", [*transcripts(OWN), *transcripts(BUGS)], ids=lambda t: t.section)
+def test_the_commands_in_a_page_do_what_it_shows(
     transcript: Transcript,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -101,6 +103,37 @@ def test_the_commands_in_the_tutorial_do_what_the_page_shows(
         printed = capsys.readouterr()
         text = (printed.out + printed.err).rstrip("\n")
         assert printed_as_shown(shown, text), f"{command}\nshown:\n{transcript.text}\nprinted:\n{text}"
+
+
+# docs/known.md: its table against the one it shows.
+
+TABLE = re.compile(r"(?<=^\|---\|---\|---\|---\|---\|---\|---\|\n)(?:\|.*\n)*", re.MULTILINE)
+
+
+def row(known: Known) -> str:
+    """A known bug as a line of the page's table."""
+    settings = " ".join(f"{name}={value}" for name, value in known.settings.items())
+    values = [known.broken, known.mended] if known.switch else []
+    bug, *fix = (f"`{known.switch}={value}`: " for value in values) if values else [""]
+    cells = [
+        known.name,
+        known.wrong,
+        known.source,
+        f"`{known.protocol}`{f' `{settings}`' if settings else ''}",
+        f"`{known.property}`",
+        f"{bug}violated, {known.steps} steps",
+        f"{fix[0]}{known.without.value}" if fix else "-",
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def test_the_table_of_known_bugs_is_the_one_that_is_checked(request: pytest.FixtureRequest) -> None:
+    text = BUGS.read_text(encoding="utf-8")
+    expected = TABLE.sub(lambda _: "".join(map(row, KNOWN)), text, count=1)
+    if request.config.getoption("--refresh-goldens"):
+        BUGS.write_text(expected, encoding="utf-8")
+        text = expected
+    assert text == expected, "pytest tests/test_docs.py --refresh-goldens writes the table anew"
 
 
 # docs/formats.md: its tables against what is really written.
@@ -152,12 +185,25 @@ def objects_of_check(document: dict[str, Any]) -> Found:
     ]
 
 
+def objects_of_known(document: dict[str, Any]) -> Found:
+    results = document["results"]
+    return [
+        ("fencepost.known/1", document),
+        *(("A run", result) for result in results),
+        *(("An expectation", result["expected"]) for result in results),
+        *(("A finding", result["found"]) for result in results),
+    ]
+
+
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
     """Every kind of object that the commands of the page write, under the heading that describes it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("formats"))
         example = str(ROOT / EXAMPLE)
+        (quick,) = chosen(KNOWN, ["#2614-3/3/3"])
+        unmended = replace(quick, name="nothing mends it", switch=None)
+        patch.setattr("fencepost.cli.known.KNOWN", (quick, unmended))
         yield list(_everything(example))
 
 
@@ -183,6 +229,8 @@ def _everything(example: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for replay in replays:
         yield "fencepost.replay/1", replay
         yield from (("A replay", one) for one in replay["traces"])
+    yield from objects_of_known(output("check", "--known"))
+    yield from objects_of_known(output("check", "--known", "--timeout", "0.01"))
     listed = output("protocols")
     yield "fencepost.protocols/1", listed
     yield from (("A listed protocol", one) for one in listed["protocols"])

@@ -1,0 +1,174 @@
+"""`fencepost check --known` as a contract: exit codes, what differs, time limits, unused options, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.encoding.checking import Limits, Listener, Outcome
+from fencepost.properties.known import KNOWN, Known, Run, chosen, decide
+
+COMMAND = [sys.executable, "-c", "from fencepost.cli.main import main; main()", "check", "--known"]
+(BUG,) = chosen(KNOWN, ["#2614-3/3/3"])
+"""The quickest."""
+
+Check = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def known(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Check:
+    """Exit code, stdout and stderr of `check --known`, over another table if one is given."""
+
+    def command(*arguments: str, table: Sequence[Known] = KNOWN) -> tuple[int, str, str]:
+        monkeypatch.setattr("fencepost.cli.known.KNOWN", tuple(table))
+        code = run(["check", "--known", *arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return command
+
+
+def test_bugs_named_come_out_as_expected(known: Check) -> None:
+    code, out, err = known("--bug", "#2614-3/3/3", "--bug", "2614-tla")
+    assert (code, err) == (0, "")
+    assert "4 of 4 as expected" in out
+    assert re.findall(r"^#\S+", out, flags=re.MULTILINE) == ["#2614-tla", "#2614-3/3/3"]
+
+
+def test_json_says_what_was_expected_and_found(known: Check, tmp_path: Path) -> None:
+    file = tmp_path / "known.json"
+    code, out, _ = known("--bug", "2614-3/3/3", "--format", "json", "--output", str(file), "--seed", "5")
+    bug, fix = json.loads(file.read_text(encoding="utf-8"))["results"]
+    assert (code, out, bug["as_expected"], fix["as_expected"]) == (0, "", True, True)
+    assert (bug["switch"], bug["value"], fix["value"]) == ("recovery_reads_fence", "no", "yes")
+    assert bug["settings"] == fix["settings"] == {"ack_quorum": 3}
+    assert bug["expected"] == {"verdict": "violated", "steps": 15}
+    assert {key: bug["found"][key] for key in ("verdict", "steps", "fewest")} == {
+        "verdict": "violated",
+        "steps": 15,
+        "fewest": "proved",
+    }
+    assert fix["expected"] == {"verdict": "proved", "steps": None}
+    assert (fix["found"]["basis"], fix["found"]["complete"]) == ("rounds", True)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "differs"),
+    [
+        (replace(BUG, steps=14), "expected violated in 14, found violated, steps 15"),
+        (replace(BUG, mended="no"), "expected proved, found violated, steps 15"),
+        (replace(BUG, broken="yes"), "expected violated in 15, found proved, steps -"),
+    ],
+)
+def test_a_planted_wrong_expectation_differs(known: Check, wrong: Known, differs: str) -> None:
+    code, out, _ = known(table=[wrong])
+    (line,) = [line for line in out.splitlines() if line.endswith("DIFFERS")]
+    expected, found, steps = re.split(r" {2,}", line)[-5:-2]
+    assert code == 1
+    assert f"expected {expected}, found {found}, steps {steps}" == differs
+    assert "1 of 2 as expected, 1 not" in out
+
+
+def test_the_command_shown_for_a_difference_shows_it(
+    known: Check, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = known(table=[replace(BUG, steps=16, switch=None)])
+    (command,) = [line.split() for line in out.splitlines() if line.startswith("    fencepost")]
+    assert run(command[1:]) == 1
+    assert "violated in 15 steps" in capsys.readouterr().out
+
+
+def test_a_bug_without_a_switch_is_only_looked_for(known: Check) -> None:
+    code, out, _ = known(table=[replace(BUG, switch=None, broken="", mended="")])
+    assert (code, "1 of 1 as expected" in out) == (0, True)
+
+
+def test_runs_that_time_does_not_reach_are_undecided(known: Check) -> None:
+    code, out, _ = known("--timeout", "0.01", "--format", "json")
+    document: dict[str, Any] = json.loads(out)
+    results = document["results"]
+    assert (code, len(results), document["interrupted"]) == (3, 2 * len(KNOWN), False)
+    assert {r["found"]["verdict"] for r in results} == {"undecided"}
+    assert {r["as_expected"] for r in results} == {None}
+    assert results[-1]["found"]["reason"] == "not reached within 0.01 s"
+    code, out, _ = known("--timeout", "0.01")
+    assert (code, f"0 of {2 * len(KNOWN)} as expected, {2 * len(KNOWN)} undecided" in out) == (3, True)
+    assert " not reached within 0.01 s\n" in out
+
+
+def test_each_run_gets_the_time_that_is_left(known: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+
+    def spy(run: Run, limits: Limits, listener: Listener) -> Outcome:
+        given.append(limits.timeout)
+        return decide(run, limits, listener)
+
+    monkeypatch.setattr("fencepost.cli.known.decide", spy)
+    assert known("--timeout", "60", table=[BUG])[0] == 0
+    assert 59 < given[0] <= 60
+    assert given[1] < given[0]
+
+
+def test_a_difference_outweighs_what_is_undecided(known: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    def until_differing(run: Run, limits: Limits, listener: Listener) -> Outcome:
+        return decide(run, limits if run.known.steps == 14 else replace(limits, timeout=0.001), listener)
+
+    monkeypatch.setattr("fencepost.cli.known.decide", until_differing)
+    table = [replace(BUG, steps=14), replace(BUG, name="another")]
+    code, out, _ = known(table=table)
+    assert (code, "1 of 4 as expected, 1 not, 2 undecided" in out) == (1, True)
+
+
+def test_progress_says_which_run_it_is(known: Check) -> None:
+    _, _, err = known("-v", table=[BUG])
+    assert "1 of 2: #2614-3/3/3 with recovery_reads_fence=no (" in err
+    assert "2 of 2: #2614-3/3/3 with recovery_reads_fence=yes (" in err
+    assert err.splitlines()[-1].startswith("building ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("bookkeeper-4.13",), "--known: takes no PROTOCOL; leave out"),
+        (("--set", "bookies=4", "--bound", "3"), "--known: takes no --set, --bound; leave out"),
+        (("--property", "no-divergence"), "takes no --property;"),
+        (("--rounds", "3"), "takes no --rounds;"),
+        (("--budget", "lost=1"), "takes no --budget;"),
+        (("--minimize", "steps"), "takes no --minimize;"),
+        (("--count", "1"), "takes no --count;"),
+        (("--walks", "9"), "takes no --walks;"),
+        (("--traces", "found"), "takes no --traces;"),
+        (("--require-proof",), "takes no --require-proof;"),
+        (("--expect", "proved"), "takes no --expect;"),
+        (("--bug", "1"), "1: no such known bug; valid: #2614, "),
+        (("--timeout", "0"), "not in the range"),
+    ],
+)
+def test_what_is_not_used_is_refused(known: Check, arguments: tuple[str, ...], message: str) -> None:
+    code, out, err = known(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_ctrl_c_prints_what_is_known() -> None:
+    process = subprocess.Popen([*COMMAND, "-v"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    while not process.stderr.readline().startswith("2 of "):
+        pass
+    os.kill(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted: this is what was known by then." in out
+    assert "violated in 17  violated " in out
+    assert " not reached before Ctrl-C\n" in out

@@ -1,0 +1,107 @@
+"""The known bugs: each is found in as many steps as the table says, and is gone with its switch changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fencepost.encoding.checking import Limits
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.verdicts import Basis, Result, Verdict
+from fencepost.properties.catalogue import find
+from fencepost.properties.known import KNOWN, Known, Run, as_expected, chosen, decide
+
+
+def title(value: object) -> str:
+    return f"{value.known.name}-{value.value}" if isinstance(value, Run) else getattr(value, "name", "")
+
+
+RUNS = [
+    pytest.param(run, marks=[pytest.mark.slow] if known.slow else [], id=title(run))
+    for known in KNOWN
+    for run in known.runs()
+]
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_known_bug_comes_out_as_the_table_says(run: Run) -> None:
+    (result,) = decide(run, Limits()).results
+    assert (result.verdict, result.steps) == (run.verdict, run.steps)
+    assert result.fewest == ("proved" if run.steps else None)
+    assert as_expected(run, result)
+
+
+def test_names_are_unique() -> None:
+    names = [known.name.removeprefix("#") for known in KNOWN]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=title)
+def test_bug_and_fix_differ_in_one_switch_of_the_protocol(known: Known) -> None:
+    if known.switch is None:
+        assert (known.broken, known.mended, len(known.runs())) == ("", "", 1)
+        return
+    switches = {option.name: option.values for option in find(known.protocol).options() if option.values}
+    assert {known.broken, known.mended} <= set(switches[known.switch])
+    assert known.broken != known.mended
+    assert known.switch not in known.settings
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=title)
+def test_an_instance_changes_only_what_differs_from_the_protocol(known: Known) -> None:
+    defaults = {option.name: str(option.default) for option in find(known.protocol).options()}
+    assert not [name for name, value in known.settings.items() if defaults[name] == str(value)]
+
+
+def test_bugs_are_chosen_by_name_with_or_without_the_sign_that_a_shell_takes_for_a_comment() -> None:
+    assert chosen(KNOWN, []) == list(KNOWN)
+    assert [known.name for known in chosen(KNOWN, ["2615", "#2614", "2614"])] == ["#2614", "#2615"]
+    with pytest.raises(BadInput, match=r"^26: no such known bug; valid: #2614, .*\(# may be left out\)$"):
+        chosen(KNOWN, ["26"])
+
+
+BUG = KNOWN[0]
+UNDECIDED = Result(BUG.property, Verdict.UNDECIDED, rounds=0, seconds=0.0, solver="none")
+PROVED = replace(UNDECIDED, verdict=Verdict.PROVED, basis=Basis.ROUNDS, complete=True, witness=True)
+
+
+@pytest.fixture(scope="module")
+def violated() -> Result:
+    """What is really found of the first bug: no shorter trace exists."""
+    return decide(Run(BUG, True), Limits()).results[0]
+
+
+@pytest.mark.parametrize(
+    ("steps", "fewest", "expected"),
+    [
+        (17, "proved", True),
+        (16, "proved", False),
+        (18, "proved", False),
+        (16, "within-rounds", False),
+        (17, "within-rounds", None),
+        (18, "within-rounds", None),
+    ],
+)
+def test_a_violation_is_as_expected_only_if_no_shorter_one_exists(
+    violated: Result, steps: int, fewest: str, expected: bool | None
+) -> None:
+    result = replace(violated, steps=steps, fewest=fewest)
+    assert as_expected(Run(BUG, True), result) is expected
+
+
+def test_another_verdict_is_not_as_expected_unless_the_search_did_not_end(violated: Result) -> None:
+    bug, fix = BUG.runs()
+    assert as_expected(bug, PROVED) is False
+    assert as_expected(fix, violated) is False
+    assert as_expected(fix, replace(UNDECIDED, verdict=Verdict.VACUOUS)) is False
+    assert as_expected(fix, replace(UNDECIDED, verdict=Verdict.HOLDS)) is False
+    assert [as_expected(run, UNDECIDED) for run in (bug, fix)] == [None, None]
+    assert as_expected(fix, PROVED) is True
+
+
+def test_a_bug_that_nothing_mends_is_only_looked_for() -> None:
+    unmended = replace(BUG, switch=None, broken="", mended="", settings={"recovery_reads_fence": "no"})
+    (run,) = unmended.runs()
+    assert (run.settings, run.value) == ({"recovery_reads_fence": "no"}, None)
+    assert (run.verdict, run.steps) == (Verdict.VIOLATED, 17)
