@@ -12,7 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.state import StateSpace, Variable, show
-from fencepost.encoding.terms import TRUE, Parameter, Read, Sort, Term, TermLike, Update, Value, bind, lift
+from fencepost.encoding.terms import (
+    FALSE,
+    TRUE,
+    Parameter,
+    Quantified,
+    Read,
+    Sort,
+    Term,
+    TermLike,
+    Update,
+    Value,
+    bind,
+    lift,
+    rewritten,
+)
 
 if TYPE_CHECKING:
     from fencepost.encoding.traces import Trace
@@ -89,6 +103,17 @@ class Schema:
     meaning: str
     parameters: tuple[Parameter, ...]
     action: Action
+
+    def could_happen(self) -> Term:
+        """For some arguments the action is enabled, or would be if no message had been lost."""
+
+        def delivered(read: Read) -> Term:
+            return read if read.family.fault is None else FALSE
+
+        found = rewritten(self.action.when, delivered)
+        for parameter in reversed(self.parameters):
+            found = Quantified("bool", "exists", parameter, found)
+        return found
 
     def sent(self) -> Iterable[tuple[tuple[Parameter, ...], Message]]:
         """Each message this action may send, with what a broadcast binds."""

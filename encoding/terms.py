@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -350,3 +350,22 @@ def children(term: Term) -> tuple[Term, ...]:
         case Quantified(body=body) | AtLeast(body=body):
             return (body,)
     return ()
+
+
+def rewritten(term: Term, change: Callable[[Read], Term]) -> Term:
+    """The term with every read replaced by what `change` makes of it."""
+    match term:
+        case Read():
+            return change(term)
+        case Not(operand=operand):
+            return replace(term, operand=rewritten(operand, change))
+        case AllOf(operands=operands) | AnyOf(operands=operands):
+            return replace(term, operands=tuple(rewritten(o, change) for o in operands))
+        case Equal(left=left, right=right) | Less(left=left, right=right) | Plus(left=left, right=right):
+            return replace(term, left=rewritten(left, change), right=rewritten(right, change))
+        case If(condition=condition, then=then, otherwise=otherwise):
+            parts = [rewritten(part, change) for part in (condition, then, otherwise)]
+            return replace(term, condition=parts[0], then=parts[1], otherwise=parts[2])
+        case Quantified(body=body) | AtLeast(body=body):
+            return replace(term, body=rewritten(body, change))
+    return term

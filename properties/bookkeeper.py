@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Property
-from fencepost.encoding.terms import Term, at_least, exists, forall, implies
+from fencepost.encoding.system import Property, Schema, System
+from fencepost.encoding.terms import (
+    FALSE,
+    Constant,
+    Parameter,
+    Term,
+    any_of,
+    at_least,
+    exists,
+    forall,
+    implies,
+    lift,
+)
 from fencepost.properties.explaining import (
     explain_disorder,
     explain_divergence,
@@ -13,9 +24,20 @@ from fencepost.properties.explaining import (
 from fencepost.protocols.bookkeeper.state import NOTHING, WRITER, Ledger, Phase, Status
 
 
-def ledger_properties(s: Ledger) -> tuple[Property, ...]:
+def ledger_properties(system: System) -> tuple[Property, ...]:
     """The properties of one ledger, headline first."""
-    return (no_divergence(s), ack_quorum_reached(s), valid_fragments(s), entries_in_order(s))
+    s = system.state
+    assert isinstance(s, Ledger)
+    return (
+        no_divergence(s),
+        acked_entries_readable(s),
+        ack_quorum_reached(s),
+        valid_fragments(s),
+        entries_in_order(s),
+        no_dirty_read(s),
+        fencing_is_enough(s),
+        recovery_can_finish(system),
+    )
 
 
 def no_divergence(s: Ledger) -> Property:
@@ -56,6 +78,23 @@ def ack_quorum_reached(s: Ledger) -> Property:
     )
 
 
+def acked_entries_readable(s: Ledger) -> Property:
+    """An acknowledged entry can be read (AllAckedEntriesAreReadable)."""
+
+    def readable(e: Term) -> Term:
+        return exists(s.bookie, lambda b: s.in_metadata_write_set(e, b) & (s.stored[b, e] == e))
+
+    return Property(
+        name="acked-entries-readable",
+        meaning="an acknowledged entry is stored, with the content that the writer pushed, on a bookie of its write "
+        "set by the metadata",
+        holds=forall(s.entry, lambda e: implies(e <= s.lac(WRITER), readable(e))),
+        witness=_recovered(s) & (s.lac(WRITER) > 0),
+        witness_meaning="an entry is acknowledged and the ledger closed by a recoverer",
+        explain=explain_few_copies,
+    )
+
+
 def valid_fragments(s: Ledger) -> Property:
     """Fragments only ever go up (OnlyValidFragments)."""
     twice = exists(
@@ -91,6 +130,105 @@ def entries_in_order(s: Ledger) -> Property:
         witness_meaning="a recoverer has written an entry back",
         explain=explain_disorder,
     )
+
+
+def no_dirty_read(s: Ledger) -> Property:
+    """A LAC that is out in the world stays true: readers trust it (NoDirtyReads in the tweaks of bookkeeper-tlaplus)."""
+
+    def told(lac: Term) -> Term:
+        """Some bookie has stored an entry that carries a LAC above this: whoever reads it there is told."""
+        return exists(
+            s.client,
+            lambda c: exists(
+                s.entry,
+                lambda e: (
+                    (lac < s.pushed_lac[c, e])
+                    & exists(s.generation_, lambda g: exists(s.bookie, lambda b: _stored_add(s, c, g, e, b)))
+                ),
+            ),
+        )
+
+    return Property(
+        name="no-dirty-read",
+        meaning="no reader was ever told a LAC beyond the last entry of the closed ledger",
+        holds=implies(s.status == Status.CLOSED, ~told(s.last_entry)),
+        witness=_recovered(s) & told(lift(0)),
+        witness_meaning="a LAC above 0 was told to readers and the ledger closed by a recoverer",
+    )
+
+
+def _stored_add(s: Ledger, client: Term, generation: Term, entry: Term, bookie: Term) -> Term:
+    index = (client, generation, entry, bookie)
+    return s.add_handled[index] & ~s.add_refused[index]
+
+
+def fencing_is_enough(s: Ledger) -> Property:
+    """What the coverage rule is for (RRQuorumCoverageSet.checkCovered)."""
+
+    def unfenced(r: Term, position: Term) -> Term:
+        return exists(s.bookie, lambda b: s.is_at(r, s.base[r], position, b) & ~s.fenced[b])
+
+    def writable(r: Term) -> Term:
+        return exists(
+            s.position,
+            lambda start: at_least(
+                s.parameters.ack_quorum, s.position, lambda i: s.in_window[start, i] & unfenced(r, i)
+            ),
+        )
+
+    active = exists(s.recoverer, lambda r: (s.phase[r] == Phase.ACTIVE) & s.covered(r))
+    return Property(
+        name="fencing-is-enough",
+        meaning="once a recoverer has heard from enough bookies, no AQ bookies of a write set of the ensemble that it "
+        "fenced are without a fence",
+        holds=forall(
+            s.recoverer, lambda r: implies((s.phase[r] == Phase.ACTIVE) & s.covered(r), ~writable(r))
+        ),
+        witness=active,
+        witness_meaning="a recoverer has heard from enough bookies",
+    )
+
+
+GIVING_UP = ("abandon recovery", "try invalid fragment", "abandon change")
+"""What a recoverer may do that does not bring recovery forward."""
+
+
+def recovery_can_finish(system: System) -> Property:
+    """No recovery is stuck for good, whatever is late or timed out: a search for states where nothing can happen.
+
+    A message that was lost counts as under way, because a new attempt would send it again; what cannot be mended by
+    trying again is that recovery itself or its bookies have nothing to do.
+    """
+    s = system.state
+    assert isinstance(s, Ledger)
+    helpful = [schema for schema in system.schemas if _brings_recovery_forward(s, schema)]
+
+    def waits(r: Term) -> Term:
+        last = s.own_generation[r] == s.parameters.generations
+        beyond_cap = s.changing(r) & last if s.parameters.bookies > s.parameters.ensemble else FALSE
+        return (s.phase[r] == Phase.ACTIVE) & ~s.overtaken[r] & ~beyond_cap
+
+    stuck = (
+        (s.status == Status.IN_RECOVERY)
+        & exists(s.recoverer, waits)
+        & ~any_of(*(schema.could_happen() for schema in helpful))
+    )
+    return Property(
+        name="recovery-can-finish",
+        meaning="never is a ledger in recovery and a recoverer at work, while nothing can happen that brings recovery "
+        "forward, even if no message had been lost",
+        holds=~stuck,
+        witness=_recovered(s),
+        witness_meaning="the ledger is closed by a recoverer",
+    )
+
+
+def _brings_recovery_forward(s: Ledger, schema: Schema) -> bool:
+    """The action is not the writer's own, no fault, and not giving up."""
+    actor = lift(schema.action.actor)
+    writers = isinstance(actor, Parameter) and actor.sort is s.writer
+    writers = writers or (isinstance(actor, Constant) and actor.value == WRITER)
+    return not writers and schema.action.fault is None and schema.name not in GIVING_UP
 
 
 def _recovered(s: Ledger) -> Term:

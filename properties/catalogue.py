@@ -10,14 +10,12 @@ from fencepost.encoding.system import System
 from fencepost.properties.bookkeeper import ledger_properties
 from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import TODAY, V4_13, V4_13_TLA, Parameters
-from fencepost.protocols.bookkeeper.state import Ledger
 
 
 def bookkeeper(parameters: Parameters) -> System:
     """One ledger with its properties."""
     system = ledger(parameters)
-    assert isinstance(system.state, Ledger)
-    return replace(system, properties=ledger_properties(system.state))
+    return replace(system, properties=ledger_properties(system))
 
 
 _SOURCES = (

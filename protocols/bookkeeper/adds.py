@@ -10,7 +10,10 @@ from fencepost.protocols.bookkeeper.state import Ledger, Phase
 
 def sends(s: Ledger, client: Parameter | str, generation: Parameter, entry: Parameter) -> list[Update]:
     """The entry goes to its write set in that ensemble."""
-    return [s.pushed_in[client, entry].set(generation), s.pushed_lac[client, entry].set(s.lac(client))]
+    return [
+        s.pushed_in[client, entry].set(generation),
+        s.pushed_lac[client, entry].set(s.carried_lac(client)),
+    ]
 
 
 def adds(s: Ledger, client: Parameter | str, generation: Parameter, entry: Parameter) -> Broadcast:
@@ -22,7 +25,7 @@ def adds(s: Ledger, client: Parameter | str, generation: Parameter, entry: Param
             generation,
             entry,
             b,
-            lac=s.lac(client),
+            lac=s.carried_lac(client),
             lost=s.add_lost[client, entry, b],
             when=s.in_write_set_of(client, generation, entry, b),
         ),

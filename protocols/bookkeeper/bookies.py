@@ -20,18 +20,34 @@ def handle_add(
         s.entry,
         lambda e: (e < entry) & exists(s.generation_, lambda g: s.add_in_flight(client, g, e, bookie)),
     )
+    index = client, generation, entry, bookie
     refused = s.fenced[bookie] if client.sort is s.writer else FALSE
+    if s.parameters.fence_atomic == "no" and client.sort is s.writer:
+        refused = refused & ~s.add_admitted[index]
     return Action(
-        when=s.add_in_flight(client, generation, entry, bookie) & ~lower,
+        when=s.add_in_flight(*index) & ~lower,
         then=[
-            s.add_handled[client, generation, entry, bookie].set(True),
-            s.add_refused[client, generation, entry, bookie].set(refused),
+            s.add_handled[index].set(True),
+            s.add_refused[index].set(refused),
             s.stored[bookie, entry].set(s.content_sent(client, entry), when=~refused),
             s.stored_lac[bookie, entry].set(s.pushed_lac[client, entry], when=~refused),
         ],
         actor=bookie,
         received=messages.add(s, client, generation, entry, bookie),
         sent=[messages.add_answer(s, client, generation, entry, bookie, refused)],
+    )
+
+
+def admit_add(
+    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
+) -> Action:
+    """Under `fence_atomic=no`, a bookie sees that the ledger is not fenced, and stores the entry later (issue 4701)."""
+    index = client, generation, entry, bookie
+    return Action(
+        when=s.add_in_flight(*index) & ~s.add_admitted[index] & ~s.fenced[bookie],
+        then=[s.add_admitted[index].set(True)],
+        actor=bookie,
+        note="finds that the ledger is not fenced",
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Action, to_each
+from fencepost.encoding.system import Action, Broadcast, Message, to_each
 from fencepost.encoding.terms import (
     FALSE,
     TRUE,
     Parameter,
     Term,
     TermLike,
+    Update,
+    Value,
     any_of,
     at_least,
     exists,
@@ -39,23 +41,59 @@ def _may_change(
 def begin_change(
     s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, failed: Parameter
 ) -> Action:
-    """A client decides to replace a bookie that failed it: from now on its LAC stands still.
-
-    The answer to the write that timed out is ignored if it comes (PerChannelBookieClient has forgotten the request).
-    """
+    """A client decides to replace a bookie that failed it: from now on its LAC stands still."""
     return Action(
         when=_may_change(s, client, generation, failed, s.may_time_out(client, entry, failed))
         & ~s.changing(client),
         then=[
             s.failed[client].set(failed),
             s.frozen_lac[client].set(s.lac(client)),
-            *(
-                s.add_answered[client, g, entry, failed].set(True, when=s.add_sent(client, g, entry, failed))
-                for g in s.generation_
-            ),
+            *_forgets(s, client, entry, failed),
         ],
         actor=client,
         note="gives up waiting for {failed} to store entry {entry}, and begins to replace it",
+    )
+
+
+def _forgets(s: Ledger, client: Parameter, entry: Parameter, failed: Parameter) -> list[Update]:
+    """The answer to a write that timed out is ignored if it comes: PerChannelBookieClient has forgotten the request."""
+    return [
+        s.add_answered[client, g, entry, failed].set(True, when=s.add_sent(client, g, entry, failed))
+        for g in s.generation_
+    ]
+
+
+def read_lac_first(
+    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, failed: Parameter
+) -> Action:
+    """Under `racing`, the LAC at which the new fragment will start is read before acknowledging is blocked (issue 4651)."""
+    return Action(
+        when=_may_change(s, client, generation, failed, s.may_time_out(client, entry, failed))
+        & ~s.changing(client)
+        & (s.about_to_replace[client] == NO_BOOKIE),
+        then=[
+            s.about_to_replace[client].set(failed),
+            s.lac_read[client].set(s.lac(client)),
+            *_forgets(s, client, entry, failed),
+        ],
+        actor=client,
+        note="gives up waiting for {failed} to store entry {entry}, and reads its LAC",
+    )
+
+
+def block_acks(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Action:
+    """Under `racing`, acknowledging is blocked only now."""
+    return Action(
+        when=(s.phase[client] == Phase.ACTIVE)
+        & (s.own_generation[client] == generation)
+        & (s.about_to_replace[client] == failed),
+        then=[
+            s.about_to_replace[client].set(NO_BOOKIE),
+            s.failed[client].set(failed),
+            s.frozen_lac[client].set(s.lac(client)),
+        ],
+        actor=client,
+        note="begins to replace {failed}",
     )
 
 
@@ -81,9 +119,16 @@ def _may_commit(s: Ledger, client: Parameter) -> Term:
     return (s.status == Status.IN_RECOVERY) & ~s.overtaken[client] & in_step
 
 
+def _first_of_new(s: Ledger, client: Parameter) -> Term:
+    """Where the new fragment starts: above the LAC."""
+    if s.parameters.lac_read_in_change == "racing":
+        return s.lac_read[client] + 1
+    return s.lac(client) + 1
+
+
 def _goes_below(s: Ledger, client: Parameter, generation: Parameter) -> Term:
     """The new fragment would start below the client's last one."""
-    return s.lac(client) + 1 < s.own_first[client, generation]
+    return _first_of_new(s, client) < s.own_first[client, generation]
 
 
 def commit_change(
@@ -91,53 +136,144 @@ def commit_change(
 ) -> Action:
     """The new ensemble takes over from LAC+1 on; pending entries lose the old bookie's ack and go to the new one."""
     p = s.parameters
-    following, first = generation + 1, s.lac(client) + 1
-    current = s.own_ensemble
-    ensemble = {
-        i: if_(current[client, generation, i] == failed, spare, current[client, generation, i])
-        for i in s.position
-    }
-    loses_ack = {
-        e: (s.lac(client) < e) & ~_acknowledged_in_passing(s, client, generation, failed, e) for e in s.entry
-    }
-    then = [
-        s.own_generation[client].set(following),
-        s.own_first[client, following].set(first),
-        *(s.own_ensemble[client, following, i].set(bookie) for i, bookie in ensemble.items()),
-        *(s.acked[client, e, failed].set(False, when=when) for e, when in loses_ack.items()),
-    ]
+    then = _installs(s, client, generation, failed, spare)
     if p.ensemble_change == "two-step":
         then += [s.failed[client].set(NO_BOOKIE)]
     if client.sort is s.writer or p.recovery_metadata == "at-once":
+        following, first = generation + 1, _first_of_new(s, client)
+        ensemble = _with_spare(s, client, generation, failed, spare)
         then += [
             s.generation.set(following),
             s.first[following].set(first),
             *(s.ensemble[following, i].set(bookie) for i, bookie in ensemble.items()),
         ]
-    sent = []
-    if p.resends == "with-change":
-        due = {
-            e: s.pending(client, e)
-            & ~s.resent[client, following, e]
-            & s.in_write_set_of(client, generation, e, failed)
-            & when
-            for e, when in loses_ack.items()
-        }
-        then += [s.resent[client, following, e].set(True, when=when) for e, when in due.items()]
-        sent = [
-            messages.add(s, client, following, e, spare, lost=s.resend_lost[client, following, e], when=when)
-            for e, when in due.items()
-        ]
+    withdrawn, sent = _withdraws_and_resends(s, client, generation, failed, spare)
     return Action(
         when=_about_to_change(s, client, generation, failed)
         & ~s.in_ensemble(client, generation, spare)
         & ~_goes_below(s, client, generation)
         & _may_commit(s, client)
         & _is_new(s, client, generation, failed, spare),
-        then=then,
+        then=[*then, *withdrawn],
         actor=client,
         sent=sent,
         note="replaces {failed} by {spare}, from its LAC + 1 on",
+    )
+
+
+def _with_spare(
+    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter
+) -> dict[Value, Term]:
+    """The client's ensemble with the spare bookie at the place of the failed one, position by position."""
+    current = s.own_ensemble
+    return {
+        i: if_(current[client, generation, i] == failed, spare, current[client, generation, i])
+        for i in s.position
+    }
+
+
+def _installs(
+    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter
+) -> list[Update]:
+    """The client's copy of the metadata gets the new fragment."""
+    ensemble = _with_spare(s, client, generation, failed, spare)
+    return [
+        s.own_generation[client].set(generation + 1),
+        s.own_first[client, generation + 1].set(_first_of_new(s, client)),
+        *(s.own_ensemble[client, generation + 1, i].set(bookie) for i, bookie in ensemble.items()),
+    ]
+
+
+def _withdraws_and_resends(
+    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter
+) -> tuple[list[Update], list[Message | Broadcast]]:
+    """Pending entries of the replaced bookie lose its ack and are sent to its successor (unsetSuccessAndSendWriteRequest)."""
+    following = generation + 1
+    loses_ack = {
+        e: (s.lac(client) < e) & ~_acknowledged_in_passing(s, client, generation, failed, e) for e in s.entry
+    }
+    withdrawn = [s.acked[client, e, failed].set(False, when=when) for e, when in loses_ack.items()]
+    if s.parameters.resends == "one-by-one":
+        return withdrawn, []
+    due = {
+        e: s.pending(client, e)
+        & ~s.resent[client, following, e]
+        & s.in_write_set_of(client, generation, e, failed)
+        & when
+        for e, when in loses_ack.items()
+    }
+    return (
+        [*withdrawn, *(s.resent[client, following, e].set(True, when=when) for e, when in due.items())],
+        [
+            messages.add(s, client, following, e, spare, lost=s.resend_lost[client, following, e], when=when)
+            for e, when in due.items()
+        ],
+    )
+
+
+def change_locally(
+    s: Ledger,
+    client: Parameter,
+    generation: Parameter,
+    entry: Parameter,
+    failed: Parameter,
+    spare: Parameter,
+) -> Action:
+    """Under `local-first`, the writer goes on with a new ensemble that the metadata store does not know yet (issue 1591)."""
+    return Action(
+        when=_may_change(s, client, generation, failed, s.may_time_out(client, entry, failed))
+        & (s.failed[client] == NO_BOOKIE)
+        & ~s.in_ensemble(client, generation, spare)
+        & ~_goes_below(s, client, generation),
+        then=[
+            s.failed[client].set(failed),
+            *_forgets(s, client, entry, failed),
+            *_installs(s, client, generation, failed, spare),
+        ],
+        actor=client,
+        note="gives up waiting for {failed} to store entry {entry}, and goes on with {spare}",
+    )
+
+
+def commit_later(
+    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter
+) -> Action:
+    """Under `local-first`, the metadata store learns of the new ensemble only now."""
+    following = generation + 1
+    withdrawn, sent = _withdraws_and_resends(s, client, generation, failed, spare)
+    return Action(
+        when=_behind(s, client, generation, failed)
+        & s.is_newcomer(client, following, spare)
+        & (s.status == Status.OPEN),
+        then=[
+            s.failed[client].set(NO_BOOKIE),
+            s.generation.set(following),
+            s.first[following].set(s.own_first[client, following]),
+            *(s.ensemble[following, i].set(s.own_ensemble[client, following, i]) for i in s.position),
+            *withdrawn,
+        ],
+        actor=client,
+        sent=sent,
+        note="commits the replacement of {failed} by {spare}",
+    )
+
+
+def abandon_later(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Action:
+    """Under `local-first`, the metadata store refuses the new ensemble, and the writer gives up."""
+    return Action(
+        when=_behind(s, client, generation, failed) & (s.status != Status.OPEN),
+        then=[s.phase[client].set(Phase.GONE)],
+        actor=client,
+        note="cannot commit the replacement of {failed}, and gives up",
+    )
+
+
+def _behind(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Term:
+    """The writer has replaced the bookie in that ensemble, and the metadata store does not know."""
+    return (
+        (s.phase[client] == Phase.ACTIVE)
+        & (s.failed[client] == failed)
+        & (s.own_generation[client] == generation + 1)
     )
 
 

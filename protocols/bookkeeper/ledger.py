@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.encoding.system import Group, Schema, System, each, in_turn
 from fencepost.encoding.terms import Sort, integers
-from fencepost.protocols.bookkeeper import adds, bookies, recovery, writer
+from fencepost.protocols.bookkeeper import adds, bookies, changes, recovery, writer
 from fencepost.protocols.bookkeeper.parameters import Parameters
 from fencepost.protocols.bookkeeper.state import Ledger
 
@@ -59,7 +59,9 @@ def ledger(parameters: Parameters) -> System:
 
 def _adds(s: Ledger, client: Sort) -> list[Schema | Group]:
     """Adds of that client reach bookies, and their acks come back."""
+    racing = s.parameters.fence_atomic == "no" and client is s.writer
     return [
+        *([each(bookies.admit_add, s, client, s.generation_, s.entry, s.bookie)] if racing else []),
         each(bookies.handle_add, s, client, s.generation_, s.entry, s.bookie),
         each(adds.receive_ack, s, client, s.generation_, s.entry, s.bookie),
     ]
@@ -70,16 +72,41 @@ def _changes(s: Ledger, client: Sort) -> list[Schema | Group]:
     p = s.parameters
     if p.bookies == p.ensemble:
         return []
-    changes: list[Schema | Group] = []
-    if p.resends == "one-by-one":
-        changes += [each(changes.resend, s, client, s.generation_, s.entry)]
-    if p.ensemble_change == "two-step":
-        changes += [each(changes.begin_change, s, client, s.generation_, s.entry, s.bookie)]
-    if p.generations > 1:
-        earlier = integers(1, p.generations - 1)
-        changes += [each(changes.commit_change, s, client, earlier, s.bookie, s.bookie)]
+    if client is s.writer and p.ensemble_change_commit == "local-first":
+        return _local_changes(s, client)
+    resends = p.resends == "one-by-one"
     return [
-        *changes,
+        *([each(changes.resend, s, client, s.generation_, s.entry)] if resends else []),
+        *(_beginnings(s, client) if p.ensemble_change == "two-step" else []),
+        *(
+            [each(changes.commit_change, s, client, _earlier(s), s.bookie, s.bookie)]
+            if p.generations > 1
+            else []
+        ),
         each(changes.try_invalid_fragment, s, client, s.generation_, s.bookie),
         each(changes.abandon_change, s, client, s.generation_, s.bookie),
+    ]
+
+
+def _earlier(s: Ledger) -> Sort:
+    """The ensembles that may still be changed."""
+    return integers(1, s.parameters.generations - 1)
+
+
+def _beginnings(s: Ledger, client: Sort) -> list[Schema | Group]:
+    if client is s.writer and s.parameters.lac_read_in_change == "racing":
+        return [
+            each(changes.read_lac_first, s, client, s.generation_, s.entry, s.bookie),
+            each(changes.block_acks, s, client, s.generation_, s.bookie),
+        ]
+    return [each(changes.begin_change, s, client, s.generation_, s.entry, s.bookie)]
+
+
+def _local_changes(s: Ledger, client: Sort) -> list[Schema | Group]:
+    if s.parameters.generations == 1:
+        return []
+    return [
+        each(changes.change_locally, s, client, _earlier(s), s.entry, s.bookie, s.bookie),
+        each(changes.commit_later, s, client, _earlier(s), s.bookie, s.bookie),
+        each(changes.abandon_later, s, client, _earlier(s), s.bookie),
     ]

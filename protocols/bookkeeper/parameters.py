@@ -100,6 +100,27 @@ class Parameters:
         "ReadLastConfirmedOp; BookKeeperProtocol_v4_13.tla",
     )
 
+    recovery_lac: str = switch(
+        ("moving", "frozen"),
+        "write-backs carry the recoverer's LAC of the moment, or the one that recovery started from",
+        "LedgerHandle.sendAddSuccessCallbacks; frozen in the unbounded-ledgers module of bookkeeper-tlaplus",
+    )
+    fence_atomic: str = switch(
+        ("yes", "no"),
+        "a bookie looks whether the ledger is fenced and stores the entry in one go",
+        "BookieImpl.addEntry; issue 4701, two ledger handles at once, up to 4.17.3",
+    )
+    ensemble_change_commit: str = switch(
+        ("metadata-first", "local-first"),
+        "the writer uses a new ensemble once the metadata store has it, or before that",
+        "LedgerHandle.ensembleChangeLoop; issue 1591, PR 1592 (4.7.2)",
+    )
+    lac_read_in_change: str = switch(
+        ("blocked", "racing"),
+        "acknowledging is blocked before the LAC at which a new fragment starts is read, or after",
+        "LedgerHandle.ensembleChangeLoop; issue 4651",
+    )
+
     def __post_init__(self) -> None:
         quorums = {
             "ack_quorum": self.ack_quorum,

@@ -108,11 +108,16 @@ class Ledger(StateSpace):
         self.pushed_lac = family(integers(0, p.entries - 1), client, entry)
         self.resent = family(BOOL, client, generation, entry)
         self.add_handled = family(BOOL, client, generation, entry, bookie)
+        if p.fence_atomic == "no":
+            self.add_admitted = family(BOOL, client, generation, entry, bookie)
         self.add_refused = family(BOOL, client, generation, entry, bookie)
         self.add_answered = family(BOOL, client, generation, entry, bookie)
         self.acked = family(BOOL, client, entry, bookie)
         self.failed = family(Sort("bookie or none", (NO_BOOKIE, *bookie.values), part_of="bookie"), client)
         self.frozen_lac = family(lac, client)
+        if p.lac_read_in_change == "racing":
+            self.about_to_replace = family(self.failed.domain, client)
+            self.lac_read = family(lac, client)
         self.tried_invalid_fragment = family(BOOL, client)
 
         # Recoverers: the fencing reads and the recovery reads. (The writer's row stays as it is.)
@@ -250,7 +255,10 @@ class Ledger(StateSpace):
 
     def changing(self, client: TermLike) -> Term:
         """An ensemble change has begun and is not committed: the LAC stands still, acks still count."""
-        return self.failed[client] != NO_BOOKIE
+        begun = self.failed[client] != NO_BOOKIE
+        if self.parameters.ensemble_change_commit == "local-first":
+            return begun & (lift(WRITER) != client)
+        return begun
 
     @definition
     def start(self, client: TermLike) -> Term:
@@ -275,6 +283,12 @@ class Ledger(StateSpace):
 
         highest = maximum(integers(0, self.parameters.entries), lambda n: if_(reached(n), n, 0))
         return if_(self.changing(client), self.frozen_lac[client], highest)
+
+    def carried_lac(self, client: TermLike) -> Term:
+        """The LAC that the client's adds carry: its own, or where recovery started if that is what they carry."""
+        if self.parameters.recovery_lac == "frozen":
+            return if_(lift(WRITER) == client, self.lac(client), self.start(client))
+        return self.lac(client)
 
     @definition
     def pending(self, client: TermLike, entry: TermLike) -> Term:
