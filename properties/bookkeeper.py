@@ -28,14 +28,15 @@ def ledger_properties(system: System) -> tuple[Property, ...]:
     """The properties of one ledger, headline first."""
     s = system.state
     assert isinstance(s, Ledger)
+    copies_stay = not s.parameters.crashes_lose_entries
     return (
         no_divergence(s),
         acked_entries_readable(s),
-        ack_quorum_reached(s),
+        *((ack_quorum_reached(s),) if copies_stay else ()),
         valid_fragments(s),
         entries_in_order(s),
         no_dirty_read(s),
-        fencing_is_enough(s),
+        *((fencing_is_enough(s),) if s.parameters.crashes == 0 else ()),
         recovery_can_finish(system),
     )
 

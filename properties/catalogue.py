@@ -9,7 +9,7 @@ from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.system import System
 from fencepost.properties.bookkeeper import ledger_properties
 from fencepost.protocols.bookkeeper.ledger import ledger
-from fencepost.protocols.bookkeeper.parameters import TODAY, V4_13, V4_13_TLA, Parameters
+from fencepost.protocols.bookkeeper.parameters import NO_JOURNAL, TODAY, V4_13, V4_13_TLA, Parameters
 
 
 def bookkeeper(parameters: Parameters) -> System:
@@ -39,6 +39,15 @@ PROTOCOLS: dict[str, Protocol] = {
             defaults=TODAY,
             build=bookkeeper,
             sources=_SOURCES,
+            not_modelled=_NOT_MODELLED,
+        ),
+        Protocol(
+            name="bookkeeper-no-journal",
+            summary="today's code without the journal (BP-46): a crash loses entries and fences, and a crashed bookie "
+            "fences its ledgers and puts them in limbo",
+            defaults=NO_JOURNAL,
+            build=bookkeeper,
+            sources=(*_SOURCES, "BP-46 and LIMBO_README.md of bookkeeper-tlaplus for the two scenarios"),
             not_modelled=_NOT_MODELLED,
         ),
         Protocol(

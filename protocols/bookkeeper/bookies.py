@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.encoding.system import Action
-from fencepost.encoding.terms import FALSE, Parameter, Term, Update, exists, if_, maximum
+from fencepost.encoding.terms import FALSE, Parameter, Term, Update, exists, forall, if_, maximum
 from fencepost.protocols.bookkeeper import messages
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger
 
@@ -24,6 +24,8 @@ def handle_add(
     refused = s.fenced[bookie] if client.sort is s.writer else FALSE
     if s.parameters.fence_atomic == "no" and client.sort is s.writer:
         refused = refused & ~s.add_admitted[index]
+    if s.parameters.crashes and s.parameters.limbo == "as-coded" and client.sort is s.writer:
+        refused = refused | s.limbo[bookie]
     return Action(
         when=s.add_in_flight(*index) & ~lower,
         then=[
@@ -55,17 +57,30 @@ def handle_fence(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
     """A bookie fences the ledger, which it need not know yet, and tells the LAC of its highest entry."""
     lac = _lac(s, bookie)
     return Action(
-        when=s.fence_sent(client, bookie) & ~s.fence_lost[client, bookie] & ~s.fence_handled[client, bookie],
+        when=s.fence_in_flight(client, bookie),
         then=[
             s.fenced[bookie].set(True),
             s.fence_handled[client, bookie].set(True),
             s.fence_lac[client, bookie].set(lac),
             *_notes_entries(s, client, bookie),
+            *_notes_what_a_crash_could_do(s, client, bookie),
         ],
         actor=bookie,
         received=messages.fence(s, client, bookie),
         sent=[messages.fence_answer(s, client, bookie, lac)],
     )
+
+
+def _notes_what_a_crash_could_do(s: Ledger, client: Parameter, bookie: Parameter) -> list[Update]:
+    """In limbo the code answers that it does not know; and a fence that no entry precedes may not outlive a crash."""
+    p = s.parameters
+    unknown = p.crashes > 0 and p.limbo == "as-coded"
+    bare = p.crashes > 0 and p.lose == "bare-fences"
+    empty = forall(s.entry, lambda e: s.stored[bookie, e] == NOTHING)
+    return [
+        *([s.fence_unknown[client, bookie].set(True, when=s.limbo[bookie])] if unknown else []),
+        *([s.bare_fence[bookie].set(True, when=~s.fenced[bookie] & empty)] if bare else []),
+    ]
 
 
 def _notes_entries(s: Ledger, client: Parameter, bookie: Parameter) -> list[Update]:
@@ -87,20 +102,22 @@ def _lac(s: Ledger, bookie: Parameter) -> Term:
 
 
 def handle_read(s: Ledger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """A bookie answers a recovery read with the entry or NoSuchEntry; since 4.14 it fences the ledger first."""
+    """A bookie answers a recovery read with the entry or NoSuchEntry; since 4.14 it fences the ledger first.
+
+    In limbo it answers that it does not know where it would have answered NoSuchEntry (BP-46).
+    """
     content = maximum(s.entry, lambda e: if_(e == entry, s.stored[bookie, e], NOTHING))
     fences = s.parameters.recovery_reads_fence == "yes"
+    unknown = s.limbo[bookie] & (content == NOTHING) if s.parameters.crashes else FALSE
     return Action(
-        when=s.read_sent[client, entry]
-        & s.read_to(client, entry, bookie)
-        & ~s.read_lost[client, entry, bookie]
-        & ~s.read_handled[client, entry, bookie],
+        when=s.read_in_flight(client, entry, bookie),
         then=[
             *([s.fenced[bookie].set(True)] if fences else []),
             s.read_handled[client, entry, bookie].set(True),
             s.read_content[client, entry, bookie].set(content),
+            *([s.read_unknown[client, entry, bookie].set(unknown)] if s.parameters.crashes else []),
         ],
         actor=bookie,
         received=messages.read(s, client, entry, bookie),
-        sent=[messages.read_answer(s, client, entry, bookie, content)],
+        sent=[messages.read_answer(s, client, entry, bookie, content, unknown)],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.encoding.system import Group, Schema, System, each, in_turn
 from fencepost.encoding.terms import Sort, integers
-from fencepost.protocols.bookkeeper import adds, bookies, changes, recovery, writer
+from fencepost.protocols.bookkeeper import adds, bookies, changes, crashes, recovery, writer
 from fencepost.protocols.bookkeeper.parameters import Parameters
 from fencepost.protocols.bookkeeper.state import Ledger
 
@@ -47,12 +47,14 @@ def ledger(parameters: Parameters) -> System:
             ),
             each(writer.close_ledger, s),
             each(writer.withdraw, s),
+            *([each(crashes.crash_and_restart, s, s.bookie)] if parameters.crashes else []),
         ),
         caps={
             "entries": parameters.entries,
             "recoverers": parameters.recoverers,
             "fragments": parameters.generations,
             "inflight": parameters.inflight,
+            **({"crashes": parameters.crashes} if parameters.crashes else {}),
         },
     )
 

@@ -73,13 +73,16 @@ def read(s: Ledger, recoverer: TermLike, entry: TermLike, bookie: TermLike, when
     )
 
 
-def read_answer(s: Ledger, recoverer: TermLike, entry: TermLike, bookie: TermLike, content: Term) -> Message:
-    """The entry, or NoSuchEntry."""
+def read_answer(
+    s: Ledger, recoverer: TermLike, entry: TermLike, bookie: TermLike, content: Term, unknown: Term
+) -> Message:
+    """The entry, or NoSuchEntry, or from a ledger in limbo that the bookie does not know."""
+    answer = if_(unknown, "unknown", if_(content == NOTHING, "NoSuchEntry", "entry"))
     return message(
         "read answer",
         bookie,
         recoverer,
         about={"entry": entry},
-        says={"answer": if_(content == NOTHING, "NoSuchEntry", "entry"), "content": content},
+        says={"answer": answer, "content": content},
         lost=s.read_answer_lost[recoverer, entry, bookie],
     )

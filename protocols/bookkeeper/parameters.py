@@ -23,6 +23,7 @@ class Parameters:
     recoverers: int = parameter(1, "recovery attempts, each by a client of its own")
     fragments: int = parameter(2, "most ensembles the ledger goes through (only 1 is possible when N = E)")
     inflight: int = parameter(2, "most entries pushed and not yet acknowledged")
+    crashes: int = parameter(0, "most crashes of bookies that lose data")
 
     recovery_reads_fence: str = switch(
         ("no", "yes"), "a recovery read fences the bookie too", "Defect 1, issue 2614, PR 2616 (4.14)"
@@ -121,6 +122,31 @@ class Parameters:
         "LedgerHandle.ensembleChangeLoop; issue 4651",
     )
 
+    lose: str = switch(
+        ("both", "entries", "fences", "bare-fences"),
+        "what a crash loses: entries and fence, one of them, or only a fence set where no entry was stored yet",
+        "BP-46; the code journals fences (PR 2706), but replay skips one that no entry precedes (BookieImpl.readJournal)",
+    )
+    fence_on_unclean_shutdown: str = switch(
+        ("yes", "no"), "after a crash a bookie fences its ledgers before it serves", "BP-46, scenario 1"
+    )
+    limbo_on_unclean_shutdown: str = switch(
+        ("yes", "no"),
+        "after a crash a bookie puts its ledgers in limbo: it cannot say that an entry is not there",
+        "BP-46, scenario 2",
+    )
+    boot_fence_scope: str = switch(
+        ("all", "non-closed", "non-closed-in-last-ensemble"),
+        "which ledgers a crashed bookie fences and puts in limbo",
+        "BP-46 says all and non-closed; DataIntegrityCheckImpl.processPreBoot",
+    )
+    limbo: str = switch(
+        ("as-tla", "as-coded"),
+        "a fencing read of a ledger in limbo answers LAC 0 and adds are stored, or the answer is unknown and adds that "
+        "no fence refuses are refused too",
+        "BookKeeperProtocolWithLimbo.tla; SingleDirectoryDbLedgerStorage.throwIfLimbo",
+    )
+
     def __post_init__(self) -> None:
         quorums = {
             "ack_quorum": self.ack_quorum,
@@ -145,6 +171,11 @@ class Parameters:
         return int(fencing_answers(self.ensemble, self.write_quorum, self.ack_quorum))
 
     @property
+    def crashes_lose_entries(self) -> bool:
+        """A bookie may come back without what it stored."""
+        return self.crashes > 0 and self.lose in ("both", "entries")
+
+    @property
     def generations(self) -> int:
         """Ensembles that the ledger can go through: one if no bookie is spare."""
         return self.fragments if self.bookies > self.ensemble else 1
@@ -155,6 +186,9 @@ V4_13 = Parameters()
 
 TODAY = replace(V4_13, bookies=4, recovery_reads_fence="yes", recovery_floor="fragment")
 """The code since 4.14, up to 4.18: both defects mended. One bookie is spare, so ensembles change."""
+
+NO_JOURNAL = replace(TODAY, bookies=3, crashes=1)
+"""Today's code without the journal, as BP-46 proposes to run it: one crash, fence and limbo after it."""
 
 V4_13_TLA = replace(
     V4_13,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.encoding.system import Action, to_each
-from fencepost.encoding.terms import TRUE, Parameter, Term, any_of, exists, forall, implies
+from fencepost.encoding.terms import FALSE, TRUE, Parameter, Term, any_of, exists, forall, implies
 from fencepost.protocols.bookkeeper import messages
 from fencepost.protocols.bookkeeper.adds import adds, sends
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger, Phase, Status
@@ -95,6 +95,7 @@ def send_reads(s: Ledger, client: Parameter, entry: Parameter) -> Action:
 def receive_read_answer(s: Ledger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
     """A bookie has the entry or not; answers after the read is decided are ignored."""
     content = s.read_content[client, entry, bookie]
+    unknown = s.read_unknown[client, entry, bookie] if s.parameters.crashes else FALSE
     then = [
         s.read_answered[client, entry, bookie].set(True),
         s.found[client, entry].set(content, when=content != NOTHING),
@@ -110,7 +111,7 @@ def receive_read_answer(s: Ledger, client: Parameter, entry: Parameter, bookie: 
         & ~s.negative(client, entry),
         then=then,
         actor=client,
-        received=messages.read_answer(s, client, entry, bookie, content),
+        received=messages.read_answer(s, client, entry, bookie, content, unknown),
     )
 
 

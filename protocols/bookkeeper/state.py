@@ -137,6 +137,18 @@ class Ledger(StateSpace):
         self.found = family(content, client, self.read_entry)
         self.read_over = family(BOOL, client, self.read_entry)
 
+        if p.crashes:
+            # Crashes: how many there were, the requests that went with them, and what is unknown since.
+            self.crashed = variable(integers(0, p.crashes))
+            self.limbo = family(BOOL, bookie)
+            self.add_dropped = family(BOOL, client, generation, entry, bookie)
+            self.fence_dropped = family(BOOL, client, bookie)
+            self.read_dropped = family(BOOL, client, self.read_entry, bookie)
+            self.fence_unknown = family(BOOL, client, bookie)
+            self.read_unknown = family(BOOL, client, self.read_entry, bookie)
+            if p.lose == "bare-fences":
+                self.bare_fence = family(BOOL, bookie)
+
         # What the network never delivers: one choice for each sending.
         self.add_lost = choice(client, entry, bookie, fault="lost")
         self.resend_lost = choice(client, generation, entry, fault="lost")
@@ -216,7 +228,8 @@ class Ledger(StateSpace):
     ) -> Term:
         """The add will reach the bookie and has not yet."""
         index = (client, generation, entry, bookie)
-        return self.add_sent(*index) & ~self.lost_on_the_way(*index) & ~self.add_handled[index]
+        under_way = self.add_sent(*index) & ~self.lost_on_the_way(*index) & ~self.add_handled[index]
+        return under_way & ~self.add_dropped[index] if self.parameters.crashes else under_way
 
     def lost_on_the_way(
         self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
@@ -305,6 +318,24 @@ class Ledger(StateSpace):
         """The recoverer sent the bookie a fencing read: to the last ensemble, when it began."""
         return (self.phase[client] != Phase.IDLE) & self.in_ensemble(client, self.base[client], bookie)
 
+    def fence_in_flight(self, client: TermLike, bookie: TermLike) -> Term:
+        """The fencing read will reach the bookie and has not yet."""
+        index = client, bookie
+        under_way = self.fence_sent(*index) & ~self.fence_lost[index] & ~self.fence_handled[index]
+        return under_way & ~self.fence_dropped[index] if self.parameters.crashes else under_way
+
+    def fenced_by(self, client: TermLike, bookie: TermLike) -> Term:
+        """The bookie has told the recoverer that it is fenced; "unknown" tells nothing."""
+        answered = self.fence_answered[client, bookie]
+        return answered & ~self.fence_unknown[client, bookie] if self.parameters.crashes else answered
+
+    def read_in_flight(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The recovery read will reach the bookie and has not yet."""
+        index = client, entry, bookie
+        sent = self.read_sent[client, entry] & self.read_to(*index)
+        under_way = sent & ~self.read_lost[index] & ~self.read_handled[index]
+        return under_way & ~self.read_dropped[index] if self.parameters.crashes else under_way
+
     @definition
     def covered(self, client: TermLike) -> Term:
         """Enough bookies are fenced: no AQ of a window are unheard of (or EC have answered)."""
@@ -313,7 +344,7 @@ class Ledger(StateSpace):
         def heard(position: Term) -> Term:
             return exists(
                 self.bookie,
-                lambda b: self.fence_answered[client, b] & self.is_at(client, self.base[client], position, b),
+                lambda b: self.fenced_by(client, b) & self.is_at(client, self.base[client], position, b),
             )
 
         if p.coverage == "count":
@@ -333,7 +364,7 @@ class Ledger(StateSpace):
             known = at_least(
                 p.absent_quorum,
                 self.bookie,
-                lambda b: self.fence_answered[client, b] & self.fence_found_entries[client, b],
+                lambda b: self.fenced_by(client, b) & self.fence_found_entries[client, b],
             )
             return every_window | known
         return every_window
@@ -361,10 +392,10 @@ class Ledger(StateSpace):
         )
 
     def no_such_entry(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The bookie answered NoSuchEntry."""
-        return self.read_answered[client, entry, bookie] & (
-            self.read_content[client, entry, bookie] == NOTHING
-        )
+        """The bookie answered NoSuchEntry, which in limbo it cannot."""
+        answered = self.read_answered[client, entry, bookie]
+        nothing = answered & (self.read_content[client, entry, bookie] == NOTHING)
+        return nothing & ~self.read_unknown[client, entry, bookie] if self.parameters.crashes else nothing
 
     @definition
     def positive(self, client: TermLike, entry: TermLike) -> Term:
