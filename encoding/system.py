@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import itertools
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.state import StateSpace, Variable, show
+from fencepost.encoding.state import Family, StateSpace, Variable, show
 from fencepost.encoding.terms import (
     FALSE,
     TRUE,
@@ -104,11 +104,14 @@ class Schema:
     parameters: tuple[Parameter, ...]
     action: Action
 
-    def could_happen(self) -> Term:
-        """For some arguments the action is enabled, or would be if no message had been lost."""
+    def could_happen(self, but_for: Collection[Family] = ()) -> Term:
+        """For some arguments the action is enabled, or would be if no message had been lost.
+
+        `but_for` names facts that are left out of account in the same way.
+        """
 
         def delivered(read: Read) -> Term:
-            return read if read.family.fault is None else FALSE
+            return FALSE if read.family.fault is not None or read.family in but_for else read
 
         found = rewritten(self.action.when, delivered)
         for parameter in reversed(self.parameters):

@@ -197,11 +197,12 @@ GIVING_UP = ("abandon recovery", "try invalid fragment", "abandon change")
 def recovery_can_finish(system: System) -> Property:
     """No recovery is stuck for good, whatever is late or timed out: a search for states where nothing can happen.
 
-    A message that was lost counts as under way, because a new attempt would send it again; what cannot be mended by
-    trying again is that recovery itself or its bookies have nothing to do.
+    A message that was lost, or went down with a bookie, counts as under way, because a new attempt would send it
+    again; what cannot be mended by trying again is that recovery itself or its bookies have nothing to do.
     """
     s = system.state
     assert isinstance(s, Ledger)
+    sent_again = (s.add_dropped, s.fence_dropped, s.read_dropped) if s.parameters.crashes else ()
     helpful = [schema for schema in system.schemas if _brings_recovery_forward(s, schema)]
 
     def waits(r: Term) -> Term:
@@ -212,7 +213,7 @@ def recovery_can_finish(system: System) -> Property:
     stuck = (
         (s.status == Status.IN_RECOVERY)
         & exists(s.recoverer, waits)
-        & ~any_of(*(schema.could_happen() for schema in helpful))
+        & ~any_of(*(schema.could_happen(sent_again) for schema in helpful))
     )
     return Property(
         name="recovery-can-finish",

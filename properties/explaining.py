@@ -20,7 +20,7 @@ def explain_divergence(trace: Trace) -> str:
     closed = f"{show(closing.actor)} closed the ledger {f'at entry {end}' if end else 'as empty'} in step {closing.index}"
     acknowledged = f"the writer acknowledged it in step {acked}, with acks of {names}"
     story = f"{acknowledged}, and {closed}" if acked < closing.index else f"{closed}, and {acknowledged}"
-    reasons = "; ".join(_why_still_writable(trace, entry))
+    reasons = "; ".join(_reasons(trace, entry))
     return f"Entry {entry} is lost: {story}{': ' + reasons if reasons else ''}."
 
 
@@ -39,25 +39,41 @@ def _ackers(trace: Trace, entry: int) -> list[tuple[str, TraceStep]]:
     return sorted(found, key=lambda pair: pair[1].index)
 
 
-def _why_still_writable(trace: Trace, entry: int) -> Iterator[str]:
-    """Bookies that stored the entry after telling a recoverer that it is not there."""
+def _reasons(trace: Trace, entry: int) -> Iterator[str]:
+    """Bookies that lost the entry, and bookies that stored it after telling a recoverer that it is not there."""
+    for step in _crashes(trace):
+        if step.changes.get(f"stored[{step.actor}, {entry}]") == 0:
+            yield f"{step.actor} lost it in the crash of step {step.index}"
     for bookie, _ in _ackers(trace, entry):
         stored = next((s for s in trace.steps if f"stored[{bookie}, {entry}]" in s.changes), None)
-        denied = next(
-            (
-                s
-                for s in trace.steps
-                if s.action == "handle read"
-                and s.arguments.get("bookie") == bookie
-                and s.arguments.get("entry") == entry
-            ),
-            None,
-        )
+        denied = _first(trace, "handle read", bookie=bookie, entry=entry)
         if stored is not None and denied is not None and denied.index < stored.index:
             yield (
                 f"{bookie} had answered NoSuchEntry in step {denied.index} and stored the entry afterwards, in "
-                f"step {stored.index}, because nothing had fenced the ledger there"
+                f"step {stored.index}, because {_why_not_refused(trace, bookie, entry, denied, stored)}"
             )
+
+
+def _why_not_refused(trace: Trace, bookie: str, entry: int, denied: TraceStep, stored: TraceStep) -> str:
+    """Why the bookie stored the entry of a writer that should have been fenced out."""
+    forgot = [s for s in _crashes(trace) if s.actor == bookie and denied.index < s.index < stored.index]
+    admitted = _first(trace, "admit add", bookie=bookie, entry=entry)
+    if forgot:
+        return f"it forgot the fence in the crash of step {forgot[-1].index}"
+    if admitted is not None:
+        return f"it had looked for a fence in step {admitted.index}, before there was one"
+    return "nothing had fenced the ledger there"
+
+
+def _crashes(trace: Trace) -> list[TraceStep]:
+    return [step for step in trace.steps if step.action.startswith("crash")]
+
+
+def _first(trace: Trace, action: str, **arguments: object) -> TraceStep | None:
+    """The first step of that action with these arguments."""
+    return next(
+        (s for s in trace.steps if s.action == action and arguments.items() <= s.arguments.items()), None
+    )
 
 
 def explain_few_copies(trace: Trace) -> str:

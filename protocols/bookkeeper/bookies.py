@@ -24,7 +24,7 @@ def handle_add(
     refused = s.fenced[bookie] if client.sort is s.writer else FALSE
     if s.parameters.fence_atomic == "no" and client.sort is s.writer:
         refused = refused & ~s.add_admitted[index]
-    if s.parameters.crashes and s.parameters.limbo == "as-coded" and client.sort is s.writer:
+    if s.parameters.limbo_answers_unknown and client.sort is s.writer:
         refused = refused | s.limbo[bookie]
     return Action(
         when=s.add_in_flight(*index) & ~lower,
@@ -67,18 +67,21 @@ def handle_fence(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
         ],
         actor=bookie,
         received=messages.fence(s, client, bookie),
-        sent=[messages.fence_answer(s, client, bookie, lac)],
+        sent=[messages.fence_answer(s, client, bookie, lac, _in_limbo(s, bookie))],
     )
+
+
+def _in_limbo(s: Ledger, bookie: Parameter) -> Term:
+    return s.limbo[bookie] if s.parameters.crashes else FALSE
 
 
 def _notes_what_a_crash_could_do(s: Ledger, client: Parameter, bookie: Parameter) -> list[Update]:
     """In limbo the code answers that it does not know; and a fence that no entry precedes may not outlive a crash."""
     p = s.parameters
-    unknown = p.crashes > 0 and p.limbo == "as-coded"
     bare = p.crashes > 0 and p.lose == "bare-fences"
     empty = forall(s.entry, lambda e: s.stored[bookie, e] == NOTHING)
     return [
-        *([s.fence_unknown[client, bookie].set(True, when=s.limbo[bookie])] if unknown else []),
+        *([s.fence_unknown[client, bookie].set(s.limbo[bookie])] if p.limbo_answers_unknown else []),
         *([s.bare_fence[bookie].set(True, when=~s.fenced[bookie] & empty)] if bare else []),
     ]
 
@@ -108,7 +111,7 @@ def handle_read(s: Ledger, client: Parameter, entry: Parameter, bookie: Paramete
     """
     content = maximum(s.entry, lambda e: if_(e == entry, s.stored[bookie, e], NOTHING))
     fences = s.parameters.recovery_reads_fence == "yes"
-    unknown = s.limbo[bookie] & (content == NOTHING) if s.parameters.crashes else FALSE
+    unknown = _in_limbo(s, bookie) & (content == NOTHING)
     return Action(
         when=s.read_in_flight(client, entry, bookie),
         then=[

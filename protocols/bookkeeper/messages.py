@@ -54,11 +54,14 @@ def fence(s: Ledger, recoverer: TermLike, bookie: TermLike, when: TermLike = Tru
     return message("fence", recoverer, bookie, lost=s.fence_lost[recoverer, bookie], when=when)
 
 
-def fence_answer(s: Ledger, recoverer: TermLike, bookie: TermLike, lac: TermLike) -> Message:
-    """The bookie is fenced, and tells its LAC."""
-    return message(
-        "fence answer", bookie, recoverer, says={"lac": lac}, lost=s.fence_answer_lost[recoverer, bookie]
-    )
+def fence_answer(
+    s: Ledger, recoverer: TermLike, bookie: TermLike, lac: TermLike, unknown: TermLike
+) -> Message:
+    """The bookie is fenced, and tells its LAC; in limbo the code cannot tell."""
+    says: dict[str, TermLike] = {"lac": lac}
+    if s.parameters.limbo_answers_unknown:
+        says = {"answer": if_(unknown, "unknown", "lac"), **says}
+    return message("fence answer", bookie, recoverer, says=says, lost=s.fence_answer_lost[recoverer, bookie])
 
 
 def read(s: Ledger, recoverer: TermLike, entry: TermLike, bookie: TermLike, when: TermLike = True) -> Message:

@@ -176,6 +176,11 @@ class Parameters:
         return self.crashes > 0 and self.lose in ("both", "entries")
 
     @property
+    def limbo_answers_unknown(self) -> bool:
+        """A fencing read of a ledger in limbo does not count."""
+        return self.crashes > 0 and self.limbo == "as-coded"
+
+    @property
     def generations(self) -> int:
         """Ensembles that the ledger can go through: one if no bookie is spare."""
         return self.fragments if self.bookies > self.ensemble else 1

@@ -61,6 +61,7 @@ def receive_fence_answer(s: Ledger, client: Parameter, bookie: Parameter) -> Act
         still_counts = ~s.covered(client)
     else:
         still_counts = ~exists(s.read_entry, lambda e: s.read_sent[client, e])
+    unknown = s.fence_unknown[client, bookie] if s.parameters.limbo_answers_unknown else FALSE
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
         & s.fence_handled[client, bookie]
@@ -69,7 +70,7 @@ def receive_fence_answer(s: Ledger, client: Parameter, bookie: Parameter) -> Act
         & still_counts,
         then=[s.fence_answered[client, bookie].set(True)],
         actor=client,
-        received=messages.fence_answer(s, client, bookie, s.fence_lac[client, bookie]),
+        received=messages.fence_answer(s, client, bookie, s.fence_lac[client, bookie], unknown),
     )
 
 
