@@ -38,6 +38,7 @@ def ledger_properties(system: System) -> tuple[Property, ...]:
         no_dirty_read(s),
         *((fencing_is_enough(s),) if s.parameters.crashes == 0 else ()),
         recovery_can_finish(system),
+        *((repair_is_complete(s),) if s.parameters.boots_in_steps else ()),
     )
 
 
@@ -187,6 +188,31 @@ def fencing_is_enough(s: Ledger) -> Property:
         ),
         witness=active,
         witness_meaning="a recoverer has heard from enough bookies",
+    )
+
+
+def repair_is_complete(s: Ledger) -> Property:
+    """What phase two of the boot sequence promises (BP-46)."""
+    checked = exists(s.bookie, lambda b: s.serves(b) & s.checked[b])
+    return Property(
+        name="repair-is-complete",
+        meaning="once the check of a crashed bookie is over and the ledger closed, the bookie stores every entry that the "
+        "metadata places on it",
+        holds=forall(
+            s.bookie,
+            lambda b: implies(
+                s.checked[b] & (s.status == Status.CLOSED),
+                forall(
+                    s.entry,
+                    lambda e: implies(
+                        (e <= s.last_entry) & s.in_metadata_write_set(e, b), s.stored[b, e] != NOTHING
+                    ),
+                ),
+            ),
+        ),
+        witness=checked & (s.status == Status.CLOSED) & (s.last_entry > 0),
+        witness_meaning="the check of a crashed bookie is over and the ledger closed with an entry in it",
+        explain=explain_few_copies,
     )
 
 

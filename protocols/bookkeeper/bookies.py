@@ -27,7 +27,7 @@ def handle_add(
     if s.parameters.limbo_answers_unknown and client.sort is s.writer:
         refused = refused | s.limbo[bookie]
     return Action(
-        when=s.add_in_flight(*index) & ~lower,
+        when=s.serves(bookie) & s.add_in_flight(*index) & ~lower,
         then=[
             s.add_handled[index].set(True),
             s.add_refused[index].set(refused),
@@ -46,7 +46,7 @@ def admit_add(
     """Under `fence_atomic=no`, a bookie sees that the ledger is not fenced, and stores the entry later (issue 4701)."""
     index = client, generation, entry, bookie
     return Action(
-        when=s.add_in_flight(*index) & ~s.add_admitted[index] & ~s.fenced[bookie],
+        when=s.serves(bookie) & s.add_in_flight(*index) & ~s.add_admitted[index] & ~s.fenced[bookie],
         then=[s.add_admitted[index].set(True)],
         actor=bookie,
         note="finds that the ledger is not fenced",
@@ -57,7 +57,7 @@ def handle_fence(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
     """A bookie fences the ledger, which it need not know yet, and tells the LAC of its highest entry."""
     lac = _lac(s, bookie)
     return Action(
-        when=s.fence_in_flight(client, bookie),
+        when=s.serves(bookie) & s.fence_in_flight(client, bookie),
         then=[
             s.fenced[bookie].set(True),
             s.fence_handled[client, bookie].set(True),
@@ -113,7 +113,7 @@ def handle_read(s: Ledger, client: Parameter, entry: Parameter, bookie: Paramete
     fences = s.parameters.recovery_reads_fence == "yes"
     unknown = _in_limbo(s, bookie) & (content == NOTHING)
     return Action(
-        when=s.read_in_flight(client, entry, bookie),
+        when=s.serves(bookie) & s.read_in_flight(client, entry, bookie),
         then=[
             *([s.fenced[bookie].set(True)] if fences else []),
             s.read_handled[client, entry, bookie].set(True),

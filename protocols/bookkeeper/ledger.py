@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.encoding.system import Group, Schema, System, each, in_turn
 from fencepost.encoding.terms import Sort, integers
-from fencepost.protocols.bookkeeper import adds, bookies, changes, crashes, recovery, writer
+from fencepost.protocols.bookkeeper import adds, bookies, boot, changes, crashes, recovery, writer
 from fencepost.protocols.bookkeeper.parameters import Parameters
 from fencepost.protocols.bookkeeper.state import Ledger
 
@@ -47,14 +47,14 @@ def ledger(parameters: Parameters) -> System:
             ),
             each(writer.close_ledger, s),
             each(writer.withdraw, s),
-            *([each(crashes.crash_and_restart, s, s.bookie)] if parameters.crashes else []),
+            *_crashes(s),
         ),
         caps={
             "entries": parameters.entries,
             "recoverers": parameters.recoverers,
             "fragments": parameters.generations,
             "inflight": parameters.inflight,
-            **({"crashes": parameters.crashes} if parameters.crashes else {}),
+            **{name: most for name, most in _fault_budgets(parameters).items() if most},
         },
     )
 
@@ -112,3 +112,43 @@ def _local_changes(s: Ledger, client: Sort) -> list[Schema | Group]:
         each(changes.commit_later, s, client, _earlier(s), s.bookie, s.bookie),
         each(changes.abandon_later, s, client, _earlier(s), s.bookie),
     ]
+
+
+def _fault_budgets(parameters: Parameters) -> dict[str, int]:
+    return {"crashes": parameters.crashes, "disks": parameters.disks, "reimages": parameters.reimages}
+
+
+def _crashes(s: Ledger) -> list[Schema | Group]:
+    """Crashes, and how a bookie comes back."""
+    p = s.parameters
+    if not p.crashes:
+        return []
+    if not p.boots_in_steps:
+        return [each(crashes.crash_and_restart, s, s.bookie)]
+    return [
+        in_turn(
+            "bookie",
+            each(boot.crash, s, s.bookie),
+            *([each(boot.lose_disk, s, s.bookie, s.disk)] if p.disks else []),
+            *([each(boot.reimage, s, s.bookie)] if p.reimages else []),
+            each(boot.look_for_marker, s, s.bookie),
+            *_phase_one(s),
+            each(boot.accept_cookies, s, s.bookie),
+            each(boot.refuse_cookies, s, s.bookie),
+            each(boot.fix_cookies, s, s.bookie),
+            each(boot.stamp_store, s, s.bookie),
+            each(boot.stamp_disks, s, s.bookie),
+            each(boot.serve, s, s.bookie),
+            *([each(boot.mark_dirty, s, s.bookie)] if p.dirty_marker == "after-serving" else []),
+            each(boot.copy_entry, s, s.bookie, s.entry, s.bookie),
+            each(boot.leave_limbo, s, s.bookie),
+            each(boot.end_check, s, s.bookie),
+        )
+    ]
+
+
+def _phase_one(s: Ledger) -> list[Schema | Group]:
+    steps = [each(boot.put_in_limbo, s, s.bookie), each(boot.fence_at_boot, s, s.bookie)]
+    if s.parameters.phase_one_order == "fence-first":
+        steps.reverse()
+    return [each(boot.note_check, s, s.bookie), *steps, each(boot.flush, s, s.bookie)]

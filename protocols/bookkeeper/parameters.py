@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from fencepost.encoding.parameters import parameter, require, switch
 from fencepost.quorums.arithmetic import fencing_answers, negative_answers
@@ -24,6 +24,8 @@ class Parameters:
     fragments: int = parameter(2, "most ensembles the ledger goes through (only 1 is possible when N = E)")
     inflight: int = parameter(2, "most entries pushed and not yet acknowledged")
     crashes: int = parameter(0, "most crashes of bookies that lose data")
+    disks: int = parameter(0, "most disks that crashed bookies lose for good (with boot=whole)")
+    reimages: int = parameter(0, "most crashed bookies that come back as new ones, wiped (with boot=whole)")
 
     recovery_reads_fence: str = switch(
         ("no", "yes"), "a recovery read fences the bookie too", "Defect 1, issue 2614, PR 2616 (4.14)"
@@ -147,6 +149,58 @@ class Parameters:
         "BookKeeperProtocolWithLimbo.tla; SingleDirectoryDbLedgerStorage.throwIfLimbo",
     )
 
+    boot: str = switch(
+        ("at-once", "whole"),
+        "a crashed bookie is back in the same step, or goes through the boot sequence step by step",
+        "BookKeeperProtocolWithLimbo.tla; BP-46, on boot",
+    )
+    unclean_check: str = switch(
+        ("yes", "no"),
+        "a bookie that finds its dirty marker goes through phase one",
+        "BP-46; EmbeddedServer, only with journalWriteData=false",
+    )
+    dirty_marker: str = switch(
+        ("before-serving", "after-serving"),
+        "the marker that makes a crash known at the next boot is set before the bookie first serves, or later",
+        "BP-46; UncleanShutdownDetection.registerStartUp",
+    )
+    phase_one_awaited: str = switch(
+        ("yes", "no"),
+        "after an unclean shutdown a bookie serves once phase one is over, or while it runs",
+        "BP-46; EmbeddedServer starts it and goes on",
+    )
+    phase_one_order: str = switch(
+        ("limbo-first", "fence-first"),
+        "phase one puts ledgers in limbo and then fences them, or the other way round",
+        "DataIntegrityCheckImpl.processPreBoot",
+    )
+    phase_one_flush: str = switch(
+        ("yes", "no"),
+        "phase one ends by making limbo and fence durable",
+        "DataIntegrityCheckImpl.processPreBoot",
+    )
+    check_note: str = switch(
+        ("yes", "no"),
+        "phase one begins with a note on disk that phase two is due",
+        "DataIntegrityCheckImpl.runPreBootCheck",
+    )
+    cookie_mismatch: str = switch(
+        ("fix", "refuse"),
+        "a bookie with a disk without cookie goes through phase one and stamps new cookies, or does not boot",
+        "DataIntegrityCookieValidation; dataIntegrityStampMissingCookies",
+    )
+    cookie_stamp: str = switch(
+        ("after-phase-one", "before-phase-one"),
+        "missing cookies are stamped when phase one is over, or first of all",
+        "DataIntegrityCookieValidation.checkCookies",
+    )
+    clear_limbo: str = switch(
+        ("after-copying", "before-copying", "unrecovered"),
+        "phase two clears limbo when the ledger is recovered and its entries are copied, when it is recovered, or "
+        "without recovering it",
+        "BP-46; DataIntegrityCheckImpl.runFullCheck",
+    )
+
     def __post_init__(self) -> None:
         quorums = {
             "ack_quorum": self.ack_quorum,
@@ -159,6 +213,14 @@ class Parameters:
             {**quorums, "bookies": self.bookies},
             "for example ack_quorum=2, write_quorum=3, ensemble=3, bookies=4",
         )
+
+        self._forbid_unused("crashes", self.crashes > 0, _OF_CRASHES, "set crashes=1")
+        self._forbid_unused("boot", self.boot == "whole", _OF_BOOT, "set boot=whole")
+
+    def _forbid_unused(self, rule: str, used: bool, names: tuple[str, ...], remedy: str) -> None:
+        defaults = {f.name: f.default for f in fields(self)}
+        idle = {name: getattr(self, name) for name in names if getattr(self, name) != defaults[name]}
+        require(f"{', '.join(idle)} without {rule} changes nothing", used or not idle, idle, remedy)
 
     @property
     def absent_quorum(self) -> int:
@@ -176,6 +238,11 @@ class Parameters:
         return self.crashes > 0 and self.lose in ("both", "entries")
 
     @property
+    def boots_in_steps(self) -> bool:
+        """A crashed bookie goes through the whole boot sequence."""
+        return self.crashes > 0 and self.boot == "whole"
+
+    @property
     def limbo_answers_unknown(self) -> bool:
         """A fencing read of a ledger in limbo does not count."""
         return self.crashes > 0 and self.limbo == "as-coded"
@@ -185,6 +252,28 @@ class Parameters:
         """Ensembles that the ledger can go through: one if no bookie is spare."""
         return self.fragments if self.bookies > self.ensemble else 1
 
+
+_OF_CRASHES = (
+    "lose",
+    "fence_on_unclean_shutdown",
+    "limbo_on_unclean_shutdown",
+    "boot_fence_scope",
+    "limbo",
+    "boot",
+)
+_OF_BOOT = (
+    "disks",
+    "reimages",
+    "unclean_check",
+    "dirty_marker",
+    "phase_one_awaited",
+    "phase_one_order",
+    "phase_one_flush",
+    "check_note",
+    "cookie_mismatch",
+    "cookie_stamp",
+    "clear_limbo",
+)
 
 V4_13 = Parameters()
 """The code of release 4.13, at the instance of Vanlightly's configuration: N=3, 3/3/2, one entry."""

@@ -58,6 +58,28 @@ class Phase(Enum):
     """It failed or withdrew, and does nothing any more."""
 
 
+class Stage(Enum):
+    """Where a bookie is in its boot sequence (with boot=whole)."""
+
+    SERVING = "serving"
+    DOWN = "down"
+    COOKIES = "checking cookies"
+    FIXING = "fixing cookies"
+    STAMPING = "stamping disks"
+    READY = "ready"
+    REFUSED = "refused to boot"
+
+
+class PhaseOne(Enum):
+    """How far phase one of the data integrity check is."""
+
+    OVER = "over"
+    DUE = "due"
+    NOTED = "noted"
+    HALFWAY = "halfway"
+    MARKED = "marked"
+
+
 class Ledger(StateSpace):
     """The state of one ledger. `parameters` fixes the sizes and the switches."""
 
@@ -148,6 +170,21 @@ class Ledger(StateSpace):
             self.read_unknown = family(BOOL, client, self.read_entry, bookie)
             if p.lose == "bare-fences":
                 self.bare_fence = family(BOOL, bookie)
+        if p.boots_in_steps:
+            # The boot sequence: where it is, what is on disk and survives a crash, and the cookies.
+            self.disk = Sort("disk", ("journal", "ledger", "index"))
+            self.stage = family(members(Stage), bookie, initial=Stage.SERVING)
+            self.phase_one = family(members(PhaseOne), bookie)
+            self.in_scope = family(BOOL, bookie)
+            self.dirty = family(BOOL, bookie, initial=p.dirty_marker == "before-serving")
+            self.check_due = family(BOOL, bookie)
+            self.checked = family(BOOL, bookie)
+            self.durable_fence = family(BOOL, bookie)
+            self.durable_limbo = family(BOOL, bookie)
+            self.store_cookie = family(BOOL, bookie, initial=True)
+            self.disk_cookie = family(BOOL, bookie, self.disk, initial=True)
+            self.disks_lost = variable(integers(0, p.disks))
+            self.reimaged = variable(integers(0, p.reimages))
 
         # What the network never delivers: one choice for each sending.
         self.add_lost = choice(client, entry, bookie, fault="lost")
@@ -165,6 +202,10 @@ class Ledger(StateSpace):
     def _heads_window(self, start: int, position: int) -> bool:
         """The AQ positions from `start` on."""
         return (position - start) % self.parameters.ensemble < self.parameters.ack_quorum
+
+    def serves(self, bookie: TermLike) -> Term:
+        """The bookie handles requests."""
+        return self.stage[bookie] == Stage.SERVING if self.parameters.boots_in_steps else TRUE
 
     # Ensembles, by a client's copy of the metadata.
 
