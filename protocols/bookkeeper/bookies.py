@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.encoding.system import Action
-from fencepost.encoding.terms import FALSE, Parameter, Term, Update, exists, forall, if_, maximum
+from fencepost.encoding.terms import FALSE, Parameter, Term, Update, at_least, exists, forall, if_, maximum
 from fencepost.protocols.bookkeeper import messages
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger
 
@@ -37,6 +37,18 @@ def handle_add(
         actor=bookie,
         received=messages.add(s, client, generation, entry, bookie),
         sent=[messages.add_answer(s, client, generation, entry, bookie, refused)],
+    )
+
+
+def fall_silent(s: Ledger, bookie: Parameter) -> Action:
+    """A bookie stops answering for good."""
+    others = at_least(s.parameters.silent, s.bookie, lambda b: s.silent[b])
+    return Action(
+        when=~s.silent[bookie] & ~others,
+        then=[s.silent[bookie].set(True)],
+        actor=bookie,
+        note="stops answering",
+        fault="silent",
     )
 
 
@@ -88,7 +100,7 @@ def _notes_what_a_crash_could_do(s: Ledger, client: Parameter, bookie: Parameter
 
 def _notes_entries(s: Ledger, client: Parameter, bookie: Parameter) -> list[Update]:
     """Whether the answer is OK or NoSuchEntry, for the coverage rule that asks."""
-    if s.parameters.coverage != "pr-2281":
+    if not s.parameters.coverage_asks_for_entries:
         return []
     has_some = exists(s.entry, lambda e: s.stored[bookie, e] != NOTHING)
     return [s.fence_found_entries[client, bookie].set(has_some)]

@@ -7,7 +7,7 @@ due, limbo, fence, flush) · stamp the cookies · serve · phase two (copy what 
 from __future__ import annotations
 
 from fencepost.encoding.system import Action
-from fencepost.encoding.terms import FALSE, TRUE, Parameter, Term, Update, exists, forall, implies
+from fencepost.encoding.terms import FALSE, TRUE, Parameter, Term, Update, exists, forall, if_, implies
 from fencepost.protocols.bookkeeper.crashes import drops_requests, in_boot_scope, loses_entries
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger, PhaseOne, Stage, Status
 
@@ -304,18 +304,12 @@ def _phase_two(s: Ledger, bookie: Parameter) -> Term:
 
 
 def _belongs(s: Ledger, bookie: Parameter, entry: Term) -> Term:
-    """By the metadata store the entry is one of the bookie's."""
-    within = (s.status != Status.CLOSED) | (entry <= s.last_entry)
+    """By the metadata store the entry is one of the bookie's; while the ledger is not closed, only if some bookie has it."""
+    somewhere = exists(s.bookie, lambda b: s.stored[b, entry] != NOTHING)
+    within = if_(s.status == Status.CLOSED, entry <= s.last_entry, somewhere)
     return s.in_metadata_write_set(entry, bookie) & within
 
 
 def _is_whole(s: Ledger, bookie: Parameter) -> Term:
-    """Every entry that belongs on the bookie is there, as far as a peer has it."""
-
-    def nowhere(e: Term) -> Term:
-        return forall(s.bookie, lambda b: s.stored[b, e] == NOTHING)
-
-    return forall(
-        s.entry,
-        lambda e: implies(_belongs(s, bookie, e), (s.stored[bookie, e] != NOTHING) | nowhere(e)),
-    )
+    """Every entry that belongs on the bookie is there."""
+    return forall(s.entry, lambda e: implies(_belongs(s, bookie, e), s.stored[bookie, e] != NOTHING))

@@ -47,6 +47,7 @@ def ledger(parameters: Parameters) -> System:
             ),
             each(writer.close_ledger, s),
             each(writer.withdraw, s),
+            *([each(bookies.fall_silent, s, s.bookie)] if parameters.silent else []),
             *_crashes(s),
         ),
         caps={
@@ -115,7 +116,8 @@ def _local_changes(s: Ledger, client: Sort) -> list[Schema | Group]:
 
 
 def _fault_budgets(parameters: Parameters) -> dict[str, int]:
-    return {"crashes": parameters.crashes, "disks": parameters.disks, "reimages": parameters.reimages}
+    p = parameters
+    return {"silent": p.silent, "crashes": p.crashes, "disks": p.disks, "reimages": p.reimages}
 
 
 def _crashes(s: Ledger) -> list[Schema | Group]:

@@ -23,6 +23,7 @@ class Parameters:
     recoverers: int = parameter(1, "recovery attempts, each by a client of its own")
     fragments: int = parameter(2, "most ensembles the ledger goes through (only 1 is possible when N = E)")
     inflight: int = parameter(2, "most entries pushed and not yet acknowledged")
+    silent: int = parameter(0, "most bookies that stop answering for good")
     crashes: int = parameter(0, "most crashes of bookies that lose data")
     disks: int = parameter(0, "most disks that crashed bookies lose for good (with boot=whole)")
     reimages: int = parameter(0, "most crashed bookies that come back as new ones, wiped (with boot=whole)")
@@ -71,10 +72,11 @@ class Parameters:
         "the code; ValidEnsemble in the TLA+",
     )
     coverage: str = switch(
-        ("window", "count", "first-ack-quorum", "pr-2281"),
+        ("window", "count", "first-ack-quorum", "ok-in-window", "pr-2281"),
         "fencing is enough when no window of WQ bookies hides AQ unheard ones; at EC = (E - AQ) + 1 answers; when of "
-        "the first AQ bookies of each window one was heard; or as with window, but QC bookies that have the ledger do",
-        "RRQuorumCoverageSet; BP-46; up to 4.3 (BOOKKEEPER-799); PR 2281, in no release",
+        "the first AQ bookies of each window one was heard; or as with window, but one that hides any needs one with "
+        "entries; or as with window, but QC bookies with entries always do",
+        "RRQuorumCoverageSet; BP-46; up to 4.3 (BOOKKEEPER-799); 4.9 and 4.10 (Pulsar 6505); PR 2281, in no release",
     )
     unset_acks: str = switch(
         ("while-acking", "before-acking"),
@@ -236,6 +238,11 @@ class Parameters:
     def crashes_lose_entries(self) -> bool:
         """A bookie may come back without what it stored."""
         return self.crashes > 0 and self.lose in ("both", "entries")
+
+    @property
+    def coverage_asks_for_entries(self) -> bool:
+        """The coverage rule tells bookies that have entries from those that have none."""
+        return self.coverage in ("ok-in-window", "pr-2281")
 
     @property
     def boots_in_steps(self) -> bool:

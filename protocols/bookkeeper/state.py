@@ -150,7 +150,7 @@ class Ledger(StateSpace):
         self.fence_handled = family(BOOL, client, bookie)
         self.fence_lac = family(integers(0, p.entries - 1), client, bookie)
         self.fence_answered = family(BOOL, client, bookie)
-        if p.coverage == "pr-2281":
+        if p.coverage_asks_for_entries:
             self.fence_found_entries = family(BOOL, client, bookie)
         self.read_sent = family(BOOL, client, self.read_entry)
         self.read_handled = family(BOOL, client, self.read_entry, bookie)
@@ -159,6 +159,8 @@ class Ledger(StateSpace):
         self.found = family(content, client, self.read_entry)
         self.read_over = family(BOOL, client, self.read_entry)
 
+        if p.silent:
+            self.silent = family(BOOL, bookie)
         if p.crashes:
             # Crashes: how many there were, the requests that went with them, and what is unknown since.
             self.crashed = variable(integers(0, p.crashes))
@@ -205,7 +207,8 @@ class Ledger(StateSpace):
 
     def serves(self, bookie: TermLike) -> Term:
         """The bookie handles requests."""
-        return self.stage[bookie] == Stage.SERVING if self.parameters.boots_in_steps else TRUE
+        up = self.stage[bookie] == Stage.SERVING if self.parameters.boots_in_steps else TRUE
+        return up & ~self.silent[bookie] if self.parameters.silent else up
 
     # Ensembles, by a client's copy of the metadata.
 
@@ -383,10 +386,7 @@ class Ledger(StateSpace):
         p = self.parameters
 
         def heard(position: Term) -> Term:
-            return exists(
-                self.bookie,
-                lambda b: self.fenced_by(client, b) & self.is_at(client, self.base[client], position, b),
-            )
+            return self._fenced_at(client, position)
 
         if p.coverage == "count":
             return at_least(p.fencing_quorum, self.position, heard)
@@ -401,14 +401,37 @@ class Ledger(StateSpace):
                 ~at_least(p.ack_quorum, self.position, lambda i: self.in_window[start, i] & ~heard(i))
             ),
         )
+        if p.coverage == "ok-in-window":
+            return every_window & forall(self.position, lambda start: self._vouched_for(client, start))
         if p.coverage == "pr-2281":
-            known = at_least(
-                p.absent_quorum,
-                self.bookie,
-                lambda b: self.fenced_by(client, b) & self.fence_found_entries[client, b],
+            return every_window | at_least(
+                p.absent_quorum, self.position, lambda i: self._found_entries_at(client, i)
             )
-            return every_window | known
         return every_window
+
+    def _fenced_at(self, client: TermLike, position: TermLike) -> Term:
+        """The bookie at that position of the ensemble being fenced has told that it is."""
+        return exists(
+            self.bookie,
+            lambda b: self.fenced_by(client, b) & self.is_at(client, self.base[client], position, b),
+        )
+
+    def _found_entries_at(self, client: TermLike, position: TermLike) -> Term:
+        """The bookie at that position answered with its last entry, not with NoSuchEntry."""
+        return exists(
+            self.bookie,
+            lambda b: (
+                self.fenced_by(client, b)
+                & self.fence_found_entries[client, b]
+                & self.is_at(client, self.base[client], position, b)
+            ),
+        )
+
+    def _vouched_for(self, client: TermLike, start: TermLike) -> Term:
+        """Of the window one bookie has entries, or all have answered (4.9 and 4.10)."""
+        found = exists(self.position, lambda i: self.in_window[start, i] & self._found_entries_at(client, i))
+        silent = exists(self.position, lambda i: self.in_window[start, i] & ~self._fenced_at(client, i))
+        return found | ~silent
 
     @definition
     def read_to(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
