@@ -16,10 +16,12 @@ from fencepost.encoding.terms import (
     lift,
 )
 from fencepost.properties.explaining import (
+    explain_dirty_read,
     explain_disorder,
     explain_divergence,
     explain_few_copies,
     explain_invalid_fragment,
+    explain_stuck,
 )
 from fencepost.protocols.bookkeeper.state import NOTHING, WRITER, Ledger, Phase, Status
 
@@ -156,6 +158,7 @@ def no_dirty_read(s: Ledger) -> Property:
         holds=implies(s.status == Status.CLOSED, ~told(s.last_entry)),
         witness=_recovered(s) & told(lift(0)),
         witness_meaning="a LAC above 0 was told to readers and the ledger closed by a recoverer",
+        explain=explain_dirty_read,
     )
 
 
@@ -248,6 +251,7 @@ def recovery_can_finish(system: System) -> Property:
         holds=~stuck,
         witness=_recovered(s),
         witness_meaning="the ledger is closed by a recoverer",
+        explain=explain_stuck,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fencepost.encoding.state import show
 from fencepost.encoding.traces import Trace, TraceStep
@@ -77,15 +77,75 @@ def _first(trace: Trace, action: str, **arguments: object) -> TraceStep | None:
 
 
 def explain_few_copies(trace: Trace) -> str:
-    """Where the copies of each entry are."""
+    """Where the copies of each entry are, and where the metadata says they are."""
     state = trace.states[-1]
-    copies: dict[str, list[str]] = {}
+    copies: dict[int, list[str]] = {}
     for name, value in state.items():
-        if name.startswith("stored[") and value:
+        if name.startswith("stored["):
             bookie, entry = name[len("stored[") : -1].split(", ")
-            copies.setdefault(entry, []).append(bookie)
-    held = "; ".join(f"entry {entry} is on {', '.join(bookies)}" for entry, bookies in sorted(copies.items()))
-    return f"At the end {held or 'no bookie holds anything'}, which is too few of the bookies the metadata names."
+            copies.setdefault(int(entry), []).extend([bookie] if value else [])
+    held = "; ".join(
+        f"entry {entry} is on {_listed(bookies)} and the metadata places it on {_listed(_placed_on(trace, entry))}"
+        for entry, bookies in sorted(copies.items())
+    )
+    return f"At the end {held}."
+
+
+def _listed(bookies: Sequence[str]) -> str:
+    return ", ".join(bookies) or "no bookie"
+
+
+def _placed_on(trace: Trace, entry: int) -> list[str]:
+    """The entry's write set by the metadata store at the end; a trace leaves out what never changes."""
+    state, size, quorum = (
+        trace.states[-1],
+        int(str(trace.parameters["ensemble"])),
+        int(str(trace.parameters["write_quorum"])),
+    )
+    generations = range(1, int(state.get("generation", 1)) + 1)
+    holding = max(g for g in generations if int(state.get(f"first[{g}]", 1)) <= entry)
+    positions = [i for i in range(1, size + 1) if (i - entry) % size < quorum]
+    return [str(state.get(f"ensemble[{holding}, {i}]", f"b{i}")) for i in positions]
+
+
+def explain_dirty_read(trace: Trace) -> str:
+    """Which LAC was told, by whom it was sent, and where the ledger ended."""
+    state = trace.states[-1]
+    end = int(state["last_entry"])
+    for step in trace.steps:
+        client, entry = str(step.arguments.get("client")), step.arguments.get("entry")
+        lac = int(state.get(f"pushed_lac[{client}, {entry}]", 0))
+        if step.action == "handle add" and lac > end:
+            return (
+                f"In step {step.index} {show(step.actor)} stored entry {entry} with LAC {lac}, sent by {client}: whoever "
+                f"read it there was told that entry {lac} is acknowledged, but the ledger ends at entry {end}."
+            )
+    return f"A LAC beyond entry {end} was told."
+
+
+def explain_stuck(trace: Trace) -> str:
+    """Who is stuck, and where."""
+    state = trace.states[-1]
+    stuck = [
+        name[len("phase[") : -1]
+        for name, value in state.items()
+        if name.startswith("phase[r") and value == "active"
+    ]
+    silent = [
+        name[len("silent[") : -1]
+        for name, value in state.items()
+        if name.startswith("silent[") and value is True
+    ]
+    limbo = [
+        name[len("limbo[") : -1]
+        for name, value in state.items()
+        if name.startswith("limbo[") and value is True
+    ]
+    reasons = [
+        *([f"{_listed(silent)} will never answer"] if silent else []),
+        *([f"{_listed(limbo)} in limbo cannot tell whether an entry is there"] if limbo else []),
+    ]
+    return f"{_listed(stuck)} waits for something that cannot come{': ' + '; '.join(reasons) if reasons else ''}."
 
 
 def explain_invalid_fragment(trace: Trace) -> str:
