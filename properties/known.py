@@ -26,8 +26,9 @@ class Known:
     has no switch: it is looked for, and there is nothing to compare it with. If several changes are needed
     together, put all but one of them into `settings`, so that a single switch decides.
 
-    With the bug `property` is violated in `steps` steps and no fewer; without it the verdict is `without`.
-    `slow` marks what takes more than about 20 seconds.
+    With the bug `property` is violated in `steps` steps and no fewer (None: any counterexample will do, where showing
+    that there is no shorter one takes too long); without it the verdict is `without`, or if `bound` is given, no
+    execution of at most so many steps violates it. `slow` marks what takes more than about 20 seconds.
     """
 
     name: str
@@ -38,13 +39,14 @@ class Known:
     """Where it was reported and mended, and which releases have it."""
     protocol: str
     property: str
-    steps: int
+    steps: int | None
     settings: Mapping[str, int | str] = field(default_factory=dict)
     """What the instance changes in the protocol's defaults, apart from the switch."""
     switch: str | None = None
     broken: str = ""
     mended: str = ""
     without: Verdict = Verdict.PROVED
+    bound: int | None = None
     slow: bool = False
 
     def runs(self) -> tuple[Run, ...]:
@@ -75,7 +77,14 @@ class Run:
     @property
     def verdict(self) -> Verdict:
         """The verdict expected."""
-        return Verdict.VIOLATED if self.with_bug else self.known.without
+        if self.with_bug:
+            return Verdict.VIOLATED
+        return self.known.without if self.known.bound is None else Verdict.HOLDS
+
+    @property
+    def bound(self) -> int | None:
+        """Steps to look at; None for all."""
+        return None if self.with_bug else self.known.bound
 
     @property
     def steps(self) -> int | None:
@@ -110,12 +119,216 @@ _LOW_START = Known(
     mended="fragment",
 )
 
+_TWO_OF_TWO = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2}
+_NO_PROTECTION = {"fence_on_unclean_shutdown": "no", "limbo_on_unclean_shutdown": "no"}
+
+_ACKED_IN_PASSING = Known(
+    name="#3005",
+    wrong="while an ensemble change withdraws acks of the replaced bookie, entries that it has not come to yet are "
+    "acknowledged with that bookie's ack, and not sent to its successor",
+    source="issues 3005 and 4097, PRs 3041 and 4194; open, every release with E > WQ",
+    protocol="bookkeeper",
+    settings={"bookies": 3, "ensemble": 2, "write_quorum": 1, "ack_quorum": 1, "entries": 4, "inflight": 4},
+    property="ack-quorum-reached",
+    steps=11,
+    switch="unset_acks",
+    broken="while-acking",
+    mended="before-acking",
+    bound=11,
+    slow=True,
+)
+
+_FORGOTTEN_FENCE = Known(
+    name="BP-46-1",
+    wrong="a bookie forgets in a crash that the ledger is fenced, and stores an entry of the old writer after recovery "
+    "has closed the ledger as empty",
+    source="BP-46, scenario 1, without the journal; fenced on boot since 4.15",
+    protocol="bookkeeper-no-journal",
+    property="no-divergence",
+    steps=18,
+    switch="fence_on_unclean_shutdown",
+    broken="no",
+    mended="yes",
+)
+
 KNOWN: tuple[Known, ...] = (
+    Known(
+        name="BOOKKEEPER-799",
+        wrong="fencing counts as covered when of the first AQ bookies of each window one was heard, although AQ others "
+        "of a window may be without a fence",
+        source="BOOKKEEPER-799; up to 4.3, mended in 4.4.0",
+        protocol="bookkeeper",
+        settings={"ensemble": 4},
+        property="fencing-is-enough",
+        steps=6,
+        switch="coverage",
+        broken="first-ack-quorum",
+        mended="window",
+    ),
+    Known(
+        name="#1067",
+        wrong="a recovery read waits for every bookie, and one that hangs blocks recovery for ever",
+        source="issue 1067, PR 1077; up to 4.6, mended in 4.7.0",
+        protocol="bookkeeper",
+        settings={"bookies": 3, "silent": 1},
+        property="recovery-can-finish",
+        steps=12,
+        switch="read_decision",
+        broken="all-answers",
+        mended="at-quorum",
+    ),
+    Known(
+        name="#1591",
+        wrong="the writer goes on with a new ensemble, and acknowledges entries on it, before the metadata store knows",
+        source="issue 1591, PR 1592; mended in 4.7.2 and 4.8.0",
+        protocol="bookkeeper",
+        settings={"bookies": 3, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1, "entries": 2},
+        property="acked-entries-readable",
+        steps=0,
+        switch="ensemble_change_commit",
+        broken="local-first",
+        mended="metadata-first",
+        slow=True,
+    ),
+    Known(
+        name="pulsar#6505",
+        wrong="fencing counts as covered only if of each window all or one with entries has answered: with one bookie "
+        "down an empty ledger stays in recovery",
+        source="Pulsar issue 6505; 4.9 and 4.10, mended in 4.11 (PR 2333)",
+        protocol="bookkeeper",
+        settings={"bookies": 3, "ensemble": 2, "write_quorum": 2, "silent": 1},
+        property="recovery-can-finish",
+        steps=5,
+        switch="coverage",
+        broken="ok-in-window",
+        mended="window",
+    ),
+    Known(
+        name="PR-2281",
+        wrong="fencing counts as covered once QC bookies have answered with entries, whichever stripes they belong to",
+        source="PR 2281, undone by PR 2333 before the first release",
+        protocol="bookkeeper-4.13",
+        settings={"write_quorum": 2, "ack_quorum": 1, "entries": 2},
+        property="no-divergence",
+        steps=18,
+        switch="coverage",
+        broken="pr-2281",
+        mended="window",
+    ),
     _UNFENCED_READ,
     replace(_UNFENCED_READ, name="#2614-tla", protocol="bookkeeper-4.13-tla", steps=19),
     replace(_UNFENCED_READ, name="#2614-3/3/3", settings={"ack_quorum": 3}, steps=15),
     replace(_UNFENCED_READ, name="#2614-2/2/2", settings={"ensemble": 2, "write_quorum": 2}, steps=13),
     _LOW_START,
+    replace(
+        _LOW_START,
+        name="#2615-stuck",
+        settings={**_LOW_START.settings, "fragments": 3},
+        property="recovery-can-finish",
+        steps=21,
+        slow=True,
+    ),
+    _ACKED_IN_PASSING,
+    replace(
+        _ACKED_IN_PASSING,
+        name="#3005-3/2/2",
+        settings={"write_quorum": 2, "entries": 3, "inflight": 3},
+        steps=14,
+        bound=14,
+    ),
+    Known(
+        name="#4651",
+        wrong="the LAC at which a new fragment starts is read before acknowledging is blocked: what is acknowledged in "
+        "between on the old bookies is placed on the new ones",
+        source="issue 4651, PR 4660 closed unmerged; partly serialised in 4.16.7 (PR 4557)",
+        protocol="bookkeeper",
+        settings={"bookies": 3, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1, "entries": 2},
+        property="acked-entries-readable",
+        steps=8,
+        switch="lac_read_in_change",
+        broken="racing",
+        mended="blocked",
+        slow=True,
+    ),
+    Known(
+        name="#4701",
+        wrong="a bookie looks for a fence, is fenced, and then stores the entry all the same",
+        source="issue 4701; two ledger handles at once, up to 4.17.3, mended in 4.17.4 and 4.18.0",
+        protocol="bookkeeper",
+        settings={"bookies": 3},
+        property="no-divergence",
+        steps=18,
+        switch="fence_atomic",
+        broken="no",
+        mended="yes",
+    ),
+    _FORGOTTEN_FENCE,
+    Known(
+        name="BP-46-2",
+        wrong="a bookie loses an entry in a crash and tells recovery that it is not there: the ledger is cut short",
+        source="BP-46, scenario 2, without the journal; limbo since 4.15",
+        protocol="bookkeeper-no-journal",
+        property="no-divergence",
+        steps=18,
+        switch="limbo_on_unclean_shutdown",
+        broken="no",
+        mended="yes",
+    ),
+    replace(
+        _FORGOTTEN_FENCE,
+        name="BP-46-closed",
+        wrong="a crashed bookie does not fence ledgers that are closed, and stores an entry of the old writer",
+        source="BP-46 (it says all ledgers, and non-closed ones); DataIntegrityCheckImpl leaves closed ones out, 4.15 on",
+        switch="boot_fence_scope",
+        broken="non-closed",
+        mended="all",
+    ),
+    replace(
+        _FORGOTTEN_FENCE,
+        name="BP-46-served",
+        wrong="a crashed bookie serves before it has fenced its ledgers again",
+        source="BP-46 fences before serving; EmbeddedServer starts the check after an unclean shutdown and goes on, 4.15 on",
+        settings={**_TWO_OF_TWO, "boot": "whole"},
+        steps=17,
+        switch="phase_one_awaited",
+    ),
+    replace(
+        _FORGOTTEN_FENCE,
+        name="bare-fence",
+        wrong="replaying the journal skips a fence that no entry of the ledger precedes, and the bookie stores an entry of "
+        "the old writer after a restart",
+        source="BookieImpl.readJournal, read in the code; the journal is on; not reported",
+        settings={**_NO_PROTECTION, "lose": "bare-fences"},
+        switch=None,
+        broken="",
+        mended="",
+    ),
+    replace(
+        _FORGOTTEN_FENCE,
+        name="#4812",
+        wrong="a bookie is set up anew under its old address: it has no fence and no reason to look for one, and stores an "
+        "entry of the old writer",
+        source="issues 544 and 4812, open; the cookie rules let a bookie without any cookie boot as a new one",
+        settings={**_TWO_OF_TWO, "boot": "whole", "reimages": 1},
+        steps=0,
+        switch=None,
+        broken="",
+        mended="",
+    ),
+    Known(
+        name="phantom-read",
+        wrong="a write-back carries the LAC that its recoverer has reached, and readers trust it, but another recoverer "
+        "closes the ledger below it",
+        source="bookkeeper-tlaplus 5d69fdd freezes the LAC; the code does not, every release",
+        protocol="bookkeeper",
+        settings={"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1, "entries": 2, "recoverers": 2},
+        property="no-dirty-read",
+        steps=None,
+        switch="recovery_lac",
+        broken="moving",
+        mended="frozen",
+        slow=True,
+    ),
 )
 """Steps are the fewest. 17, 19 and 15 also come out of exploring on plain values (tests/test_bookkeeper.py)."""
 
@@ -140,7 +353,9 @@ def decide(run: Run, limits: Limits, listener: Listener = lambda event: None) ->
     protocol = find(run.known.protocol)
     parameters = assign(protocol.defaults, run.settings.items())
     system = protocol.system(parameters)
-    limits = replace(limits, rounds=system.default_rounds)
+    limits = replace(limits, rounds=system.default_rounds, bound=run.bound)
+    if run.with_bug and run.steps is None:
+        limits = replace(limits, minimize="none")
     subject = protocol.subject(parameters)
     return check(system, subject, choose(system, (run.known.property,)), limits, listener)
 
