@@ -105,8 +105,8 @@ on {date} with Fencepost {version} ({minutes:.0f} minutes). Long texts are cut: 
   execution was replayed. Its steps are those of the first one found, not the fewest.
 - **Caught by the engine**: without it the system is refused: a value outside its domain, a variable set twice, or a
   message that may be sent twice with one loss.
-- **Open**: neither. Either no property is violated without it, or none was found in {rounds} rounds and {seconds:g} s
-  for each instance.
+- **Open**: neither. It is needed to keep something from happening, but either no property is violated then, or none
+  was found to be, in {rounds} rounds and {seconds:g} s for each instance.
 
 | preset | conjuncts | implied | caught by a property | caught by the engine | open |
 | --- | --- | --- | --- | --- | --- |
@@ -189,7 +189,9 @@ def main() -> None:
     parser.add_argument(
         "--rounds", type=int, default=effort.rounds, metavar="R", help="search so deep at most"
     )
-    parser.add_argument("--seconds", type=float, default=effort.seconds, metavar="S", help="for each search")
+    parser.add_argument(
+        "--seconds", type=float, default=effort.seconds, metavar="S", help="for each instance"
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the page")
     arguments = parser.parse_args()
     declared = [" ".join(f"{name}={value}" for name, value in s.items()) for s in GUARD_INSTANCES]

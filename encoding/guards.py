@@ -8,7 +8,7 @@ happens without it that nobody minds, or nobody found out in time.
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,14 @@ from multiprocessing.connection import wait
 
 from fencepost.encoding.checking import Limits, Send, check
 from fencepost.encoding.errors import InternalError, ModelError
+from fencepost.encoding.obligations import sent_at_most_once
+from fencepost.encoding.search import Execution, executed
 from fencepost.encoding.solvers import Progress, Session
-from fencepost.encoding.state import show
 from fencepost.encoding.system import Property, System
-from fencepost.encoding.terms import TRUE, all_of
-from fencepost.encoding.traces import NotAnExecution, Replayer, Subject, Trace
+from fencepost.encoding.terms import all_of
+from fencepost.encoding.traces import NotAnExecution, Replayer, Subject
 from fencepost.encoding.verdicts import Result, Verdict
-from fencepost.encoding.weakening import Conjunct, conjuncts, described, needed, without
+from fencepost.encoding.weakening import Conjunct, conjuncts, described, needed, relaxed, without
 from fencepost.encoding.workers import Ended, Worker
 
 
@@ -40,15 +41,14 @@ class Instance:
 class Effort:
     """Seconds and rounds to spend.
 
-    `whole` seconds go to each question about an instance as it is: which properties hold, which conjuncts
-    are implied. A system with a conjunct left out is searched for `glance_rounds` rounds on every instance
-    first, then for `rounds` rounds or `seconds` seconds.
+    `whole` seconds go to each question about an instance as it is: which properties hold, and which
+    conjuncts are implied. With conjuncts left out, an instance is searched for `rounds` rounds or `seconds`
+    seconds, for all conjuncts together.
     """
 
     whole: float = 600.0
-    glance_rounds: int = 3
-    rounds: int = 10
-    seconds: float = 30.0
+    rounds: int = 8
+    seconds: float = 240.0
 
 
 class Outcome(Enum):
@@ -98,11 +98,44 @@ def classify(
         known.append(know(instance, effort, wanted))
         listener(known[-1])
     texts = {conjunct: text for facts in known for conjunct, text in facts.texts.items()}
-    findings = []
-    for conjunct, text in texts.items():
-        findings.append(find(conjunct, text, known, effort))
-        listener(findings[-1])
-    return findings
+    trials: dict[Conjunct, dict[str, Trial]] = {conjunct: {} for conjunct in texts}
+    settled: dict[Conjunct, Finding] = {}
+
+    def settle(conjunct: Conjunct, outcome: Outcome, reason: str) -> None:
+        settled[conjunct] = Finding(conjunct, texts[conjunct], outcome, reason)
+        listener(settled[conjunct])
+
+    for conjunct in texts:
+        having = [facts for facts in known if conjunct in facts.texts]
+        if all(facts.implied.get(conjunct, False) for facts in having):
+            settle(conjunct, Outcome.IMPLIED, _names(having))
+    for facts in sorted(known, key=lambda facts: facts.seconds):
+        doubtful = [c for c in facts.texts if c not in settled and not facts.implied.get(c, False)]
+        for conjunct, trial in attempt(facts, doubtful, effort).items():
+            trials[conjunct][facts.instance.name] = trial
+            if trial.outcome is not Outcome.OPEN:
+                settle(conjunct, trial.outcome, trial.says)
+    for conjunct in texts:
+        if conjunct not in settled:
+            settle(conjunct, Outcome.OPEN, _why_open(conjunct, known, trials[conjunct]))
+    return [settled[conjunct] for conjunct in texts]
+
+
+def _why_open(conjunct: Conjunct, known: Sequence[Known], trials: Mapping[str, Trial]) -> str:
+    """What was found on each instance, those that say the same together."""
+    says: dict[str, list[str]] = {}
+    for facts in known:
+        name = facts.instance.name
+        if name in trials:
+            doubt = "" if conjunct in facts.implied else " (may be implied)"
+            says.setdefault(trials[name].says + doubt, []).append(name)
+        elif conjunct in facts.texts:
+            says.setdefault("implied", []).append(name)
+    return "; ".join(f"{', '.join(names)}: {what}" for what, names in says.items())
+
+
+def _names(known: Sequence[Known]) -> str:
+    return ", ".join(facts.instance.name for facts in known)
 
 
 # An instance as it is.
@@ -225,69 +258,127 @@ def _deciding(system: System, chosen: Sequence[Conjunct]) -> Iterator[Progress |
 
 @dataclass(frozen=True)
 class Trial:
-    """What the search of one weakened system came to."""
+    """What came of leaving a conjunct out of one instance."""
 
     outcome: Outcome
     says: str
-    final: bool = True
-    """A longer search would say the same."""
 
 
-def find(conjunct: Conjunct, text: str, known: Sequence[Known], effort: Effort) -> Finding:
-    """What becomes of one conjunct: implied on all instances that have it, or caught on one, or open."""
-    having = [facts for facts in known if conjunct in facts.texts]
-    doubtful = [facts for facts in having if not facts.implied.get(conjunct, False)]
-    if not doubtful:
-        return Finding(conjunct, text, Outcome.IMPLIED, f"on {_names(having)}")
-    trials: dict[str, Trial] = {}
-    for rounds in (effort.glance_rounds, effort.rounds):
-        limits = Limits(minimize="none", rounds=rounds, timeout=effort.seconds)
-        for facts in sorted(doubtful, key=lambda facts: facts.seconds):
-            name = facts.instance.name
-            if name in trials and trials[name].final:
-                continue
-            trial = trials[name] = attempt(facts, conjunct, limits)
-            if trial.outcome is not Outcome.OPEN:
-                return Finding(conjunct, text, trial.outcome, trial.says)
-    reasons = [f"{name}: {trial.says}" for name, trial in sorted(trials.items())]
-    undecided = [facts for facts in doubtful if conjunct not in facts.implied]
-    if undecided:
-        reasons.append(f"may be implied on {_names(undecided)}")
-    if len(doubtful) < len(having):
-        reasons.append(f"implied on {_names([facts for facts in having if facts not in doubtful])}")
-    return Finding(conjunct, text, Outcome.OPEN, "; ".join(reasons))
+@dataclass(frozen=True)
+class Broken:
+    """Without that conjunct, by its number, this execution violates a clean property or is not well-defined."""
+
+    number: int
+    execution: Execution
+    actions: tuple[int, ...]
+    """For each step, which of the system's ground actions it is."""
 
 
-def _names(known: Sequence[Known]) -> str:
-    return ", ".join(facts.instance.name for facts in known)
+@dataclass(frozen=True)
+class Searched:
+    """Without that conjunct nothing is wrong within so many rounds; `whole`: nor in any longer execution."""
+
+    number: int
+    rounds: int
+    whole: bool
 
 
-def attempt(facts: Known, conjunct: Conjunct, limits: Limits) -> Trial:
-    """Leave the conjunct out, and look for an execution that violates a property which was clean before."""
+def attempt(facts: Known, chosen: Sequence[Conjunct], effort: Effort) -> dict[Conjunct, Trial]:
+    """Leave each conjunct out, one at a time, and look for an execution that should not be."""
+    instance = facts.instance
+    trials = {}
+    for conjunct in chosen:
+        try:
+            sent_at_most_once(without(instance.system, conjunct))
+        except ModelError as error:
+            trials[conjunct] = Trial(Outcome.REFUSED, f"on {instance.name}: {error}")
+    left = [conjunct for conjunct in chosen if conjunct not in trials]
+    if not left:
+        return trials
+    trials |= {c: Trial(Outcome.OPEN, f"not searched within {effort.seconds:g} s") for c in left}
+    worker = Worker("breaking", breaking, instance.system, left, facts.clean, effort.rounds, gib=None)
+    try:
+        for message in _until(worker, time.perf_counter() + effort.seconds):
+            if isinstance(message, Broken):
+                trials[left[message.number]] = replay(facts, left[message.number], message)
+            elif isinstance(message, Searched):
+                trials[left[message.number]] = Trial(Outcome.OPEN, _says(message))
+    finally:
+        worker.kill()
+    return trials
+
+
+def _says(message: Searched) -> str:
+    return "no property is violated" if message.whole else f"none violated in {message.rounds} rounds"
+
+
+def breaking(
+    send: Send, system: System, chosen: Sequence[Conjunct], clean: Sequence[Property], rounds: int
+) -> list[Iterator[Progress | Broken | Searched]]:
+    """What the breaking process runs."""
+    return [_breaking(system, chosen, clean, rounds)]
+
+
+def _breaking(
+    system: System, chosen: Sequence[Conjunct], clean: Sequence[Property], rounds: int
+) -> Iterator[Progress | Broken | Searched]:
+    """All weakened systems in one solver, which one a matter of assumptions, in 1, 2, 3 … rounds."""
+    from fencepost.encoding.commutation import Commutation
+    from fencepost.encoding.formulas import Symbolic
+    from fencepost.encoding.templates import template
+
+    symbolic = Symbolic(relaxed(system, chosen))
+    outputs = {"bad": ~all_of(*(p.holds for p in clean))}
+    session = Session(template(symbolic, Commutation(symbolic).blockers(), outputs), "cadical")
+    order = {action: number for number, action in enumerate(symbolic.system.ground_actions)}
+    actions = [order[action] for action in symbolic.actions]
+    first = session.unrolling.template.choices - len(chosen)
+    left_out = [session.unrolling.choice(first + number) for number in range(len(chosen))]
+    session.add([[-a, -b] for a, b in itertools.combinations(left_out, 2)])
+    waiting = dict(enumerate(left_out))
+    searched = dict.fromkeys(waiting, 0)
+    for round_ in range(1, rounds + 1):
+        session.deepen()
+        yield session.progress()
+        for number, literal in list(waiting.items()):
+            answers = []
+            for name in ("wrong", "bad"):
+                answers.append(session.attempt([literal, session.unrolling.output(name, round_)]))
+                if answers[-1]:
+                    execution = executed(session)
+                    yield Broken(number, execution, tuple(actions[slot] for slot in execution.slots))
+                    del waiting[number]
+                    break
+            if answers == [False, False] and searched[number] == round_ - 1:
+                searched[number] = round_
+                yield Searched(number, round_, False)
+        if not waiting:
+            return
+    session.deepen()
+    guard = session.unrolling.fresh()
+    session.add([[-guard, *session.unrolling.fires(session.rounds)]])
+    for number, literal in waiting.items():
+        if searched[number] == rounds and session.attempt([literal, guard]) is False:
+            yield Searched(number, rounds, True)
+
+
+def replay(facts: Known, conjunct: Conjunct, broken: Broken) -> Trial:
+    """Run the execution on plain values, in the system without the conjunct, and say what it breaks."""
     instance = facts.instance
     weakened = without(instance.system, conjunct)
-    together = Property("clean", "", all_of(*(p.holds for p in facts.clean)), TRUE, "")
-    try:
-        result = check(weakened, instance.subject, [together], limits).results[0]
-    except ModelError as error:
-        return Trial(Outcome.REFUSED, f"on {instance.name}: {error}")
-    if result.trace is not None:
-        name = violated_property(weakened, facts.clean, result.trace)
-        return Trial(Outcome.CAUGHT, f"{name} on {instance.name}, {len(result.trace.steps)} steps")
-    if result.verdict is Verdict.PROVED:
-        return Trial(Outcome.OPEN, "no property is violated")
-    if result.verdict is Verdict.HOLDS:
-        return Trial(Outcome.OPEN, f"no property is violated in {result.rounds} rounds", final=False)
-    return Trial(Outcome.OPEN, f"undecided after {result.rounds} rounds, {limits.timeout:g} s", final=False)
-
-
-def violated_property(system: System, properties: Sequence[Property], trace: Trace) -> str:
-    """The first of the properties that is violated at the end of the trace."""
-    actions = [system.find(step.action, [show(a) for a in step.arguments.values()]) for step in trace.steps]
-    choices = [v.name for v in system.variables if v.is_choice and trace.initial.get(v.name)]
-    replayer = Replayer(system, Subject(trace.protocol, trace.parameters, trace.switches))
-    for prop in properties:
-        with contextlib.suppress(NotAnExecution):
-            replayer.reach(prop.name, ~prop.holds, [a for a in actions if a], choices)
-            return prop.name
-    raise InternalError(f"{trace.property}: the trace violates none of {[p.name for p in properties]}")
+    replayer = Replayer(weakened, instance.subject)
+    actions = [weakened.ground_actions[number] for number in broken.actions]
+    names = [v.name for v in weakened.variables if v.is_choice]
+    choices = [names[position] for position in broken.execution.choices if position < len(names)]
+    for prop in facts.clean:
+        try:
+            trace = replayer.replay(prop, actions, choices)
+        except NotAnExecution:
+            continue
+        except ModelError as error:
+            return Trial(Outcome.REFUSED, f"on {instance.name}: {error}")
+        return Trial(Outcome.CAUGHT, f"{prop.name} on {instance.name}, {len(trace.steps)} steps")
+    raise InternalError(
+        f"{conjunct} left out: the solver found an execution that breaks nothing when replayed: "
+        + "; ".join(action.name for action in actions)
+    )

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.encoding.printing import line
+from fencepost.encoding.state import StateSpace, choice
 from fencepost.encoding.system import Group, Schema, System
-from fencepost.encoding.terms import AllOf, Quantified, Term, all_of
+from fencepost.encoding.terms import AllOf, Quantified, Term, all_of, any_of, integers
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,31 @@ def without(system: System, conjunct: Conjunct) -> System:
     rest, _ = _split(schema, conjunct)
     weakened = replace(schema, action=replace(schema.action, when=rest))
     return replace(system, actions=tuple(_exchanged(a, schema, weakened) for a in system.actions))
+
+
+def relaxed(system: System, chosen: Sequence[Conjunct]) -> System:
+    """All the systems that leave out some of these conjuncts, in one: choices made up front say which.
+
+    The choices are the last ones, in the order given. If just one is true, the executions are those of
+    `without`, with the same ground actions in the same order.
+    """
+    space = StateSpace()
+    for family in dict.fromkeys(variable.family for variable in system.variables):
+        setattr(space, family.name, family)
+    left_out = choice(integers(1, len(chosen)), fault="left out")
+    space.left_out = left_out
+    numbers = {conjunct: number for number, conjunct in enumerate(chosen, 1)}
+    actions = system.actions
+    for name, schema in _named(system).items():
+        parts = flattened(schema.action.when)
+        places = [Conjunct(name, number, len(parts)) for number in range(1, len(parts) + 1)]
+        optional = (
+            any_of(part, left_out[numbers[place]]) if place in numbers else part
+            for part, place in zip(parts, places, strict=True)
+        )
+        weaker = replace(schema, action=replace(schema.action, when=all_of(*optional)))
+        actions = tuple(_exchanged(item, schema, weaker) for item in actions)
+    return replace(system, state=space, actions=actions)
 
 
 def needed(system: System, conjunct: Conjunct) -> Term:
