@@ -8,6 +8,7 @@ happens without it that nobody minds, or nobody found out in time.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from fencepost.encoding.obligations import sent_at_most_once
 from fencepost.encoding.search import Execution, executed
 from fencepost.encoding.solvers import Progress, Session
 from fencepost.encoding.system import Property, System
-from fencepost.encoding.terms import all_of
+from fencepost.encoding.terms import FALSE, all_of
 from fencepost.encoding.traces import NotAnExecution, Replayer, Subject
 from fencepost.encoding.verdicts import Result, Verdict
 from fencepost.encoding.weakening import Conjunct, conjuncts, described, needed, relaxed, without
@@ -370,14 +371,16 @@ def replay(facts: Known, conjunct: Conjunct, broken: Broken) -> Trial:
     actions = [weakened.ground_actions[number] for number in broken.actions]
     names = [v.name for v in weakened.variables if v.is_choice]
     choices = [names[position] for position in broken.execution.choices if position < len(names)]
+    try:
+        replayer.reach("the end", FALSE, actions, choices)
+    except ModelError as error:
+        return Trial(Outcome.REFUSED, f"on {instance.name}: {error}")
+    except NotAnExecution:
+        pass  # it is well-defined: it must violate a property
     for prop in facts.clean:
-        try:
+        with contextlib.suppress(NotAnExecution):
             trace = replayer.replay(prop, actions, choices)
-        except NotAnExecution:
-            continue
-        except ModelError as error:
-            return Trial(Outcome.REFUSED, f"on {instance.name}: {error}")
-        return Trial(Outcome.CAUGHT, f"{prop.name} on {instance.name}, {len(trace.steps)} steps")
+            return Trial(Outcome.CAUGHT, f"{prop.name} on {instance.name}, {len(trace.steps)} steps")
     raise InternalError(
         f"{conjunct} left out: the solver found an execution that breaks nothing when replayed: "
         + "; ".join(action.name for action in actions)
