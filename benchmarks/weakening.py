@@ -6,7 +6,7 @@
     python benchmarks/weakening.py bookkeeper-4.13 --instance "bookies=4 entries=2" --instance ""
     python benchmarks/weakening.py --output docs/guards.md
 
-Takes most of an hour for a preset; each finding is shown on stderr as it comes.
+Takes about ten minutes for a preset; each finding is shown on stderr as it comes.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _covered(known: Known) -> str:
     clean = ", ".join(p.name for p in known.clean) or "none"
     rounds = "no complete number of rounds in time" if known.rounds is None else f"{known.rounds} rounds"
     implied = sum(known.implied.values())
-    return f"{rounds}; clean: {clean}; {implied} of {len(known.texts)} conjuncts implied"
+    return f"{rounds}; clean: {clean}; {implied} of {len(known.chosen)} conjuncts implied"
 
 
 def _outcome(finding: Finding) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ class Effort:
 
     whole: float = 600.0
     rounds: int = 8
-    seconds: float = 240.0
+    seconds: float = 80.0
 
 
 class Outcome(Enum):
@@ -80,7 +81,8 @@ class Known:
     """The properties that no execution violates: the only ones that can catch anything here."""
     implied: Mapping[Conjunct, bool]
     """For each conjunct whether the rest of its guard implies it; those not decided in time are left out."""
-    texts: Mapping[Conjunct, str]
+    chosen: tuple[Conjunct, ...]
+    """The conjuncts that were asked about."""
     rounds: int | None
     """Rounds that cover every execution; None if not found in time."""
     seconds: float
@@ -98,7 +100,8 @@ def classify(
     for instance in instances:
         known.append(know(instance, effort, wanted))
         listener(known[-1])
-    texts = {conjunct: text for facts in known for conjunct, text in facts.texts.items()}
+    described_all = described(instance.system for instance in instances)
+    texts = {conjunct: text for conjunct, text in described_all.items() if wanted(conjunct)}
     trials: dict[Conjunct, dict[str, Trial]] = {conjunct: {} for conjunct in texts}
     settled: dict[Conjunct, Finding] = {}
 
@@ -107,11 +110,11 @@ def classify(
         listener(settled[conjunct])
 
     for conjunct in texts:
-        having = [facts for facts in known if conjunct in facts.texts]
+        having = [facts for facts in known if conjunct in facts.chosen]
         if all(facts.implied.get(conjunct, False) for facts in having):
             settle(conjunct, Outcome.IMPLIED, _names(having))
     for facts in sorted(known, key=lambda facts: facts.seconds):
-        doubtful = [c for c in facts.texts if c not in settled and not facts.implied.get(c, False)]
+        doubtful = [c for c in facts.chosen if c not in settled and not facts.implied.get(c, False)]
         for conjunct, trial in attempt(facts, doubtful, effort).items():
             trials[conjunct][facts.instance.name] = trial
             if trial.outcome is not Outcome.OPEN:
@@ -130,7 +133,7 @@ def _why_open(conjunct: Conjunct, known: Sequence[Known], trials: Mapping[str, T
         if name in trials:
             doubt = "" if conjunct in facts.implied else " (may be implied)"
             says.setdefault(trials[name].says + doubt, []).append(name)
-        elif conjunct in facts.texts:
+        elif conjunct in facts.chosen:
             says.setdefault("implied", []).append(name)
     return "; ".join(f"{', '.join(names)}: {what}" for what, names in says.items())
 
@@ -147,14 +150,13 @@ def know(instance: Instance, effort: Effort, wanted: Callable[[Conjunct], bool])
     begun = time.perf_counter()
     limits = Limits(minimize="none", timeout=effort.whole)
     results = check(instance.system, instance.subject, instance.system.properties, limits).results
-    chosen = [conjunct for conjunct in conjuncts(instance.system) if wanted(conjunct)]
+    chosen = tuple(conjunct for conjunct in conjuncts(instance.system) if wanted(conjunct))
     implied, rounds = decide(instance.system, chosen, effort.whole)
-    texts = described(instance.system)
     return Known(
         instance,
         tuple(p for p, r in zip(instance.system.properties, results, strict=True) if _is_clean(r)),
         implied,
-        {conjunct: texts[conjunct] for conjunct in chosen},
+        chosen,
         rounds,
         time.perf_counter() - begun,
     )
@@ -292,7 +294,7 @@ def attempt(facts: Known, chosen: Sequence[Conjunct], effort: Effort) -> dict[Co
         try:
             sent_at_most_once(without(instance.system, conjunct))
         except ModelError as error:
-            trials[conjunct] = Trial(Outcome.REFUSED, f"on {instance.name}: {error}")
+            trials[conjunct] = Trial(Outcome.REFUSED, f"on {instance.name}: {_brief(error)}")
     left = [conjunct for conjunct in chosen if conjunct not in trials]
     if not left:
         return trials
@@ -307,6 +309,11 @@ def attempt(facts: Known, chosen: Sequence[Conjunct], effort: Effort) -> dict[Co
     finally:
         worker.kill()
     return trials
+
+
+def _brief(error: ModelError) -> str:
+    """What is wrong, without the advice on how to mend it."""
+    return re.split(r"[:;] ", str(error))[0]
 
 
 def _says(message: Searched) -> str:
@@ -374,7 +381,7 @@ def replay(facts: Known, conjunct: Conjunct, broken: Broken) -> Trial:
     try:
         replayer.reach("the end", FALSE, actions, choices)
     except ModelError as error:
-        return Trial(Outcome.REFUSED, f"on {instance.name}: {error}")
+        return Trial(Outcome.REFUSED, f"on {instance.name}: {_brief(error)}")
     except NotAnExecution:
         pass  # it is well-defined: it must violate a property
     for prop in facts.clean:

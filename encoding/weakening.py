@@ -8,7 +8,7 @@ out; `guards` finds out what becomes of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.encoding.printing import line
@@ -48,9 +48,16 @@ def conjuncts(system: System) -> dict[Conjunct, Term]:
     return found
 
 
-def described(system: System) -> dict[Conjunct, str]:
-    """Every conjunct as text that fits in a line."""
-    return {conjunct: line(term) for conjunct, term in conjuncts(system).items()}
+def described(systems: Iterable[System]) -> dict[Conjunct, str]:
+    """Every conjunct of these systems as text that fits in a line.
+
+    Order and text are those of the system with the most conjuncts, of several the last.
+    """
+    texts: dict[Conjunct, str] = {}
+    for terms in sorted(map(conjuncts, systems), key=len):
+        other = {conjunct: text for conjunct, text in texts.items() if conjunct not in terms}
+        texts = {conjunct: line(term) for conjunct, term in terms.items()} | other
+    return texts
 
 
 def without(system: System, conjunct: Conjunct) -> System:
