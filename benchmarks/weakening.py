@@ -192,10 +192,13 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=effort.seconds, metavar="S", help="for each instance"
     )
+    parser.add_argument(
+        "--whole", type=float, default=effort.whole, metavar="S", help="for each question about an instance"
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the page")
     arguments = parser.parse_args()
     declared = [" ".join(f"{name}={value}" for name, value in s.items()) for s in GUARD_INSTANCES]
-    effort = Effort(rounds=arguments.rounds, seconds=arguments.seconds)
+    effort = Effort(arguments.whole, arguments.rounds, arguments.seconds)
     try:
         studies = [
             study(preset, arguments.instance or declared, effort, arguments.only)

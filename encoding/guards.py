@@ -330,7 +330,35 @@ def breaking(
 def _breaking(
     system: System, chosen: Sequence[Conjunct], clean: Sequence[Property], rounds: int
 ) -> Iterator[Progress | Broken | Searched]:
-    """All weakened systems in one solver, which one a matter of assumptions, in 1, 2, 3 … rounds."""
+    """All weakened systems in one solver, in 1, 2, 3 … rounds; which one is a matter of assumptions."""
+    session, left_out, actions = _relaxed_session(system, chosen, clean)
+    waiting, searched = dict(enumerate(left_out)), [0] * len(chosen)
+    for round_ in range(1, rounds + 1):
+        session.deepen()
+        yield session.progress()
+        for number, literal in list(waiting.items()):
+            answer = _goes_wrong(session, literal)
+            if answer:
+                execution = executed(session)
+                yield Broken(number, execution, tuple(actions[slot] for slot in execution.slots))
+                del waiting[number]
+            elif answer is False and searched[number] == round_ - 1:
+                searched[number] = round_
+                yield Searched(number, round_, False)
+        if not waiting:
+            return
+    session.deepen()
+    longer = session.unrolling.fresh()
+    session.add([[-longer, *session.unrolling.fires(session.rounds)]])
+    for number, literal in waiting.items():
+        if searched[number] == rounds and session.attempt([literal, longer]) is False:
+            yield Searched(number, rounds, True)
+
+
+def _relaxed_session(
+    system: System, chosen: Sequence[Conjunct], clean: Sequence[Property]
+) -> tuple[Session, list[int], list[int]]:
+    """A session without rounds, the variable that leaves out each conjunct, and the ground action of each slot."""
     from fencepost.encoding.commutation import Commutation
     from fencepost.encoding.formulas import Symbolic
     from fencepost.encoding.templates import template
@@ -338,36 +366,21 @@ def _breaking(
     symbolic = Symbolic(relaxed(system, chosen))
     outputs = {"bad": ~all_of(*(p.holds for p in clean))}
     session = Session(template(symbolic, Commutation(symbolic).blockers(), outputs), "cadical")
-    order = {action: number for number, action in enumerate(symbolic.system.ground_actions)}
-    actions = [order[action] for action in symbolic.actions]
     first = session.unrolling.template.choices - len(chosen)
     left_out = [session.unrolling.choice(first + number) for number in range(len(chosen))]
     session.add([[-a, -b] for a, b in itertools.combinations(left_out, 2)])
-    waiting = dict(enumerate(left_out))
-    searched = dict.fromkeys(waiting, 0)
-    for round_ in range(1, rounds + 1):
-        session.deepen()
-        yield session.progress()
-        for number, literal in list(waiting.items()):
-            answers = []
-            for name in ("wrong", "bad"):
-                answers.append(session.attempt([literal, session.unrolling.output(name, round_)]))
-                if answers[-1]:
-                    execution = executed(session)
-                    yield Broken(number, execution, tuple(actions[slot] for slot in execution.slots))
-                    del waiting[number]
-                    break
-            if answers == [False, False] and searched[number] == round_ - 1:
-                searched[number] = round_
-                yield Searched(number, round_, False)
-        if not waiting:
-            return
-    session.deepen()
-    guard = session.unrolling.fresh()
-    session.add([[-guard, *session.unrolling.fires(session.rounds)]])
-    for number, literal in waiting.items():
-        if searched[number] == rounds and session.attempt([literal, guard]) is False:
-            yield Searched(number, rounds, True)
+    order = {action: number for number, action in enumerate(symbolic.system.ground_actions)}
+    return session, left_out, [order[action] for action in symbolic.actions]
+
+
+def _goes_wrong(session: Session, left_out: int) -> bool | None:
+    """After the last round something is not well-defined, or a clean property violated; None if not found out."""
+    answers = []
+    for name in ("wrong", "bad"):
+        answers.append(session.attempt([left_out, session.unrolling.output(name, session.rounds)]))
+        if answers[-1]:
+            return True
+    return None if None in answers else False
 
 
 def replay(facts: Known, conjunct: Conjunct, broken: Broken) -> Trial:
