@@ -132,12 +132,12 @@ class Symbolic:
         for update in action.schema.action.then:
             yield from self._targets(update.target, action.environment)
 
-    def predicate(self, term: Term) -> Formula:
-        """A closed truth-valued term; raises ModelError if it reads a choice."""
+    def predicate(self, term: Term, over_choices: bool = False) -> Formula:
+        """A closed truth-valued term; raises ModelError if it reads a choice and may not."""
         self._read_now = set()
         formula = self._holds(term, {})
         for place in sorted(self._read_now):
-            if self.system.variables[place].is_choice:
+            if self.system.variables[place].is_choice and not over_choices:
                 raise ModelError(
                     f"{self.system.variables[place].name} is a choice made up front; a property may read only the state"
                 )

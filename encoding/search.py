@@ -130,6 +130,12 @@ def hunt(session: Session, task: Task) -> Iterator[Message]:
             yield from hunter.search(name)
 
 
+def executed(session: Session) -> Execution:
+    """The execution of the last model."""
+    unrolling, rounds, model = session.unrolling, session.rounds, session.model()
+    return Execution(rounds, tuple(fired(unrolling, rounds, model)), tuple(true_choices(unrolling, model)))
+
+
 class _Hunter:
     """The state of a hunt: the counters in use, and the least cost found for each property."""
 
@@ -172,11 +178,7 @@ class _Hunter:
 
     def execution(self) -> Execution:
         """The execution of the last model."""
-        unrolling, rounds = self._session.unrolling, self._session.rounds
-        model = self._session.model()
-        return Execution(
-            rounds, tuple(fired(unrolling, rounds, model)), tuple(true_choices(unrolling, model))
-        )
+        return executed(self._session)
 
     def search(self, name: str) -> Iterator[Message]:
         """Look for a violation after the last round, or for one that costs less than what was found."""

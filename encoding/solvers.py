@@ -187,6 +187,10 @@ class Session:
             self._report(self.progress())
         return answer
 
+    def attempt(self, assumptions: Sequence[int]) -> bool | None:
+        """The same with one slice of conflicts to spend; None if that is not enough to tell."""
+        return self._backend.solve(assumptions)
+
     def progress(self) -> Progress:
         """Where the session stands."""
         return Progress(self._task, self.rounds, self._clauses, self._backend.conflicts())

@@ -11,12 +11,14 @@ from fencepost.encoding.rounds import Template
 from fencepost.encoding.terms import Term
 
 
-def template(symbolic: Symbolic, blockers: list[list[int]], outputs: Mapping[str, Term]) -> Template:
+def template(
+    symbolic: Symbolic, blockers: list[list[int]], outputs: Mapping[str, Term], over_choices: bool = False
+) -> Template:
     """The clauses of one round of a system.
 
     `outputs` are truth-valued terms to be read off the state after the round; each gets a variable that
     holds exactly if the term does. The output `wrong` is added: some action set a variable twice or
-    outside its domain.
+    outside its domain. Properties may read only the state; other outputs may be `over_choices` too.
     """
     system = symbolic.system
     state = {v.place: symbolic.bits[v.place] for v in system.variables if v.place in symbolic.written}
@@ -49,7 +51,7 @@ def template(symbolic: Symbolic, blockers: list[list[int]], outputs: Mapping[str
             constraints.extend(iff(copy, bit) for copy, bit in zip(current[place], own, strict=True))
     last = [bit for place in state for bit in current[place]]
     final = Renaming(list(zip(before, last, strict=True)))
-    formulas = {name: final(symbolic.predicate(term)) for name, term in outputs.items()}
+    formulas = {name: final(symbolic.predicate(term, over_choices)) for name, term in outputs.items()}
     formulas["wrong"] = disj(wrong)
     for name, formula in formulas.items():
         output = named(f"output:{name}")

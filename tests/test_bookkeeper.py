@@ -19,6 +19,7 @@ from fencepost.encoding.system import System
 from fencepost.encoding.templates import template
 from fencepost.encoding.verdicts import Result, Verdict
 from fencepost.properties.catalogue import find
+from fencepost.properties.instances import INSTANCES
 from fencepost.protocols.bookkeeper.state import Ledger
 
 TINY = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
@@ -103,12 +104,6 @@ def test_exploring_finds_the_data_loss_of_the_tla_preset_in_19_steps_too() -> No
 
 
 PRESETS = ("bookkeeper-4.13", "bookkeeper-4.13-tla")
-INSTANCES: tuple[Mapping[str, object], ...] = (
-    {},
-    {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2, "fragments": 3},
-    {"bookies": 4, "recovery_floor": "zero"},
-)
-"""Declared test instances: the shipped one, and two with a spare bookie, one of them with two entries."""
 
 
 def fired_within_four_rounds(system: System) -> set[str]:
