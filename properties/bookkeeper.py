@@ -30,7 +30,7 @@ def ledger_properties(system: System) -> tuple[Property, ...]:
     """The properties of one ledger, headline first."""
     s = system.state
     assert isinstance(s, Ledger)
-    copies_stay = not s.parameters.crashes_lose_entries
+    copies_stay = not s.parameters.copies_may_vanish
     return (
         no_divergence(s),
         acked_entries_readable(s),

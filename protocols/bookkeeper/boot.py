@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fencepost.encoding.system import Action
 from fencepost.encoding.terms import FALSE, TRUE, Parameter, Term, Update, exists, forall, if_, implies
-from fencepost.protocols.bookkeeper.crashes import drops_requests, in_boot_scope, loses_entries
+from fencepost.protocols.bookkeeper.crashes import drops_requests, forgets_entries, in_boot_scope
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger, PhaseOne, Stage, Status
 
 # Going down.
@@ -16,16 +16,17 @@ from fencepost.protocols.bookkeeper.state import NOTHING, Ledger, PhaseOne, Stag
 
 def crash(s: Ledger, bookie: Parameter) -> Action:
     """A bookie goes down uncleanly, serving or booting: what was not durable is lost."""
+    p = s.parameters
     up = (s.stage[bookie] != Stage.DOWN) & (s.stage[bookie] != Stage.REFUSED)
     return Action(
-        when=(s.status != Status.NONE) & (s.crashed < s.parameters.crashes) & up,
+        when=(s.status != Status.NONE) & (s.crashed < p.crashes) & up,
         then=[
             s.crashed.set(s.crashed + 1),
             s.stage[bookie].set(Stage.DOWN),
             s.phase_one[bookie].set(PhaseOne.OVER),
             s.checked[bookie].set(False),
-            *loses_entries(s, bookie),
-            *([] if s.parameters.lose == "entries" else [s.fenced[bookie].set(s.durable_fence[bookie])]),
+            *(forgets_entries(s, bookie) if p.crashes_lose_entries else []),
+            *([s.fenced[bookie].set(s.durable_fence[bookie])] if p.crashes_lose_fences else []),
             s.limbo[bookie].set(s.durable_limbo[bookie]),
         ],
         actor=bookie,
@@ -35,8 +36,11 @@ def crash(s: Ledger, bookie: Parameter) -> Action:
 
 
 def lose_disk(s: Ledger, bookie: Parameter, disk: Parameter) -> Action:
-    """A disk of a bookie that is down is replaced by an empty one: its cookie goes, and what it held."""
-    has_entries = disk != "journal"
+    """A disk of a bookie that is down is replaced by an empty one: its cookie goes, and what it held.
+
+    The worst of it: entries were on that disk alone, and so was a fence, unless only the index had it (ledger disk) or
+    phase one had made it durable (journal disk).
+    """
     return Action(
         when=(s.stage[bookie] == Stage.DOWN)
         & s.disk_cookie[bookie, disk]
@@ -44,8 +48,7 @@ def lose_disk(s: Ledger, bookie: Parameter, disk: Parameter) -> Action:
         then=[
             s.disks_lost.set(s.disks_lost + 1),
             s.disk_cookie[bookie, disk].set(False),
-            *(s.stored[bookie, e].set(NOTHING, when=has_entries) for e in s.entry),
-            *(s.stored_lac[bookie, e].set(0, when=has_entries) for e in s.entry),
+            *forgets_entries(s, bookie),
             s.fenced[bookie].set(s.durable_fence[bookie] & (disk == "journal"), when=disk != "ledger"),
             s.durable_fence[bookie].set(False, when=disk == "index"),
             s.limbo[bookie].set(False, when=disk == "index"),
@@ -65,8 +68,7 @@ def reimage(s: Ledger, bookie: Parameter) -> Action:
             s.reimaged.set(s.reimaged + 1),
             s.store_cookie[bookie].set(False),
             *(s.disk_cookie[bookie, d].set(False) for d in s.disk),
-            *(s.stored[bookie, e].set(NOTHING) for e in s.entry),
-            *(s.stored_lac[bookie, e].set(0) for e in s.entry),
+            *forgets_entries(s, bookie),
             *(
                 fact[bookie].set(False)
                 for fact in (s.fenced, s.durable_fence, s.limbo, s.durable_limbo, s.dirty, s.check_due)

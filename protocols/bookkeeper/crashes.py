@@ -17,7 +17,7 @@ def crash_and_restart(s: Ledger, bookie: Parameter) -> Action:
         when=(s.status != Status.NONE) & (s.crashed < p.crashes),
         then=[
             s.crashed.set(s.crashed + 1),
-            *loses_entries(s, bookie),
+            *(forgets_entries(s, bookie) if p.crashes_lose_entries else []),
             s.fenced[bookie].set(if_(fences, True, keeps_fence(s, bookie))),
             s.limbo[bookie].set(True, when=limbo),
             *drops_requests(s, bookie),
@@ -43,10 +43,8 @@ def in_boot_scope(s: Ledger, bookie: Parameter) -> Term:
     return open_or_in_recovery & in_last
 
 
-def loses_entries(s: Ledger, bookie: Parameter) -> list[Update]:
-    """Nothing that the bookie stored is there any more, if crashes do that."""
-    if not s.parameters.crashes_lose_entries:
-        return []
+def forgets_entries(s: Ledger, bookie: Parameter) -> list[Update]:
+    """Nothing that the bookie stored is there any more."""
     return [
         update
         for e in s.entry
@@ -56,7 +54,7 @@ def loses_entries(s: Ledger, bookie: Parameter) -> list[Update]:
 
 def keeps_fence(s: Ledger, bookie: Parameter) -> Term:
     """Whether the fence is there after a crash."""
-    if s.parameters.lose == "entries":
+    if not s.parameters.crashes_lose_fences:
         return s.fenced[bookie]
     if s.parameters.lose == "bare-fences":
         return s.fenced[bookie] & ~s.bare_fence[bookie]

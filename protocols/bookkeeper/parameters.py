@@ -127,8 +127,9 @@ class Parameters:
     )
 
     lose: str = switch(
-        ("both", "entries", "fences", "bare-fences"),
-        "what a crash loses: entries and fence, one of them, or only a fence set where no entry was stored yet",
+        ("both", "entries", "fences", "bare-fences", "nothing"),
+        "what a crash loses: entries and fence, one of them, only a fence set where no entry was stored yet, or nothing "
+        "as long as no disk is lost",
         "BP-46; the code journals fences (PR 2706), but replay skips one that no entry precedes (BookieImpl.readJournal)",
     )
     fence_on_unclean_shutdown: str = switch(
@@ -236,13 +237,23 @@ class Parameters:
 
     @property
     def crashes_lose_entries(self) -> bool:
-        """A bookie may come back without what it stored."""
-        return self.crashes > 0 and self.lose in ("both", "entries")
+        """A crash alone loses what a bookie stored."""
+        return self.lose in ("both", "entries") if self.crashes else False
+
+    @property
+    def copies_may_vanish(self) -> bool:
+        """A bookie may come back without what it stored, whatever the reason."""
+        return self.crashes_lose_entries or self.disks > 0 or self.reimages > 0
 
     @property
     def coverage_asks_for_entries(self) -> bool:
         """The coverage rule tells bookies that have entries from those that have none."""
         return self.coverage in ("ok-in-window", "pr-2281")
+
+    @property
+    def crashes_lose_fences(self) -> bool:
+        """A crash alone loses a fence that is not durable otherwise."""
+        return self.lose in ("both", "fences", "bare-fences") if self.crashes else False
 
     @property
     def boots_in_steps(self) -> bool:
