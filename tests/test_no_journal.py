@@ -1,0 +1,89 @@
+"""BookKeeper without the journal: BP-46's matrix, and what each step of the boot sequence is worth."""
+
+from __future__ import annotations
+
+import pytest
+
+from fencepost.encoding.checking import Limits, check
+from fencepost.encoding.parameters import assign
+from fencepost.encoding.protocol import choose
+from fencepost.encoding.verdicts import Verdict
+from fencepost.properties.boot import BOOT, INSTANCE, PROTOCOL, Variant
+from fencepost.properties.catalogue import find
+
+QUICK = 4
+"""Variants that the quick tests check too; the slow ones check them all."""
+
+VARIANTS = [
+    pytest.param(variant, marks=[pytest.mark.slow] if number >= QUICK else [], id=variant.what)
+    for number, variant in enumerate(BOOT)
+]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_way_to_boot_is_worth_what_the_table_says(variant: Variant) -> None:
+    protocol = find(PROTOCOL)
+    settings = {**INSTANCE, **variant.settings}
+    parameters = assign(protocol.defaults, [(name, str(value)) for name, value in settings.items()])
+    system = protocol.system(parameters)
+    properties = choose(system, tuple(variant.expected))
+    outcome = check(system, protocol.subject(parameters), properties, Limits())
+    found = {
+        result.property: result.steps if result.verdict is Verdict.VIOLATED else result.verdict
+        for result in outcome.results
+    }
+    assert found == variant.expected
+    assert all(result.fewest in (None, "proved") for result in outcome.results)
+
+
+def test_every_variant_differs_from_the_proposal_and_from_the_others() -> None:
+    settings = [tuple(sorted(variant.settings.items(), key=str)) for variant in BOOT]
+    assert len(set(settings)) == len(settings)
+
+
+SCENARIOS = [
+    ({"fence_on_unclean_shutdown": "no"}, 18),
+    ({"limbo_on_unclean_shutdown": "no"}, 18),
+    ({"fence_on_unclean_shutdown": "no", "lose": "fences"}, 18),
+    ({"limbo_on_unclean_shutdown": "no", "lose": "entries"}, 18),
+    ({"fence_on_unclean_shutdown": "no", "lose": "entries"}, None),
+    ({"limbo_on_unclean_shutdown": "no", "lose": "fences"}, None),
+    ({}, None),
+    ({"limbo": "as-coded"}, None),
+    ({"boot_fence_scope": "non-closed"}, 18),
+    ({"boot_fence_scope": "non-closed-in-last-ensemble"}, 18),
+    ({"boot_fence_scope": "non-closed", "limbo": "as-coded"}, 18),
+    ({"boot_fence_scope": "non-closed", "lose": "entries"}, None),
+    ({"boot_fence_scope": "non-closed-in-last-ensemble", "limbo": "as-coded", "lose": "entries"}, None),
+]
+"""BP-46's matrix at 3/3/2: each crash does harm without its own remedy only, and scenario 1 comes back where closed
+ledgers are not fenced."""
+
+
+@pytest.mark.parametrize(("settings", "steps"), SCENARIOS)
+def test_the_matrix_of_bp_46(settings: dict[str, str], steps: int | None) -> None:
+    protocol = find(PROTOCOL)
+    parameters = assign(protocol.defaults, settings.items())
+    system = protocol.system(parameters)
+    (result,) = check(
+        system, protocol.subject(parameters), choose(system, ("no-divergence",)), Limits()
+    ).results
+    assert result.verdict is (Verdict.VIOLATED if steps else Verdict.PROVED)
+    assert (result.steps, result.fewest) == (steps, "proved" if steps else None)
+
+
+@pytest.mark.parametrize(("limbo", "steps"), [("as-tla", 16), ("as-coded", 10)])
+def test_losing_all_copies_at_once_leaves_the_ledger_stuck_rather_than_shorter(
+    limbo: str, steps: int
+) -> None:
+    """The review remark of PR 2706: without fsync a correlated crash can remove all AQ copies."""
+    protocol = find(PROTOCOL)
+    parameters = assign(protocol.defaults, {"crashes": "2", "lose": "entries", "limbo": limbo}.items())
+    system = protocol.system(parameters)
+    names = ("no-divergence", "acked-entries-readable", "recovery-can-finish")
+    results = check(system, protocol.subject(parameters), choose(system, names), Limits()).results
+    assert [(r.verdict.value, r.steps) for r in results] == [
+        ("proved", None),
+        ("violated", 8),
+        ("violated", steps),
+    ]
