@@ -8,9 +8,11 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.system import System
 from fencepost.properties.bookkeeper import ledger_properties
+from fencepost.properties.guaranteed_write_quorum import guaranteed_write_quorum_properties
 from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import V4_13, V4_13_TLA, Parameters
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
 
 
 def bookkeeper(parameters: Parameters) -> System:
@@ -18,6 +20,13 @@ def bookkeeper(parameters: Parameters) -> System:
     system = ledger(parameters)
     assert isinstance(system.state, Ledger)
     return replace(system, properties=ledger_properties(system.state))
+
+
+def guaranteed_write_quorum(parameters: gwq.Parameters) -> System:
+    """One ledger with a guaranteed write quorum, with its properties."""
+    system = gwq.ledger(parameters)
+    assert isinstance(system.state, gwq.Ledger)
+    return replace(system, properties=guaranteed_write_quorum_properties(system.state))
 
 
 _SOURCES = (
@@ -31,6 +40,13 @@ _NOT_MODELLED = (
     "ensembles larger than the write quorum (striping)",
     "crashes and restarts of bookies; clients that come back",
     "auto-recovery, garbage collection, deletion",
+)
+
+_TWEAKS_NOT_MODELLED = (
+    "plain reads: lac-entry-at-aq stands for them",
+    "ensembles larger than the write quorum (striping)",
+    "more than one bookie replaced in one step",
+    "crashes and restarts of bookies",
 )
 
 PROTOCOLS: dict[str, Protocol] = {
@@ -52,6 +68,15 @@ PROTOCOLS: dict[str, Protocol] = {
             build=bookkeeper,
             sources=_SOURCES,
             not_modelled=_NOT_MODELLED,
+        ),
+        Protocol(
+            name="bookkeeper-guaranteed-write-quorum",
+            summary="a tweak: an entry is pending until all of its write quorum have it, so that fragments that are "
+            "over and closed ledgers are fully replicated",
+            defaults=gwq.Parameters(),
+            build=guaranteed_write_quorum,
+            sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolWithGuaranteedWriteQuorum.tla",),
+            not_modelled=_TWEAKS_NOT_MODELLED,
         ),
     )
 }
