@@ -9,10 +9,12 @@ from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.system import System
 from fencepost.properties.bookkeeper import ledger_properties
 from fencepost.properties.guaranteed_write_quorum import guaranteed_write_quorum_properties
+from fencepost.properties.unbounded_ledgers import unbounded_ledger_properties
 from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import V4_13, V4_13_TLA, Parameters
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
+from fencepost.protocols.bookkeeper_tweaks import unbounded_ledgers as unbounded
 
 
 def bookkeeper(parameters: Parameters) -> System:
@@ -27,6 +29,13 @@ def guaranteed_write_quorum(parameters: gwq.Parameters) -> System:
     system = gwq.ledger(parameters)
     assert isinstance(system.state, gwq.Ledger)
     return replace(system, properties=guaranteed_write_quorum_properties(system.state))
+
+
+def unbounded_ledgers(parameters: unbounded.Parameters) -> System:
+    """One unbounded ledger with its properties."""
+    system = unbounded.ledger(parameters)
+    assert isinstance(system.state, unbounded.Ledger)
+    return replace(system, properties=unbounded_ledger_properties(system.state))
 
 
 _SOURCES = (
@@ -77,6 +86,14 @@ PROTOCOLS: dict[str, Protocol] = {
             build=guaranteed_write_quorum,
             sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolWithGuaranteedWriteQuorum.tla",),
             not_modelled=_TWEAKS_NOT_MODELLED,
+        ),
+        Protocol(
+            name="bookkeeper-unbounded",
+            summary="a tweak on top of it: clients take a ledger over one after another, by terms, and write on",
+            defaults=unbounded.Parameters(),
+            build=unbounded_ledgers,
+            sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolUnboundedLedgersAndGWQ.tla",),
+            not_modelled=(*_TWEAKS_NOT_MODELLED, "normal writes that stay at AQ"),
         ),
     )
 }

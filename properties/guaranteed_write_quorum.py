@@ -19,6 +19,7 @@ def guaranteed_write_quorum_properties(s: Ledger) -> tuple[Property, ...]:
         tail_fragments_at_wq(s),
         closed_ledger_at_wq(s),
         lac_entry_at_aq(s),
+        no_dirty_read(s),
     )
 
 
@@ -140,6 +141,27 @@ def lac_entry_at_aq(s: Ledger) -> Property:
         witness=exists(s.bookie, lambda b: s.heard(b, s.sent_lac) > 0),
         witness_meaning="a bookie has received a LAC above 0 (it takes a second entry)",
     )
+
+
+def no_dirty_read(s: Ledger) -> Property:
+    """What lac-entry-at-aq is for: no reader gets an entry that turns out not to be there."""
+    closed = s.status == Status.CLOSED
+    return Property(
+        name="no-dirty-read",
+        meaning="once the ledger is closed, no bookie that its metadata names tells readers a LAC beyond its last "
+        "entry",
+        holds=forall(
+            s.bookie,
+            lambda b: implies(closed & _is_named(s, b), s.heard(b, s.sent_lac) <= s.last_entry),
+        ),
+        witness=_recovered(s) & exists(s.bookie, lambda b: s.heard(b, s.sent_lac) > 0),
+        witness_meaning="the ledger is closed by a recoverer, and a bookie has received a LAC above 0",
+    )
+
+
+def _is_named(s: Ledger, bookie: TermLike) -> Term:
+    """The bookie is in an ensemble that the metadata has for some entry."""
+    return exists(s.entry, lambda e: s.in_write_set(e, bookie))
 
 
 def _copies(s: Ledger, entry: TermLike, count: int) -> Term:

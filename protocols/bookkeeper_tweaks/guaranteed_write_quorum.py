@@ -48,7 +48,8 @@ from fencepost.encoding.terms import (
 )
 from fencepost.protocols.bookkeeper.state import NOTHING, WRITER, Status
 
-# Parameters and switches. The first value of each switch is the proposal, the second a mutant of it.
+# Parameters and switches. The first value of each switch is the proposal; the second is a mutant of it, but for the
+# last switch, where it is a mend.
 
 _MODULE = "Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolWithGuaranteedWriteQuorum.tla"
 
@@ -81,6 +82,11 @@ class Parameters:
     )
     recovery_done: str = switch(
         ("at-wq", "at-aq"), "recovery ends once all it read is at WQ again, or at AQ", f"{_MODULE}, change 5"
+    )
+    recovery_adds: str = switch(
+        ("moving", "frozen"),
+        "adds of a recoverer carry its LAC and LAFR as they are, or as they were when it started",
+        f"{_MODULE}; tweaks/ProtocolUnboundedLedgersAndGWQ.tla freezes them",
     )
 
     def __post_init__(self) -> None:
@@ -263,6 +269,19 @@ class Ledger(StateSpace):
         """Last add fully replicated: WQ acks (rule 2)."""
         return self.run(client, self.parameters.write_quorum)
 
+    def carried_lac(self, client: TermLike) -> Term:
+        """The LAC that an add carries if it is sent now (rule 3)."""
+        return self._carried(client, self.lac(client))
+
+    def carried_lafr(self, client: TermLike) -> Term:
+        """The LAFR that an add carries if it is sent now (rule 3)."""
+        return self._carried(client, self.lafr(client))
+
+    def _carried(self, client: TermLike, moving: Term) -> Term:
+        if self.parameters.recovery_adds == "moving":
+            return moving
+        return if_(lift(WRITER) == client, moving, self.start(client))
+
     def pending(self, client: TermLike, entry: TermLike) -> Term:
         """The entry is pushed or written back, and above the LAFR (rule 4)."""
         return self.pushed(client, entry) & (self.lafr(client) < entry)
@@ -354,8 +373,8 @@ def add(
         about={"entry": entry, "fragment": generation},
         says={
             "content": s.content_sent(client, entry),
-            "lac": s.lac(client) if now else s.sent_lac[index],
-            "lafr": s.lafr(client) if now else s.sent_lafr[index],
+            "lac": s.carried_lac(client) if now else s.sent_lac[index],
+            "lafr": s.carried_lafr(client) if now else s.sent_lafr[index],
         },
         lost=s.add_lost[client, generation, entry, bookie],
         when=when,
@@ -454,8 +473,8 @@ def _sends(s: Ledger, client: Parameter | str, generation: Parameter, entry: Par
     index = (client, generation, entry)
     return [
         s.sent[index].set(True),
-        s.sent_lac[index].set(s.lac(client)),
-        s.sent_lafr[index].set(s.lafr(client)),
+        s.sent_lac[index].set(s.carried_lac(client)),
+        s.sent_lafr[index].set(s.carried_lafr(client)),
     ]
 
 
@@ -568,8 +587,8 @@ def change_ensemble(
         index = (client, following, e)
         then += [
             s.sent[index].set(True, when=when),
-            s.sent_lac[index].set(s.lac(client), when=when),
-            s.sent_lafr[index].set(lafr, when=when),
+            s.sent_lac[index].set(s.carried_lac(client), when=when),
+            s.sent_lafr[index].set(s.carried_lafr(client), when=when),
         ]
     if client.sort is s.writer:
         then += [
