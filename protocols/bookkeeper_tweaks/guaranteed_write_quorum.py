@@ -334,7 +334,15 @@ class Ledger(StateSpace):
         )
         return absent & ~self.positive(client, entry)
 
-    # Metadata.
+    # What properties ask.
+
+    def has(self, bookie: TermLike, entry: TermLike) -> Term:
+        """Something is stored as the entry on the bookie."""
+        return self.stored[bookie, entry] != NOTHING
+
+    def closed_by_another(self) -> Term:
+        """A recoverer has closed the ledger."""
+        return exists(self.recoverer, lambda c: self.phase[c] == Phase.CLOSED)
 
     def in_write_set(self, entry: TermLike, bookie: TermLike) -> Term:
         """By the metadata store, the entry belongs on the bookie."""
