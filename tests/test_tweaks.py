@@ -13,7 +13,7 @@ from fencepost.encoding.system import System
 from fencepost.encoding.terms import Term, Value
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
 from fencepost.protocols.bookkeeper_tweaks import unbounded_ledgers as unbounded
-from support.instances import built, checked, fired_within_four_rounds, nearest_violation
+from support.instances import built, checked, fired_within_four_rounds, happens, nearest_violation
 
 Settings = Mapping[str, object]
 
@@ -29,6 +29,7 @@ QUICK = [
     (GWQ, ONE_ENTRY, {"writer_close": "any-time"}, "closed-ledger-at-wq", 5),
     (GWQ, ONE_ENTRY, {"recovery_done": "at-aq"}, "closed-ledger-at-wq", 20),
     (GWQ, TWO, {"recovery_start": "lac"}, "closed-ledger-at-wq", 25),
+    (UNBOUNDED, {"ack_quorum": 2, "values": 1}, {"read_term": "no"}, "acked-values-readable", 15),
 ]
 """Instance, mutant, what it violates and in how many steps at least. Without the mutant it is proved."""
 
@@ -57,6 +58,131 @@ def test_recovery_adds_with_a_moving_lac_make_readers_believe_a_local_ensemble()
     found = checked(GWQ, ALL_ACK, "lac-entry-at-aq")
     assert (found.verdict.value, found.steps) == ("violated", 22)
     assert checked(GWQ, ALL_ACK | {"recovery_adds": "frozen"}, "lac-entry-at-aq").verdict.value == "proved"
+
+
+TWO_RECOVERERS = {"bookies": 2, "ack_quorum": 2, "recoverers": 2}
+DIRTY_READ = """create ledger:
+push: 1 1
+push: 1 2
+handle add: w 1 1 b1
+handle add: w 1 2 b1
+begin recovery: r1
+begin recovery: r2
+handle fence: r1 b2
+handle fence: r2 b1
+receive fence answer: r1 b2
+receive fence answer: r2 b1
+send reads: r1 1
+send reads: r2 1
+handle read: r1 1 b1
+handle read: r2 1 b2
+receive read answer: r1 1 b1
+receive read answer: r2 1 b2
+send reads: r1 2
+handle read: r1 2 b1
+receive read answer: r1 2 b1
+write back: r1 1 1
+handle add: r1 1 1 b1
+handle add: r1 1 1 b2
+receive ack: r1 1 1 b1
+receive ack: r1 1 1 b2
+finish recovery: r2 1
+write back: r1 1 2
+handle add: r1 1 2 b1"""
+"""r1 finds both entries on b1 and writes them back, while r2 has heard only b2 and closes the ledger as empty."""
+
+TAKEN_OVER = """create ledger:
+take over: c2
+handle fence: c2 b1
+handle fence: c2 b2
+receive fence answer: c2 b1
+receive fence answer: c2 b2
+send reads: c2 1
+handle read: c2 1 b1
+handle read: c2 1 b2
+receive read answer: c2 1 b1
+receive read answer: c2 1 b2
+write back: c2 1 1
+handle add: c2 1 1 b1
+handle add: c2 1 1 b2
+receive ack: c2 1 1 b1
+receive ack: c2 1 1 b2
+open again: c2 1
+"""
+AT_AQ = (
+    TAKEN_OVER
+    + """push: c1 1 1 v1
+handle add: c1 1 1 b3
+push: c2 1 2 v2
+handle add: c2 1 2 b2
+handle add: c2 1 2 b3"""
+)
+"""b3 never sees the NoOp of term 2, and keeps what it stored for the client of term 1 in its place."""
+
+NOT_TRUNCATED = """create ledger:
+push: c1 1 1 v1
+push: c1 1 2 v2
+handle add: c1 1 2 b2
+take over: c2
+handle fence: c2 b1
+handle fence: c2 b2
+receive fence answer: c2 b1
+receive fence answer: c2 b2
+send reads: c2 1
+handle read: c2 1 b1
+handle read: c2 1 b2
+receive read answer: c2 1 b1
+receive read answer: c2 1 b2
+write back: c2 1 1
+handle add: c2 1 1 b1
+handle add: c2 1 1 b2
+receive ack: c2 1 1 b1
+receive ack: c2 1 1 b2
+open again: c2 1
+push: c2 1 2 v3
+handle add: c2 1 2 b1
+receive ack: c2 1 2 b1
+push: c2 1 3 v4
+handle add: c2 1 3 b1
+handle add: c2 1 3 b2"""
+"""b2 keeps entry 2 of term 1 beyond the NoOp of term 2, and never gets the entry 2 that was written later."""
+
+FOUND = [
+    (GWQ, TWO_RECOVERERS, {}, {"recovery_adds": "frozen"}, "no-dirty-read", DIRTY_READ, ()),
+    (
+        UNBOUNDED,
+        THREE_COPIES | {"values": 2},
+        {"recovery_done": "at-aq"},
+        {},
+        "same-value",
+        AT_AQ,
+        ("add_lost[c2, 1, 1, b3]",),
+    ),
+    (
+        UNBOUNDED,
+        {"values": 4},
+        {"truncation": "no"},
+        {},
+        "same-value",
+        NOT_TRUNCATED,
+        ("add_lost[c1, 1, 1, b2]", "add_lost[c2, 1, 2, b2]"),
+    ),
+]
+"""Violations that take minutes to find in fewest steps, kept as they were found (docs/tweaks.md)."""
+
+
+@pytest.mark.parametrize(("name", "instance", "broken", "sound", "prop", "steps", "lost"), FOUND)
+def test_what_took_minutes_to_find_still_happens(
+    name: str,
+    instance: Settings,
+    broken: Settings,
+    sound: Settings,
+    prop: str,
+    steps: str,
+    lost: tuple[str, ...],
+) -> None:
+    assert happens(name, {**instance, **broken}, prop, steps.splitlines(), lost)
+    assert not happens(name, {**instance, **sound}, prop, steps.splitlines(), lost)
 
 
 EXPLORED = [

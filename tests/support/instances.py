@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fencepost.encoding.checking import Limits, Outcome, check
 from fencepost.encoding.concrete import Concrete
@@ -13,6 +13,7 @@ from fencepost.encoding.protocol import choose
 from fencepost.encoding.solvers import Session
 from fencepost.encoding.system import System
 from fencepost.encoding.templates import template
+from fencepost.encoding.traces import NotAnExecution, Replayer
 from fencepost.encoding.verdicts import Result
 from fencepost.properties.catalogue import find
 
@@ -55,3 +56,20 @@ def fired_within_four_rounds(system: System) -> set[str]:
         if session.solve([guard]):
             fired.add(name)
     return fired
+
+
+def happens(
+    name: str, settings: Mapping[str, object], prop: str, steps: Sequence[str], lost: Sequence[str] = ()
+) -> bool:
+    """Those steps, such as `push: w 1 2`, can be taken with those losses, and the last of them violates the property."""
+    system, parameters = built(name, settings)
+    actions = [system.find(action, given.split()) for action, _, given in (s.partition(":") for s in steps)]
+    found = [action for action in actions if action is not None]
+    assert len(found) == len(steps), "a step that is no action of the instance"
+    try:
+        trace = Replayer(system, find(name).subject(parameters)).replay(
+            choose(system, (prop,))[0], found, lost
+        )
+    except NotAnExecution:
+        return False
+    return len(trace.steps) == len(steps)
