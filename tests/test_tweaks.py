@@ -34,6 +34,7 @@ QUICK = [
 """Instance, mutant, what it violates and in how many steps at least. Without the mutant it is proved."""
 
 SLOW = [
+    (GWQ, {}, {"fragment_start": "lac"}, "tail-fragments-at-wq", 5),
     (GWQ, {}, {"pinning": "no"}, "acked-entries-readable", 6),
     (GWQ, {}, {"pinning": "no"}, "no-divergence", 17),
     (UNBOUNDED, THREE_COPIES, {"read_term": "no"}, "acked-values-readable", 19),
@@ -189,6 +190,7 @@ EXPLORED = [
     (GWQ, {**ONE_ENTRY, "writer_close": "any-time"}, "closed-ledger-at-wq", 5),
     (GWQ, {**ONE_ENTRY, "recovery_done": "at-aq"}, "closed-ledger-at-wq", 20),
     (GWQ, {"pinning": "no"}, "acked-entries-readable", 6),
+    (GWQ, {"entries": 1, "fragment_start": "lac"}, "tail-fragments-at-wq", 5),
 ]
 
 

@@ -70,6 +70,11 @@ class Parameters:
         "a bookie that has acked an entry above the LAFR and up to the LAC is not replaced",
         f"{_MODULE}, change 3 and BookiePinned",
     )
+    fragment_start: str = switch(
+        ("lafr", "lac"),
+        "a new fragment starts above the LAFR, or above the LAC as in the current protocol",
+        f"{_MODULE}, change 2",
+    )
     recovery_start: str = switch(
         ("lafr", "lac"),
         "fencing tells the LAFR or the LAC, and recovery starts above it",
@@ -579,16 +584,17 @@ def change_ensemble(
     stays until the LAFR has passed (rule 8). The writer commits the change at once, and may only while the
     ledger is open; a recoverer keeps it to itself (rule 9).
     """
-    following, lafr = generation + 1, s.lafr(client)
+    following = generation + 1
+    below = s.lafr(client) if s.parameters.fragment_start == "lafr" else s.lac(client)
     members_then = {
         b: any_of(spare == b, s.own_member[client, generation, b] & (failed != b)) for b in s.bookie
     }
-    due = {e: (lafr < e) & s.sent[client, generation, e] & ~s.sent[client, following, e] for e in s.entry}
+    due = {e: (below < e) & s.sent[client, generation, e] & ~s.sent[client, following, e] for e in s.entry}
     then = [
         s.own_generation[client].set(following),
-        s.own_first[client, following].set(lafr + 1),
+        s.own_first[client, following].set(below + 1),
         *(s.own_member[client, following, b].set(member) for b, member in members_then.items()),
-        *(s.acked[client, e, failed].set(False, when=lafr < e) for e in s.entry),
+        *(s.acked[client, e, failed].set(False, when=below < e) for e in s.entry),
         s.kept_lac[client].set(s.lac(client)),
     ]
     for e, when in due.items():
@@ -601,7 +607,7 @@ def change_ensemble(
     if client.sort is s.writer:
         then += [
             s.generation.set(following),
-            s.first[following].set(lafr + 1),
+            s.first[following].set(below + 1),
             *(s.member[following, b].set(member) for b, member in members_then.items()),
         ]
     return Action(
