@@ -191,6 +191,7 @@ EXPLORED = [
     (GWQ, {**ONE_ENTRY, "recovery_done": "at-aq"}, "closed-ledger-at-wq", 20),
     (GWQ, {"pinning": "no"}, "acked-entries-readable", 6),
     (GWQ, {"entries": 1, "fragment_start": "lac"}, "tail-fragments-at-wq", 5),
+    (UNBOUNDED, {"ack_quorum": 2, "values": 1, "read_term": "no"}, "acked-values-readable", 15),
 ]
 
 
