@@ -8,14 +8,32 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.system import System
 from fencepost.properties.bookkeeper import ledger_properties
+from fencepost.properties.guaranteed_write_quorum import guaranteed_write_quorum_properties
+from fencepost.properties.unbounded_ledgers import unbounded_ledger_properties
 from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import NO_JOURNAL, TODAY, V4_13, V4_13_TLA, Parameters
+from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
+from fencepost.protocols.bookkeeper_tweaks import unbounded_ledgers as unbounded
 
 
 def bookkeeper(parameters: Parameters) -> System:
     """One ledger with its properties."""
     system = ledger(parameters)
     return replace(system, properties=ledger_properties(system))
+
+
+def guaranteed_write_quorum(parameters: gwq.Parameters) -> System:
+    """One ledger with a guaranteed write quorum, with its properties."""
+    system = gwq.ledger(parameters)
+    assert isinstance(system.state, gwq.Ledger)
+    return replace(system, properties=guaranteed_write_quorum_properties(system.state))
+
+
+def unbounded_ledgers(parameters: unbounded.Parameters) -> System:
+    """One unbounded ledger with its properties."""
+    system = unbounded.ledger(parameters)
+    assert isinstance(system.state, unbounded.Ledger)
+    return replace(system, properties=unbounded_ledger_properties(system.state))
 
 
 _SOURCES = (
@@ -28,6 +46,13 @@ _NOT_MODELLED = (
     "plain reads, tailing and long-poll reads",
     "crashes and restarts of bookies; clients that come back",
     "auto-recovery, garbage collection, deletion",
+)
+
+_TWEAKS_NOT_MODELLED = (
+    "plain reads: lac-entry-at-aq stands for them",
+    "ensembles larger than the write quorum (striping)",
+    "more than one bookie replaced in one step",
+    "crashes and restarts of bookies",
 )
 
 PROTOCOLS: dict[str, Protocol] = {
@@ -66,6 +91,23 @@ PROTOCOLS: dict[str, Protocol] = {
             build=bookkeeper,
             sources=_SOURCES,
             not_modelled=_NOT_MODELLED,
+        ),
+        Protocol(
+            name="bookkeeper-guaranteed-write-quorum",
+            summary="a tweak: an entry is pending until all of its write quorum have it, so that fragments that are "
+            "over and closed ledgers are fully replicated",
+            defaults=gwq.Parameters(),
+            build=guaranteed_write_quorum,
+            sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolWithGuaranteedWriteQuorum.tla",),
+            not_modelled=_TWEAKS_NOT_MODELLED,
+        ),
+        Protocol(
+            name="bookkeeper-unbounded",
+            summary="a tweak on top of it: clients take a ledger over one after another, by terms, and write on",
+            defaults=unbounded.Parameters(),
+            build=unbounded_ledgers,
+            sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolUnboundedLedgersAndGWQ.tla",),
+            not_modelled=(*_TWEAKS_NOT_MODELLED, "normal writes that stay at AQ"),
         ),
     )
 }

@@ -7,39 +7,20 @@ from collections.abc import Mapping
 
 import pytest
 
-from fencepost.encoding.checking import Limits, Outcome, check
+from fencepost.encoding.checking import Limits
 from fencepost.encoding.concrete import Concrete
 from fencepost.encoding.exploring import explore
-from fencepost.encoding.formulas import Symbolic
 from fencepost.encoding.obligations import sent_at_most_once
-from fencepost.encoding.parameters import assign
-from fencepost.encoding.protocol import choose
-from fencepost.encoding.solvers import SOLVERS, Session
-from fencepost.encoding.system import System
-from fencepost.encoding.templates import template
-from fencepost.encoding.verdicts import Result, Verdict
-from fencepost.properties.catalogue import find
+from fencepost.encoding.solvers import SOLVERS
+from fencepost.encoding.verdicts import Verdict
 from fencepost.properties.instances import INSTANCES
 from fencepost.protocols.bookkeeper.state import Ledger
+from support.instances import built, checked, fired_within_four_rounds, nearest_violation
 
 TINY = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 TWO_OF_ONE = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
 DEFECT_2 = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
 FENCED = {"recovery_reads_fence": "yes"}
-
-
-def built(name: str, settings: Mapping[str, object]) -> tuple[System, object]:
-    protocol = find(name)
-    parameters = assign(protocol.defaults, [(key, str(value)) for key, value in settings.items()])
-    return protocol.build(parameters), parameters
-
-
-def checked(name: str, settings: Mapping[str, object], prop: str, limits: Limits | None = None) -> Result:
-    system, parameters = built(name, settings)
-    outcome: Outcome = check(
-        system, find(name).subject(parameters), choose(system, (prop,)), limits or Limits()
-    )
-    return outcome.results[0]
 
 
 @pytest.mark.parametrize("fence", ["no", "yes"])
@@ -82,13 +63,6 @@ def test_without_reusing_ensembles_defect_2_takes_a_third_bookie() -> None:
     assert checked("bookkeeper-4.13", fresh | {"bookies": 3}, "valid-fragments").verdict is Verdict.VIOLATED
 
 
-def nearest_violation(name: str, settings: Mapping[str, object], prop: str) -> int:
-    """Steps to the nearest violation, by visiting states in breadth-first order: no formula, no solver."""
-    system, _ = built(name, settings)
-    holds = Concrete(system).predicate(choose(system, (prop,))[0].holds)
-    return next(visit.steps for visit in explore(system) if not holds(visit.state))
-
-
 def test_exploring_finds_the_data_loss_in_17_steps_too() -> None:
     assert nearest_violation("bookkeeper-4.13", {}, "no-divergence") == 17
 
@@ -104,23 +78,6 @@ def test_exploring_finds_the_data_loss_of_the_tla_preset_in_19_steps_too() -> No
 
 
 PRESETS = ("bookkeeper-4.13", "bookkeeper-4.13-tla")
-
-
-def fired_within_four_rounds(system: System) -> set[str]:
-    """The actions that fire in some execution of up to four rounds."""
-    symbolic = Symbolic(system)
-    everything = list(range(len(symbolic.actions)))
-    session = Session(template(symbolic, [everything for _ in everything], {}), "cadical")
-    for _ in range(4):
-        session.deepen()
-    fired = set()
-    for name in {action.schema.name for action in symbolic.actions}:
-        slots = [slot for slot, action in enumerate(symbolic.actions) if action.schema.name == name]
-        guard = session.unrolling.fresh()
-        session.add([[-guard, *(session.unrolling.fire(s, r) for s in slots for r in range(1, 5))]])
-        if session.solve([guard]):
-            fired.add(name)
-    return fired
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -1,0 +1,103 @@
+"""What both tweaks promise: fragments that are over and closed ledgers are fully replicated, and LACs tell the truth."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from fencepost.encoding.system import Property
+from fencepost.encoding.terms import Term, TermLike, at_least, exists, forall, implies
+from fencepost.protocols.bookkeeper.state import Status
+from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum, unbounded_ledgers
+
+Ledger: TypeAlias = guaranteed_write_quorum.Ledger | unbounded_ledgers.Ledger
+
+
+def valid_fragments(s: Ledger) -> Property:
+    """Fragments only ever go up (ValidNextFragment)."""
+
+    def goes_up(c: Term, g: Term) -> Term:
+        return forall(s.generation_, lambda h: implies(h < g, s.own_first[c, h] <= s.own_first[c, g]))
+
+    return Property(
+        name="valid-fragments",
+        meaning="no client's fragment starts below the one before it",
+        holds=forall(
+            s.client,
+            lambda c: forall(s.generation_, lambda g: implies(g <= s.own_generation[c], goes_up(c, g))),
+        ),
+        witness=s.generation > 1,
+        witness_meaning="the metadata has a second ensemble (there must be a spare bookie)",
+    )
+
+
+def tail_fragments_at_wq(s: Ledger) -> Property:
+    """Every fragment that is over is fully replicated (TailFragmentsReachWriteQuorum)."""
+
+    def is_in_tail(e: Term) -> Term:
+        return exists(s.generation_, lambda g: (g == s.generation) & (e < s.first[g]))
+
+    return Property(
+        name="tail-fragments-at-wq",
+        meaning="every entry of every fragment but the last is stored on all WQ bookies of its write set by the "
+        "metadata",
+        holds=forall(s.entry, lambda e: implies(is_in_tail(e), copies(s, e, s.parameters.write_quorum))),
+        witness=exists(s.entry, is_in_tail),
+        witness_meaning="a fragment that holds an entry is followed by another (there must be a spare bookie)",
+    )
+
+
+def closed_ledger_at_wq(s: Ledger) -> Property:
+    """A closed ledger is fully replicated (AllEntriesOfClosedLedgerReachedWriteQuorum)."""
+    return Property(
+        name="closed-ledger-at-wq",
+        meaning="once the ledger is closed, every entry up to its last is stored on all WQ bookies of its write "
+        "set by the metadata",
+        holds=forall(s.entry, lambda e: implies(is_final(s, e), copies(s, e, s.parameters.write_quorum))),
+        witness=s.closed_by_another() & (s.last_entry > 0),
+        witness_meaning="the ledger is closed, with an entry in it, by a client that did not create it",
+    )
+
+
+def lac_entry_at_aq(s: Ledger) -> Property:
+    """Readers may read up to a bookie's LAC, so that entry is confirmed (NoDirtyReads)."""
+
+    def confirmed(b: Term, e: Term) -> Term:
+        return implies(s.heard(b, s.sent_lac) == e, copies(s, e, s.parameters.ack_quorum))
+
+    return Property(
+        name="lac-entry-at-aq",
+        meaning="the entry that a bookie's LAC names is stored on AQ bookies of its write set by the metadata",
+        holds=forall(s.bookie, lambda b: forall(s.entry, lambda e: confirmed(b, e))),
+        witness=exists(s.bookie, lambda b: s.heard(b, s.sent_lac) > 0),
+        witness_meaning="a bookie has received a LAC above 0 (it takes a second entry)",
+    )
+
+
+def no_dirty_read(s: Ledger) -> Property:
+    """What lac-entry-at-aq is for: no reader gets an entry that turns out not to be there."""
+
+    def is_named(b: Term) -> Term:
+        return exists(s.entry, lambda e: s.in_write_set(e, b))
+
+    closed = s.status == Status.CLOSED
+    return Property(
+        name="no-dirty-read",
+        meaning="once the ledger is closed, no bookie that its metadata names tells readers a LAC beyond its last "
+        "entry",
+        holds=forall(
+            s.bookie, lambda b: implies(closed & is_named(b), s.heard(b, s.sent_lac) <= s.last_entry)
+        ),
+        witness=s.closed_by_another() & exists(s.bookie, lambda b: s.heard(b, s.sent_lac) > 0),
+        witness_meaning="the ledger is closed by a client that did not create it, and a bookie has received a LAC "
+        "above 0",
+    )
+
+
+def copies(s: Ledger, entry: TermLike, count: int) -> Term:
+    """Something is stored as the entry on so many bookies of its write set by the metadata."""
+    return at_least(count, s.bookie, lambda b: s.in_write_set(entry, b) & s.has(b, entry))
+
+
+def is_final(s: Ledger, entry: TermLike) -> Term:
+    """The ledger is closed, and the entry is in it."""
+    return (s.status == Status.CLOSED) & (s.last_entry >= entry)

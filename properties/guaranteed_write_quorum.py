@@ -1,0 +1,87 @@
+"""What must hold of a BookKeeper ledger with a guaranteed write quorum. Rule 14 names the properties."""
+
+from __future__ import annotations
+
+from fencepost.encoding.system import Property
+from fencepost.encoding.terms import any_of, exists, forall, implies
+from fencepost.properties.full_replication import (
+    closed_ledger_at_wq,
+    copies,
+    is_final,
+    lac_entry_at_aq,
+    no_dirty_read,
+    tail_fragments_at_wq,
+    valid_fragments,
+)
+from fencepost.protocols.bookkeeper.state import NOTHING, WRITER, Status
+from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import Ledger
+
+
+def guaranteed_write_quorum_properties(s: Ledger) -> tuple[Property, ...]:
+    """The properties of the current protocol, headline first, then those that the tweak is for."""
+    return (
+        no_divergence(s),
+        acked_entries_readable(s),
+        ack_quorum_reached(s),
+        valid_fragments(s),
+        entries_in_order(s),
+        tail_fragments_at_wq(s),
+        closed_ledger_at_wq(s),
+        lac_entry_at_aq(s),
+        no_dirty_read(s),
+    )
+
+
+def no_divergence(s: Ledger) -> Property:
+    """Nothing acknowledged is beyond the end of a closed ledger (NoDivergenceBetweenClientAndMetaData)."""
+    return Property(
+        name="no-divergence",
+        meaning="once the ledger is closed, no entry beyond its last entry has been acknowledged to the writer's "
+        "caller",
+        holds=implies(s.status == Status.CLOSED, s.lac(WRITER) <= s.last_entry),
+        witness=s.closed_by_another() & (s.lac(WRITER) > 0),
+        witness_meaning="an entry is acknowledged and the ledger closed by a recoverer",
+    )
+
+
+def acked_entries_readable(s: Ledger) -> Property:
+    """Acknowledged entries can be read where the metadata says they are (AllAckedEntriesAreReadable)."""
+    moved = exists(s.entry, lambda e: (e <= s.lac(WRITER)) & s.sent[WRITER, 1, e]) & (s.generation > 1)
+    return Property(
+        name="acked-entries-readable",
+        meaning="an acknowledged entry is stored on a bookie of its write set by the metadata",
+        holds=forall(s.entry, lambda e: implies(e <= s.lac(WRITER), copies(s, e, 1))),
+        witness=moved,
+        witness_meaning="an entry is acknowledged, and its ensemble has been changed (there must be a spare bookie)",
+    )
+
+
+def ack_quorum_reached(s: Ledger) -> Property:
+    """What counts as written is on AQ bookies, before the close too."""
+    return Property(
+        name="ack-quorum-reached",
+        meaning="an acknowledged entry, and once the ledger is closed every entry up to the last, is stored on AQ "
+        "bookies of its write set by the metadata",
+        holds=forall(
+            s.entry,
+            lambda e: implies(
+                any_of(e <= s.lac(WRITER), is_final(s, e)), copies(s, e, s.parameters.ack_quorum)
+            ),
+        ),
+        witness=s.closed_by_another() & (s.last_entry > 0),
+        witness_meaning="the ledger is closed by a recoverer with an entry in it",
+    )
+
+
+def entries_in_order(s: Ledger) -> Property:
+    """Bookies hold as entry e what the writer pushed as e (NoOutOfOrderEntries)."""
+    return Property(
+        name="entries-in-order",
+        meaning="what a bookie stores as entry e is what the writer pushed as entry e",
+        holds=forall(
+            s.bookie,
+            lambda b: forall(s.entry, lambda e: (s.stored[b, e] == NOTHING) | (s.stored[b, e] == e)),
+        ),
+        witness=exists(s.recoverer, lambda r: exists(s.entry, lambda e: s.pushed(r, e))),
+        witness_meaning="a recoverer has written an entry back",
+    )

@@ -1,0 +1,1 @@
+"""Two tweaks of the BookKeeper protocol, each readable alone: guaranteed write quorum, and unbounded ledgers."""

@@ -1,0 +1,272 @@
+"""The two tweaks of the BookKeeper protocol: what the proposals keep, and which mutant breaks what."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+import pytest
+
+from fencepost.encoding.concrete import Concrete
+from fencepost.encoding.obligations import sent_at_most_once
+from fencepost.encoding.system import System
+from fencepost.encoding.terms import Term, Value
+from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
+from fencepost.protocols.bookkeeper_tweaks import unbounded_ledgers as unbounded
+from support.instances import built, checked, fired_within_four_rounds, happens, nearest_violation
+
+Settings = Mapping[str, object]
+
+GWQ = "bookkeeper-guaranteed-write-quorum"
+UNBOUNDED = "bookkeeper-unbounded"
+
+TWO, ONE_ENTRY = {"bookies": 2}, {"bookies": 2, "entries": 1}
+ALL_ACK = {"ack_quorum": 2}
+SPARE = {"bookies": 3, "ack_quorum": 2, "values": 1}
+THREE_COPIES = {"bookies": 3, "write_quorum": 3, "ack_quorum": 2, "values": 1}
+
+QUICK = [
+    (GWQ, ONE_ENTRY, {"writer_close": "any-time"}, "closed-ledger-at-wq", 5),
+    (GWQ, ONE_ENTRY, {"recovery_done": "at-aq"}, "closed-ledger-at-wq", 20),
+    (GWQ, TWO, {"recovery_start": "lac"}, "closed-ledger-at-wq", 25),
+    (UNBOUNDED, {"ack_quorum": 2, "values": 1}, {"read_term": "no"}, "acked-values-readable", 15),
+]
+"""Instance, mutant, what it violates and in how many steps at least. Without the mutant it is proved."""
+
+SLOW = [
+    (GWQ, {}, {"fragment_start": "lac"}, "tail-fragments-at-wq", 5),
+    (GWQ, {}, {"pinning": "no"}, "acked-entries-readable", 6),
+    (GWQ, {}, {"pinning": "no"}, "no-divergence", 17),
+    (UNBOUNDED, THREE_COPIES, {"read_term": "no"}, "acked-values-readable", 19),
+    (UNBOUNDED, SPARE, {"recovery_adds": "moving"}, "lac-entry-at-aq", 20),
+]
+
+CASES = [*QUICK, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)]
+
+
+@pytest.mark.parametrize(("name", "instance", "mutant", "prop", "steps"), CASES)
+def test_each_mutant_breaks_what_the_proposal_keeps(
+    name: str, instance: Settings, mutant: Settings, prop: str, steps: int
+) -> None:
+    broken = checked(name, {**instance, **mutant}, prop)
+    assert (broken.verdict.value, broken.steps, broken.fewest) == ("violated", steps, "proved")
+    assert checked(name, instance, prop).verdict.value == "proved"
+
+
+@pytest.mark.slow
+def test_recovery_adds_with_a_moving_lac_make_readers_believe_a_local_ensemble() -> None:
+    """Not a mutant: the proposal itself. To freeze the LAC, as unbounded ledgers do, mends it."""
+    found = checked(GWQ, ALL_ACK, "lac-entry-at-aq")
+    assert (found.verdict.value, found.steps) == ("violated", 22)
+    assert checked(GWQ, ALL_ACK | {"recovery_adds": "frozen"}, "lac-entry-at-aq").verdict.value == "proved"
+
+
+TWO_RECOVERERS = {"bookies": 2, "ack_quorum": 2, "recoverers": 2}
+DIRTY_READ = """create ledger:
+push: 1 1
+push: 1 2
+handle add: w 1 1 b1
+handle add: w 1 2 b1
+begin recovery: r1
+begin recovery: r2
+handle fence: r1 b2
+handle fence: r2 b1
+receive fence answer: r1 b2
+receive fence answer: r2 b1
+send reads: r1 1
+send reads: r2 1
+handle read: r1 1 b1
+handle read: r2 1 b2
+receive read answer: r1 1 b1
+receive read answer: r2 1 b2
+send reads: r1 2
+handle read: r1 2 b1
+receive read answer: r1 2 b1
+write back: r1 1 1
+handle add: r1 1 1 b1
+handle add: r1 1 1 b2
+receive ack: r1 1 1 b1
+receive ack: r1 1 1 b2
+finish recovery: r2 1
+write back: r1 1 2
+handle add: r1 1 2 b1"""
+"""r1 finds both entries on b1 and writes them back, while r2 has heard only b2 and closes the ledger as empty."""
+
+TAKEN_OVER = """create ledger:
+take over: c2
+handle fence: c2 b1
+handle fence: c2 b2
+receive fence answer: c2 b1
+receive fence answer: c2 b2
+send reads: c2 1
+handle read: c2 1 b1
+handle read: c2 1 b2
+receive read answer: c2 1 b1
+receive read answer: c2 1 b2
+write back: c2 1 1
+handle add: c2 1 1 b1
+handle add: c2 1 1 b2
+receive ack: c2 1 1 b1
+receive ack: c2 1 1 b2
+open again: c2 1
+"""
+AT_AQ = (
+    TAKEN_OVER
+    + """push: c1 1 1 v1
+handle add: c1 1 1 b3
+push: c2 1 2 v2
+handle add: c2 1 2 b2
+handle add: c2 1 2 b3"""
+)
+"""b3 never sees the NoOp of term 2, and keeps what it stored for the client of term 1 in its place."""
+
+NOT_TRUNCATED = """create ledger:
+push: c1 1 1 v1
+push: c1 1 2 v2
+handle add: c1 1 2 b2
+take over: c2
+handle fence: c2 b1
+handle fence: c2 b2
+receive fence answer: c2 b1
+receive fence answer: c2 b2
+send reads: c2 1
+handle read: c2 1 b1
+handle read: c2 1 b2
+receive read answer: c2 1 b1
+receive read answer: c2 1 b2
+write back: c2 1 1
+handle add: c2 1 1 b1
+handle add: c2 1 1 b2
+receive ack: c2 1 1 b1
+receive ack: c2 1 1 b2
+open again: c2 1
+push: c2 1 2 v3
+handle add: c2 1 2 b1
+receive ack: c2 1 2 b1
+push: c2 1 3 v4
+handle add: c2 1 3 b1
+handle add: c2 1 3 b2"""
+"""b2 keeps entry 2 of term 1 beyond the NoOp of term 2, and never gets the entry 2 that was written later."""
+
+FOUND = [
+    (GWQ, TWO_RECOVERERS, {}, {"recovery_adds": "frozen"}, "no-dirty-read", DIRTY_READ, ()),
+    (
+        UNBOUNDED,
+        THREE_COPIES | {"values": 2},
+        {"recovery_done": "at-aq"},
+        {},
+        "same-value",
+        AT_AQ,
+        ("add_lost[c2, 1, 1, b3]",),
+    ),
+    (
+        UNBOUNDED,
+        {"values": 4},
+        {"truncation": "no"},
+        {},
+        "same-value",
+        NOT_TRUNCATED,
+        ("add_lost[c1, 1, 1, b2]", "add_lost[c2, 1, 2, b2]"),
+    ),
+]
+"""Violations that take minutes to find in fewest steps, kept as they were found (docs/tweaks.md)."""
+
+
+@pytest.mark.parametrize(("name", "instance", "broken", "sound", "prop", "steps", "lost"), FOUND)
+def test_what_took_minutes_to_find_still_happens(
+    name: str,
+    instance: Settings,
+    broken: Settings,
+    sound: Settings,
+    prop: str,
+    steps: str,
+    lost: tuple[str, ...],
+) -> None:
+    assert happens(name, {**instance, **broken}, prop, steps.splitlines(), lost)
+    assert not happens(name, {**instance, **sound}, prop, steps.splitlines(), lost)
+
+
+EXPLORED = [
+    (GWQ, {**ONE_ENTRY, "writer_close": "any-time"}, "closed-ledger-at-wq", 5),
+    (GWQ, {**ONE_ENTRY, "recovery_done": "at-aq"}, "closed-ledger-at-wq", 20),
+    (GWQ, {"pinning": "no"}, "acked-entries-readable", 6),
+    (GWQ, {"entries": 1, "fragment_start": "lac"}, "tail-fragments-at-wq", 5),
+    (UNBOUNDED, {"ack_quorum": 2, "values": 1, "read_term": "no"}, "acked-values-readable", 15),
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "prop", "steps"), EXPLORED)
+def test_exploring_finds_the_same_number_of_steps(
+    name: str, settings: Settings, prop: str, steps: int
+) -> None:
+    assert nearest_violation(name, settings, prop) == steps
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), [(GWQ, {}), (UNBOUNDED, {"bookies": 3, "values": 1}), (UNBOUNDED, THREE_COPIES)]
+)
+def test_no_sending_happens_twice_with_one_loss(name: str, settings: Settings) -> None:
+    sent_at_most_once(built(name, settings)[0])
+
+
+@pytest.mark.parametrize(("name", "settings"), [(GWQ, {}), (UNBOUNDED, {"bookies": 3, "values": 1})])
+def test_every_action_fires(name: str, settings: Settings) -> None:
+    system = built(name, settings)[0]
+    actions = {schema.name for schema in system.schemas}
+    assert fired_within_four_rounds(system) == actions
+
+
+STARTS = ("begin recovery", "take over", "receive fence answer")
+"""Actions that say where a client's LAC and LAFR start."""
+
+
+def falls(system: System, terms: Mapping[str, Term], walks: int = 150) -> set[str]:
+    """The names of the terms that some action lowers, in random walks to the end."""
+    concrete, chance = Concrete(system), random.Random(1)
+    values = {name: concrete.function(term, {}) for name, term in terms.items()}
+    found, state = set(), concrete.initial()
+    while walks:
+        following = [(step.action, s) for step in concrete.steps for s in step.successors(state)]
+        if not following:
+            walks, state = walks - 1, concrete.initial()
+            continue
+        action, after = chance.choice(following)
+        if action.schema.name not in STARTS:
+            found |= {name for name, value in values.items() if number(value(after)) < number(value(state))}
+        state = after
+    return found
+
+
+def number(value: Value) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def prefixes(s: gwq.Ledger | unbounded.Ledger) -> dict[str, Term]:
+    """The LAC and the LAFR of each client."""
+    lacs = {f"LAC of {c}": s.lac(str(c)) for c in s.client}
+    return lacs | {f"LAFR of {c}": s.lafr(str(c)) for c in s.client}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        (GWQ, {}),
+        (GWQ, {"pinning": "no"}),
+        (GWQ, ONE_ENTRY),
+        (UNBOUNDED, {}),
+        (UNBOUNDED, {"bookies": 3, "values": 1}),
+    ],
+    ids=str,
+)
+def test_lac_and_lafr_never_fall(name: str, settings: Settings) -> None:
+    system = built(name, settings)[0]
+    assert isinstance(system.state, gwq.Ledger | unbounded.Ledger)
+    assert falls(system, prefixes(system.state)) == set()
+
+
+@pytest.mark.parametrize(("pinning", "fallen"), [("yes", set()), ("no", {"run"})])
+def test_without_pinning_the_acks_alone_would_let_the_lac_fall(pinning: str, fallen: set[str]) -> None:
+    system = built(GWQ, {"pinning": pinning})[0]
+    assert isinstance(system.state, gwq.Ledger)
+    assert falls(system, {"run": system.state.run("w", 1)}) == fallen
