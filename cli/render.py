@@ -17,9 +17,9 @@ WIDTH = 110
 
 
 def heading(protocol: Protocol, parameters: object, system: System, limits: Limits) -> str:
-    """What was checked: the instance, the switches changed, and every cap in force."""
+    """What was checked: the instance, the switches changed, and every cap in force; budgets of none are left out."""
     subject = protocol.subject(parameters)
-    lines = [f"{protocol.name}: {_pairs(subject.parameters)}"]
+    lines = [f"{protocol.name}: {_pairs({name: n for name, n in subject.parameters.items() if n})}"]
     switches = protocol.changed_switches(parameters)
     if switches:
         lines.append(f"switches: {_pairs(switches)}")

@@ -121,10 +121,14 @@ def row(known: Known) -> str:
         known.source,
         f"`{known.protocol}`{f' `{settings}`' if settings else ''}",
         f"`{known.property}`",
-        f"{bug}violated, {known.steps} steps",
-        f"{fix[0]}{known.without.value}" if fix else "-",
+        f"{bug}violated{f', {known.steps} steps' if known.steps else ''}",
+        f"{fix[0]}{_without(known)}" if fix else "-",
     ]
     return f"| {' | '.join(cells)} |\n"
+
+
+def _without(known: Known) -> str:
+    return known.without.value if known.bound is None else f"holds up to {known.bound} steps"
 
 
 def test_the_table_of_known_bugs_is_the_one_that_is_checked(request: pytest.FixtureRequest) -> None:

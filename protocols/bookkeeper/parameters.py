@@ -23,10 +23,10 @@ class Parameters:
     recoverers: int = parameter(1, "recovery attempts, each by a client of its own")
     fragments: int = parameter(2, "most ensembles the ledger goes through (only 1 is possible when N = E)")
     inflight: int = parameter(2, "most entries pushed and not yet acknowledged")
-    silent: int = parameter(0, "most bookies that stop answering for good")
-    crashes: int = parameter(0, "most crashes of bookies that lose data")
-    disks: int = parameter(0, "most disks that crashed bookies lose for good (with boot=whole)")
-    reimages: int = parameter(0, "most crashed bookies that come back as new ones, wiped (with boot=whole)")
+    silent: int = parameter(0, "most bookies that stop answering for good", least=0)
+    crashes: int = parameter(0, "most crashes of bookies that lose data", least=0)
+    disks: int = parameter(0, "most disks that crashed bookies lose for good (with boot=whole)", least=0)
+    reimages: int = parameter(0, "most crashed bookies that come back as new ones, wiped (with boot=whole)", least=0)
 
     recovery_reads_fence: str = switch(
         ("no", "yes"), "a recovery read fences the bookie too", "Defect 1, issue 2614, PR 2616 (4.14)"
