@@ -43,9 +43,10 @@ _SOURCES = (
 )
 
 _NOT_MODELLED = (
-    "plain reads, tailing and long-poll reads",
-    "crashes and restarts of bookies; clients that come back",
-    "auto-recovery, garbage collection, deletion",
+    "plain reads, tailing and long-poll reads (no-dirty-read says what they could be told)",
+    "a client that comes back: every recovery attempt is a client of its own",
+    "auto-recovery, garbage collection, deletion (issues 4462 and 4668)",
+    "racks, DEFERRED_SYNC, delayed ensemble changes",
 )
 
 _TWEAKS_NOT_MODELLED = (

@@ -14,6 +14,7 @@ import pytest
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
+from fencepost.properties.boot import BOOT, Expected, Variant
 from fencepost.properties.known import KNOWN, Known, chosen
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -136,6 +137,33 @@ def test_the_table_of_known_bugs_is_the_one_that_is_checked(request: pytest.Fixt
     expected = TABLE.sub(lambda _: "".join(map(row, KNOWN)), text, count=1)
     if request.config.getoption("--refresh-goldens"):
         BUGS.write_text(expected, encoding="utf-8")
+        text = expected
+    assert text == expected, "pytest tests/test_docs.py --refresh-goldens writes the table anew"
+
+
+# docs/no-journal.md: its table against the one that is tested.
+
+BOOTING = ROOT / "docs" / "no-journal.md"
+BOOT_TABLE = re.compile(r"(?<=^\|---\|---\|---\|---\|---\|\n)(?:\|.*\n)*", re.MULTILINE)
+
+
+def boot_row(variant: Variant) -> str:
+    """A way to boot as a line of the page's table."""
+    settings = " ".join(f"{name}={value}" for name, value in variant.settings.items())
+    cells = [variant.what, f"`{settings}`" if settings else "", *map(worth, variant.expected.values())]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def worth(expected: Expected) -> str:
+    """A verdict, or the fewest steps of a violation."""
+    return f"**{expected}**" if isinstance(expected, int) else expected.value
+
+
+def test_the_table_of_ways_to_boot_is_the_one_that_is_checked(request: pytest.FixtureRequest) -> None:
+    text = BOOTING.read_text(encoding="utf-8")
+    expected = BOOT_TABLE.sub(lambda _: "".join(map(boot_row, BOOT)), text, count=1)
+    if request.config.getoption("--refresh-goldens"):
+        BOOTING.write_text(expected, encoding="utf-8")
         text = expected
     assert text == expected, "pytest tests/test_docs.py --refresh-goldens writes the table anew"
 

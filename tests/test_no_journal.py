@@ -53,6 +53,8 @@ SCENARIOS = [
     ({"boot_fence_scope": "non-closed"}, 18),
     ({"boot_fence_scope": "non-closed-in-last-ensemble"}, 18),
     ({"boot_fence_scope": "non-closed", "limbo": "as-coded"}, 18),
+    ({"boot_fence_scope": "non-closed", "fence_on_unclean_shutdown": "no"}, 18),
+    ({"boot_fence_scope": "non-closed", "limbo_on_unclean_shutdown": "no"}, 18),
     ({"boot_fence_scope": "non-closed", "lose": "entries"}, None),
     ({"boot_fence_scope": "non-closed-in-last-ensemble", "limbo": "as-coded", "lose": "entries"}, None),
 ]

@@ -26,7 +26,9 @@ class Parameters:
     silent: int = parameter(0, "most bookies that stop answering for good", least=0)
     crashes: int = parameter(0, "most crashes of bookies that lose data", least=0)
     disks: int = parameter(0, "most disks that crashed bookies lose for good (with boot=whole)", least=0)
-    reimages: int = parameter(0, "most crashed bookies that come back as new ones, wiped (with boot=whole)", least=0)
+    reimages: int = parameter(
+        0, "most crashed bookies that come back as new ones, wiped (with boot=whole)", least=0
+    )
 
     recovery_reads_fence: str = switch(
         ("no", "yes"), "a recovery read fences the bookie too", "Defect 1, issue 2614, PR 2616 (4.14)"
