@@ -180,6 +180,19 @@ KNOWN: tuple[Known, ...] = (
         mended="window",
     ),
     Known(
+        name="early-commit",
+        wrong="recovery commits an ensemble that it changed before its write-backs have reached the new bookie, and the "
+        "next recoverer asks that one",
+        source="BOOKKEEPER-581; the code up to 4.8, kept local until the close since 4.9 (c766575c)",
+        protocol="bookkeeper",
+        settings={"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "recoverers": 2},
+        property="no-divergence",
+        steps=20,
+        switch="recovery_metadata",
+        broken="at-once",
+        mended="at-close",
+    ),
+    Known(
         name="#1067",
         wrong="a recovery read waits for every bookie, and one that hangs blocks recovery for ever",
         source="issue 1067, PR 1077; up to 4.6, mended in 4.7.0",
