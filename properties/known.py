@@ -119,7 +119,7 @@ _LOW_START = Known(
     mended="fragment",
 )
 
-_TWO_OF_TWO = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2}
+_TWO_OF_TWO = {"bookies": 2, "ensemble": 2, "write_quorum": 2}
 _NO_PROTECTION = {"fence_on_unclean_shutdown": "no", "limbo_on_unclean_shutdown": "no"}
 
 _ACKED_IN_PASSING = Known(

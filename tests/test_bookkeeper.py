@@ -109,3 +109,30 @@ def test_the_lac_never_falls(settings: Mapping[str, object]) -> None:
             assert isinstance(before, int)
             assert isinstance(after, int)
             assert before <= after, (client, visit.action.name)
+
+
+DECIDED = [
+    pytest.param({"inflight": 1}, id="what bookkeeper-tlaplus ships: N=4, 3/3/2, L=1"),
+    pytest.param({"bookies": 3, "write_quorum": 2, "entries": 2}, id="3/2/2, L=2"),
+    pytest.param({"bookies": 5, "ensemble": 5, "entries": 2}, id="5/3/2, L=2"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", DECIDED)
+@pytest.mark.parametrize("prop", ["no-divergence", "ack-quorum-reached", "recovery-can-finish"])
+def test_todays_code_is_decided_completely(settings: Mapping[str, object], prop: str) -> None:
+    assert checked("bookkeeper", settings, prop).verdict is Verdict.PROVED
+
+
+def test_exploring_finds_what_a_rule_without_stripes_misses_in_6_steps_too() -> None:
+    striped = {"bookies": 2, "ensemble": 2, "write_quorum": 1, "ack_quorum": 1, "coverage": "pr-2281"}
+    assert nearest_violation("bookkeeper", striped, "fencing-is-enough") == 6
+    assert checked("bookkeeper", striped, "fencing-is-enough").steps == 6
+
+
+@pytest.mark.slow
+def test_exploring_finds_the_forgotten_fence_in_14_steps_too() -> None:
+    two = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "fence_on_unclean_shutdown": "no"}
+    assert nearest_violation("bookkeeper-no-journal", two, "no-divergence") == 14
+    assert checked("bookkeeper-no-journal", two, "no-divergence").steps == 14

@@ -27,8 +27,9 @@ RUNS = [
 @pytest.mark.parametrize("run", RUNS)
 def test_a_known_bug_comes_out_as_the_table_says(run: Run) -> None:
     (result,) = decide(run, Limits()).results
-    assert (result.verdict, result.steps) == (run.verdict, run.steps)
-    assert result.fewest == ("proved" if run.steps else None)
+    assert result.verdict is run.verdict
+    if run.steps is not None:
+        assert (result.steps, result.fewest) == (run.steps, "proved")
     assert as_expected(run, result)
 
 
@@ -57,11 +58,13 @@ def test_an_instance_changes_only_what_differs_from_the_protocol(known: Known) -
 def test_bugs_are_chosen_by_name_with_or_without_the_sign_that_a_shell_takes_for_a_comment() -> None:
     assert chosen(KNOWN, []) == list(KNOWN)
     assert [known.name for known in chosen(KNOWN, ["2615", "#2614", "2614"])] == ["#2614", "#2615"]
-    with pytest.raises(BadInput, match=r"^26: no such known bug; valid: #2614, .*\(# may be left out\)$"):
+    with pytest.raises(
+        BadInput, match=r"^26: no such known bug; valid: BOOKKEEPER-799, .*\(# may be left out\)$"
+    ):
         chosen(KNOWN, ["26"])
 
 
-BUG = KNOWN[0]
+(BUG,) = chosen(KNOWN, ["#2614"])
 UNDECIDED = Result(BUG.property, Verdict.UNDECIDED, rounds=0, seconds=0.0, solver="none")
 PROVED = replace(UNDECIDED, verdict=Verdict.PROVED, basis=Basis.ROUNDS, complete=True, witness=True)
 

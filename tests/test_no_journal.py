@@ -11,7 +11,7 @@ from fencepost.encoding.verdicts import Verdict
 from fencepost.properties.boot import BOOT, INSTANCE, PROTOCOL, Variant
 from fencepost.properties.catalogue import find
 
-QUICK = 4
+QUICK = 1
 """Variants that the quick tests check too; the slow ones check them all."""
 
 VARIANTS = [
@@ -41,7 +41,7 @@ def test_every_variant_differs_from_the_proposal_and_from_the_others() -> None:
     assert len(set(settings)) == len(settings)
 
 
-SCENARIOS = [
+MATRIX = [
     ({"fence_on_unclean_shutdown": "no"}, 18),
     ({"limbo_on_unclean_shutdown": "no"}, 18),
     ({"fence_on_unclean_shutdown": "no", "lose": "fences"}, 18),
@@ -62,6 +62,12 @@ SCENARIOS = [
 ledgers are not fenced."""
 
 
+SCENARIOS = [
+    pytest.param(settings, steps, marks=[pytest.mark.slow] if number >= 2 else [], id=str(number))
+    for number, (settings, steps) in enumerate(MATRIX)
+]
+
+
 @pytest.mark.parametrize(("settings", "steps"), SCENARIOS)
 def test_the_matrix_of_bp_46(settings: dict[str, str], steps: int | None) -> None:
     protocol = find(PROTOCOL)
@@ -74,6 +80,7 @@ def test_the_matrix_of_bp_46(settings: dict[str, str], steps: int | None) -> Non
     assert (result.steps, result.fewest) == (steps, "proved" if steps else None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limbo", "steps"), [("as-tla", 16), ("as-coded", 10)])
 def test_losing_all_copies_at_once_leaves_the_ledger_stuck_rather_than_shorter(
     limbo: str, steps: int
