@@ -62,7 +62,7 @@ class Effort:
 
     whole: float = 600.0
     rounds: int = 8
-    seconds: float = 80.0
+    seconds: float = 30.0
 
 
 class Outcome(Enum):
