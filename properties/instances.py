@@ -74,7 +74,14 @@ GUARD_INSTANCES: Mapping[str, tuple[Settings, ...]] = {
         {**_TWO_OF_ONE, "entries": 2},
         {**_TWO_OF_ONE, "ack_quorum": 2, "bookies": 3},
     ),
-    "bookkeeper-no-journal": ({**TWO_THAT_BOOT, "boot": "at-once"}, _ONE_OF_TWO, *_BOOT, _LOW_FLOOR),
+    "bookkeeper-no-journal": (
+        {**_TWO_OF_ONE, "ack_quorum": 2, "bookies": 3},
+        _ONE_OF_TWO,
+        {**_ONE_OF_TWO, "lose": "fences"},
+        *_BOOT,
+        {**TWO_THAT_BOOT, "crashes": 2},
+        _LOW_FLOOR,
+    ),
     "bookkeeper-4.13": _V4_13_GUARDS,
     "bookkeeper-4.13-tla": _V4_13_GUARDS,
 }

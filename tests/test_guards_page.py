@@ -19,7 +19,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "guards.md"
 PRESETS = tuple(GUARD_INSTANCES)
 SMALLEST = {
     "bookkeeper": "AEG",
-    "bookkeeper-no-journal": "AC",
+    "bookkeeper-no-journal": "BCD",
     "bookkeeper-4.13": "ADG",
     "bookkeeper-4.13-tla": "ADG",
 }
