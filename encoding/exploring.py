@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -82,23 +83,15 @@ def walk(
     for _ in range(walks):
         if not keep_on():
             break
-        state = concrete.initial(_some_choices(system, chance) if done % 2 else {})
-        preference = list(concrete.steps)
-        chance.shuffle(preference)
-        path: list[GroundAction] = []
+        wandering = wander(concrete, chance, losing=done % 2 == 1)
         done += 1
-        while len(path) <= longest:
+        for path, state in itertools.islice(wandering, longest + 1):
             witnessed.update(
                 name for name, holds in witness.items() if name not in witnessed and holds(state)
             )
             for name, holds in violated.items():
                 if (name not in paths or len(path) < len(paths[name][0])) and holds(state):
                     paths[name] = (list(path), state)
-            following = _random_step(preference, state, chance)
-            if following is None:
-                break
-            action, state = following
-            path.append(action)
         taken, furthest = taken + len(path), max(furthest, len(path))
     by_name = {p.name: p for p in properties}
     traces = {
@@ -106,6 +99,21 @@ def walk(
         for name, (actions, state) in paths.items()
     }
     return Walks(traces, frozenset(witnessed), done, taken, furthest)
+
+
+def wander(
+    concrete: Concrete, chance: random.Random, losing: bool
+) -> Iterator[tuple[list[GroundAction], State]]:
+    """A random walk to a state without successors: the actions up to each state on the way, and that state."""
+    state = concrete.initial(_some_choices(concrete.system, chance) if losing else {})
+    preference = list(concrete.steps)
+    chance.shuffle(preference)
+    path: list[GroundAction] = []
+    yield path, state
+    while (following := _random_step(preference, state, chance)) is not None:
+        action, state = following
+        path.append(action)
+        yield path, state
 
 
 def _random_step(

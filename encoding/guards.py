@@ -2,8 +2,8 @@
 
 A conjunct is *implied* if, in all reachable states of all instances given, the rest of its guard implies it:
 leaving it out changes nothing. It is *caught* if the system without it violates a property that the system
-with it is known not to violate, or is refused as ill-defined. It is *open* if it is neither: something
-happens without it that nobody minds, or nobody found out in time.
+with it is known not to violate, or is refused: as ill-defined, or because a message is received that is not under
+way. It is *open* if it is neither: something happens without it that nobody minds, or nobody found out in time.
 """
 
 from __future__ import annotations
@@ -16,18 +16,30 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from multiprocessing.connection import wait
+from typing import TYPE_CHECKING
 
 from fencepost.encoding.checking import Limits, Send, check
 from fencepost.encoding.errors import InternalError, ModelError
 from fencepost.encoding.obligations import sent_at_most_once
-from fencepost.encoding.search import Execution, executed
+from fencepost.encoding.search import executed
 from fencepost.encoding.solvers import Progress, Session
 from fencepost.encoding.system import Property, System
-from fencepost.encoding.terms import FALSE, all_of
+from fencepost.encoding.terms import all_of
 from fencepost.encoding.traces import NotAnExecution, Replayer, Subject
 from fencepost.encoding.verdicts import Result, Verdict
-from fencepost.encoding.weakening import Conjunct, conjuncts, described, needed, relaxed, without
+from fencepost.encoding.weakening import (
+    Conjunct,
+    conjuncts,
+    described,
+    needed,
+    oversteps,
+    relaxed,
+    without,
+)
 from fencepost.encoding.workers import Ended, Worker
+
+if TYPE_CHECKING:
+    from fencepost.encoding.formulas import Symbolic
 
 
 @dataclass(frozen=True)
@@ -50,7 +62,7 @@ class Effort:
 
     whole: float = 600.0
     rounds: int = 8
-    seconds: float = 80.0
+    seconds: float = 30.0
 
 
 class Outcome(Enum):
@@ -79,14 +91,22 @@ class Known:
     instance: Instance
     clean: tuple[Property, ...]
     """The properties that no execution violates: the only ones that can catch anything here."""
-    implied: Mapping[Conjunct, bool]
-    """For each conjunct whether the rest of its guard implies it; those not decided in time are left out."""
+    asked: Answers
+    """Which conjuncts are implied, and how to get where the others are needed."""
     chosen: tuple[Conjunct, ...]
     """The conjuncts that were asked about."""
-    rounds: int | None
-    """Rounds that cover every execution; None if not found in time."""
     seconds: float
     """What it took to find out: the order in which instances are tried."""
+
+    @property
+    def implied(self) -> Mapping[Conjunct, bool]:
+        """For each conjunct whether the rest of its guard implies it; those not decided in time are left out."""
+        return self.asked.implied
+
+    @property
+    def rounds(self) -> int | None:
+        """Rounds that cover every execution; None if not found in time."""
+        return self.asked.rounds
 
 
 def classify(
@@ -151,13 +171,12 @@ def know(instance: Instance, effort: Effort, wanted: Callable[[Conjunct], bool])
     limits = Limits(minimize="none", timeout=effort.whole)
     results = check(instance.system, instance.subject, instance.system.properties, limits).results
     chosen = tuple(conjunct for conjunct in conjuncts(instance.system) if wanted(conjunct))
-    implied, rounds = decide(instance.system, chosen, effort.whole)
+    asked = decide(instance.system, chosen, effort.whole)
     return Known(
         instance,
         tuple(p for p, r in zip(instance.system.properties, results, strict=True) if _is_clean(r)),
-        implied,
+        asked,
         chosen,
-        rounds,
         time.perf_counter() - begun,
     )
 
@@ -175,32 +194,51 @@ class Covered:
 
 
 @dataclass(frozen=True)
+class Path:
+    """An execution, for whoever has the system: ground actions and choices by their places in its lists."""
+
+    actions: tuple[int, ...]
+    choices: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Decided:
     """Whether the rest of its guard implies a conjunct, by its number."""
 
     number: int
-    implied: bool
+    needed: Path | None
+    """Leads to a state in which it does not; None if there is none."""
 
 
-def decide(
-    system: System, chosen: Sequence[Conjunct], seconds: float
-) -> tuple[dict[Conjunct, bool], int | None]:
-    """Which conjuncts are implied by the rest of their guards in all reachable states, as far as time allows.
+@dataclass(frozen=True)
+class Answers:
+    """What is known of the conjuncts of a system, as far as time allowed."""
 
-    Also the rounds that cover every execution.
-    """
+    rounds: int | None
+    """Rounds that cover every execution."""
+    needed: Mapping[Conjunct, Path | None]
+    """For each conjunct a way to a state in which it alone keeps its action from happening; None if it is implied."""
+
+    @property
+    def implied(self) -> dict[Conjunct, bool]:
+        """Whether the rest of its guard implies a conjunct in all reachable states."""
+        return {conjunct: path is None for conjunct, path in self.needed.items()}
+
+
+def decide(system: System, chosen: Sequence[Conjunct], seconds: float) -> Answers:
+    """Which conjuncts are implied by the rest of their guards in all reachable states, as far as time allows."""
     worker = Worker("guards", deciding, system, chosen, gib=None)
-    implied: dict[Conjunct, bool] = {}
+    needed_at: dict[Conjunct, Path | None] = {}
     rounds = None
     try:
         for message in _until(worker, time.perf_counter() + seconds):
             if isinstance(message, Covered):
                 rounds = message.rounds
             elif isinstance(message, Decided):
-                implied[chosen[message.number]] = message.implied
+                needed_at[chosen[message.number]] = message.needed
     finally:
         worker.kill()
-    return implied, rounds
+    return Answers(rounds, needed_at)
 
 
 def _until(worker: Worker, end: float) -> Iterator[object]:
@@ -234,6 +272,7 @@ def _deciding(system: System, chosen: Sequence[Conjunct]) -> Iterator[Progress |
     outputs = {str(number): needed(system, conjunct) for number, conjunct in enumerate(chosen)}
     made = template(symbolic, Commutation(symbolic).blockers(), outputs, over_choices=True)
     session = Session(made, "cadical")
+    actions = _places(symbolic)
     longer = True
     while longer:
         session.deepen()
@@ -248,12 +287,24 @@ def _deciding(system: System, chosen: Sequence[Conjunct]) -> Iterator[Progress |
         number, asked = next(iter(waiting.items()))
         if not session.solve([asked]):
             del waiting[number]
-            yield Decided(number, True)
+            yield Decided(number, None)
             continue
-        model = session.model()
+        model, path = session.model(), _path(session, actions)
         for seen in [n for n, output in waiting.items() if model[output - 1] > 0]:
             del waiting[seen]
-            yield Decided(seen, False)
+            yield Decided(seen, path)
+
+
+def _places(symbolic: Symbolic) -> list[int]:
+    """For each slot, which of the system's ground actions it is."""
+    order = {action: number for number, action in enumerate(symbolic.system.ground_actions)}
+    return [order[action] for action in symbolic.actions]
+
+
+def _path(session: Session, actions: Sequence[int]) -> Path:
+    """The execution that was just found."""
+    execution = executed(session)
+    return Path(tuple(actions[slot] for slot in execution.slots), execution.choices)
 
 
 # A conjunct left out.
@@ -272,9 +323,7 @@ class Broken:
     """Without that conjunct, by its number, this execution violates a clean property or is not well-defined."""
 
     number: int
-    execution: Execution
-    actions: tuple[int, ...]
-    """For each step, which of the system's ground actions it is."""
+    path: Path
 
 
 @dataclass(frozen=True)
@@ -295,6 +344,7 @@ def attempt(facts: Known, chosen: Sequence[Conjunct], effort: Effort) -> dict[Co
             sent_at_most_once(without(instance.system, conjunct))
         except ModelError as error:
             trials[conjunct] = Trial(Outcome.REFUSED, f"on {instance.name}: {_brief(error)}")
+    trials |= overstep(facts, [conjunct for conjunct in chosen if conjunct not in trials])
     left = [conjunct for conjunct in chosen if conjunct not in trials]
     if not left:
         return trials
@@ -308,6 +358,28 @@ def attempt(facts: Known, chosen: Sequence[Conjunct], effort: Effort) -> dict[Co
                 trials[left[message.number]] = Trial(Outcome.OPEN, _says(message))
     finally:
         worker.kill()
+    return trials
+
+
+def overstep(facts: Known, chosen: Sequence[Conjunct]) -> dict[Conjunct, Trial]:
+    """Those that the engine catches one step after a state in which they are needed.
+
+    That step is one that only the weaker guard allows. It may receive what is not under way.
+    """
+    system = facts.instance.system
+    replayer = Replayer(system, facts.instance.subject)
+    trials = {}
+    for conjunct in chosen:
+        path = facts.asked.needed.get(conjunct)
+        if path is None:
+            continue
+        actions, choices = [system.ground_actions[number] for number in path.actions], _names_of(system, path)
+        states = replayer.follow(actions, choices)
+        try:
+            for action in oversteps(system, conjunct, replayer.concrete, states[-1]):
+                replayer.steps([*actions, action], [*states, replayer.after(action, states)])
+        except ModelError as error:
+            trials[conjunct] = Trial(Outcome.REFUSED, f"on {facts.instance.name}: {_brief(error)}")
     return trials
 
 
@@ -339,8 +411,7 @@ def _breaking(
         for number, literal in list(waiting.items()):
             answer = _goes_wrong(session, literal)
             if answer:
-                execution = executed(session)
-                yield Broken(number, execution, tuple(actions[slot] for slot in execution.slots))
+                yield Broken(number, _path(session, actions))
                 del waiting[number]
             elif answer is False and searched[number] == round_ - 1:
                 searched[number] = round_
@@ -369,8 +440,7 @@ def _relaxed_session(
     first = session.unrolling.template.choices - len(chosen)
     left_out = [session.unrolling.choice(first + number) for number in range(len(chosen))]
     session.add([[-a, -b] for a, b in itertools.combinations(left_out, 2)])
-    order = {action: number for number, action in enumerate(symbolic.system.ground_actions)}
-    return session, left_out, [order[action] for action in symbolic.actions]
+    return session, left_out, _places(symbolic)
 
 
 def _goes_wrong(session: Session, left_out: int) -> bool | None:
@@ -388,15 +458,12 @@ def replay(facts: Known, conjunct: Conjunct, broken: Broken) -> Trial:
     instance = facts.instance
     weakened = without(instance.system, conjunct)
     replayer = Replayer(weakened, instance.subject)
-    actions = [weakened.ground_actions[number] for number in broken.actions]
-    names = [v.name for v in weakened.variables if v.is_choice]
-    choices = [names[position] for position in broken.execution.choices if position < len(names)]
+    actions = [weakened.ground_actions[number] for number in broken.path.actions]
+    choices = _names_of(weakened, broken.path)
     try:
-        replayer.reach("the end", FALSE, actions, choices)
+        replayer.steps(actions, replayer.follow(actions, choices))
     except ModelError as error:
         return Trial(Outcome.REFUSED, f"on {instance.name}: {_brief(error)}")
-    except NotAnExecution:
-        pass  # it is well-defined: it must violate a property
     for prop in facts.clean:
         with contextlib.suppress(NotAnExecution):
             trace = replayer.replay(prop, actions, choices)
@@ -405,3 +472,9 @@ def replay(facts: Known, conjunct: Conjunct, broken: Broken) -> Trial:
         f"{conjunct} left out: the solver found an execution that breaks nothing when replayed: "
         + "; ".join(action.name for action in actions)
     )
+
+
+def _names_of(system: System, path: Path) -> list[str]:
+    """The choices of the system that the path takes to be true; choices of what to leave out come after them."""
+    names = [v.name for v in system.variables if v.is_choice]
+    return [names[position] for position in path.choices if position < len(names)]

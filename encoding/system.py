@@ -37,8 +37,10 @@ class Message:
     """A message as a person sees it: it moves nothing by itself, the updates of the action do.
 
     `kind`, `sender`, `receiver` and `about` tell one sending from another: they are equal where it is sent
-    and where it is received. `says` is what else it carries. `lost` is the choice that says whether this
-    sending is never delivered; `when` restricts the sending.
+    and where it is received. `says` is what else it carries, the same at both ends. `lost` is the choice that
+    says whether this sending is never delivered; `when` restricts the sending.
+
+    A trace in which something is received that is not under way is refused (`traces.check_receipts`).
     """
 
     kind: str

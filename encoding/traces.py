@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from fencepost.encoding.concrete import Concrete, State
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.state import show
 from fencepost.encoding.system import Broadcast, GroundAction, Message, Property, System
 from fencepost.encoding.terms import Parameter, Term, Value
@@ -164,13 +164,14 @@ class Replayer:
     subject: Subject
 
     @cached_property
-    def _concrete(self) -> Concrete:
+    def concrete(self) -> Concrete:
+        """The system on plain values."""
         return Concrete(self.system)
 
     def warm_up(self) -> Iterator[GroundAction]:
         """Compile one action after another, for whoever has nothing better to do just now."""
         for action in self.system.ground_actions:
-            self._concrete.step(action)
+            self.concrete.step(action)
             yield action
 
     def replay(self, prop: Property, actions: Sequence[GroundAction], choices: Iterable[str]) -> Trace:
@@ -179,12 +180,8 @@ class Replayer:
         `choices` names the choices that are true. Raises NotAnExecution.
         """
         chosen = self._places(choices)
-        states = self._execute(prop.name, self._concrete.predicate(~prop.holds), actions, chosen)
-        pairs = itertools.pairwise(states)
-        steps = tuple(
-            self._step(index, action, before, after)
-            for index, (action, (before, after)) in enumerate(zip(actions, pairs, strict=False), 1)
-        )
+        states = self._execute(prop.name, self.concrete.predicate(~prop.holds), actions, chosen)
+        steps = self.steps(actions, states)
         return Trace(
             self.subject.protocol,
             self.subject.parameters,
@@ -197,11 +194,33 @@ class Replayer:
 
     def reach(self, name: str, target: Term, actions: Sequence[GroundAction], choices: Iterable[str]) -> None:
         """Run the actions up to the first state in which `target` holds; raises NotAnExecution."""
-        self._execute(name, self._concrete.predicate(target), actions, self._places(choices))
+        states = self._execute(name, self.concrete.predicate(target), actions, self._places(choices))
+        self.steps(actions, states)
+
+    def follow(self, actions: Sequence[GroundAction], choices: Iterable[str]) -> list[State]:
+        """The states from the first one to the one after the last action; raises NotAnExecution."""
+        states = [self._first(self._places(choices))]
+        for action in actions:
+            states.append(self.after(action, states))
+        return states
+
+    def steps(self, actions: Sequence[GroundAction], states: Sequence[State]) -> tuple[TraceStep, ...]:
+        """The steps from each of these states to the next, for people.
+
+        Raises ModelError if one receives what is not under way to it.
+        """
+        steps = tuple(
+            self._step(index, action, before, after)
+            for index, (action, (before, after)) in enumerate(
+                zip(actions, itertools.pairwise(states), strict=False), 1
+            )
+        )
+        check_receipts(steps)
+        return steps
 
     def spare_faults(self, prop: Property, actions: Sequence[GroundAction], choices: Iterable[str]) -> Trace:
         """The same execution with as few losses as it needs: what is merely not delivered is not lost."""
-        violated = self._concrete.predicate(~prop.holds)
+        violated = self.concrete.predicate(~prop.holds)
         names = {v.place: v.name for v in self.system.variables}
         needed = self._places(choices)
         for place in [None, *sorted(needed)]:
@@ -223,19 +242,27 @@ class Replayer:
         chosen: frozenset[int],
     ) -> list[State]:
         """The states from the first one to the first that is `reached`; raises NotAnExecution."""
-        states = [self._concrete.initial(dict.fromkeys(chosen, True))]
+        states = [self._first(chosen)]
         for action in actions:
             if reached(states[-1]):
                 return states
-            after = next(self._concrete.step(action).successors(states[-1]), None)
-            if after is None:
-                raise NotAnExecution(f"step {len(states)}, {action.name}: not enabled")
-            states.append(after)
+            states.append(self.after(action, states))
         if not reached(states[-1]):
             raise NotAnExecution(
                 f"after step {len(states) - 1}: the situation looked for ({name}) is not there"
             )
         return states
+
+    def _first(self, chosen: frozenset[int]) -> State:
+        """The first state, with these choices true and all others false."""
+        return self.concrete.initial(dict.fromkeys(chosen, True))
+
+    def after(self, action: GroundAction, states: Sequence[State]) -> State:
+        """The state after the last of these; raises NotAnExecution if the action is not enabled there."""
+        after = next(self.concrete.step(action).successors(states[-1]), None)
+        if after is None:
+            raise NotAnExecution(f"step {len(states)}, {action.name}: not enabled")
+        return after
 
     def _faults(self, actions: Sequence[GroundAction], chosen: frozenset[int]) -> dict[str, int]:
         kinds = [self.system.variables[place].family.fault for place in chosen]
@@ -244,7 +271,7 @@ class Replayer:
 
     def _shown(self, state: State) -> dict[str, Json]:
         return {
-            v.name: plain(self._concrete.value(state, v))
+            v.name: plain(self.concrete.value(state, v))
             for v in self.system.variables
             if v.place in self._changing or (v.is_choice and state[v.place] == 1)
         }
@@ -259,13 +286,13 @@ class Replayer:
         body, environment = action.schema.action, action.environment
 
         def value(term: Term) -> Json:
-            return plain(self._concrete.evaluate(term, environment, state))
+            return plain(self.concrete.evaluate(term, environment, state))
 
         arguments = {
             p.name: plain(v) for p, v in zip(action.schema.parameters, action.arguments, strict=True)
         }
         changes = {
-            v.name: plain(self._concrete.value(after, v))
+            v.name: plain(self.concrete.value(after, v))
             for v in self.system.variables
             if state[v.place] != after[v.place]
         }
@@ -287,24 +314,22 @@ class Replayer:
             if isinstance(sending, Broadcast):
                 for value in sending.bound.sort:
                     environment = {**action.environment, sending.bound: value}
-                    if self._concrete.evaluate(sending.message.when, environment, state):
+                    if self.concrete.evaluate(sending.message.when, environment, state):
                         yield self._sending(sending.message, environment, state, True)
-            elif self._concrete.evaluate(sending.when, action.environment, state):
+            elif self.concrete.evaluate(sending.when, action.environment, state):
                 yield self._sending(sending, action.environment, state, True)
 
     def _sending(
         self, message: Message, environment: Mapping[Parameter, Value], state: State, is_sent: bool
     ) -> Sending:
         def value(term: Term) -> Json:
-            return plain(self._concrete.evaluate(term, environment, state))
+            return plain(self.concrete.evaluate(term, environment, state))
 
         about = {name: value(term) for name, term in message.about.items()}
         says = {name: value(term) for name, term in message.says.items()}
         lost = None
         if is_sent:
-            lost = message.lost is not None and bool(
-                self._concrete.evaluate(message.lost, environment, state)
-            )
+            lost = message.lost is not None and bool(self.concrete.evaluate(message.lost, environment, state))
         return Sending(
             message.kind,
             value(message.sender),
@@ -313,6 +338,52 @@ class Replayer:
             lost,
             tuple(about.values()),
         )
+
+
+def check_receipts(steps: Sequence[TraceStep]) -> None:
+    """Raise ModelError unless each step receives a message that is under way: sent earlier as it is received.
+
+    A message that is lost is not under way, nor is one that was received as often as it was sent.
+    """
+    sent: dict[tuple[Json, ...], list[Sending]] = {}
+    under_way: dict[tuple[Json, ...], list[Sending]] = {}
+    for step in steps:
+        if step.received is not None:
+            key = step.received.key
+            fitting = [m for m in under_way.get(key, []) if _is_as_sent(step.received, m)]
+            if not fitting:
+                raise ModelError(_unexpected(step, step.received, sent.get(key, []), under_way.get(key, [])))
+            under_way[key].remove(fitting[0])
+        for message in step.sent:
+            sent.setdefault(message.key, []).append(message)
+            if not message.lost:
+                under_way.setdefault(message.key, []).append(message)
+
+
+def _is_as_sent(received: Sending, sent: Sending) -> bool:
+    """What the message says where it is received it said where it was sent."""
+    return all(sent.fields.get(name, value) == value for name, value in received.fields.items())
+
+
+def _unexpected(
+    step: TraceStep, received: Sending, sent: Sequence[Sending], under_way: Sequence[Sending]
+) -> str:
+    """Why the step should not receive that message."""
+    arguments = ", ".join(map(show, step.arguments.values()))
+    about = " ".join(map(show, received.identity))
+    message = f"{received.kind}{' ' if about else ''}{about} from {received.sender} to {received.receiver}"
+    if not sent:
+        why = "which was never sent"
+    elif under_way:
+        said, says = (
+            ", ".join(f"{k}={show(v)}" for k, v in m.fields.items()) for m in (under_way[0], received)
+        )
+        why = f"which was sent with {said}, with {says}"
+    elif all(m.lost for m in sent):
+        why = "which is lost"
+    else:
+        why = "which has been received before"
+    return f"step {step.index}, {step.action}({arguments}) receives {message}, {why}; guard it"
 
 
 def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop: Property) -> Trace:

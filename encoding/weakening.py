@@ -8,12 +8,13 @@ out; `guards` finds out what becomes of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fencepost.encoding.concrete import Concrete, State
 from fencepost.encoding.printing import line
 from fencepost.encoding.state import StateSpace, choice
-from fencepost.encoding.system import Group, Schema, System
+from fencepost.encoding.system import GroundAction, Group, Schema, System
 from fencepost.encoding.terms import AllOf, Quantified, Term, all_of, any_of, integers
 
 
@@ -105,6 +106,17 @@ def needed(system: System, conjunct: Conjunct) -> Term:
     for parameter in schema.parameters:
         situation = Quantified("bool", "exists", parameter, situation)
     return situation
+
+
+def oversteps(system: System, conjunct: Conjunct, concrete: Concrete, state: State) -> Iterator[GroundAction]:
+    """What happens in that state if the conjunct is left out, and does not with it: actions of `without`."""
+    schema = _named(system)[conjunct.action]
+    rest, left_out = _split(schema, conjunct)
+    situation = all_of(rest, ~left_out)
+    weaker = without(system, conjunct)
+    for action, without_it in zip(system.ground_actions, weaker.ground_actions, strict=True):
+        if action.schema is schema and concrete.evaluate(situation, action.environment, state):
+            yield without_it
 
 
 def _split(schema: Schema, conjunct: Conjunct) -> tuple[Term, Term]:

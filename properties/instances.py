@@ -4,26 +4,88 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fencepost.properties.boot import INSTANCE as TWO_THAT_BOOT
+
 Settings = Mapping[str, object]
 
-INSTANCES: tuple[Settings, ...] = (
-    {},
-    {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2, "fragments": 3},
-    {"bookies": 4, "recovery_floor": "zero"},
-)
-"""Declared test instances: the shipped one, and two with a spare bookie, one of them with two entries."""
-
-_MENDED: Settings = {"recovery_reads_fence": "yes", "recovery_floor": "fragment"}
+_ONE_OF_TWO: Settings = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
+"""One bookie of two holds everything: the other one is spare."""
 
 _TWO_OF_ONE: Settings = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
 
-GUARD_INSTANCES: tuple[Settings, ...] = (
-    *INSTANCES,
-    *({**settings, **_MENDED} for settings in INSTANCES),
+_STRIPES: Settings = {"bookies": 2, "ensemble": 2, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
+"""Each of two bookies holds every other entry."""
+
+_LOW_FLOOR: Settings = {**_ONE_OF_TWO, "entries": 2, "recovery_floor": "zero"}
+"""Recovery as before the mending of Defect 2: only so does a client try to start a fragment below the last one."""
+
+_V4_13: tuple[Settings, ...] = (
+    {},
+    {**_ONE_OF_TWO, "entries": 2, "fragments": 3},
+    {"bookies": 4, "recovery_floor": "zero"},
+)
+"""The shipped instance, and two with a spare bookie, one of them with two entries."""
+
+_SWITCHES: tuple[Settings, ...] = (
+    {**_TWO_OF_ONE, "fence_atomic": "no"},
+    {**_ONE_OF_TWO, "lac_read_in_change": "racing"},
+    {**_ONE_OF_TWO, "ensemble_change_commit": "local-first"},
+    {**_TWO_OF_ONE, "silent": 1},
+)
+"""Each adds actions of its own."""
+
+_BOOT: tuple[Settings, ...] = (
+    {**TWO_THAT_BOOT, "disks": 1},
+    {**TWO_THAT_BOOT, "reimages": 1, "dirty_marker": "after-serving"},
+    {**TWO_THAT_BOOT, "disks": 1, "cookie_mismatch": "refuse"},
+)
+
+INSTANCES: Mapping[str, tuple[Settings, ...]] = {
+    "bookkeeper": (
+        _STRIPES,
+        {**_ONE_OF_TWO, "entries": 2},
+        {**_STRIPES, "bookies": 3},
+        *_SWITCHES,
+        _LOW_FLOOR,
+    ),
+    "bookkeeper-no-journal": ({}, _ONE_OF_TWO, *_BOOT, _LOW_FLOOR),
+    "bookkeeper-4.13": _V4_13,
+    "bookkeeper-4.13-tla": _V4_13,
+    "bookkeeper-guaranteed-write-quorum": ({},),
+    "bookkeeper-unbounded": (
+        {"bookies": 3, "values": 1},
+        {"bookies": 3, "write_quorum": 3, "ack_quorum": 2, "values": 1},
+    ),
+}
+"""The declared test instances of each preset."""
+
+_MENDED: Settings = {"recovery_reads_fence": "yes", "recovery_floor": "fragment"}
+
+_V4_13_GUARDS: tuple[Settings, ...] = (
+    *_V4_13,
+    *({**settings, **_MENDED} for settings in _V4_13),
     _TWO_OF_ONE,
     {**_TWO_OF_ONE, "entries": 2},
 )
-"""What guards are tried on: the same with the known defects mended too, and two of 2/2/1.
+
+GUARD_INSTANCES: Mapping[str, tuple[Settings, ...]] = {
+    "bookkeeper": (
+        *INSTANCES["bookkeeper"],
+        {**_TWO_OF_ONE, "entries": 2},
+        {**_TWO_OF_ONE, "ack_quorum": 2, "bookies": 3},
+    ),
+    "bookkeeper-no-journal": (
+        {**_TWO_OF_ONE, "ack_quorum": 2, "bookies": 3},
+        _ONE_OF_TWO,
+        {**_ONE_OF_TWO, "lose": "fences"},
+        *_BOOT,
+        {**TWO_THAT_BOOT, "crashes": 2},
+        _LOW_FLOOR,
+    ),
+    "bookkeeper-4.13": _V4_13_GUARDS,
+    "bookkeeper-4.13-tla": _V4_13_GUARDS,
+}
+"""What guards are tried on, by preset: of 4.13 the test instances with the known defects mended too, and two of 2/2/1.
 
 A property that is violated anyway cannot tell whether a weaker guard does harm. With 2/2/1 no entry is lost although
 recovery reads do not fence, so what the fencing reads are there for shows.

@@ -10,12 +10,10 @@ import pytest
 from fencepost.encoding.checking import Limits
 from fencepost.encoding.concrete import Concrete
 from fencepost.encoding.exploring import explore
-from fencepost.encoding.obligations import sent_at_most_once
 from fencepost.encoding.solvers import SOLVERS
 from fencepost.encoding.verdicts import Verdict
-from fencepost.properties.instances import INSTANCES
 from fencepost.protocols.bookkeeper.state import Ledger
-from support.instances import built, checked, fired_within_four_rounds, nearest_violation
+from support.instances import built, checked, nearest_violation
 
 TINY = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 TWO_OF_ONE = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
@@ -75,23 +73,6 @@ def test_exploring_finds_the_loss_of_3_3_3_in_15_steps_too() -> None:
 @pytest.mark.slow
 def test_exploring_finds_the_data_loss_of_the_tla_preset_in_19_steps_too() -> None:
     assert nearest_violation("bookkeeper-4.13-tla", {}, "no-divergence") == 19
-
-
-PRESETS = ("bookkeeper-4.13", "bookkeeper-4.13-tla")
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_every_action_fires_on_some_declared_instance(name: str) -> None:
-    systems = [built(name, settings)[0] for settings in INSTANCES]
-    actions = {schema.name for system in systems for schema in system.schemas}
-    fired = set().union(*map(fired_within_four_rounds, systems))
-    assert fired == actions, f"dead: {sorted(actions - fired)}"
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_no_sending_happens_twice_with_one_loss(name: str) -> None:
-    for settings in INSTANCES:
-        sent_at_most_once(built(name, settings)[0])
 
 
 @pytest.mark.parametrize("settings", [{}, TWO_OF_ONE, DEFECT_2 | {"fragments": 2}])

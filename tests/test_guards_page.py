@@ -16,9 +16,14 @@ from fencepost.properties.catalogue import find
 from fencepost.properties.instances import GUARD_INSTANCES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "guards.md"
-PRESETS = ("bookkeeper-4.13", "bookkeeper-4.13-tla")
-SMALLEST = ("A", "D", "G")
-"""Three instances without a spare bookie that take seconds."""
+PRESETS = tuple(GUARD_INSTANCES)
+SMALLEST = {
+    "bookkeeper": "AEG",
+    "bookkeeper-no-journal": "BCD",
+    "bookkeeper-4.13": "ADG",
+    "bookkeeper-4.13-tla": "ADG",
+}
+"""Instances that take seconds, by letter."""
 
 
 class Row(NamedTuple):
@@ -48,13 +53,13 @@ def _outcome(says: str) -> Outcome:
 
 def instance(preset: str, number: int) -> Instance:
     protocol = find(preset)
-    settings: Mapping[str, object] = GUARD_INSTANCES[number]
+    settings: Mapping[str, object] = GUARD_INSTANCES[preset][number]
     parameters = assign(protocol.defaults, [(name, str(value)) for name, value in settings.items()])
-    return Instance("ABCDEFGH"[number], protocol.system(parameters), protocol.subject(parameters))
+    return Instance("ABCDEFGHIJ"[number], protocol.system(parameters), protocol.subject(parameters))
 
 
 def instances(preset: str) -> list[Instance]:
-    return [instance(preset, number) for number in range(len(GUARD_INSTANCES))]
+    return [instance(preset, number) for number in range(len(GUARD_INSTANCES[preset]))]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -70,9 +75,9 @@ def test_the_page_has_every_conjunct_as_it_is_now(preset: str) -> None:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_smallest_instances_say_what_the_page_says(preset: str) -> None:
     page = rows(preset)
-    smallest = [one for one in instances(preset) if one.name in SMALLEST]
+    smallest = [one for one in instances(preset) if one.name in SMALLEST[preset]]
     findings = classify(smallest, Effort())
-    assert len(findings) > 70
+    assert len(findings) > 50
     for finding in findings:
         row = page[str(finding.conjunct)]
         if row.outcome is Outcome.IMPLIED:
@@ -81,7 +86,7 @@ def test_the_smallest_instances_say_what_the_page_says(preset: str) -> None:
             assert finding.outcome in (Outcome.OPEN, Outcome.IMPLIED), finding
         if finding.outcome in (Outcome.CAUGHT, Outcome.REFUSED):
             assert row.outcome in (Outcome.CAUGHT, Outcome.REFUSED), finding
-        if row.outcome is Outcome.CAUGHT and re.search(r" on [ADG], ", row.says):
+        if row.outcome is Outcome.CAUGHT and re.search(rf" on [{SMALLEST[preset]}], ", row.says):
             assert finding.outcome is Outcome.CAUGHT, finding
 
 

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 import pytest
 
 from fencepost.encoding.concrete import Concrete
-from fencepost.encoding.obligations import sent_at_most_once
 from fencepost.encoding.system import System
 from fencepost.encoding.terms import Term, Value
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
 from fencepost.protocols.bookkeeper_tweaks import unbounded_ledgers as unbounded
-from support.instances import built, checked, fired_within_four_rounds, happens, nearest_violation
+from support.instances import built, checked, happens, nearest_violation
 
 Settings = Mapping[str, object]
 
@@ -200,20 +199,6 @@ def test_exploring_finds_the_same_number_of_steps(
     name: str, settings: Settings, prop: str, steps: int
 ) -> None:
     assert nearest_violation(name, settings, prop) == steps
-
-
-@pytest.mark.parametrize(
-    ("name", "settings"), [(GWQ, {}), (UNBOUNDED, {"bookies": 3, "values": 1}), (UNBOUNDED, THREE_COPIES)]
-)
-def test_no_sending_happens_twice_with_one_loss(name: str, settings: Settings) -> None:
-    sent_at_most_once(built(name, settings)[0])
-
-
-@pytest.mark.parametrize(("name", "settings"), [(GWQ, {}), (UNBOUNDED, {"bookies": 3, "values": 1})])
-def test_every_action_fires(name: str, settings: Settings) -> None:
-    system = built(name, settings)[0]
-    actions = {schema.name for schema in system.schemas}
-    assert fired_within_four_rounds(system) == actions
 
 
 STARTS = ("begin recovery", "take over", "receive fence answer")

@@ -41,21 +41,26 @@ def nearest_violation(name: str, settings: Mapping[str, object], prop: str) -> i
     return next(visit.steps for visit in explore(system) if not holds(visit.state))
 
 
-def fired_within_four_rounds(system: System) -> set[str]:
-    """The actions that fire in some execution of up to four rounds."""
+def fired(system: System, wanted: set[str], rounds: int) -> set[str]:
+    """Those of the wanted actions that fire in some execution of up to so many rounds."""
     symbolic = Symbolic(system)
     everything = list(range(len(symbolic.actions)))
     session = Session(template(symbolic, [everything for _ in everything], {}), "cadical")
-    for _ in range(4):
+    slots = {name: [n for n, a in enumerate(symbolic.actions) if a.schema.name == name] for name in wanted}
+    waiting = {name for name in wanted if slots[name]}
+    for _ in range(rounds):
         session.deepen()
-    fired = set()
-    for name in {action.schema.name for action in symbolic.actions}:
-        slots = [slot for slot, action in enumerate(symbolic.actions) if action.schema.name == name]
-        guard = session.unrolling.fresh()
-        session.add([[-guard, *(session.unrolling.fire(s, r) for s in slots for r in range(1, 5))]])
-        if session.solve([guard]):
-            fired.add(name)
-    return fired
+        waiting -= {name for name in waiting if _fires(session, slots[name])}
+        if not waiting:
+            break
+    return {name for name in wanted if slots[name]} - waiting
+
+
+def _fires(session: Session, slots: Sequence[int]) -> bool:
+    """One of the slots fires in the last round."""
+    guard = session.unrolling.fresh()
+    session.add([[-guard, *(session.unrolling.fire(slot, session.rounds) for slot in slots)]])
+    return session.solve([guard])
 
 
 def happens(

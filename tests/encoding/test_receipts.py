@@ -1,0 +1,134 @@
+"""Traces in which a step receives what is not under way to it are refused: each planted guard below allows one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from fencepost.encoding.checking import Limits, check
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.exploring import walk
+from fencepost.encoding.guards import Effort, Instance, Outcome, classify
+from fencepost.encoding.state import StateSpace, choice, family
+from fencepost.encoding.system import Action, Message, Property, System, each, message
+from fencepost.encoding.terms import BOOL, Parameter, Term, all_of, if_, integers
+from fencepost.encoding.traces import Replayer, Subject
+
+SUBJECT = Subject("post", {}, {})
+GUARD = ("sent", "not lost", "not received")
+"""The guard of receiving, whole."""
+
+
+class Post(StateSpace):
+    """Letters are sent once, may be lost, and are received. `guard`: what receiving demands."""
+
+    def __init__(self, guard: Sequence[str], forged: bool) -> None:
+        self.guard, self.forged = guard, forged
+        self.letter = integers(1, 2)
+        self.sent = family(BOOL, self.letter)
+        self.received = family(BOOL, self.letter)
+        self.lost = choice(self.letter, fault="lost")
+
+    def letters(self, letter: Parameter, pages: Term | int, sending: bool) -> Message:
+        lost = self.lost[letter] if sending else None
+        return message("letter", "me", "you", about={"number": letter}, says={"pages": pages}, lost=lost)
+
+
+def send(s: Post, letter: Parameter) -> Action:
+    """A letter is sent."""
+    post = s.letters(letter, 1, True)
+    return Action(when=~s.sent[letter], then=[s.sent[letter].set(True)], actor="me", sent=[post])
+
+
+def receive(s: Post, letter: Parameter) -> Action:
+    """A letter is received."""
+    whole = {"sent": s.sent[letter], "not lost": ~s.lost[letter], "not received": ~s.received[letter]}
+    pages = if_(s.received[letter], 1, 2) if s.forged else 1
+    return Action(
+        when=all_of(*(whole[part] for part in s.guard)),
+        then=[s.received[letter].set(True)],
+        actor="you",
+        received=s.letters(letter, pages, False),
+    )
+
+
+def post(guard: Sequence[str] = GUARD, forged: bool = False) -> System:
+    s = Post(guard, forged)
+    never = Property("never", "", ~s.received[1], s.received[1], "letter 1 is received")
+    return System(s, (each(send, s, s.letter), each(receive, s, s.letter)), (never,))
+
+
+def run(system: System, steps: str, lost: Sequence[str] = ()) -> None:
+    """Take the steps, such as `send 1, receive 1`, and look at them as a trace."""
+    found = [system.find(name, [number]) for name, number in (step.split() for step in steps.split(", "))]
+    actions = [action for action in found if action is not None]
+    replayer = Replayer(system, SUBJECT)
+    replayer.steps(actions, replayer.follow(actions, lost))
+
+
+def without(part: str) -> System:
+    return post([other for other in GUARD if other != part])
+
+
+def test_what_is_under_way_may_be_received() -> None:
+    run(post(), "send 1, send 2, receive 2, receive 1", [])
+    run(post(), "send 1, send 2, receive 2", ["lost[1]"])
+
+
+PLANTED = [
+    (
+        without("sent"),
+        "receive 1",
+        (),
+        "step 1, receive(1) receives letter 1 from me to you, which was never sent",
+    ),
+    (
+        without("sent"),
+        "send 2, receive 1",
+        (),
+        "step 2, receive(1) receives letter 1 from me to you, which was never",
+    ),
+    (without("sent"), "receive 1, send 1", (), "step 1, receive(1)"),
+    (
+        without("not lost"),
+        "send 1, receive 1",
+        ("lost[1]",),
+        "step 2, receive(1) receives letter 1 from me to you, which is lost",
+    ),
+    (without("not received"), "send 1, receive 1, receive 1", (), "which has been received before"),
+    (
+        post(forged=True),
+        "send 1, receive 1",
+        (),
+        "which was sent with number=1, pages=1, with number=1, pages=2",
+    ),
+]
+
+
+@pytest.mark.parametrize(("system", "steps", "lost", "says"), PLANTED)
+def test_what_is_not_under_way_may_not(system: System, steps: str, lost: Sequence[str], says: str) -> None:
+    with pytest.raises(ModelError) as refused:
+        run(system, steps, lost)
+    assert says in str(refused.value)
+
+
+def test_checking_refuses_a_trace_that_receives_what_was_never_sent() -> None:
+    system = without("sent")
+    with pytest.raises(ModelError, match="never sent"):
+        check(system, SUBJECT, system.properties, Limits())
+
+
+def test_random_walks_refuse_it_too() -> None:
+    system = without("sent")
+    with pytest.raises(ModelError, match="never sent"):
+        walk(system, SUBJECT, system.properties, 20, seed=1)
+
+
+def test_a_conjunct_without_which_something_else_is_received_is_caught() -> None:
+    """No property minds: the only one says that nothing is received, which is violated anyway."""
+    findings = {f.text: f for f in classify([Instance("A", post(), SUBJECT)], Effort())}
+    received = [f for text, f in findings.items() if str(f.conjunct).startswith("receive")]
+    assert len(received) == len(GUARD)
+    assert {f.outcome for f in received} == {Outcome.REFUSED}
+    assert findings["not lost[letter]"].reason.endswith("receives letter 1 from me to you, which is lost")

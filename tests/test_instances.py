@@ -1,0 +1,79 @@
+"""The declared test instances: between those of a preset every action fires, and messages arrive as they were sent."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.exploring import wander
+from fencepost.encoding.obligations import sent_at_most_once
+from fencepost.encoding.system import System
+from fencepost.encoding.traces import Replayer, Subject
+from fencepost.encoding.weakening import conjuncts, without
+from fencepost.properties.catalogue import PROTOCOLS
+from fencepost.properties.instances import INSTANCES
+from support.instances import built, fired
+
+ROUNDS = 6
+"""A crash, the boot sequence and another crash, with a ledger in between, fit in so many."""
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_every_action_fires_on_some_declared_instance(name: str) -> None:
+    systems = [built(name, settings)[0] for settings in INSTANCES[name]]
+    dead = {schema.name for system in systems for schema in system.schemas}
+    for system in systems:
+        dead -= fired(system, dead & {schema.name for schema in system.schemas}, ROUNDS)
+    assert not dead
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_no_sending_happens_twice_with_one_loss(name: str) -> None:
+    for settings in INSTANCES[name]:
+        sent_at_most_once(built(name, settings)[0])
+
+
+WALKS, LONGEST = 20, 200
+QUICK = ("bookkeeper-4.13", "bookkeeper-no-journal")
+
+
+def wander_and_look(system: System, walks: int) -> None:
+    """Take random walks, and look at them as traces."""
+    replayer = Replayer(system, Subject("test", {}, {}))
+    chance = random.Random(1)
+    for number in range(walks):
+        walked = list(itertools.islice(wander(replayer.concrete, chance, number % 2 == 1), LONGEST))
+        replayer.steps(walked[-1][0], [state for _, state in walked])
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in PROTOCOLS]
+)
+def test_what_random_walks_receive_is_under_way(name: str) -> None:
+    for settings in INSTANCES[name]:
+        wander_and_look(built(name, settings)[0], WALKS)
+
+
+PLANTED = [
+    ("handle add (writer)", 1, "never sent"),
+    ("handle add (writer)", 2, "is lost"),
+    ("handle add (writer)", 3, "received before"),
+    ("receive ack (writer)", 2, "never sent"),
+    ("receive ack (writer)", 3, "is lost"),
+    ("receive ack (writer)", 5, "which was sent with .* fenced=yes, with .* fenced=no"),
+    ("handle read", 1, "never sent"),
+    ("receive fence answer", 3, "is lost"),
+]
+
+
+@pytest.mark.parametrize(("action", "position", "says"), PLANTED)
+def test_a_guard_that_lets_something_else_be_received_is_found_out(
+    action: str, position: int, says: str
+) -> None:
+    system = built("bookkeeper-4.13", {})[0]
+    conjunct = next(c for c in conjuncts(system) if (c.action, c.position) == (action, position))
+    with pytest.raises(ModelError, match=says):
+        wander_and_look(without(system, conjunct), 400)
