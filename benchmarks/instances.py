@@ -58,6 +58,10 @@ def larger() -> Iterator[Row]:
     yield from cold_and_warm("4.13-l2-first-trace", "4.13 L=2, first trace", *subject, *FIRST, *L2)
     yield from cold_and_warm("4.13-l2-fewest-steps", "4.13 L=2, trace with fewest steps", *subject, *L2)
     yield from cold_and_warm("4.13-l2-proof", "4.13 L=2, proof", *subject, *FIXED, *L2)
+    today = ("bookkeeper", *NO_DIVERGENCE)
+    yield from cold_and_warm("today-n4-proof", "today N=4, inflight 1, proof", *today, "--set", "inflight=1")
+    striped = ("--set", "ensemble=5", "--set", "bookies=5", "--set", "entries=2")
+    yield from cold_and_warm("today-5-3-2-proof", "today 5/3/2 L=2, proof", *today, *striped)
     bounded = (*subject, *FIXED, *N4, *L2, "--rounds", "10")
     yield Row("4.13-n4-l2-ten-rounds-warm", "4.13 N=4 L=2, ten rounds", bounded, warm=True)
 

@@ -36,6 +36,9 @@ from fencepost.encoding.terms import (
 
 State = bytes
 Environment = Mapping[Parameter, Value]
+LONG = 300
+"""Characters of source beyond which a term is compiled on its own, so that a definition built on definitions does not
+grow with every level."""
 UNDECIDED = 2
 """The byte of a choice that nothing has depended on yet."""
 
@@ -63,9 +66,21 @@ class Compiler:
     system: System
     scope: dict[str, object] = field(default_factory=dict)
     choices: set[int] = field(default_factory=set)
+    written: dict[tuple[Term, tuple[Value, ...]], str] = field(default_factory=dict)
 
     def expression(self, term: Term, environment: Environment) -> str:
-        """The term as Python source that gives its plain value."""
+        """The term as Python source that gives its plain value; what is long becomes a function and is written once."""
+        if not isinstance(term, Quantified | AtLeast | If):
+            return self._expression(term, environment)
+        key = term, tuple(environment[p] for p in term.free)
+        if key not in self.written:
+            source = self._expression(term, environment)
+            if len(source) > LONG:
+                source = f"{self._name(eval(f'lambda s: {source}', self.scope))}(s)"
+            self.written[key] = source
+        return self.written[key]
+
+    def _expression(self, term: Term, environment: Environment) -> str:
         match term:
             case Constant(value=value):
                 return self._plain(value)

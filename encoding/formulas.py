@@ -34,7 +34,6 @@ from fencepost.encoding.terms import (
     Read,
     Term,
     Value,
-    children,
 )
 
 Guarded = Mapping[Value, Formula]
@@ -94,7 +93,6 @@ class Symbolic:
         self.system = system
         self._read_now: set[int] = set()
         self._translated: dict[tuple[Term, tuple[Value, ...]], tuple[Guarded, frozenset[int]]] = {}
-        self._free_in: dict[Term, tuple[Parameter, ...]] = {}
         self.written = frozenset(p for action in system.ground_actions for p in self._written(action))
         """The places that some action changes."""
         self._fix_constants()
@@ -204,7 +202,7 @@ class Symbolic:
         """The term as a guarded value; what binds or branches is translated once for the same free parameters."""
         if not isinstance(term, Quantified | AtLeast | If):
             return self._translate_anew(term, environment)
-        key = term, tuple(environment[p] for p in self._free(term))
+        key = term, tuple(environment[p] for p in term.free)
         if key not in self._translated:
             read_before, self._read_now = self._read_now, set()
             self._translated[key] = self._translate_anew(term, environment), frozenset(self._read_now)
@@ -212,18 +210,6 @@ class Symbolic:
         value, read = self._translated[key]
         self._read_now |= read
         return value
-
-    def _free(self, term: Term) -> tuple[Parameter, ...]:
-        """The parameters of a term that nothing in it binds."""
-        if term not in self._free_in:
-            if isinstance(term, Parameter):
-                found: dict[Parameter, None] = {term: None}
-            else:
-                found = dict.fromkeys(p for child in children(term) for p in self._free(child))
-            if isinstance(term, Quantified | AtLeast):
-                found.pop(term.bound, None)
-            self._free_in[term] = tuple(found)
-        return self._free_in[term]
 
     def _translate_anew(self, term: Term, environment: Mapping[Parameter, Value]) -> Guarded:
         match term:

@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
@@ -90,6 +91,14 @@ class Term:
     """A node of a tree. `type` is `bool`, `int` or the name of a sort of labels."""
 
     type: str
+
+    @cached_property
+    def free(self) -> tuple[Parameter, ...]:
+        """The parameters in it that nothing in it binds."""
+        found = dict.fromkeys(p for child in children(self) for p in child.free)
+        if isinstance(self, Quantified | AtLeast):
+            found.pop(self.bound, None)
+        return (self,) if isinstance(self, Parameter) else tuple(found)
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
