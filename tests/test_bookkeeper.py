@@ -13,6 +13,7 @@ from fencepost.encoding.exploring import explore
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.solvers import SOLVERS
 from fencepost.encoding.verdicts import Verdict
+from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.state import Ledger
 from support.instances import built, checked, nearest_violation
 
