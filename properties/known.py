@@ -28,7 +28,7 @@ class Known:
 
     With the bug `property` is violated in `steps` steps and no fewer (None: any counterexample will do, where showing
     that there is no shorter one takes too long); without it the verdict is `without`, or if `bound` is given, no
-    execution of at most so many steps violates it. `slow` marks what takes more than about 20 seconds.
+    execution of at most so many steps violates it.
     """
 
     name: str
@@ -47,7 +47,6 @@ class Known:
     mended: str = ""
     without: Verdict = Verdict.PROVED
     bound: int | None = None
-    slow: bool = False
 
     def runs(self) -> tuple[Run, ...]:
         """With the bug, then without it."""
@@ -135,7 +134,6 @@ _ACKED_IN_PASSING = Known(
     broken="while-acking",
     mended="before-acking",
     bound=11,
-    slow=True,
 )
 
 _FORGOTTEN_FENCE = Known(
@@ -215,7 +213,6 @@ KNOWN: tuple[Known, ...] = (
         switch="ensemble_change_commit",
         broken="local-first",
         mended="metadata-first",
-        slow=True,
     ),
     Known(
         name="pulsar#6505",
@@ -253,7 +250,6 @@ KNOWN: tuple[Known, ...] = (
         settings={**_LOW_START.settings, "fragments": 3},
         property="recovery-can-finish",
         steps=21,
-        slow=True,
     ),
     _ACKED_IN_PASSING,
     replace(
@@ -278,7 +274,6 @@ KNOWN: tuple[Known, ...] = (
         switch="lac_read_in_change",
         broken="racing",
         mended="blocked",
-        slow=True,
     ),
     Known(
         name="#4701",

@@ -63,6 +63,7 @@ def test_without_reusing_ensembles_defect_2_takes_a_third_bookie() -> None:
     assert checked("bookkeeper-4.13", fresh | {"bookies": 3}, "valid-fragments").verdict is Verdict.VIOLATED
 
 
+@pytest.mark.slow
 def test_exploring_finds_the_data_loss_in_17_steps_too() -> None:
     assert nearest_violation("bookkeeper-4.13", {}, "no-divergence") == 17
 

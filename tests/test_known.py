@@ -17,8 +17,11 @@ def title(value: object) -> str:
     return f"{value.known.name}-{value.value}" if isinstance(value, Run) else getattr(value, "name", "")
 
 
+QUICK = ("BOOKKEEPER-799", "#2614", "#2614-tla")
+"""What the quick tests run too; the slow ones run them all."""
+
 RUNS = [
-    pytest.param(run, marks=[pytest.mark.slow] if known.slow else [], id=title(run))
+    pytest.param(run, marks=[] if known.name in QUICK else [pytest.mark.slow], id=title(run))
     for known in KNOWN
     for run in known.runs()
 ]

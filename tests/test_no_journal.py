@@ -11,16 +11,9 @@ from fencepost.encoding.verdicts import Verdict
 from fencepost.properties.boot import BOOT, INSTANCE, PROTOCOL, Variant
 from fencepost.properties.catalogue import find
 
-QUICK = 1
-"""Variants that the quick tests check too; the slow ones check them all."""
 
-VARIANTS = [
-    pytest.param(variant, marks=[pytest.mark.slow] if number >= QUICK else [], id=variant.what)
-    for number, variant in enumerate(BOOT)
-]
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", BOOT, ids=lambda variant: variant.what)
 def test_a_way_to_boot_is_worth_what_the_table_says(variant: Variant) -> None:
     protocol = find(PROTOCOL)
     settings = {**INSTANCE, **variant.settings}
@@ -63,7 +56,7 @@ ledgers are not fenced."""
 
 
 SCENARIOS = [
-    pytest.param(settings, steps, marks=[pytest.mark.slow] if number >= 2 else [], id=str(number))
+    pytest.param(settings, steps, marks=[pytest.mark.slow] if number >= 1 else [], id=str(number))
     for number, (settings, steps) in enumerate(MATRIX)
 ]
 

@@ -199,6 +199,7 @@ def compared(seed: int) -> Counter[Outcome]:
     return Counter(finding.outcome for finding in findings)
 
 
+@pytest.mark.slow
 def test_outcomes_on_generated_systems_are_those_of_exploring() -> None:
     outcomes = sum(map(compared, range(12)), Counter[Outcome]())
     assert all(outcomes[outcome] >= 5 for outcome in Outcome), outcomes
