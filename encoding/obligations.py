@@ -84,13 +84,16 @@ def _same(left: Term, right: Term) -> bool:
 
 
 def _index_in(target: Read, choice: Read) -> tuple[object, ...] | None:
-    """Where in the index of the choice each index of the target stands; None if one does not."""
+    """Where in the index of the choice each index of the target stands; None if one does not.
+
+    If it stands in several places, as equal constants do, the one where it has the same place counts.
+    """
     found: list[object] = []
-    for term in target.index:
-        place = next((i for i, other in enumerate(choice.index) if _same(term, other)), None)
-        if place is None:
+    for own, term in enumerate(target.index):
+        places = [i for i, other in enumerate(choice.index) if _same(term, other)]
+        if not places:
             return None
-        found.append(place)
+        found.append(own if own in places else places[0])
     return tuple(found)
 
 

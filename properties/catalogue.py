@@ -10,10 +10,13 @@ from fencepost.encoding.system import System
 from fencepost.properties.bookkeeper import ledger_properties
 from fencepost.properties.guaranteed_write_quorum import guaranteed_write_quorum_properties
 from fencepost.properties.unbounded_ledgers import unbounded_ledger_properties
+from fencepost.properties.verified_log import verified_log_properties
 from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import NO_JOURNAL, TODAY, V4_13, V4_13_TLA, Parameters
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
 from fencepost.protocols.bookkeeper_tweaks import unbounded_ledgers as unbounded
+from fencepost.protocols.verified_log import parameters as stages
+from fencepost.protocols.verified_log.log import verified_log as segment_log
 
 
 def bookkeeper(parameters: Parameters) -> System:
@@ -36,6 +39,12 @@ def unbounded_ledgers(parameters: unbounded.Parameters) -> System:
     return replace(system, properties=unbounded_ledger_properties(system.state))
 
 
+def verified_log(parameters: stages.Parameters) -> System:
+    """One Verified Log with its properties."""
+    system = segment_log(parameters)
+    return replace(system, properties=verified_log_properties(system))
+
+
 _SOURCES = (
     "Apache BookKeeper: LedgerHandle, PendingAddOp, ReadLastConfirmedOp, LedgerRecoveryOp, BookieImpl",
     "BP-46 (running without the journal), for QC and EC",
@@ -55,6 +64,30 @@ _TWEAKS_NOT_MODELLED = (
     "more than one bookie replaced in one step",
     "crashes and restarts of bookies",
 )
+
+_VERIFIED_LOG_SOURCES = (
+    "b-hilprecht/verified-distributed-log (the P code), folders 01 to 04: Producer, LogNode, Coordinator, Consumer",
+    "the author's posts 2 to 5 for what each stage mends",
+)
+
+_VERIFIED_LOG_NOT_MODELLED = (
+    "the values of entries and the log id (one log, and a value is its number)",
+    "the harness that starts and stops everything, save the order in which producers start",
+    "a broadcast that is handed over copy by copy: it is sent in one step",
+    "more than so many repetitions of a request (attempts, resends, reads)",
+)
+
+
+def _stage(number: str, summary: str, defaults: stages.Parameters) -> Protocol:
+    return Protocol(
+        name=f"verified-log-{number}",
+        summary=f"a log of segments, each on R nodes and owned by one producer: {summary}",
+        defaults=defaults,
+        build=verified_log,
+        sources=_VERIFIED_LOG_SOURCES,
+        not_modelled=_VERIFIED_LOG_NOT_MODELLED,
+    )
+
 
 PROTOCOLS: dict[str, Protocol] = {
     protocol.name: protocol
@@ -110,6 +143,10 @@ PROTOCOLS: dict[str, Protocol] = {
             sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolUnboundedLedgersAndGWQ.tla",),
             not_modelled=(*_TWEAKS_NOT_MODELLED, "normal writes that stay at AQ"),
         ),
+        _stage("01", "the happy path, with one segment and no failures", stages.STAGE_01),
+        _stage("02", "with a coordinator, lost messages, crashes and time-outs", stages.STAGE_02),
+        _stage("03", "and with close orders repeated, which mends a liveness bug", stages.STAGE_03),
+        _stage("04", "and with one producer taking over from another", stages.STAGE_04),
     )
 }
 

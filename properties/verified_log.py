@@ -1,0 +1,393 @@
+"""What must hold of a Verified Log: its author's specifications (§ of the P code), and what his posts promise besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fencepost.encoding.system import Property, System
+from fencepost.encoding.terms import (
+    FALSE,
+    Term,
+    all_of,
+    any_of,
+    at_least,
+    exists,
+    forall,
+    implies,
+    lift,
+)
+from fencepost.protocols.verified_log.state import NOTHING, Log, Order, Phase, Reading, Served, Status
+
+
+def verified_log_properties(system: System) -> tuple[Property, ...]:
+    """The properties of an instance, the author's first."""
+    s = system.state
+    assert isinstance(s, Log)
+    p = s.parameters
+    return (
+        *([durability(s)] if p.coordinator == "no" else [commit_durability(s)]),
+        *([read_committed(s)] if p.consumers and p.coordinator == "yes" else []),
+        *([servable_committed(s)] if p.coordinator == "yes" else []),
+        *([single_active_producer(s), naive_single_producer(s)] if p.takeover == "yes" else []),
+        progress(s),
+        assertions(s),
+        *(_stronger(s) if p.coordinator == "yes" else ()),
+    )
+
+
+def _stronger(s: Log) -> list[Property]:
+    """What the author's posts say in prose and none of his monitors checks."""
+    p = s.parameters
+    return [
+        closed_agreement(s),
+        closed_stability(s),
+        committed_not_truncated(s),
+        commit_on_all(s),
+        *([committed_kept(s)] if p.crashes < p.replicas else []),
+        *([consumer_complete(s)] if p.consumers else []),
+        *([answers_end_orders(s)] if p.retry_close == "yes" else []),
+        *([grants_respect_takeover(s)] if p.takeover == "yes" else []),
+    ]
+
+
+def durability(s: Log) -> Property:
+    """Durability of folder 01: what a reader is sent was stored on R nodes."""
+    return Property(
+        name="durability",
+        meaning="an entry that a node sends to a consumer was stored by R nodes before",
+        holds=forall(s.entry, lambda e: implies(_reported(s, e), _stored_on_all(s, e))),
+        witness=exists(s.entry, lambda e: _reported(s, e)),
+        witness_meaning="a node sends an entry to a consumer",
+    )
+
+
+def commit_durability(s: Log) -> Property:
+    """CommitDurability: keyed by the number of the entry only, over all segments, and nothing is ever forgotten."""
+    return Property(
+        name="commit-durability",
+        meaning="a committed entry was stored by R nodes, in whatever segments, or the coordinator vouches for it",
+        holds=forall(s.entry, lambda e: implies(s.committed[e], s.durable[e] | _stored_on_all(s, e))),
+        witness=exists(s.entry, lambda e: s.committed[e]),
+        witness_meaning="an entry is committed",
+    )
+
+
+def read_committed(s: Log) -> Property:
+    """ReadCommitted: what a node sends to a reader is committed."""
+    return Property(
+        name="read-committed",
+        meaning="an entry that a node sends to a consumer is committed",
+        holds=forall(s.entry, lambda e: implies(_reported(s, e), s.committed[e])),
+        witness=exists(s.entry, lambda e: _reported(s, e)),
+        witness_meaning="a node sends an entry to a consumer",
+    )
+
+
+def servable_committed(s: Log) -> Property:
+    """ReadCommitted for whoever might read: no consumer need be there."""
+
+    def served(n: Term, t: Term, i: Term) -> Term:
+        return s.serves(n, t, i) & (s.log[n, t, i] != NOTHING) & s.up[n]
+
+    some = exists(s.node, lambda n: exists(s.segment, lambda t: exists(s.place, lambda i: served(n, t, i))))
+    return Property(
+        name="servable-entries-committed",
+        meaning="an entry that a node would send to a reader, whoever asks, is committed",
+        holds=forall(
+            s.node,
+            lambda n: forall(
+                s.segment,
+                lambda t: forall(
+                    s.place,
+                    lambda i: implies(
+                        served(n, t, i),
+                        exists(s.entry, lambda e: (s.log[n, t, i] == e) & s.committed[e]),
+                    ),
+                ),
+            ),
+        ),
+        witness=some,
+        witness_meaning="a node would send an entry to a reader",
+    )
+
+
+def single_active_producer(s: Log) -> Property:
+    """SingleActiveProducer: an old producer's commits are of what it sent while it was the active one."""
+    return Property(
+        name="single-active-producer",
+        meaning="a producer that is not the active one commits nothing but what it sent while it was",
+        holds=~s.mishap["two_active"],
+        witness=_two_producers_active(s),
+        witness_meaning="a producer takes over from another one that was active",
+    )
+
+
+def naive_single_producer(s: Log) -> Property:
+    """The author's first attempt at it (post 5), which raises a false alarm."""
+    return Property(
+        name="naive-single-producer",
+        meaning="only the active producer commits anything",
+        holds=~s.mishap["not_active"],
+        witness=_two_producers_active(s),
+        witness_meaning="a producer takes over from another one that was active",
+    )
+
+
+def _two_producers_active(s: Log) -> Term:
+    first = s.producer.values[0]
+    return (s.highest[first] != NOTHING) & (s.active != first)
+
+
+def progress(s: Log) -> Property:
+    """Progress, as traps: situations that last for ever, in which too few entries will ever be reported."""
+    return Property(
+        name="progress",
+        meaning="it stays possible that all entries of the last producer but one are reported to a consumer",
+        holds=~any_of(*(stuck for _, stuck in traps(s))),
+        witness=s.phase[s.producer.values[-1]] == Phase.DONE,
+        witness_meaning="the last producer has written all its entries",
+    )
+
+
+def traps(s: Log) -> list[tuple[str, Term]]:
+    """Predicates that no action makes false and that contradict Progress, by name."""
+    if s.parameters.coordinator == "no":
+        return []
+    return [
+        ("halted", _halted(s)),
+        *((f"segment {t} stays open", _stays_open(s, lift(t))) for t in s.segment),
+    ]
+
+
+def _halted(s: Log) -> Term:
+    """The last producer has halted, and too few of its entries were ever on their way."""
+    last = s.producer.values[-1]
+    return (s.phase[last] == Phase.HALTED) & ~_enough(s, lambda e: _sent(s, e))
+
+
+def _stays_open(s: Log, segment: Term) -> Term:
+    """A segment is followed by others, and none of its nodes will ever say so to a consumer that reads it."""
+
+    def may_close(n: Term) -> Term:
+        closed = s.status[n, segment] == Status.CLOSED
+        waiting = exists(s.order, lambda o: s.pending[segment, o, n] | _close_under_way(s, segment, o, n))
+        return s.placed[segment, n] & s.up[n] & (closed | waiting)
+
+    last = s.producer.values[-1]
+    waits = (s.at[last] == segment) & (s.phase[last] == Phase.WANT)
+    done_here = (segment < s.at[last]) | waits
+    readers = _readers_before(s, segment)
+
+    def may_be_read(e: Term) -> Term:
+        before = exists(s.segment, lambda t: (t < segment) & _sent_in(s, e, t))
+        later = exists(s.entry, lambda f: (e < f) & _sent_in(s, f, segment))
+        return _reported(s, e) | before | _sent_in(s, e, segment) & later
+
+    return all_of(
+        s.is_followed(segment),
+        ~exists(s.node, may_close),
+        done_here,
+        readers,
+        ~_enough(s, may_be_read),
+    )
+
+
+def _readers_before(s: Log, segment: Term) -> Term:
+    """Every consumer still has to pass the segment."""
+    if not s.consumers_there:
+        return lift(True)
+    return forall(s.consumer, lambda c: (s.reads_from[c] <= segment) & (s.reading[c] != Reading.DONE))
+
+
+def _close_under_way(s: Log, segment: Term, order: Term, node: Term) -> Term:
+    return exists(
+        list(s.close.over.values())[-1], lambda k: s.close.may_still_arrive(segment, order, node, k)
+    )
+
+
+def _enough(s: Log, counts: Callable[[Term], Term]) -> Term:
+    """As many entries of the last producer as must be reported: all but one."""
+    p = s.parameters
+    first = (p.producers - 1) * p.entries + 1
+    return at_least(p.entries - 1, s.entry, lambda e: (first <= e) & counts(e))
+
+
+def _sent(s: Log, entry: Term) -> Term:
+    return exists(s.segment, lambda t: _sent_in(s, entry, t))
+
+
+def _sent_in(s: Log, entry: Term, segment: Term) -> Term:
+    return exists(s.node, lambda n: s.append.sent[segment, entry, n])
+
+
+def _stored_on_all(s: Log, entry: Term) -> Term:
+    return at_least(s.parameters.replicas, s.node, lambda n: s.ever_stored[entry, n])
+
+
+def _reported(s: Log, entry: Term) -> Term:
+    """A node has sent the entry to a consumer."""
+    if not s.consumers_there:
+        return FALSE
+    sorts = list(s.read.over.values())
+
+    def body(*index: Term) -> Term:
+        return (s.served[index] == Served.ENTRY) & (s.served_entry[index] == entry)
+
+    return exists(
+        sorts[0],
+        lambda a: exists(
+            sorts[1],
+            lambda b: exists(
+                sorts[2],
+                lambda c: exists(sorts[3], lambda d: exists(sorts[4], lambda e: body(a, b, c, d, e))),
+            ),
+        ),
+    )
+
+
+ASSERTIONS = ("node_disorder", "wrong_length", "sealed_other", "no_nodes", "no_such_segment", "gap")
+
+
+def assertions(s: Log) -> Property:
+    """The assertions in the handlers of the P code."""
+    return Property(
+        name="assertions",
+        meaning="no assertion in a handler fails",
+        holds=~any_of(*(s.mishap[name] for name in ASSERTIONS)),
+        witness=exists(s.entry, lambda e: s.committed[e]),
+        witness_meaning="an entry is committed",
+    )
+
+
+def closed_agreement(s: Log) -> Property:
+    """ClosedAgreement: nodes that have closed a segment hold the same entries of it."""
+
+    def closed(n: Term, t: Term) -> Term:
+        return s.status[n, t] == Status.CLOSED
+
+    def pair(body: Callable[[Term, Term, Term], Term]) -> Term:
+        return exists(s.segment, lambda t: exists(s.node, lambda n: exists(s.node, lambda m: body(t, n, m))))
+
+    differ = pair(
+        lambda t, n, m: (
+            closed(n, t) & closed(m, t) & exists(s.place, lambda i: s.log[n, t, i] != s.log[m, t, i])
+        )
+    )
+    one_node = len(s.node) == 1
+    return Property(
+        name="closed-agreement",
+        meaning="two nodes that have closed a segment hold the same entries of it",
+        holds=~differ,
+        witness=pair(lambda t, n, m: closed(n, t) & closed(m, t) & ((n != m) | one_node)),
+        witness_meaning="two nodes have closed a segment",
+    )
+
+
+def closed_stability(s: Log) -> Property:
+    """ClosedStability: closed is final, and so is what is in it."""
+    return Property(
+        name="closed-stability",
+        meaning="once a node has closed a segment it stays closed there, with the same entries",
+        holds=~s.mishap["closed_changed"],
+        witness=_some_closed(s),
+        witness_meaning="a node has closed a segment",
+    )
+
+
+def committed_not_truncated(s: Log) -> Property:
+    """CommittedNotTruncated: a close order never removes what was committed in that segment."""
+    return Property(
+        name="committed-not-truncated",
+        meaning="no node removes an entry from the segment in which it was committed",
+        holds=~s.mishap["cut_committed"],
+        witness=_some_closed(s) & exists(s.entry, lambda e: s.committed[e]),
+        witness_meaning="an entry is committed, and a node has closed a segment",
+    )
+
+
+def _some_closed(s: Log) -> Term:
+    return exists(s.node, lambda n: exists(s.segment, lambda t: s.status[n, t] == Status.CLOSED))
+
+
+def commit_on_all(s: Log) -> Property:
+    """StrongDurability, its first half: a producer commits what all nodes of the segment hold in that segment."""
+    return Property(
+        name="commit-on-all",
+        meaning="when a producer commits an entry, all R nodes of its segment hold it there",
+        holds=~s.mishap["thin_commit"],
+        witness=exists(s.entry, lambda e: s.committed[e] & ~s.durable[e]),
+        witness_meaning="a producer commits an entry",
+    )
+
+
+def committed_kept(s: Log) -> Property:
+    """StrongDurability, its second half: a committed entry stays where a reader of its segment can come by it."""
+
+    def kept(e: Term, t: Term) -> Term:
+        held = exists(
+            s.node, lambda n: s.up[n] & exists(s.place, lambda i: s.log[n, t, i] == e) & s.placed[t, n]
+        )
+        ordered = exists(s.node, lambda n: s.pending[t, Order.TAKEN, n] & s.up[n]) & (s.vouched_entry[t] == e)
+        return held | ordered
+
+    return Property(
+        name="committed-kept",
+        meaning="a committed entry is held by a node that is up, in the segment in which it was committed, or a "
+        "close order that is repeated brings it along",
+        holds=forall(
+            s.entry, lambda e: forall(s.segment, lambda t: implies(s.committed_in[e, t], kept(e, t)))
+        ),
+        witness=exists(s.entry, lambda e: s.committed[e]),
+        witness_meaning="an entry is committed",
+    )
+
+
+def consumer_complete(s: Log) -> Property:
+    """ConsumerComplete: a consumer that has left a segment has read all that was committed in it."""
+
+    def left(c: Term, t: Term) -> Term:
+        return t < s.reads_from[c]
+
+    return Property(
+        name="consumer-complete",
+        meaning="a consumer that has gone on to the next segment has read all entries committed in those before",
+        holds=forall(
+            s.consumer,
+            lambda c: forall(
+                s.segment,
+                lambda t: forall(s.entry, lambda e: implies(left(c, t) & s.committed_in[e, t], s.seen[c, e])),
+            ),
+        ),
+        witness=exists(s.consumer, lambda c: left(c, lift(1)) & exists(s.entry, lambda e: s.seen[c, e])),
+        witness_meaning="a consumer has read an entry and gone on to the second segment",
+    )
+
+
+def answers_end_orders(s: Log) -> Property:
+    """AckEffective: an order to close is not repeated to a node that has answered it."""
+
+    def answered(t: Term, o: Term, n: Term) -> Term:
+        tries = list(s.close_answer.over.values())[-1]
+        return exists(tries, lambda k: s.close_answer.received[t, o, n, k])
+
+    def some(body: Callable[[Term, Term, Term], Term]) -> Term:
+        return exists(s.segment, lambda t: exists(s.order, lambda o: exists(s.node, lambda n: body(t, o, n))))
+
+    return Property(
+        name="answers-end-orders",
+        meaning="a close order that a node has answered is not repeated to it",
+        holds=~some(lambda t, o, n: answered(t, o, n) & s.pending[t, o, n]),
+        witness=some(answered),
+        witness_meaning="an answer to a close order has been received",
+    )
+
+
+def grants_respect_takeover(s: Log) -> Property:
+    """GrantRespectsTakeover: while the coordinator waits for a producer's take-over nobody else is given a segment."""
+    return Property(
+        name="grants-respect-takeover",
+        meaning="while a take-over is under way no segment is granted to another producer",
+        holds=~s.mishap["granted_past_takeover"],
+        witness=s.being_taken_over(),
+        witness_meaning="a take-over is under way",
+    )

@@ -1,0 +1,193 @@
+"""What a consumer does (Consumer.p): it finds out where a segment is, and reads it from one node or another.
+
+A consumer that hears that there is nothing yet asks again when its timer fires; in the P code it does so at
+once. Its questions are counted, so that it asks for the same thing `reads` times at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fencepost.encoding.system import Action
+from fencepost.encoding.terms import FALSE, Parameter, Term, at_least
+from fencepost.protocols.verified_log.network import delivery, step
+from fencepost.protocols.verified_log.state import NOTHING, Log, Reading, Served
+
+
+def start_consumer(s: Log, consumer: Parameter) -> Action:
+    """A consumer starts: it asks where the first segment is; without a coordinator it reads from the last node."""
+    if s.parameters.coordinator == "yes":
+        phase, sends = Reading.LOCATE, s.where.to_send(consumer, 1, 1)
+    else:
+        phase, sends = Reading.READ, s.read.to_send(consumer, 1, 1, 1, s.node.values[-1])
+    return step(
+        s.network,
+        consumer,
+        s.reading[consumer] == Reading.IDLE,
+        [s.reading[consumer].set(phase)],
+        [sends],
+        "starts",
+    )
+
+
+def repeat_where(s: Log, consumer: Parameter, segment: Parameter, attempt: Parameter) -> Action:
+    """A consumer asks again where a segment is."""
+    locates = (s.reading[consumer] == Reading.LOCATE) & (s.reads_from[consumer] == segment)
+    return step(
+        s.network,
+        consumer,
+        locates & s.where.sent[consumer, segment, attempt - 1],
+        sends=[s.where.to_send(consumer, segment, attempt)],
+        note="times out",
+    )
+
+
+def repeat_read(
+    s: Log, consumer: Parameter, segment: Parameter, place: Parameter, attempt: Parameter, node: Parameter
+) -> Action:
+    """A consumer asks again for what is at a place, the same node or another."""
+    asked = _some(s.read.sent[consumer, segment, place, attempt - 1, n] for n in s.node)
+    again = _some(s.read.sent[consumer, segment, place, attempt, n] for n in s.node)
+    return step(
+        s.network,
+        consumer,
+        _awaits(s, consumer, segment, place) & asked & ~again & s.placed[segment, node],
+        sends=[s.read.to_send(consumer, segment, place, attempt, node)],
+        note="times out",
+    )
+
+
+def receive_where_answer(
+    s: Log, consumer: Parameter, segment: Parameter, attempt: Parameter, node: Parameter
+) -> Action:
+    """A consumer hears where the segment is, and reads from one of its nodes."""
+    index = consumer, segment, attempt
+    locates = (s.reading[consumer] == Reading.LOCATE) & (s.reads_from[consumer] == segment)
+    return delivery(
+        s.network,
+        s.where_answer,
+        index,
+        [s.reading[consumer].set(Reading.READ)],
+        [s.read.to_send(consumer, segment, 1, 1, node)],
+        locates & s.found[index] & s.placed[segment, node],
+        {"found": True},
+    )
+
+
+def receive_useless_where_answer(
+    s: Log, consumer: Parameter, segment: Parameter, attempt: Parameter
+) -> Action:
+    """A consumer hears that the segment is not there yet, or what it knows by now."""
+    index = consumer, segment, attempt
+    locates = (s.reading[consumer] == Reading.LOCATE) & (s.reads_from[consumer] == segment)
+    return delivery(
+        s.network,
+        s.where_answer,
+        index,
+        when=~locates | ~s.found[index],
+        says={"found": s.found[index]},
+    )
+
+
+def receive_entry(
+    s: Log,
+    consumer: Parameter,
+    segment: Parameter,
+    place: Parameter,
+    attempt: Parameter,
+    node: Parameter,
+    following: Parameter,
+) -> Action:
+    """A consumer receives the entry it asked for, and asks for the one at the next place, of whichever node."""
+    index = consumer, segment, place, attempt, node
+    entry, last = s.served_entry[index], s.last_read[consumer]
+    fits = (entry == last) | (entry == last + 1) | _is_first_of_newcomer(s, entry)
+    ends = _has_read_enough(s, consumer, entry)
+    return delivery(
+        s.network,
+        s.read_answer,
+        index,
+        [
+            s.reads_at[consumer].set(place + 1),
+            s.last_read[consumer].set(entry, when=last < entry),
+            *(s.seen[consumer, e].set(True, when=entry == e) for e in s.entry),
+            s.reading[consumer].set(Reading.DONE, when=ends),
+            s.mishap["gap"].set(True, when=~fits),
+        ],
+        [
+            s.read.to_send(consumer, segment, i + 1, 1, following, when=~ends & (place == i))
+            for i in _numbers(s)
+        ],
+        _awaits(s, consumer, segment, place)
+        & (s.served[index] == Served.ENTRY)
+        & s.placed[segment, following],
+        {"answer": Served.ENTRY, "entry": entry},
+    )
+
+
+def receive_next_segment(
+    s: Log, consumer: Parameter, segment: Parameter, place: Parameter, attempt: Parameter, node: Parameter
+) -> Action:
+    """A consumer hears that the segment is over, and asks where the next one is."""
+    index = consumer, segment, place, attempt, node
+    return delivery(
+        s.network,
+        s.read_answer,
+        index,
+        [
+            s.reads_from[consumer].set(segment + 1),
+            s.reads_at[consumer].set(1),
+            s.reading[consumer].set(Reading.LOCATE),
+        ],
+        [s.where.to_send(consumer, segment + 1, 1)],
+        _awaits(s, consumer, segment, place) & (s.served[index] == Served.NEXT_SEGMENT),
+        {"answer": Served.NEXT_SEGMENT, "entry": NOTHING},
+    )
+
+
+def receive_useless_read_answer(
+    s: Log, consumer: Parameter, segment: Parameter, place: Parameter, attempt: Parameter, node: Parameter
+) -> Action:
+    """A consumer hears that there is nothing to read yet, or what it has read by now."""
+    index = consumer, segment, place, attempt, node
+    return delivery(
+        s.network,
+        s.read_answer,
+        index,
+        when=~_awaits(s, consumer, segment, place) | (s.served[index] == Served.NOTHING),
+        says={"answer": s.served[index], "entry": s.served_entry[index]},
+    )
+
+
+def _awaits(s: Log, consumer: Term, segment: Term, place: Term) -> Term:
+    """The consumer wants what is at that place of that segment."""
+    here = (s.reads_from[consumer] == segment) & (s.reads_at[consumer] == place)
+    return (s.reading[consumer] == Reading.READ) & here
+
+
+def _numbers(s: Log) -> Iterator[int]:
+    yield from range(1, s.parameters.entries + 1)
+
+
+def _is_first_of_newcomer(s: Log, entry: Term) -> Term:
+    """With take-over the first entry of any producer may come after a gap (a multiple of ten in the P code)."""
+    if s.parameters.takeover == "no":
+        return FALSE
+    return _some(entry == first for first in range(1, len(s.entry) + 1, s.parameters.entries))
+
+
+def _has_read_enough(s: Log, consumer: Term, entry: Term) -> Term:
+    """It has read all but the last entry: 04 looks at the number, before that the consumer counts."""
+    enough = s.parameters.entries - 1
+    if s.parameters.takeover == "yes":
+        return entry == len(s.entry) - 1
+    if enough == 0:
+        return FALSE
+    return at_least(enough, s.entry, lambda e: s.seen[consumer, e] | (entry == e))
+
+
+def _some(terms: Iterator[Term]) -> Term:
+    found: Term = FALSE
+    for term in terms:
+        found = found | term
+    return found

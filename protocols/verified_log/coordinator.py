@@ -1,0 +1,333 @@
+"""What the coordinator does (Coordinator.p): it grants segments, and has the last one closed before the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fencepost.encoding.system import Action
+from fencepost.encoding.terms import (
+    FALSE,
+    TRUE,
+    Parameter,
+    Term,
+    TermLike,
+    Update,
+    exists,
+    forall,
+    if_,
+    implies,
+    lift,
+)
+from fencepost.protocols.verified_log.network import Posting, delivery, step
+from fencepost.protocols.verified_log.state import COORDINATOR, NOTHING, Answer, Log, Order
+
+
+def report_failure(s: Log, node: Parameter) -> Action:
+    """The coordinator is told that a node has crashed (eInformNodeFailure)."""
+    return step(
+        s.network,
+        COORDINATOR,
+        ~s.up[node] & ~s.failed[node],
+        [s.failed[node].set(True)],
+        note="is told that {node} has crashed",
+    )
+
+
+def handle_first_request(s: Log, producer: Parameter, attempt: Parameter) -> Action:
+    """The coordinator opens the first segment for a producer that has none, or says that there is one."""
+    index = producer, lift(0), attempt
+    exists_already, own = s.granted[1], s.owner[1] == producer
+    answers = _answering(s, index, exists_already, own)
+    then, sends = _grant_first(s, producer, ~exists_already)
+    return delivery(
+        s.network,
+        s.ask,
+        index,
+        [*answers[0], *then],
+        [*answers[1], *sends],
+        _first_is_known(s, exists_already),
+        {"count": 0},
+    )
+
+
+def handle_request(s: Log, producer: Parameter, segment: Parameter, attempt: Parameter) -> Action:
+    """The coordinator orders the last segment closed for a producer that wants the next, unless it is granted already.
+
+    While a take-over is under way, every producer is told so instead.
+    """
+    index = producer, segment, attempt
+    taking = s.being_taken_over() if s.parameters.takeover == "yes" else FALSE
+    followed = s.is_followed(segment)
+    answers = _answering(s, index, followed, s.owns(producer, segment + 1), taking)
+    then, sends = _order_close(
+        s, segment, Order.ASKED, attempt, ~taking & ~followed, s.count[producer, segment], lift(NOTHING)
+    )
+    return delivery(
+        s.network,
+        s.ask,
+        index,
+        [
+            *answers[0],
+            *then,
+            s.mishap["no_such_segment"].set(True, when=~taking & ~followed & ~s.granted[segment]),
+        ],
+        [*answers[1], *sends],
+        says={"count": s.count[producer, segment]},
+    )
+
+
+def _answering(
+    s: Log, index: tuple[Term, ...], followed: Term, own: Term, taking: Term = FALSE
+) -> tuple[list[Update], list[Posting]]:
+    """The answer to a request for a segment that is granted already, or that comes during a take-over."""
+    answer = if_(taking, Answer.IN_TAKEOVER, if_(own, Answer.OK, Answer.ALREADY))
+    then = [s.answered[index].set(answer, when=taking | followed)]
+    sends = [s.answer.to_send(*index, when=taking | followed, answer=answer)]
+    if s.parameters.double_answer == "yes":
+        sends.append(s.second.to_send(*index, when=~taking & followed & own, answer=Answer.ALREADY))
+    return then, sends
+
+
+def _grant_first(s: Log, producer: Term, when: Term) -> tuple[list[Update], list[Posting]]:
+    """The first segment, on the first R nodes: which nodes makes no difference while none has been told apart."""
+    nodes = list(s.node)[: s.parameters.replicas]
+    then = [
+        s.granted[1].set(True, when=when),
+        s.owner[1].set(producer, when=when),
+        *(s.placed[1, n].set(True, when=when) for n in nodes),
+    ]
+    return then, [s.grant.to_send(producer, 1, when=when, answer=Answer.OK)]
+
+
+def _first_is_known(s: Log, granted: Term) -> Term:
+    """The nodes of the first segment are not known to have crashed when it is opened."""
+    nodes = list(s.node)[: s.parameters.replicas]
+    known: Term = TRUE
+    for n in nodes:
+        known = known & ~s.failed[n]
+    return granted | known
+
+
+def _order_close(
+    s: Log, segment: Term, order: Order, sending: TermLike, when: Term, count: Term, entry: Term
+) -> tuple[list[Update], list[Posting]]:
+    """Order every node of the segment to close it, and remember to order it again."""
+    then = []
+    if s.parameters.retry_close == "yes":
+        then = [s.pending[segment, order, n].set(True, when=when & s.placed[segment, n]) for n in s.node]
+    sends = [
+        s.close.to_send(segment, order, n, sending, when=when & s.placed[segment, n], count=count, last=entry)
+        for n in s.node
+    ]
+    return then, sends
+
+
+def _grant_after(
+    s: Log, segment: Term, producer: Term, placement: Term
+) -> tuple[list[Update], list[Posting]]:
+    """Open the segment after that one for the producer, on the nodes of the placement."""
+    opened = segment + 1
+    past = exists(s.segment, lambda t: s.in_takeover[t] & (s.taken_by[t] != producer))
+    then = [
+        s.granted[opened].set(True),
+        s.owner[opened].set(producer),
+        *(s.placed[opened, n].set(s.holds_node(placement, n)) for n in s.node),
+        s.mishap["granted_past_takeover"].set(True, when=past),
+    ]
+    sends = [s.grant.to_send(p, opened, when=producer == p, answer=Answer.OK) for p in s.producer]
+    return then, sends
+
+
+def _is_known(s: Log, placement: Term) -> Term:
+    """None of the nodes is known to have crashed."""
+    known: Term = TRUE
+    for n in s.node:
+        known = known & implies(s.holds_node(placement, n), ~s.failed[n])
+    return known
+
+
+def receive_close_answer(
+    s: Log, segment: Parameter, node: Parameter, sending: Parameter, placement: Parameter
+) -> Action:
+    """The first node to close the last segment lets the coordinator open the next, for the producer that asked."""
+    index = segment, lift(Order.ASKED), node, sending
+    then, sends = _grant_after(s, segment, s.owner[segment], placement)
+    return delivery(
+        s.network,
+        s.close_answer,
+        index,
+        [*then, *_forget(s, index)],
+        sends,
+        s.is_last(segment) & _is_known(s, placement),
+    )
+
+
+def receive_late_close_answer(
+    s: Log, segment: Parameter, order: Parameter, node: Parameter, sending: Parameter
+) -> Action:
+    """A node has closed a segment that is not the last any more."""
+    index = segment, order, node, sending
+    return delivery(s.network, s.close_answer, index, _forget(s, index), when=s.is_followed(segment))
+
+
+def _forget(s: Log, index: tuple[Term, ...]) -> Iterator[Update]:
+    """The order need not be repeated, if its answer is recognised."""
+    segment, order, node, _ = index
+    if s.parameters.retry_close == "yes" and s.parameters.ack_matches == "yes":
+        yield s.pending[segment, order, node].set(False)
+
+
+def handle_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
+    """The coordinator has the last segment suspended for a producer that takes the log over.
+
+    It opens the first segment if there is none, and says nothing if a take-over of the last one is under way,
+    whosesoever. The owner of the last segment is told that it is its own.
+    """
+    index = producer, attempt
+    empty = ~s.granted[1]
+    busy = exists(s.segment, lambda t: s.in_takeover[t] & s.is_last(t))
+    own = exists(s.segment, lambda t: s.is_last(t) & (s.owner[t] == producer))
+    suspends = ~empty & ~busy & ~own
+    then, sends = _grant_first(s, producer, empty)
+    return delivery(
+        s.network,
+        s.take_over,
+        index,
+        [
+            *then,
+            s.taken_at[index].set(s.last(), when=~busy & own),
+            *(s.in_takeover[t].set(s.is_last(t), when=suspends) for t in s.segment),
+            *(s.taken_by[t].set(producer, when=suspends & s.is_last(t)) for t in s.segment),
+        ],
+        [
+            *sends,
+            s.taken.to_send(*index, when=~busy & own, segment=s.last()),
+            *(
+                s.suspend.to_send(t, n, 1, when=suspends & s.is_last(t) & s.placed[t, n])
+                for t in s.segment
+                for n in s.node
+            ),
+        ],
+        _first_is_known(s, ~empty) & _seals(s, ~suspends),
+    )
+
+
+def _seals(s: Log, otherwise: Term) -> Term:
+    """A take-over suspends; under `seal=none` the coordinator opens the next segment instead."""
+    return TRUE if s.parameters.seal == "suspend" else otherwise
+
+
+def open_at_once(
+    s: Log, producer: Parameter, attempt: Parameter, segment: Parameter, placement: Parameter
+) -> Action:
+    """Under `seal=none`, the coordinator opens the next segment for a producer that takes over, and suspends nothing."""
+    then, sends = _grant_after(s, segment, producer, placement)
+    return delivery(
+        s.network,
+        s.take_over,
+        (producer, attempt),
+        then,
+        sends,
+        s.is_last(segment) & (s.owner[segment] != producer) & _is_known(s, placement),
+    )
+
+
+def receive_suspend_answer(
+    s: Log, segment: Parameter, node: Parameter, sending: Parameter, placement: Parameter
+) -> Action:
+    """What the first node to suspend the last segment has is what the segment has: the next one is opened at once.
+
+    The coordinator vouches for the last entry, and has it stored by the nodes that lack it.
+    """
+    index = segment, node, sending
+    count, entry, producer = s.suspended_count[index], s.suspended_entry[index], s.taken_by[segment]
+    closing = _order_close(s, segment, Order.TAKEN, 1, TRUE, count, entry)
+    granting = _grant_after(s, segment, producer, placement)
+    return delivery(
+        s.network,
+        s.suspend_answer,
+        index,
+        [
+            *closing[0],
+            *granting[0],
+            s.vouched_count[segment].set(count),
+            s.vouched_entry[segment].set(entry),
+            *(s.in_takeover[t].set(False) for t in s.segment),
+            *(_vouch(s, segment, count, entry, producer) if s.parameters.vouching == "yes" else ()),
+        ],
+        [*closing[1], *granting[1]],
+        s.is_last(segment) & s.in_takeover[segment] & _is_known(s, placement),
+        {"count": count, "last": entry},
+    )
+
+
+def _vouch(s: Log, segment: Term, count: Term, entry: Term, producer: Term) -> Iterator[Update]:
+    """The coordinator declares the last entry durable, the producer active, and the entry committed, in this order."""
+    some = count > 0
+    yield s.active.set(producer, when=some)
+    for e in s.entry:
+        yield s.durable[e].set(True, when=some & (entry == e))
+        yield s.committed[e].set(True, when=some & (entry == e))
+        yield s.committed_in[e, segment].set(True, when=some & (entry == e))
+
+
+def receive_late_suspend_answer(s: Log, segment: Parameter, node: Parameter, sending: Parameter) -> Action:
+    """A node has suspended a segment that is not the last any more, or that nobody takes over any more."""
+    index = segment, node, sending
+    return delivery(
+        s.network,
+        s.suspend_answer,
+        index,
+        when=s.is_followed(segment) | ~s.in_takeover[segment],
+        says={"count": s.suspended_count[index], "last": s.suspended_entry[index]},
+    )
+
+
+def coordinator_time_out(s: Log, time: Parameter) -> Action:
+    """The coordinator repeats its close orders, save to nodes that have crashed, and what it asked to be suspended."""
+    earlier = forall(s.time, lambda t: implies(t < time, s.timed_out[t]))
+    waiting = exists(
+        s.segment, lambda t: exists(s.order, lambda o: exists(s.node, lambda n: s.pending[t, o, n]))
+    )
+    p = s.parameters
+    then: list[Update] = [s.timed_out[time].set(True)]
+    sends: list[Posting] = []
+    if p.retry_close == "yes":
+        for t in s.segment:
+            for o in s.order:
+                for n in s.node:
+                    then.append(s.pending[t, o, n].set(False, when=s.failed[n]))
+                    sends.append(_close_again(s, t, o, n, time + p.attempts))
+    if p.takeover == "yes":
+        waiting = waiting | s.being_taken_over()
+        sends += [
+            s.suspend.to_send(t, n, time + 1, when=s.in_takeover[t] & s.placed[t, n])
+            for t in s.segment
+            for n in s.node
+        ]
+    return step(s.network, COORDINATOR, ~s.timed_out[time] & earlier & waiting, then, sends, note="times out")
+
+
+def _close_again(s: Log, segment: TermLike, order: TermLike, node: TermLike, sending: Term) -> Posting:
+    return s.close.to_send(
+        segment,
+        order,
+        node,
+        sending,
+        when=s.pending[segment, order, node] & ~s.failed[node],
+        count=s.close_count(segment, order),
+        last=s.close_entry(segment, order),
+    )
+
+
+def handle_where(s: Log, consumer: Parameter, segment: Parameter, attempt: Parameter) -> Action:
+    """The coordinator tells a consumer on which nodes a segment is, or that there is none yet."""
+    index = consumer, segment, attempt
+    found = s.granted[segment]
+    return delivery(
+        s.network,
+        s.where,
+        index,
+        [s.found[index].set(found)],
+        [s.where_answer.to_send(*index, found=found)],
+    )

@@ -1,0 +1,146 @@
+"""What a log node does (LogNode.p). A node learns of a segment from the first append, suspend or close order."""
+
+from __future__ import annotations
+
+from fencepost.encoding.system import Action
+from fencepost.encoding.terms import FALSE, Parameter, Term, Update, at_least, exists, if_, lift
+from fencepost.protocols.verified_log.network import delivery, step
+from fencepost.protocols.verified_log.state import NOTHING, Log, Served, Status
+
+
+def handle_append(s: Log, segment: Parameter, entry: Parameter, node: Parameter) -> Action:
+    """A node stores an entry after those it has, unless the segment is suspended or closed there."""
+    index, status = (segment, entry, node), s.status[node, segment]
+    sealed = status == Status.CLOSED
+    if s.parameters.suspended_appends == "refused":
+        sealed = sealed | (status == Status.SUSPENDED)
+    length = s.length(node, segment)
+    in_order = s.last_of(node, segment) < entry
+    stores = ~sealed & in_order
+    return delivery(
+        s.network,
+        s.append,
+        index,
+        [
+            s.status[node, segment].set(Status.OPEN, when=status == Status.UNKNOWN),
+            s.sealed[index].set(sealed),
+            s.ever_stored[entry, node].set(True, when=stores),
+            *(s.log[node, segment, i].set(entry, when=stores & (length + 1 == i)) for i in s.place),
+            s.mishap["node_disorder"].set(True, when=~sealed & ~in_order),
+        ],
+        [s.ack.to_send(*index, when=sealed | in_order, sealed=sealed)],
+        when=s.up[node],
+    )
+
+
+def handle_suspend(s: Log, segment: Parameter, node: Parameter, sending: Parameter) -> Action:
+    """A node suspends a segment, a closed one too, and tells how many entries it has and the last of them."""
+    index = segment, node, sending
+    kept = FALSE if s.parameters.suspend_demotes == "yes" else s.status[node, segment] == Status.CLOSED
+    count, entry = s.length(node, segment), s.last_of(node, segment)
+    return delivery(
+        s.network,
+        s.suspend,
+        index,
+        [
+            s.status[node, segment].set(Status.SUSPENDED, when=~kept),
+            s.mishap["closed_changed"].set(True, when=~kept & (s.status[node, segment] == Status.CLOSED)),
+            s.suspended_count[index].set(count),
+            s.suspended_entry[index].set(entry),
+        ],
+        [s.suspend_answer.to_send(*index, count=count, last=entry)],
+        when=s.up[node],
+    )
+
+
+def handle_close(s: Log, segment: Parameter, order: Parameter, node: Parameter, sending: Parameter) -> Action:
+    """A node closes a segment: it keeps as many entries as the order says, and stores the last if it lacks only that."""
+    index = segment, order, node, sending
+    count, entry = s.close_count(segment, order), s.close_entry(segment, order)
+    after = {i: _closed_content(s, node, segment, lift(i), count, entry) for i in s.place}
+    before = {i: s.log[node, segment, i] for i in s.place}
+    closed = s.status[node, segment] == Status.CLOSED
+    return delivery(
+        s.network,
+        s.close,
+        index,
+        [
+            s.status[node, segment].set(Status.CLOSED),
+            *(before[i].set(after[i]) for i in s.place),
+            *_complaints(s, node, segment, count),
+            *(
+                s.mishap["closed_changed"].set(True, when=closed & _differ(before, after)),
+                s.mishap["cut_committed"].set(True, when=_cuts(s, segment, before, after)),
+            ),
+        ],
+        [s.close_answer.to_send(*index)],
+        when=s.up[node],
+        says={"count": count, "last": entry},
+    )
+
+
+def _closed_content(s: Log, node: Term, segment: Term, place: Term, count: Term, entry: Term) -> Term:
+    """What the node has at that place after a close order."""
+    had, length = s.log[node, segment, place], s.length(node, segment)
+    cut = {
+        "to-count": count < place,
+        "none": FALSE,
+        "last": (place == length) & (s.status[node, segment] != Status.CLOSED),
+    }[s.parameters.truncation]
+    left = if_(cut, NOTHING, had)
+    if s.parameters.takeover == "no" or s.parameters.completion == "no":
+        return left
+    return if_((length + 1 == place) & (place == count), entry, left)
+
+
+def _complaints(s: Log, node: Term, segment: Term, count: Term) -> list[Update]:
+    """The handler asserts that it has as many entries as the order says; only where it cuts to that count."""
+    if s.parameters.truncation != "to-count":
+        return []
+    lacks = 1 if s.parameters.takeover == "yes" and s.parameters.completion == "yes" else 0
+    short = s.length(node, segment) + lacks < count
+    return [s.mishap["wrong_length"].set(True, when=short)]
+
+
+def _differ(before: dict[object, Term], after: dict[object, Term]) -> Term:
+    differ: Term = FALSE
+    for place, had in before.items():
+        differ = differ | (had != after[place])
+    return differ
+
+
+def _cuts(s: Log, segment: Term, before: dict[object, Term], after: dict[object, Term]) -> Term:
+    """An entry that was committed in this segment is among those that go."""
+    cuts: Term = FALSE
+    for place, had in before.items():
+        goes = (had != NOTHING) & (after[place] == NOTHING)
+        cuts = cuts | goes & exists(s.entry, lambda e, had=had: (e == had) & s.committed_in[e, segment])
+    return cuts
+
+
+def handle_read(
+    s: Log, consumer: Parameter, segment: Parameter, place: Parameter, attempt: Parameter, node: Parameter
+) -> Action:
+    """A node answers a read: with the entry, with nothing yet, or with "go to the next segment"."""
+    index = consumer, segment, place, attempt, node
+    serves = s.serves(node, segment, place)
+    answer = if_(
+        serves, Served.ENTRY, if_(s.says_next(node, segment, place), Served.NEXT_SEGMENT, Served.NOTHING)
+    )
+    entry = if_(serves, s.entry_at(node, segment, place), NOTHING)
+    return delivery(
+        s.network,
+        s.read,
+        index,
+        [s.served[index].set(answer), s.served_entry[index].set(entry)],
+        [s.read_answer.to_send(*index, answer=answer, entry=entry)],
+        when=s.up[node],
+    )
+
+
+def crash(s: Log, node: Parameter) -> Action:
+    """A node crashes for good."""
+    spent = at_least(s.parameters.crashes, s.node, lambda n: ~s.up[n])
+    return step(
+        s.network, node, s.up[node] & ~spent, [s.up[node].set(False)], note="crashes", fault="crashes"
+    )

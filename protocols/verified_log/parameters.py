@@ -1,0 +1,183 @@
+"""Sizes and switches of the Verified Log, and the presets that name a stage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fencepost.encoding.parameters import parameter, require, switch
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """One instance of the model. The defaults of the switches are stage 04 as its author coded it.
+
+    Raises BadInput unless R <= N - F, and where a size or switch has no effect beside the others.
+    """
+
+    nodes: int = parameter(2, "N: log nodes there are")
+    replicas: int = parameter(2, "R: nodes that hold a segment; all of them must store an entry")
+    entries: int = parameter(1, "L: entries that each producer writes")
+    segments: int = parameter(2, "S: most segments that are opened")
+    producers: int = parameter(2, "P: producers, each of which takes over from the one before")
+    consumers: int = parameter(0, "C: consumers that read the log from its start", least=0)
+    crashes: int = parameter(0, "F: most log nodes that crash, for good", least=0)
+    attempts: int = parameter(1, "most times that a producer sends the same request to the coordinator")
+    resends: int = parameter(0, "most time-outs of the coordinator", least=0)
+    reads: int = parameter(1, "most times that a consumer asks for the same thing")
+
+    coordinator: str = switch(
+        ("yes", "no"),
+        "segments are opened by a coordinator, or there is just one, there from the start",
+        "folder 01 has no coordinator",
+    )
+    takeover: str = switch(
+        ("yes", "no"),
+        "a producer starts by taking the log over, or by asking for its first segment",
+        "folder 04 adds the take-over",
+    )
+    losses: str = switch(
+        ("yes", "no"), "messages may be lost", "folder 01 sends reliably; UnreliableSend from 02 on"
+    )
+    network: str = switch(
+        ("bag", "link", "causal"),
+        "messages arrive in any order, in the order sent between any two machines, or at each machine in the order "
+        "sent by whomever",
+        "a P machine has one first-in first-out inbox: causal",
+    )
+    retry_close: str = switch(
+        ("yes", "no"),
+        "the coordinator remembers which nodes it ordered to close a segment, and orders again at a time-out",
+        "the whole difference between folders 02 and 03 (post 4)",
+    )
+    double_answer: str = switch(
+        ("no", "yes"),
+        "the owner of a segment that asks for it again is told OK, and then ALREADY with no nodes too",
+        "folders 02 and 03 lack the early return of 04",
+    )
+    ack_matches: str = switch(
+        ("no", "yes"),
+        "an answer to a close order ends its being ordered again",
+        "Coordinator.p takes the answer from a set of orders; it lacks the count, so it is never in the set",
+    )
+    suspend_demotes: str = switch(
+        ("yes", "no"),
+        "a suspend order turns a closed segment back into a suspended one",
+        "LogNode.p sets SEG_SUSPENDED whatever it was",
+    )
+    overlap: str = switch(
+        ("no", "yes"),
+        "a producer may start before the one before it has written anything",
+        "CreateProducers.p waits for eTookOverLogResponse",
+    )
+    last_entry: str = switch(
+        ("when-closed", "always", "never"),
+        "when a node serves the last entry it has of a segment",
+        "LogNode.p, on eReadRequest; always: the race of post 2; never: the dilemma of post 3",
+    )
+    truncation: str = switch(
+        ("to-count", "none", "last"),
+        "a close cuts a segment down to the count of the order, leaves it alone, or drops its last entry",
+        "LogNode.p, on eEndSegment; post 3 has the dilemma",
+    )
+    suspended_appends: str = switch(
+        ("refused", "stored"), "what a node does with an append to a suspended segment", "LogNode.p; a mutant"
+    )
+    seal: str = switch(
+        ("suspend", "none"),
+        "a take-over suspends the last segment first, or opens the next at once",
+        'Coordinator.p; the "simple solution" of post 5',
+    )
+    completion: str = switch(
+        ("yes", "no"),
+        "a node that lacks the last entry of a segment gets it with the close order",
+        "LogNode.p, on eEndSegment; a mutant",
+    )
+    vouching: str = switch(
+        ("yes", "no"),
+        "the coordinator declares the last entry of a suspended segment committed",
+        "Coordinator.p, on eSuspendSegmentResponse; a mutant",
+    )
+
+    def __post_init__(self) -> None:
+        spare = {"N": self.nodes, "R": self.replicas, "F": self.crashes}
+        require(
+            "R <= N - F",
+            self.replicas <= self.nodes - self.crashes,
+            spare,
+            "the coordinator needs R nodes that are up for a new segment",
+        )
+        if self.coordinator == "no":
+            self._require_happy_path()
+        if self.takeover == "no":
+            require(
+                "takeover=no => P = 1",
+                self.producers == 1,
+                {"producers": self.producers},
+                "without take-over there is one producer",
+            )
+        if not self.coordinator_times_out:
+            require(
+                "no time-out of the coordinator => resends = 0",
+                self.resends == 0,
+                {"resends": self.resends},
+                "it has a timer with retry_close=yes or takeover=yes",
+            )
+
+    def _require_happy_path(self) -> None:
+        given = {
+            "nodes": (self.nodes, self.replicas),
+            "segments": (self.segments, 1),
+            "crashes": (self.crashes, 0),
+            "attempts": (self.attempts, 1),
+            "takeover": (self.takeover, "no"),
+            "losses": (self.losses, "no"),
+            "retry_close": (self.retry_close, "no"),
+        }
+        for name, (value, valid) in given.items():
+            require(
+                f"coordinator=no => {name} = {valid}",
+                value == valid,
+                {name: value},
+                "the happy path of stage 01 has one segment on all nodes, and nothing fails",
+            )
+
+    @property
+    def coordinator_times_out(self) -> bool:
+        """The coordinator has something to do at a time-out."""
+        return self.retry_close == "yes" or self.takeover == "yes"
+
+    @property
+    def ordered(self) -> bool:
+        """The network keeps some order."""
+        return self.network != "bag"
+
+    @property
+    def close_orders(self) -> int:
+        """Times that one node may be ordered to close one segment with one count: by each request, and at each time-out."""
+        return self.attempts + self.resends
+
+
+STAGE_04 = Parameters()
+
+STAGE_03 = replace(
+    STAGE_04,
+    nodes=3,
+    entries=2,
+    producers=1,
+    crashes=1,
+    takeover="no",
+    double_answer="yes",
+)
+
+STAGE_02 = replace(STAGE_03, retry_close="no")
+
+STAGE_01 = replace(
+    STAGE_02,
+    nodes=2,
+    segments=1,
+    consumers=1,
+    crashes=0,
+    coordinator="no",
+    losses="no",
+    double_answer="no",
+)

@@ -1,0 +1,229 @@
+"""What a producer does (Producer.p): it takes the log over, asks for segments, and writes one entry at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fencepost.encoding.system import Action
+from fencepost.encoding.terms import (
+    FALSE,
+    TRUE,
+    Parameter,
+    Term,
+    TermLike,
+    Update,
+    at_least,
+    exists,
+    if_,
+    lift,
+)
+from fencepost.protocols.verified_log.network import Posting, delivery, step
+from fencepost.protocols.verified_log.state import Answer, Log, Phase
+
+
+def start(s: Log, producer: Parameter) -> Action:
+    """A producer starts: it takes the log over (04), asks for its first segment (02, 03), or writes (01)."""
+    first = lift(0)
+    if s.parameters.takeover == "yes":
+        sends = [s.take_over.to_send(producer, 1)]
+        phase = Phase.TAKEOVER
+    elif s.parameters.coordinator == "yes":
+        sends = [_asking(s, producer, first, 1)]
+        phase = Phase.WANT
+    else:
+        sends = list(_writing(s, producer, 1, s.next[producer], TRUE))
+        phase = Phase.WRITE
+    then = [s.phase[producer].set(phase)]
+    if phase is Phase.WRITE:
+        then += [s.at[producer].set(1), s.knows_nodes[producer].set(True)]
+    return step(
+        s.network,
+        producer,
+        (s.phase[producer] == Phase.IDLE) & _may_start(s, producer),
+        then,
+        sends,
+        "starts",
+    )
+
+
+def _may_start(s: Log, producer: Parameter) -> Term:
+    """The producer before it has said that it took over (CreateProducers.p); with `overlap=yes` it has started."""
+    names = s.producer.values
+    number = names.index(producer.sort.values[0])
+    if number == 0:
+        return TRUE
+    before = names[number - 1]
+    if s.parameters.overlap == "yes":
+        return s.phase[before] != Phase.IDLE
+    return s.took_over[before]
+
+
+def repeat_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
+    """A producer that is taking over times out, and sends its request again."""
+    return step(
+        s.network,
+        producer,
+        (s.phase[producer] == Phase.TAKEOVER) & s.take_over.sent[producer, attempt - 1],
+        sends=[s.take_over.to_send(producer, attempt)],
+        note="times out",
+    )
+
+
+def repeat_request(s: Log, producer: Parameter, after: Parameter, attempt: Parameter) -> Action:
+    """A producer that wants a segment times out, and asks again, with the same count."""
+    return step(
+        s.network,
+        producer,
+        (s.phase[producer] == Phase.WANT)
+        & (s.at[producer] == after)
+        & s.ask.sent[producer, after, attempt - 1],
+        sends=[_asking(s, producer, after, attempt)],
+        note="times out",
+    )
+
+
+def time_out(s: Log, producer: Parameter, segment: Parameter) -> Action:
+    """A producer that waits for acks times out: it forgets them, and asks for the next segment."""
+    return step(
+        s.network,
+        producer,
+        (s.phase[producer] == Phase.WRITE) & (s.at[producer] == segment),
+        [s.phase[producer].set(Phase.WANT), *(s.acks[producer, n].set(False) for n in s.node)],
+        [_asking(s, producer, segment, 1)],
+        note="times out",
+    )
+
+
+def receive_grant(s: Log, producer: Parameter, segment: Parameter) -> Action:
+    """A producer hears that a new segment is its own."""
+    then, sends = _hear(s, producer, segment, lift(Answer.OK), TRUE)
+    return delivery(
+        s.network, s.grant, (producer, segment), then, sends, _listens(s, producer), {"answer": Answer.OK}
+    )
+
+
+def receive_answer(s: Log, producer: Parameter, after: Parameter, attempt: Parameter) -> Action:
+    """A producer that asked for a segment hears that it is granted already, to whom, or that the log is taken over."""
+    index = producer, after, attempt
+    answer, segment = s.answered[index], after + 1
+    then, sends = _hear(s, producer, segment, answer, s.owns(producer, segment))
+    return delivery(s.network, s.answer, index, then, sends, _listens(s, producer), {"answer": answer})
+
+
+def receive_second_answer(s: Log, producer: Parameter, after: Parameter, attempt: Parameter) -> Action:
+    """Under `double_answer=yes`, a producer hears ALREADY without any nodes after, or instead of, OK."""
+    index, segment = (producer, after, attempt), after + 1
+    then, sends = _hear(s, producer, segment, lift(Answer.ALREADY), s.owns(producer, segment))
+    return delivery(
+        s.network, s.second, index, then, sends, _listens(s, producer), {"answer": Answer.ALREADY}
+    )
+
+
+def receive_take_over_answer(s: Log, producer: Parameter, attempt: Parameter, segment: Parameter) -> Action:
+    """A producer that asked to take over hears that the last segment is its own already."""
+    index = producer, attempt
+    then, sends = _hear(s, producer, segment, lift(Answer.OK), TRUE)
+    here = s.taken_at[index] == segment
+    return delivery(
+        s.network, s.taken, index, then, sends, here & _listens(s, producer), {"segment": segment}
+    )
+
+
+def _listens(s: Log, producer: Term) -> Term:
+    """It has not ended: what still arrives after that changes nothing."""
+    return (s.phase[producer] != Phase.DONE) & (s.phase[producer] != Phase.HALTED)
+
+
+def _hear(
+    s: Log, producer: Parameter, segment: Term, answer: Term, own: Term
+) -> tuple[list[Update], list[Posting]]:
+    """What an answer to a request for a segment does (on eNewSegmentResponse).
+
+    A producer that takes over wants OK and accepts any segment. One that wants a segment wants the next one, and takes
+    OK and ALREADY alike; from 04 on it halts if the log or the segment is another's.
+    """
+    gives = answer == Answer.OK
+    taking = (s.phase[producer] == Phase.TAKEOVER) & gives
+    wanted = (s.phase[producer] == Phase.WANT) & (segment == s.at[producer] + 1)
+    lost_it = FALSE
+    if s.parameters.takeover == "yes":
+        lost_it = wanted & ((answer == Answer.IN_TAKEOVER) | ~own)
+    begins = taking | wanted & ~lost_it
+    active = taking | (s.active == producer)
+    then = [
+        s.phase[producer].set(if_(lost_it, Phase.HALTED, Phase.WRITE), when=lost_it | begins),
+        s.at[producer].set(segment, when=begins),
+        s.knows_nodes[producer].set(gives, when=begins),
+        s.took_over[producer].set(True, when=begins),
+        s.active.set(producer, when=taking),
+        s.highest[producer].set(s.next[producer], when=begins & active),
+        s.mishap["no_nodes"].set(True, when=begins & ~gives),
+    ]
+    sends = [
+        posting
+        for t in s.segment
+        for posting in _writing(s, producer, t, s.next[producer], begins & gives & (segment == t))
+    ]
+    return then, sends
+
+
+def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Parameter, node: Parameter) -> Action:
+    """A producer hears from a node whether it stored an entry; once all nodes of the segment have, it is committed.
+
+    Only what is about the segment that it writes to matters. Which entry was stored does not: the acks are counted.
+    """
+    index = segment, entry, node
+    listening = (s.phase[producer] == Phase.WRITE) & (s.at[producer] == segment)
+    current = s.next[producer] == entry
+    moves_on = listening & s.sealed[index] & current
+    counted = listening & ~s.sealed[index]
+    acked = at_least(s.parameters.replicas, s.node, lambda n: s.acks[producer, n] | (n == node))
+    commits = counted & (acked | ~s.knows_nodes[producer])
+    following = s.next[producer] + 1
+    ends = following > s.own(producer).values[-1]
+    then = [
+        *(s.acks[producer, n].set(~commits, when=counted & (n == node) | commits) for n in map(lift, s.node)),
+        s.count[producer, segment].set(s.count[producer, segment] + 1, when=commits),
+        s.next[producer].set(following, when=commits),
+        s.phase[producer].set(if_(commits, Phase.DONE, Phase.WANT), when=commits & ends | moves_on),
+        s.highest[producer].set(following, when=commits & ~ends & (s.active == producer)),
+        *_announce_commit(s, producer, segment, entry, commits),
+        s.mishap["sealed_other"].set(True, when=listening & s.sealed[index] & ~current),
+    ]
+    sends = [*_writing(s, producer, segment, following, commits & ~ends)]
+    if s.parameters.coordinator == "yes":
+        sends.append(_asking(s, producer, segment, 1, moves_on))
+    return delivery(s.network, s.ack, index, then, sends, _listens(s, producer), {"sealed": s.sealed[index]})
+
+
+def _announce_commit(s: Log, producer: Term, segment: Term, entry: Term, when: Term) -> Iterator[Update]:
+    """A producer declares an entry committed (eLogEntryCommitted)."""
+    active = s.active == producer
+    stored = at_least(
+        s.parameters.replicas, s.node, lambda n: s.placed[segment, n] & _holds(s, n, segment, entry)
+    )
+    yield s.committed[entry].set(True, when=when)
+    yield s.committed_in[entry, segment].set(True, when=when)
+    yield s.mishap["thin_commit"].set(True, when=when & ~stored)
+    if s.parameters.takeover == "yes":
+        yield s.mishap["not_active"].set(True, when=when & ~active)
+        yield s.mishap["two_active"].set(True, when=when & ~active & (s.highest[producer] < entry))
+
+
+def _holds(s: Log, node: Term, segment: Term, entry: Term) -> Term:
+    return exists(s.place, lambda i: s.log[node, segment, i] == entry)
+
+
+def _asking(s: Log, producer: Term, after: Term, attempt: TermLike, when: TermLike = True) -> Posting:
+    """A request for the segment after that one, with how many entries of that one are committed."""
+    count: Term = lift(0)
+    for t in s.segment:
+        count = if_(after == t, s.count[producer, t], count)
+    return s.ask.to_send(producer, after, attempt, when=when, count=count)
+
+
+def _writing(s: Log, producer: Parameter, segment: TermLike, entry: Term, when: Term) -> Iterator[Posting]:
+    """An entry on its way to all nodes of its segment (on entry of Produce)."""
+    for e in s.own(producer):
+        for n in s.node:
+            yield s.append.to_send(segment, e, n, when=when & (entry == e) & s.placed[segment, n])

@@ -1,0 +1,361 @@
+"""The state of a Verified Log: what producers, log nodes, the coordinator and consumers know, and what is under way."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from fencepost.encoding.state import StateSpace, definition, family, variable
+from fencepost.encoding.terms import (
+    BOOL,
+    FALSE,
+    Constant,
+    Parameter,
+    Sort,
+    Term,
+    TermLike,
+    any_of,
+    exists,
+    if_,
+    integers,
+    labels,
+    lift,
+    maximum,
+    members,
+)
+from fencepost.protocols.verified_log.network import End, Index, Network, subsets
+from fencepost.protocols.verified_log.parameters import Parameters
+
+NOTHING = 0
+"""No entry: entries count from 1."""
+
+NOBODY = "nobody"
+
+COORDINATOR = "coordinator"
+
+
+class Phase(Enum):
+    """Where a producer is (the states of Producer.p)."""
+
+    IDLE = "idle"
+    TAKEOVER = "taking over"
+    WANT = "wants a segment"
+    WRITE = "writing"
+    DONE = "done"
+    HALTED = "halted"
+
+
+class Status(Enum):
+    """What a node knows of a segment (tSegmentStatus)."""
+
+    UNKNOWN = "unknown"
+    OPEN = "open"
+    SUSPENDED = "suspended"
+    CLOSED = "closed"
+
+
+class Answer(Enum):
+    """What the coordinator says to a producer that asks for a segment (tNewSegmentResponseStatus)."""
+
+    NONE = "none"
+    OK = "ok"
+    ALREADY = "already"
+    IN_TAKEOVER = "in take-over"
+
+
+class Order(Enum):
+    """Why a segment is closed: its owner asked for the next one, or another producer takes the log over."""
+
+    ASKED = "asked"
+    TAKEN = "taken over"
+
+
+class Reading(Enum):
+    """Where a consumer is (the states of Consumer.p)."""
+
+    IDLE = "idle"
+    LOCATE = "locating"
+    READ = "reading"
+    DONE = "done"
+
+
+class Served(Enum):
+    """What a node says to a reader (tReadResponseStatus)."""
+
+    NONE = "none"
+    ENTRY = "entry"
+    NOTHING = "nothing"
+    NEXT_SEGMENT = "next segment"
+
+
+class Log(StateSpace):
+    """One log. Producer number i writes the entries (i-1) L + 1 to i L; segments and places in them count from 1."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = p = parameters
+        self.producer = _machines("producer", "p", p.producers)
+        self.node = _machines("node", "n", p.nodes)
+        self.consumer = _machines("consumer", "c", max(p.consumers, 1))
+        self.maybe_producer = Sort("producer or nobody", (NOBODY, *self.producer.values), "machine")
+        self.entry = integers(1, p.producers * p.entries)
+        self.segment = integers(1, p.segments)
+        self.place = integers(1, p.entries)
+        self.placements = {"+".join(nodes): nodes for nodes in subsets(self.node, p.replicas)}
+        self.placement = Sort("placement", tuple(self.placements))
+        self.order = members(Order)
+
+        self._producers()
+        self._nodes()
+        self._coordinator()
+        self._ghosts()
+        self._mail()
+
+    def _producers(self) -> None:
+        self.phase = family(members(Phase), self.producer, initial=Phase.IDLE)
+        self.at = family(integers(0, self.parameters.segments), self.producer)
+        """The segment that the producer writes to, or wrote to last; 0 before the first."""
+        self.knows_nodes = family(BOOL, self.producer)
+        """The answer that gave it its segment said on which nodes it is."""
+        self.next = family(integers(1, len(self.entry) + 1), self.producer, initial=self._first_of)
+        self.acks = family(BOOL, self.producer, self.node)
+        self.count = family(integers(0, self.parameters.entries), self.producer, self.segment)
+        """Entries committed in that segment: what a close order is told."""
+        self.took_over = family(BOOL, self.producer)
+        """The producer has been writing, and told whoever starts the next one so."""
+
+    def _nodes(self) -> None:
+        self.up = family(BOOL, self.node, initial=True)
+        self.status = family(members(Status), self.node, self.segment, initial=self._first_status)
+        self.log = family(integers(NOTHING, len(self.entry)), self.node, self.segment, self.place)
+
+    def _coordinator(self) -> None:
+        self.granted = family(BOOL, self.segment, initial=self._given)
+        self.owner = family(self.maybe_producer, self.segment, initial=self._first_owner)
+        self.placed = family(BOOL, self.segment, self.node, initial=lambda s, n: self._given(s))
+        self.failed = family(BOOL, self.node)
+        """The coordinator was told that the node has crashed."""
+        self.pending = family(BOOL, self.segment, self.order, self.node)
+        """Close orders that a time-out repeats."""
+        self.taken_by = family(self.maybe_producer, self.segment, initial=NOBODY)
+        self.in_takeover = family(BOOL, self.segment)
+        """The coordinator waits for a node to suspend the segment (currentLogTakeovers)."""
+        self.vouched_count = family(integers(0, self.parameters.entries), self.segment)
+        self.vouched_entry = family(integers(NOTHING, len(self.entry)), self.segment)
+        """The length and the last entry of the first node to suspend the segment."""
+
+    def _ghosts(self) -> None:
+        self.ever_stored = family(BOOL, self.entry, self.node)
+        self.committed = family(BOOL, self.entry)
+        self.committed_in = family(BOOL, self.entry, self.segment)
+        self.durable = family(BOOL, self.entry)
+        """The coordinator, which is taken to be reliable, vouches for the entry."""
+        self.active = variable(self.maybe_producer, initial=NOBODY)
+        self.highest = family(integers(NOTHING, len(self.entry)), self.producer)
+        """The highest entry that the producer sent while it was the active one (highestPossibleCommit)."""
+        self.mishap = {name: self._mishap(name) for name in MISHAPS}
+
+    def _mishap(self, name: str) -> Term:
+        setattr(self, name, variable(BOOL))
+        mishap: Term = getattr(self, name)
+        return mishap
+
+    def _mail(self) -> None:
+        p = self.parameters
+        attempt, close_try = integers(1, p.attempts), integers(1, p.close_orders)
+        suspend_try = integers(1, 1 + p.resends)
+        since = integers(0, p.segments)
+        to_node = {"segment": self.segment, "entry": self.entry, "node": self.node}
+        asked = {"producer": self.producer, "after": since, "attempt": attempt}
+        taking = {"producer": self.producer, "attempt": attempt}
+        closing = {"segment": self.segment, "order": self.order, "node": self.node, "sending": close_try}
+        suspending = {"segment": self.segment, "node": self.node, "sending": suspend_try}
+        writer, producer = End(self.producer, self._writer), End(self.producer, "producer")
+        coordinator, node = End(Sort("coordinator", (COORDINATOR,), "machine")), End(self.node, "node")
+        self.network = network = Network(self, p.network, p.losses == "yes")
+
+        self.append = network.kind("append", writer, node, **to_node)
+        self.ack = network.kind("append answer", node, writer, **to_node)
+        self.sealed = family(BOOL, *to_node.values())
+        if p.consumers:
+            self._consumers(coordinator, node)
+        if p.coordinator == "yes":
+            self.ask = network.kind("new segment", producer, coordinator, **asked)
+            self.answer = network.kind("new segment answer", coordinator, producer, **asked)
+            self.answered = family(members(Answer), *asked.values(), initial=Answer.NONE)
+            if p.double_answer == "yes":
+                self.second = network.kind("second new segment answer", coordinator, producer, **asked)
+            self.grant = network.kind(
+                "new segment granted", coordinator, producer, producer=self.producer, segment=self.segment
+            )
+            self.close = network.kind("close", coordinator, node, notes_losses=True, **closing)
+            self.close_answer = network.kind("close answer", node, coordinator, **closing)
+        if p.takeover == "yes":
+            self.take_over = network.kind("take over", producer, coordinator, **taking)
+            self.taken = network.kind("take over answer", coordinator, producer, **taking)
+            self.taken_at = family(since, *taking.values())
+            self.suspend = network.kind("suspend", coordinator, node, **suspending)
+            self.suspend_answer = network.kind("suspend answer", node, coordinator, **suspending)
+            self.suspended_count = family(integers(0, p.entries), *suspending.values())
+            self.suspended_entry = family(integers(NOTHING, len(self.entry)), *suspending.values())
+        if p.resends:
+            self.time = integers(1, p.resends)
+            self.timed_out = family(BOOL, self.time)
+        network.open()
+
+    def _consumers(self, coordinator: End, node: End) -> None:
+        p = self.parameters
+        attempt, reading_place = integers(1, p.reads), integers(1, p.entries + 1)
+        locating = {"consumer": self.consumer, "segment": self.segment, "attempt": attempt}
+        reads = {
+            "consumer": self.consumer,
+            "segment": self.segment,
+            "place": reading_place,
+            "attempt": attempt,
+            "node": self.node,
+        }
+        consumer = End(self.consumer, "consumer")
+        self.reading = family(members(Reading), self.consumer, initial=Reading.IDLE)
+        self.reads_from = family(self.segment, self.consumer, initial=1)
+        self.reads_at = family(reading_place, self.consumer, initial=1)
+        self.last_read = family(integers(NOTHING, len(self.entry)), self.consumer)
+        self.seen = family(BOOL, self.consumer, self.entry)
+        if p.coordinator == "yes":
+            self.where = self.network.kind("where", consumer, coordinator, **locating)
+            self.where_answer = self.network.kind("where answer", coordinator, consumer, **locating)
+            self.found = family(BOOL, *locating.values())
+        self.read = self.network.kind("read", consumer, node, **reads)
+        self.read_answer = self.network.kind("read answer", node, consumer, **reads)
+        self.served = family(members(Served), *reads.values(), initial=Served.NONE)
+        self.served_entry = family(integers(NOTHING, len(self.entry)), *reads.values())
+
+    def _first_of(self, producer: object) -> int:
+        return self.producer.values.index(str(producer)) * self.parameters.entries + 1
+
+    def _given(self, segment: object) -> bool:
+        return self.parameters.coordinator == "no"
+
+    def _first_owner(self, segment: object) -> str:
+        return str(self.producer.values[0]) if self._given(segment) else NOBODY
+
+    def _first_status(self, node: object, segment: object) -> Status:
+        return Status.OPEN if self._given(segment) else Status.UNKNOWN
+
+    def _writer(self, index: Index) -> Term:
+        """Who writes the entry of this append or of its answer."""
+        entry = lift(index[1])
+        writer = lift(self.producer.values[-1])
+        for producer in reversed(self.producer.values[:-1]):
+            writer = if_(entry < self._first_of(producer) + self.parameters.entries, producer, writer)
+        return writer
+
+    def only(self, producer: object) -> Sort:
+        """That producer alone, as an index set: its actions are about entries of its own."""
+        return Sort(f"producer {producer}", (str(producer),), "machine")
+
+    def own(self, producer: Parameter) -> Sort:
+        """The entries that the only producer of this parameter's sort writes."""
+        first = self._first_of(producer.sort.values[0])
+        return integers(first, first + self.parameters.entries - 1)
+
+    @definition
+    def is_last(self, segment: TermLike) -> Term:
+        """It is the last segment that the coordinator granted."""
+        return self.granted[segment] & ~self.is_followed(segment)
+
+    @definition
+    def is_followed(self, segment: TermLike) -> Term:
+        """A segment after it is granted."""
+        return exists(self.segment, lambda t: (t > segment) & self.granted[t])
+
+    @definition
+    def last(self) -> Term:
+        """The last segment granted; 0 if there is none."""
+        return maximum(self.segment, lambda t: if_(self.granted[t], t, 0))
+
+    @definition
+    def owns(self, producer: TermLike, segment: TermLike) -> Term:
+        """The segment was granted to the producer. `segment` may be one beyond the last."""
+        return exists(self.segment, lambda t: (t == segment) & (self.owner[t] == producer))
+
+    @definition
+    def length(self, node: TermLike, segment: TermLike) -> Term:
+        """Entries that the node holds of the segment."""
+        return maximum(self.place, lambda i: if_(self.log[node, segment, i] == NOTHING, 0, i))
+
+    @definition
+    def entry_at(self, node: TermLike, segment: TermLike, place: TermLike) -> Term:
+        """The entry at that place, which may be beyond the end: then nothing."""
+        return maximum(self.place, lambda i: if_(place == i, self.log[node, segment, i], NOTHING))
+
+    @definition
+    def last_of(self, node: TermLike, segment: TermLike) -> Term:
+        """The last entry that the node holds of the segment."""
+        return self.entry_at(node, segment, self.length(node, segment))
+
+    @definition
+    def close_count(self, segment: TermLike, order: TermLike) -> Term:
+        """How many entries a close order says are committed. A producer's count of a segment stays once it left it."""
+        told: Term = lift(0)
+        for producer in self.producer:
+            told = if_(self.owner[segment] == producer, self.count[producer, segment], told)
+        return if_(lift(order) == Order.TAKEN, self.vouched_count[segment], told)
+
+    @definition
+    def close_entry(self, segment: TermLike, order: TermLike) -> Term:
+        """The last entry that a close order brings along: none if the owner asked."""
+        return if_(lift(order) == Order.TAKEN, self.vouched_entry[segment], NOTHING)
+
+    @definition
+    def serves(self, node: TermLike, segment: TermLike, place: TermLike) -> Term:
+        """The node would answer a read of that place with an entry (LogNode.p, on eReadRequest)."""
+        length = self.length(node, segment)
+        closed = self.status[node, segment] == Status.CLOSED
+        last = {"when-closed": closed, "always": lift(True), "never": FALSE}[self.parameters.last_entry]
+        return (lift(place) < length) | (place == length) & last
+
+    @definition
+    def says_next(self, node: TermLike, segment: TermLike, place: TermLike) -> Term:
+        """The node would answer a read of that place with "go to the next segment"."""
+        closed = self.status[node, segment] == Status.CLOSED
+        return closed & (self.length(node, segment) <= place) & ~self.serves(node, segment, place)
+
+    @definition
+    def being_taken_over(self) -> Term:
+        """The coordinator waits for some segment to be suspended."""
+        return exists(self.segment, lambda t: self.in_takeover[t])
+
+    def holds_node(self, placement: Term, node: TermLike) -> Term:
+        """The node is one of the placement's."""
+        return any_of(
+            *(placement == name for name, nodes in self.placements.items() if _value(node) in nodes)
+        )
+
+    @property
+    def consumers_there(self) -> bool:
+        return self.parameters.consumers > 0
+
+
+MISHAPS = (
+    "two_active",
+    "not_active",
+    "thin_commit",
+    "cut_committed",
+    "closed_changed",
+    "granted_past_takeover",
+    "node_disorder",
+    "wrong_length",
+    "sealed_other",
+    "no_nodes",
+    "no_such_segment",
+    "gap",
+)
+"""Flags of properties that are about what a handler does, each set where it happens."""
+
+
+def _value(node: TermLike) -> object:
+    lifted = lift(node)
+    assert isinstance(lifted, Constant)
+    return lifted.value
+
+
+def _machines(name: str, prefix: str, count: int) -> Sort:
+    return Sort(name, labels(name, prefix, count).values, "machine")
