@@ -36,7 +36,7 @@ def repeat_where(s: Log, consumer: Parameter, segment: Parameter, attempt: Param
     return step(
         s.network,
         consumer,
-        locates & s.where.sent[consumer, segment, attempt - 1],
+        locates & s.where.is_next(consumer, segment, attempt),
         sends=[s.where.to_send(consumer, segment, attempt)],
         note="times out",
     )

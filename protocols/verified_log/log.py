@@ -30,6 +30,7 @@ def verified_log(parameters: Parameters) -> System:
             "attempts": parameters.attempts,
             "resends": parameters.resends,
             **({"reads": parameters.reads} if parameters.consumers else {}),
+            **({"queue": parameters.queue} if parameters.network != "bag" else {}),
             **{name: most for name, most in faults.items() if most},
         },
     )

@@ -1,10 +1,10 @@
 """How messages travel: sent once, received once or lost, in any order or in the order in which they were sent.
 
 Every sending has an identity of its own: a request says which attempt it is, an answer what it answers. A
-network that keeps an order stamps each message with the number of steps that have sent something to its
-receiver (on its link); it lets a message arrive only when those stamped lower are received or lost, so that
-to skip one is to lose it. Of messages that one step sends to one machine, those of the kind declared first
-arrive first; of one kind, in any order.
+network that keeps an order has a queue for each machine (for each link); a message that is not lost goes to
+its end, and only the first of a queue may arrive, so that to skip a message is to lose it. What one step
+sends to one machine is queued in the order in which the step names it. A machine that is gone queues
+nothing. A queue holds so many messages at most; a step for whose messages there is no room waits.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from fencepost.encoding.terms import (
     TermLike,
     Update,
     all_of,
-    any_of,
-    exists,
+    if_,
     integers,
     lift,
 )
@@ -41,26 +40,26 @@ Index = tuple[TermLike, ...]
 class End:
     """A sender or receiver: one of these machines, which `of` tells from the index of the message.
 
-    `of` may be the name of an index, or left out if there is one machine only.
+    `of` may be the name of an index, or left out if there is one machine only. `gone` says that a machine will
+    never receive anything again.
     """
 
     machines: Sort
     of: str | Callable[[Index], TermLike] | None = None
+    gone: Callable[[TermLike], Term] = lambda machine: FALSE
 
 
 class Mail:
     """The messages of one kind, one for each combination of values of `over`.
 
-    Facts about each: it is `sent`, it is `received`; the choice that it is `lost` (None on a network without
-    losses); and its `stamp` (None on a network without order). The network declares them. Where properties ask
-    what is still under way, it `notes_losses`: a fact says of each message sent whether it is `dropped`, since
-    a property may look at facts only.
+    Facts about each: it is `sent`, it is `received`; and the choice that it is `lost` (None on a network without
+    losses). The network declares them. Where properties ask what is still under way, it `notes_losses`: a fact
+    says of each message sent whether it is `dropped`, since a property may look at facts only.
     """
 
     sent: Family
     received: Family
     lost: Family | None = None
-    stamp: Family | None = None
     dropped: Family | None = None
 
     def __init__(
@@ -89,6 +88,11 @@ class Mail:
         """It is sent, and will arrive."""
         lost = FALSE if self.lost is None else self.lost[index]
         return self.sent[index] & ~self.received[index] & ~lost
+
+    def is_next(self, *index: TermLike) -> Term:
+        """Of the attempts, which the last index counts, those before this one have been sent."""
+        *same, attempt = index
+        return self.sent[(*same, lift(attempt) - 1)] & ~self.sent[index]
 
     def may_still_arrive(self, *index: TermLike) -> Term:
         """The same, as a fact."""
@@ -128,22 +132,25 @@ class Posting:
 
 
 class Network:
-    """The kinds of messages of a system, and the order that all of them keep."""
+    """The kinds of messages of a system, and the order that all of them keep.
 
-    def __init__(self, space: StateSpace, order: str, loses: bool) -> None:
+    `room` is the most messages in one queue; it means nothing for a `bag`.
+    """
+
+    def __init__(self, space: StateSpace, order: str, loses: bool, room: int) -> None:
         self.order = order
         self._space, self._loses = space, loses
+        self._places = integers(1, room)
         self._mails: list[Mail] = []
 
     def kind(self, kind: str, sender: End, receiver: End, notes_losses: bool = False, **over: Sort) -> Mail:
-        """Declare a kind of message. Of two that one step sends to one machine the one declared first goes first."""
+        """Declare a kind of message."""
         mail = Mail(kind, over, sender, receiver, notes_losses)
         self._mails.append(mail)
         return mail
 
     def open(self) -> None:
         """Declare the state of all kinds of messages, once all are known."""
-        stamps = integers(0, max(self._most_to(mail.ends["receiver"].machines) for mail in self._mails))
         for mail in self._mails:
             sorts = tuple(mail.over.values())
             mail.sent = self._declare(f"{mail.kind} sent", family(BOOL, *sorts))
@@ -152,22 +159,39 @@ class Network:
                 mail.lost = self._declare(f"{mail.kind} lost", choice(*sorts, fault="lost"))
             if self._loses and mail.notes_losses:
                 mail.dropped = self._declare(f"{mail.kind} dropped", family(BOOL, *sorts))
-            if self.order != "bag":
-                mail.stamp = self._declare(f"{mail.kind} stamp", family(stamps, *sorts))
-        machines = {end.machines.name: end.machines for mail in self._mails for end in mail.ends.values()}
         if self.order != "bag":
-            machine = Sort("machine", tuple(m for sort in machines.values() for m in sort))
-            over = (machine,) if self.order == "causal" else (machine, machine)
-            self._inbox = self._declare("inbox", family(stamps, *over))
+            self._open_queues()
 
-    def _most_to(self, machines: Sort) -> int:
-        """Most steps that send something to one of these machines."""
-        to_them = [mail for mail in self._mails if mail.ends["receiver"].machines == machines]
-        return sum(math.prod(map(len, mail.over.values())) for mail in to_them) // len(machines)
+    def _open_queues(self) -> None:
+        """A queue for each machine, or for each two; each message has a number among those to machines of one kind."""
+        machines = {end.machines.name: end.machines for mail in self._mails for end in mail.ends.values()}
+        machine = Sort("machine", tuple(m for sort in machines.values() for m in sort))
+        self._first: dict[Mail, int] = {}
+        following = dict.fromkeys(machines, 1)
+        for mail in self._mails:
+            to = mail.ends["receiver"].machines.name
+            self._first[mail] = following[to]
+            following[to] += math.prod(map(len, self._told_apart(mail).values()))
+        numbers = integers(0, max(following.values()) - 1)
+        over = (machine,) if self.order == "causal" else (machine, machine)
+        self._queue = self._declare("queue", family(numbers, *over, self._places))
 
     def _declare(self, name: str, declared: Family) -> Family:
         setattr(self._space, name.replace(" ", "_"), declared)
         return declared
+
+    def _told_apart(self, mail: Mail) -> dict[str, Sort]:
+        """The indices that tell one message in a queue from another."""
+        ends = {mail.ends["receiver"].of} | ({mail.ends["sender"].of} if self.order == "link" else set())
+        return {name: sort for name, sort in mail.over.items() if name not in ends}
+
+    def _number(self, mail: Mail, index: Index) -> Term:
+        """The number that stands for the message in a queue."""
+        given = dict(zip(mail.over, index, strict=True))
+        number: Term = lift(0)
+        for name, sort in self._told_apart(mail).items():
+            number = _times(number, len(sort)) + _position(lift(given[name]), sort)
+        return number + self._first[mail]
 
     def channel(self, mail: Mail, index: Index) -> tuple[TermLike, ...]:
         """What keeps an order: the receiver, or sender and receiver."""
@@ -177,24 +201,18 @@ class Network:
 
     def arrives(self, mail: Mail, index: Index) -> Term:
         """The message may be received now."""
-        arrives = mail.under_way(*index)
         if self.order == "bag":
-            return arrives
-        to_same = [o for o in self._mails if o.ends["receiver"].machines == mail.ends["receiver"].machines]
-        return arrives & ~any_of(*(self._sent_before(other, mail, index) for other in to_same))
+            return mail.under_way(*index)
+        return self._queue[(*self.channel(mail, index), 1)] == self._number(mail, index)
 
-    def _sent_before(self, other: Mail, mail: Mail, index: Index) -> Term:
-        """Something of the other kind that goes the same way was sent before, and will arrive."""
-        assert mail.stamp is not None and other.stamp is not None
-        first = self._mails.index(other) < self._mails.index(mail)
-        stamp, stamps = mail.stamp[index], other.stamp
-
-        def body(*theirs: Parameter) -> Term:
-            same = zip(self.channel(other, theirs), self.channel(mail, index), strict=True)
-            sooner = stamps[theirs] <= stamp if first else stamps[theirs] < stamp
-            return all_of(*(lift(a) == b for a, b in same), other.under_way(*theirs), sooner)
-
-        return _exists(tuple(other.over.values()), body)
+    def received(self, mail: Mail, index: Index) -> Iterable[Update]:
+        """What receiving a message does to the state."""
+        yield mail.received[index].set(True)
+        if self.order == "bag":
+            return
+        queue = [self._queue[(*self.channel(mail, index), place)] for place in self._places]
+        for place, following in zip(queue, [*queue[1:], lift(0)], strict=True):
+            yield place.set(following)
 
     def posted(self, postings: Sequence[Posting]) -> Iterable[Update]:
         """What sending these does to the state."""
@@ -203,30 +221,71 @@ class Network:
             yield mail.sent[index].set(True, when=posting.when)
             if mail.dropped is not None and mail.lost is not None:
                 yield mail.dropped[index].set(mail.lost[index], when=posting.when)
-        if self.order == "bag":
-            return
-        by_channel: dict[tuple[object, ...], list[Posting]] = {}
-        for posting in postings:
-            channel = self.channel(posting.mail, posting.index)
-            by_channel.setdefault(tuple(map(_key, channel)), []).append(posting)
-        for group in by_channel.values():
-            inbox = self._inbox[self.channel(group[0].mail, group[0].index)]
-            yield inbox.set(inbox + 1, when=any_of(*(p.when for p in group)))
+        for group in self._by_channel(postings):
+            queue = self._queue_of(group)
+            end = self._length(queue)
             for posting in group:
-                assert posting.mail.stamp is not None
-                yield posting.mail.stamp[posting.index].set(inbox + 1, when=posting.when)
+                enters = self._enters(posting)
+                for number, place in enumerate(queue):
+                    value = self._number(posting.mail, posting.index)
+                    yield place.set(value, when=enters & (end == number))
+                end = end + if_(enters, 1, 0)
+
+    def has_room(self, postings: Sequence[Posting]) -> Term:
+        """What is sent fits into the queues."""
+        fits: Term = TRUE
+        for group in self._by_channel(postings):
+            entering = sum((if_(self._enters(p), 1, 0) for p in group), lift(0))
+            fits = fits & (self._length(self._queue_of(group)) + entering <= len(self._places))
+        return fits
+
+    def _by_channel(self, postings: Sequence[Posting]) -> list[list[Posting]]:
+        """The postings by the queue they go to; none on a network without order."""
+        groups: dict[tuple[object, ...], list[Posting]] = {}
+        for posting in postings if self.order != "bag" else ():
+            channel = self.channel(posting.mail, posting.index)
+            groups.setdefault(tuple(map(_key, channel)), []).append(posting)
+        return list(groups.values())
+
+    def _queue_of(self, group: Sequence[Posting]) -> list[Read]:
+        channel = self.channel(group[0].mail, group[0].index)
+        return [self._queue[(*channel, place)] for place in self._places]
+
+    def _length(self, queue: Sequence[Term]) -> Term:
+        length: Term = lift(0)
+        for number, place in enumerate(queue, 1):
+            length = if_(place == 0, length, number)
+        return length
+
+    def _enters(self, posting: Posting) -> Term:
+        """The message is sent, not lost, and there is somebody to receive it."""
+        mail, index = posting.mail, posting.index
+        lost = FALSE if mail.lost is None else mail.lost[index]
+        return posting.when & ~lost & ~mail.ends["receiver"].gone(mail.receiver(index))
+
+
+def _times(term: Term, factor: int) -> Term:
+    """The term, that many times."""
+    product = lift(0)
+    for _ in range(factor if not isinstance(term, Constant) else 0):
+        product = term + product
+    return lift(int(term.value) * factor) if isinstance(term, Constant) else product
+
+
+def _position(term: Term, sort: Sort) -> Term:
+    """Which of the values of the sort it is, from 0."""
+    if isinstance(sort.values[0], int) and not isinstance(sort.values[0], bool):
+        return term - int(sort.values[0])
+    position: Term = lift(0)
+    for number, value in enumerate(sort.values):
+        position = if_(term == value, number, position)
+    return position
 
 
 def _key(term: TermLike) -> object:
     """Equal for terms that stand for one machine whatever the state is."""
     lifted = lift(term)
     return lifted.value if isinstance(lifted, Constant) else id(lifted)
-
-
-def _exists(sorts: Sequence[Sort], body: Callable[..., Term]) -> Term:
-    if not sorts:
-        return body()
-    return exists(sorts[0], lambda v: _exists(sorts[1:], lambda *rest: body(v, *rest)))
 
 
 def step(
@@ -241,7 +300,7 @@ def step(
     """Something a machine does of its own: it starts, its timer fires, it crashes."""
     postings = list(sends)
     return Action(
-        when=when,
+        when=when & network.has_room(postings),
         then=[*then, *network.posted(postings)],
         actor=actor,
         sent=[posting.message for posting in postings],
@@ -263,8 +322,8 @@ def delivery(
     """A machine receives a message that says `says`, and does all its handler does, in one step."""
     postings = list(sends)
     return Action(
-        when=network.arrives(mail, index) & when,
-        then=[mail.received[index].set(True), *then, *network.posted(postings)],
+        when=network.arrives(mail, index) & when & network.has_room(postings),
+        then=[*network.received(mail, index), *then, *network.posted(postings)],
         actor=mail.receiver(index),
         received=mail.message(index, says or {}),
         sent=[posting.message for posting in postings],

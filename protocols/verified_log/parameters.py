@@ -23,6 +23,9 @@ class Parameters:
     crashes: int = parameter(0, "F: most log nodes that crash, for good", least=0)
     attempts: int = parameter(1, "most times that a producer sends the same request to the coordinator")
     resends: int = parameter(0, "most time-outs of the coordinator", least=0)
+    queue: int = parameter(
+        4, "most messages under way to one machine (on one link), if the network keeps an order"
+    )
     reads: int = parameter(1, "most times that a consumer asks for the same thing")
 
     coordinator: str = switch(
@@ -145,11 +148,6 @@ class Parameters:
     def coordinator_times_out(self) -> bool:
         """The coordinator has something to do at a time-out."""
         return self.retry_close == "yes" or self.takeover == "yes"
-
-    @property
-    def ordered(self) -> bool:
-        """The network keeps some order."""
-        return self.network != "bag"
 
     @property
     def close_orders(self) -> int:

@@ -63,7 +63,7 @@ def repeat_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
     return step(
         s.network,
         producer,
-        (s.phase[producer] == Phase.TAKEOVER) & s.take_over.sent[producer, attempt - 1],
+        (s.phase[producer] == Phase.TAKEOVER) & s.take_over.is_next(producer, attempt),
         sends=[s.take_over.to_send(producer, attempt)],
         note="times out",
     )
@@ -76,7 +76,7 @@ def repeat_request(s: Log, producer: Parameter, after: Parameter, attempt: Param
         producer,
         (s.phase[producer] == Phase.WANT)
         & (s.at[producer] == after)
-        & s.ask.sent[producer, after, attempt - 1],
+        & s.ask.is_next(producer, after, attempt),
         sends=[_asking(s, producer, after, attempt)],
         note="times out",
     )
@@ -98,7 +98,7 @@ def receive_grant(s: Log, producer: Parameter, segment: Parameter) -> Action:
     """A producer hears that a new segment is its own."""
     then, sends = _hear(s, producer, segment, lift(Answer.OK), TRUE)
     return delivery(
-        s.network, s.grant, (producer, segment), then, sends, _listens(s, producer), {"answer": Answer.OK}
+        s.network, s.grant, (producer, segment), then, sends, ~s.has_ended(producer), {"answer": Answer.OK}
     )
 
 
@@ -107,7 +107,7 @@ def receive_answer(s: Log, producer: Parameter, after: Parameter, attempt: Param
     index = producer, after, attempt
     answer, segment = s.answered[index], after + 1
     then, sends = _hear(s, producer, segment, answer, s.owns(producer, segment))
-    return delivery(s.network, s.answer, index, then, sends, _listens(s, producer), {"answer": answer})
+    return delivery(s.network, s.answer, index, then, sends, ~s.has_ended(producer), {"answer": answer})
 
 
 def receive_second_answer(s: Log, producer: Parameter, after: Parameter, attempt: Parameter) -> Action:
@@ -115,7 +115,7 @@ def receive_second_answer(s: Log, producer: Parameter, after: Parameter, attempt
     index, segment = (producer, after, attempt), after + 1
     then, sends = _hear(s, producer, segment, lift(Answer.ALREADY), s.owns(producer, segment))
     return delivery(
-        s.network, s.second, index, then, sends, _listens(s, producer), {"answer": Answer.ALREADY}
+        s.network, s.second, index, then, sends, ~s.has_ended(producer), {"answer": Answer.ALREADY}
     )
 
 
@@ -125,13 +125,8 @@ def receive_take_over_answer(s: Log, producer: Parameter, attempt: Parameter, se
     then, sends = _hear(s, producer, segment, lift(Answer.OK), TRUE)
     here = s.taken_at[index] == segment
     return delivery(
-        s.network, s.taken, index, then, sends, here & _listens(s, producer), {"segment": segment}
+        s.network, s.taken, index, then, sends, here & ~s.has_ended(producer), {"segment": segment}
     )
-
-
-def _listens(s: Log, producer: Term) -> Term:
-    """It has not ended: what still arrives after that changes nothing."""
-    return (s.phase[producer] != Phase.DONE) & (s.phase[producer] != Phase.HALTED)
 
 
 def _hear(
@@ -193,7 +188,7 @@ def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Paramete
     sends = [*_writing(s, producer, segment, following, commits & ~ends)]
     if s.parameters.coordinator == "yes":
         sends.append(_asking(s, producer, segment, 1, moves_on))
-    return delivery(s.network, s.ack, index, then, sends, _listens(s, producer), {"sealed": s.sealed[index]})
+    return delivery(s.network, s.ack, index, then, sends, ~s.has_ended(producer), {"sealed": s.sealed[index]})
 
 
 def _announce_commit(s: Log, producer: Term, segment: Term, entry: Term, when: Term) -> Iterator[Update]:

@@ -14,6 +14,7 @@ from fencepost.encoding.terms import (
     Term,
     TermLike,
     any_of,
+    as_type,
     exists,
     if_,
     integers,
@@ -168,9 +169,11 @@ class Log(StateSpace):
         taking = {"producer": self.producer, "attempt": attempt}
         closing = {"segment": self.segment, "order": self.order, "node": self.node, "sending": close_try}
         suspending = {"segment": self.segment, "node": self.node, "sending": suspend_try}
-        writer, producer = End(self.producer, self._writer), End(self.producer, "producer")
-        coordinator, node = End(Sort("coordinator", (COORDINATOR,), "machine")), End(self.node, "node")
-        self.network = network = Network(self, p.network, p.losses == "yes")
+        writer = End(self.producer, self._writer, self.has_ended)
+        producer = End(self.producer, "producer", self.has_ended)
+        coordinator = End(Sort("coordinator", (COORDINATOR,), "machine"))
+        node = End(self.node, "node", lambda n: ~self.up[n])
+        self.network = network = Network(self, p.network, p.losses == "yes", p.queue)
 
         self.append = network.kind("append", writer, node, **to_node)
         self.ack = network.kind("append answer", node, writer, **to_node)
@@ -242,7 +245,7 @@ class Log(StateSpace):
     def _writer(self, index: Index) -> Term:
         """Who writes the entry of this append or of its answer."""
         entry = lift(index[1])
-        writer = lift(self.producer.values[-1])
+        writer = as_type(self.producer.values[-1], "machine")
         for producer in reversed(self.producer.values[:-1]):
             writer = if_(entry < self._first_of(producer) + self.parameters.entries, producer, writer)
         return writer
@@ -255,6 +258,11 @@ class Log(StateSpace):
         """The entries that the only producer of this parameter's sort writes."""
         first = self._first_of(producer.sort.values[0])
         return integers(first, first + self.parameters.entries - 1)
+
+    @definition
+    def has_ended(self, producer: TermLike) -> Term:
+        """What still arrives at the producer changes nothing."""
+        return (self.phase[producer] == Phase.DONE) | (self.phase[producer] == Phase.HALTED)
 
     @definition
     def is_last(self, segment: TermLike) -> Term:
