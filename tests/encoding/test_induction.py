@@ -170,7 +170,7 @@ def test_an_author_is_told_how_it_fails() -> None:
 def remarks_on(system: System) -> list[str]:
     """What is remarked while a system is checked."""
     remarks: list[str] = []
-    limits = Limits(rounds=ROUNDS, timeout=60)
+    limits = Limits(rounds=system.default_rounds, timeout=60)
     check(
         system,
         SUBJECT,
@@ -216,11 +216,13 @@ def test_an_update_that_may_leave_its_domain_is_not_proved_away() -> None:
         return Action(when=s.shows >= 0, then=[s.shows.set(s.shows + 1)], actor="me")
 
     seen = Property("seen", "", s.shows >= 0, s.shows == 1, "it shows 1")
-    found = result(System(s, (each(count, s),), (seen,), default_rounds=3), rounds=3)
+    system = System(s, (each(count, s),), (seen,), default_rounds=3)
+    found = result(system, rounds=3)
     assert (found.verdict, found.reason) == (
         Verdict.HOLDS,
         f"not inductive over 3 rounds: fails for {WELL_DEFINED}",
     )
+    assert f"count sets shows to {LAST + 1}, outside 0..{LAST}" in remarks_on(system)[0]
 
 
 def test_a_system_that_ends_is_not_put_to_induction() -> None:
