@@ -95,6 +95,13 @@ def test_what_never_happens_is_not_proved_though_it_is_inductive() -> None:
     assert result(replace(system, properties=(dead,))).verdict is Verdict.VACUOUS
 
 
+def test_what_is_inductive_at_once_is_proved_once_its_witness_is_reached() -> None:
+    (never,) = (system := dial([(0, 1), (1, 2), (2, 3), (3, 0)], bad=4)).properties
+    late = replace(never, witness=system.variables[0].family[()] == 3)
+    found = result(replace(system, properties=(late,)), jobs=1)
+    assert (found.verdict, found.induction) == (Verdict.PROVED, 1)
+
+
 # A dial that is turned from one number to the next.
 
 LAST = 6
