@@ -170,11 +170,13 @@ def _prepare(
     from fencepost.encoding.commutation import Commutation
     from fencepost.encoding.formulas import Symbolic
     from fencepost.encoding.templates import template
+    from fencepost.encoding.traps import check_traps
 
     clock = time.perf_counter
     begun = clock()
     yield Phase("building")
     symbolic = Symbolic(system)
+    check_traps(symbolic, properties)
     built = clock()
     yield Phase("commutation")
     blockers = Commutation(symbolic).blockers()

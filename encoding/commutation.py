@@ -19,8 +19,8 @@ from pathlib import Path
 
 import z3
 
-from fencepost.encoding.formulas import Effect, Symbolic, well_formed
-from fencepost.encoding.logic import FALSE, Formula, Renaming, conj, disj, iff, neg
+from fencepost.encoding.formulas import Effect, Symbolic
+from fencepost.encoding.logic import FALSE, Formula, conj, disj, iff, neg
 
 
 class Cache:
@@ -109,25 +109,7 @@ class Commutation:
 
     @cached_property
     def _solver(self) -> z3.Solver:
-        """Knows that every variable has one value."""
-        solver = z3.SolverFor("QF_FD")
-        solver.add(conj(map(well_formed, self.symbolic.bits)))
-        return solver
-
-    @cached_property
-    def _past(self) -> list[Renaming]:
-        """For each slot, what every Boolean becomes when it fires."""
-        bits = self.symbolic.bits
-        return [
-            Renaming(
-                [
-                    pair
-                    for place, after in effect.after.items()
-                    for pair in zip(bits[place], after, strict=True)
-                ]
-            )
-            for effect in self.symbolic.effects
-        ]
+        return self.symbolic.solver()
 
     def _counterexample(self, a: int, b: int) -> Formula:
         """A state in which a and then b can run, but not the other way round with the same result."""
@@ -147,7 +129,7 @@ class Commutation:
         """What the later slot's formulas become when the earlier one has fired before it."""
         written, effect = self.symbolic.effects[earlier].after, self.symbolic.effects[later]
         concerned = not written.keys().isdisjoint(effect.reads | effect.after.keys())
-        return self._past[earlier] if concerned else _unchanged
+        return self.symbolic.past[earlier] if concerned else _unchanged
 
     def _key(self, a: int, b: int) -> str:
         """A hash of the question, equal for questions that differ only in the names of variables."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 
 import z3
 
 from fencepost.encoding.concrete import plain_index
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.logic import FALSE, TRUE, Formula, conj, disj, ite, named, neg
+from fencepost.encoding.logic import FALSE, TRUE, Formula, Renaming, conj, disj, ite, named, neg
 from fencepost.encoding.state import Variable, show
 from fencepost.encoding.system import GroundAction, System
 from fencepost.encoding.terms import (
@@ -123,6 +123,26 @@ class Symbolic:
     def _written(self, action: GroundAction) -> Iterator[int]:
         for update in action.schema.action.then:
             yield from self._targets(update.target, action.environment)
+
+    def solver(self) -> z3.Solver:
+        """A solver that knows that every variable has one value: it is asked about any state, reachable or not."""
+        solver = z3.SolverFor("QF_FD")
+        solver.add(conj(map(well_formed, self.bits)))
+        return solver
+
+    @cached_property
+    def past(self) -> list[Renaming]:
+        """For each slot, what every Boolean becomes when it fires."""
+        return [
+            Renaming(
+                [
+                    pair
+                    for place, after in effect.after.items()
+                    for pair in zip(self.bits[place], after, strict=True)
+                ]
+            )
+            for effect in self.effects
+        ]
 
     def predicate(self, term: Term, over_choices: bool = False) -> Formula:
         """A closed truth-valued term; raises ModelError if it reads a choice and may not."""

@@ -217,7 +217,8 @@ class Property:
     """What must hold in every reachable state.
 
     `witness` is a reachable situation without which checking `holds` says nothing. `explain` turns a
-    replayed counterexample into one sentence that says what was lost and why.
+    replayed counterexample into one sentence that says what was lost and why. A property that says that
+    something stays possible names the `traps` that it rules out: a check shows first that each lasts for ever.
     """
 
     name: str
@@ -226,6 +227,7 @@ class Property:
     witness: Term
     witness_meaning: str
     explain: Callable[[Trace], str] | None = None
+    traps: Mapping[str, Term] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

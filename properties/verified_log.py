@@ -140,29 +140,57 @@ def _two_producers_active(s: Log) -> Term:
 
 def progress(s: Log) -> Property:
     """Progress, as traps: situations that last for ever, in which too few entries will ever be reported."""
+    found = traps(s)
     return Property(
         name="progress",
         meaning="it stays possible that all entries of the last producer but one are reported to a consumer",
-        holds=~any_of(*(stuck for _, stuck in traps(s))),
+        holds=~any_of(*found.values()),
         witness=s.phase[s.producer.values[-1]] == Phase.DONE,
         witness_meaning="the last producer has written all its entries",
+        traps=found,
     )
 
 
-def traps(s: Log) -> list[tuple[str, Term]]:
+def traps(s: Log) -> dict[str, Term]:
     """Predicates that no action makes false and that contradict Progress, by name."""
     if s.parameters.coordinator == "no":
-        return []
-    return [
-        ("halted", _halted(s)),
-        *((f"segment {t} stays open", _stays_open(s, lift(t))) for t in s.segment),
-    ]
+        return {"nothing more is written": _stopped(s)}
+    return {
+        "the last producer has halted": _halted(s),
+        **{f"segment {t} stays open": _stays_open(s, lift(t)) for t in s.segment},
+    }
+
+
+def _stopped(s: Log) -> Term:
+    """Without a coordinator: no append and no answer to one is under way, and the node that is read has too little."""
+    under_way = exists(
+        s.segment,
+        lambda t: exists(
+            s.entry,
+            lambda e: exists(s.node, lambda n: s.append.under_way(t, e, n) | s.ack.under_way(t, e, n)),
+        ),
+    )
+    read = s.read_node.values[-1]
+
+    def offered(e: Term) -> Term:
+        return exists(s.place, lambda i: s.serves(read, 1, i) & (s.log[read, 1, i] == e))
+
+    started = s.phase[s.producer.values[0]] != Phase.IDLE
+    return started & ~under_way & ~_enough(s, lambda e: offered(e) | _reported(s, e))
 
 
 def _halted(s: Log) -> Term:
-    """The last producer has halted, and too few of its entries were ever on their way."""
+    """The last producer has halted, and too few of its entries are stored, or may be yet, where a reader finds them."""
     last = s.producer.values[-1]
-    return (s.phase[last] == Phase.HALTED) & ~_enough(s, lambda e: _sent(s, e))
+
+    def may_be_read(e: Term) -> Term:
+        def here(n: Term) -> Term:
+            coming = exists(s.segment, lambda t: s.append.sent[t, e, n] & ~s.append.received[t, e, n])
+            return s.up[n] & (s.ever_stored[e, n] | coming)
+
+        return _reported(s, e) | exists(s.node, here)
+
+    return (s.phase[last] == Phase.HALTED) & ~_enough(s, may_be_read)
 
 
 def _stays_open(s: Log, segment: Term) -> Term:
@@ -174,8 +202,9 @@ def _stays_open(s: Log, segment: Term) -> Term:
         return s.placed[segment, n] & s.up[n] & (closed | waiting)
 
     last = s.producer.values[-1]
-    waits = (s.at[last] == segment) & (s.phase[last] == Phase.WANT)
-    done_here = (segment < s.at[last]) | waits
+    phase = s.phase[last]
+    begun = (phase != Phase.IDLE) & (phase != Phase.TAKEOVER)
+    done_here = begun & ((segment < s.at[last]) | (s.at[last] == segment) & (phase != Phase.WRITE))
     readers = _readers_before(s, segment)
 
     def may_be_read(e: Term) -> Term:
@@ -184,7 +213,7 @@ def _stays_open(s: Log, segment: Term) -> Term:
         return _reported(s, e) | before | _sent_in(s, e, segment) & later
 
     return all_of(
-        s.is_followed(segment),
+        s.granted[1] & s.granted[segment] & s.is_followed(segment),
         ~exists(s.node, may_close),
         done_here,
         readers,
@@ -200,9 +229,7 @@ def _readers_before(s: Log, segment: Term) -> Term:
 
 
 def _close_under_way(s: Log, segment: Term, order: Term, node: Term) -> Term:
-    return exists(
-        list(s.close.over.values())[-1], lambda k: s.close.may_still_arrive(segment, order, node, k)
-    )
+    return exists(list(s.close.over.values())[-1], lambda k: s.close.under_way(segment, order, node, k))
 
 
 def _enough(s: Log, counts: Callable[[Term], Term]) -> Term:
@@ -210,10 +237,6 @@ def _enough(s: Log, counts: Callable[[Term], Term]) -> Term:
     p = s.parameters
     first = (p.producers - 1) * p.entries + 1
     return at_least(p.entries - 1, s.entry, lambda e: (first <= e) & counts(e))
-
-
-def _sent(s: Log, entry: Term) -> Term:
-    return exists(s.segment, lambda t: _sent_in(s, entry, t))
 
 
 def _sent_in(s: Log, entry: Term, segment: Term) -> Term:

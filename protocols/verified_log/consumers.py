@@ -19,7 +19,7 @@ def start_consumer(s: Log, consumer: Parameter) -> Action:
     if s.parameters.coordinator == "yes":
         phase, sends = Reading.LOCATE, s.where.to_send(consumer, 1, 1)
     else:
-        phase, sends = Reading.READ, s.read.to_send(consumer, 1, 1, 1, s.node.values[-1])
+        phase, sends = Reading.READ, s.read.to_send(consumer, 1, 1, 1, s.read_node.values[-1])
     return step(
         s.network,
         consumer,
@@ -46,8 +46,8 @@ def repeat_read(
     s: Log, consumer: Parameter, segment: Parameter, place: Parameter, attempt: Parameter, node: Parameter
 ) -> Action:
     """A consumer asks again for what is at a place, the same node or another."""
-    asked = _some(s.read.sent[consumer, segment, place, attempt - 1, n] for n in s.node)
-    again = _some(s.read.sent[consumer, segment, place, attempt, n] for n in s.node)
+    asked = _some(s.read.sent[consumer, segment, place, attempt - 1, n] for n in s.read_node)
+    again = _some(s.read.sent[consumer, segment, place, attempt, n] for n in s.read_node)
     return step(
         s.network,
         consumer,

@@ -187,7 +187,7 @@ def handle_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
     empty = ~s.granted[1]
     busy = exists(s.segment, lambda t: s.in_takeover[t] & s.is_last(t))
     own = exists(s.segment, lambda t: s.is_last(t) & (s.owner[t] == producer))
-    suspends = ~empty & ~busy & ~own
+    suspends = ~empty & ~busy & ~own & ~_waits(s) & ~_is_outdated(s, producer)
     then, sends = _grant_first(s, producer, empty)
     return delivery(
         s.network,
@@ -210,6 +210,20 @@ def handle_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
         ],
         _first_is_known(s, ~empty) & _seals(s, ~suspends),
     )
+
+
+def _waits(s: Log) -> Term:
+    """Under `one_order=yes`: the last segment is being closed for its owner, with the count that its owner told."""
+    if s.parameters.one_order == "no":
+        return FALSE
+    return exists(s.segment, lambda t: s.is_last(t) & exists(s.node, lambda n: s.pending[t, Order.ASKED, n]))
+
+
+def _is_outdated(s: Log, producer: Term) -> Term:
+    """Under `late_takeover=ignored`: the producer had its turn."""
+    if s.parameters.late_takeover == "obeyed":
+        return FALSE
+    return exists(s.segment, lambda t: s.owner[t] == producer)
 
 
 def _seals(s: Log, otherwise: Term) -> Term:

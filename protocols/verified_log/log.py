@@ -72,7 +72,7 @@ def _takeover(s: Log) -> list[Schema | Group]:
 
 def _answers(s: Log) -> list[Schema | Group]:
     p = s.parameters
-    attempt, since = integers(1, p.attempts), integers(0, p.segments - 1)
+    attempt, since = integers(1, p.attempts), integers(0, p.segments)
     one_by_one = [s.only(producer) for producer in s.producer]
     return [
         *(each(producers.receive_grant, s, one, s.segment) for one in one_by_one),
@@ -127,11 +127,11 @@ def _reading(s: Log) -> list[Schema | Group]:
     return [
         each(consumers.start_consumer, s, s.consumer),
         *(_locating(s, attempt) if p.coordinator == "yes" else []),
-        *(each(consumers.repeat_read, s, *here, place, again, s.node) for again in _again(p.reads)),
-        each(nodes.handle_read, s, *here, place, attempt, s.node),
-        each(consumers.receive_entry, s, *here, s.place, attempt, s.node, s.node),
-        *(each(consumers.receive_next_segment, s, s.consumer, t, place, attempt, s.node) for t in over),
-        each(consumers.receive_useless_read_answer, s, *here, place, attempt, s.node),
+        *(each(consumers.repeat_read, s, *here, place, again, s.read_node) for again in _again(p.reads)),
+        each(nodes.handle_read, s, *here, place, attempt, s.read_node),
+        each(consumers.receive_entry, s, *here, s.place, attempt, s.read_node, s.read_node),
+        *(each(consumers.receive_next_segment, s, s.consumer, t, place, attempt, s.read_node) for t in over),
+        each(consumers.receive_useless_read_answer, s, *here, place, attempt, s.read_node),
     ]
 
 

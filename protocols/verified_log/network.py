@@ -21,7 +21,6 @@ from fencepost.encoding.terms import (
     FALSE,
     TRUE,
     Constant,
-    Parameter,
     Read,
     Sort,
     Term,
@@ -86,18 +85,13 @@ class Mail:
 
     def under_way(self, *index: TermLike) -> Term:
         """It is sent, and will arrive."""
-        lost = FALSE if self.lost is None else self.lost[index]
-        return self.sent[index] & ~self.received[index] & ~lost
+        never = self.dropped or self.lost
+        return self.sent[index] & ~self.received[index] & (TRUE if never is None else ~never[index])
 
     def is_next(self, *index: TermLike) -> Term:
         """Of the attempts, which the last index counts, those before this one have been sent."""
         *same, attempt = index
         return self.sent[(*same, lift(attempt) - 1)] & ~self.sent[index]
-
-    def may_still_arrive(self, *index: TermLike) -> Term:
-        """The same, as a fact."""
-        dropped = FALSE if self.dropped is None else self.dropped[index]
-        return self.sent[index] & ~self.received[index] & ~dropped
 
     def message(
         self, index: Index, says: Mapping[str, TermLike], lost: Read | None = None, when: TermLike = True

@@ -67,6 +67,16 @@ class Parameters:
         "a suspend order turns a closed segment back into a suspended one",
         "LogNode.p sets SEG_SUSPENDED whatever it was",
     )
+    one_order: str = switch(
+        ("no", "yes"),
+        "a take-over waits while the last segment is being closed for its owner, so that no segment gets two counts",
+        "not in the P code: a repair (docs/verified-log.md)",
+    )
+    late_takeover: str = switch(
+        ("obeyed", "ignored"),
+        "what the coordinator does with a take-over request of a producer whose last segment is followed by another's",
+        "not in the P code: a repair (docs/verified-log.md)",
+    )
     overlap: str = switch(
         ("no", "yes"),
         "a producer may start before the one before it has written anything",

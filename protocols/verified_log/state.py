@@ -95,6 +95,8 @@ class Log(StateSpace):
         self.parameters = p = parameters
         self.producer = _machines("producer", "p", p.producers)
         self.node = _machines("node", "n", p.nodes)
+        self.read_node = self.node if p.coordinator == "yes" else _only("node", self.node.values[-1])
+        """Nodes that are read: in stage 01 the last one only."""
         self.consumer = _machines("consumer", "c", max(p.consumers, 1))
         self.maybe_producer = Sort("producer or nobody", (NOBODY, *self.producer.values), "machine")
         self.entry = integers(1, p.producers * p.entries)
@@ -252,7 +254,7 @@ class Log(StateSpace):
 
     def only(self, producer: object) -> Sort:
         """That producer alone, as an index set: its actions are about entries of its own."""
-        return Sort(f"producer {producer}", (str(producer),), "machine")
+        return _only("producer", producer)
 
     def own(self, producer: Parameter) -> Sort:
         """The entries that the only producer of this parameter's sort writes."""
@@ -363,6 +365,10 @@ def _value(node: TermLike) -> object:
     lifted = lift(node)
     assert isinstance(lifted, Constant)
     return lifted.value
+
+
+def _only(name: str, machine: object) -> Sort:
+    return Sort(f"{name} {machine}", (str(machine),), "machine")
 
 
 def _machines(name: str, prefix: str, count: int) -> Sort:
