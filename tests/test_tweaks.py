@@ -11,7 +11,7 @@ from fencepost.encoding.concrete import Concrete
 from fencepost.encoding.system import System
 from fencepost.encoding.terms import Term, Value
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
-from fencepost.protocols.bookkeeper_tweaks import unbounded_ledgers as unbounded
+from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger
 from support.instances import built, checked, happens, nearest_violation
 
 Settings = Mapping[str, object]
@@ -230,7 +230,7 @@ def number(value: Value) -> int:
     return value
 
 
-def prefixes(s: gwq.Ledger | unbounded.Ledger) -> dict[str, Term]:
+def prefixes(s: ReplicatedLedger) -> dict[str, Term]:
     """The LAC and the LAFR of each client."""
     lacs = {f"LAC of {c}": s.lac(str(c)) for c in s.client}
     return lacs | {f"LAFR of {c}": s.lafr(str(c)) for c in s.client}
@@ -249,7 +249,7 @@ def prefixes(s: gwq.Ledger | unbounded.Ledger) -> dict[str, Term]:
 )
 def test_lac_and_lafr_never_fall(name: str, settings: Settings) -> None:
     system = built(name, settings)[0]
-    assert isinstance(system.state, gwq.Ledger | unbounded.Ledger)
+    assert isinstance(system.state, ReplicatedLedger)
     assert falls(system, prefixes(system.state)) == set()
 
 
