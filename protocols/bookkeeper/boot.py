@@ -6,6 +6,7 @@ due, limbo, fence, flush) · stamp the cookies · serve · phase two (copy what 
 
 from __future__ import annotations
 
+from fencepost.encoding.state import Family
 from fencepost.encoding.system import Action
 from fencepost.encoding.terms import FALSE, TRUE, Parameter, Term, Update, exists, forall, if_, implies
 from fencepost.protocols.bookkeeper.crashes import drops_requests, forgets_entries, in_boot_scope
@@ -219,11 +220,8 @@ def put_in_limbo(s: Ledger, bookie: Parameter) -> Action:
     does = s.parameters.limbo_on_unclean_shutdown == "yes"
     first = s.parameters.phase_one_order == "limbo-first"
     return Action(
-        when=s.phase_one[bookie] == (PhaseOne.NOTED if first else PhaseOne.HALFWAY),
-        then=[
-            s.phase_one[bookie].set(PhaseOne.HALFWAY if first else PhaseOne.MARKED),
-            *([s.limbo[bookie].set(True, when=s.in_scope[bookie])] if does else []),
-        ],
+        when=_half_begins(s, bookie, first),
+        then=_half_ends(s, bookie, first, s.limbo if does else None),
         actor=bookie,
         note="puts the ledger in limbo, if that is within its scope",
     )
@@ -234,14 +232,24 @@ def fence_at_boot(s: Ledger, bookie: Parameter) -> Action:
     does = s.parameters.fence_on_unclean_shutdown == "yes"
     first = s.parameters.phase_one_order == "fence-first"
     return Action(
-        when=s.phase_one[bookie] == (PhaseOne.NOTED if first else PhaseOne.HALFWAY),
-        then=[
-            s.phase_one[bookie].set(PhaseOne.HALFWAY if first else PhaseOne.MARKED),
-            *([s.fenced[bookie].set(True, when=s.in_scope[bookie])] if does else []),
-        ],
+        when=_half_begins(s, bookie, first),
+        then=_half_ends(s, bookie, first, s.fenced if does else None),
         actor=bookie,
         note="fences the ledger, if that is within its scope",
     )
+
+
+def _half_begins(s: Ledger, bookie: Parameter, first: bool) -> Term:
+    """Phase one has come to its first or its second mark, limbo or fence."""
+    return s.phase_one[bookie] == (PhaseOne.NOTED if first else PhaseOne.HALFWAY)
+
+
+def _half_ends(s: Ledger, bookie: Parameter, first: bool, mark: Family | None) -> list[Update]:
+    """The ledger gets that mark, if any, where it is in scope."""
+    return [
+        s.phase_one[bookie].set(PhaseOne.HALFWAY if first else PhaseOne.MARKED),
+        *([mark[bookie].set(True, when=s.in_scope[bookie])] if mark is not None else []),
+    ]
 
 
 def flush(s: Ledger, bookie: Parameter) -> Action:
