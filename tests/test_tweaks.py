@@ -91,8 +91,7 @@ write back: r1 1 2
 handle add: r1 1 2 b1"""
 """r1 finds both entries on b1 and writes them back, while r2 has heard only b2 and closes the ledger as empty."""
 
-TAKEN_OVER = """create ledger:
-take over: c2
+TAKEN_OVER = """take over: c2
 handle fence: c2 b1
 handle fence: c2 b2
 receive fence answer: c2 b1
@@ -109,37 +108,21 @@ receive ack: c2 1 1 b1
 receive ack: c2 1 1 b2
 open again: c2 1
 """
-AT_AQ = (
-    TAKEN_OVER
-    + """push: c1 1 1 v1
+"""c2 fences both bookies, finds nothing to read, and writes its NoOp as entry 1."""
+
+AT_AQ = f"""create ledger:
+{TAKEN_OVER}push: c1 1 1 v1
 handle add: c1 1 1 b3
 push: c2 1 2 v2
 handle add: c2 1 2 b2
 handle add: c2 1 2 b3"""
-)
 """b3 never sees the NoOp of term 2, and keeps what it stored for the client of term 1 in its place."""
 
-NOT_TRUNCATED = """create ledger:
+NOT_TRUNCATED = f"""create ledger:
 push: c1 1 1 v1
 push: c1 1 2 v2
 handle add: c1 1 2 b2
-take over: c2
-handle fence: c2 b1
-handle fence: c2 b2
-receive fence answer: c2 b1
-receive fence answer: c2 b2
-send reads: c2 1
-handle read: c2 1 b1
-handle read: c2 1 b2
-receive read answer: c2 1 b1
-receive read answer: c2 1 b2
-write back: c2 1 1
-handle add: c2 1 1 b1
-handle add: c2 1 1 b2
-receive ack: c2 1 1 b1
-receive ack: c2 1 1 b2
-open again: c2 1
-push: c2 1 2 v3
+{TAKEN_OVER}push: c2 1 2 v3
 handle add: c2 1 2 b1
 receive ack: c2 1 2 b1
 push: c2 1 3 v4
