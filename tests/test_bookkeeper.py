@@ -7,15 +7,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from fencepost.encoding.checking import Limits, check
+from fencepost.encoding.checking import Limits
 from fencepost.encoding.concrete import Concrete
 from fencepost.encoding.exploring import explore
-from fencepost.encoding.protocol import choose
 from fencepost.encoding.solvers import SOLVERS
 from fencepost.encoding.verdicts import Verdict
-from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.state import Ledger
-from support.instances import built, checked, nearest_violation
+from support.instances import built, checked, checked_all, nearest_violation
 
 TINY = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 TWO_OF_ONE = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
@@ -105,11 +103,9 @@ DECIDED = [
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", DECIDED)
 def test_todays_code_is_decided_completely(settings: Mapping[str, object]) -> None:
-    system, parameters = built("bookkeeper", settings)
     names = ("no-divergence", "acked-entries-readable", "ack-quorum-reached", "recovery-can-finish")
-    subject = find("bookkeeper").subject(parameters)
-    results = check(system, subject, choose(system, names), Limits()).results
-    assert {result.verdict for result in results} == {Verdict.PROVED}
+    verdicts = {result.verdict for result in checked_all("bookkeeper", settings, names)}
+    assert verdicts == {Verdict.PROVED}
 
 
 def test_exploring_finds_what_a_rule_without_stripes_misses_in_6_steps_too() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fencepost.encoding.checking import Limits, Outcome, check
+from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.concrete import Concrete
 from fencepost.encoding.exploring import explore
 from fencepost.encoding.formulas import Symbolic
@@ -27,11 +27,16 @@ def built(name: str, settings: Mapping[str, object]) -> tuple[System, object]:
 
 def checked(name: str, settings: Mapping[str, object], prop: str, limits: Limits | None = None) -> Result:
     """What checking one property of an instance comes to."""
+    return checked_all(name, settings, (prop,), limits)[0]
+
+
+def checked_all(
+    name: str, settings: Mapping[str, object], props: Sequence[str], limits: Limits | None = None
+) -> tuple[Result, ...]:
+    """What checking those properties of an instance together comes to."""
     system, parameters = built(name, settings)
-    outcome: Outcome = check(
-        system, find(name).subject(parameters), choose(system, (prop,)), limits or Limits()
-    )
-    return outcome.results[0]
+    properties = choose(system, tuple(props))
+    return check(system, find(name).subject(parameters), properties, limits or Limits()).results
 
 
 def nearest_violation(name: str, settings: Mapping[str, object], prop: str) -> int:
