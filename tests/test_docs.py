@@ -15,7 +15,8 @@ import pytest
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from fencepost.properties.boot import BOOT, Expected, Variant
-from fencepost.properties.known import KNOWN, Known, chosen
+from fencepost.properties.known import KNOWN, Known
+from support.instances import SMALL_BUG
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "docs" / "own-protocol.md"
@@ -240,9 +241,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("formats"))
         example = str(ROOT / EXAMPLE)
-        (quick,) = chosen(KNOWN, ["#2614-3/3/3"])
-        unmended = replace(quick, name="nothing mends it", switch=None)
-        patch.setattr("fencepost.cli.known.KNOWN", (quick, unmended))
+        unmended = replace(SMALL_BUG, name="nothing mends it", switch=None)
+        patch.setattr("fencepost.cli.known.KNOWN", (SMALL_BUG, unmended))
         yield list(_everything(example))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from fencepost.encoding.verdicts import Verdict
 from fencepost.properties.boot import BOOT, INSTANCE, PROTOCOL, Variant
-from support.instances import checked, checked_all
+from support.instances import TWO_BOOKIES, checked, checked_all
 
 
 @pytest.mark.slow
@@ -48,13 +50,17 @@ ledgers are not fenced."""
 
 
 SCENARIOS = [
-    pytest.param(settings, steps, marks=[pytest.mark.slow] if number >= 1 else [], id=str(number))
-    for number, (settings, steps) in enumerate(MATRIX)
+    pytest.param(TWO_BOOKIES | {"fence_on_unclean_shutdown": "no"}, 14, id="2/2/2, unfenced"),
+    pytest.param(TWO_BOOKIES, None, id="2/2/2"),
+    *(
+        pytest.param(settings, steps, marks=pytest.mark.slow, id=str(number))
+        for number, (settings, steps) in enumerate(MATRIX)
+    ),
 ]
 
 
 @pytest.mark.parametrize(("settings", "steps"), SCENARIOS)
-def test_the_matrix_of_bp_46(settings: dict[str, str], steps: int | None) -> None:
+def test_the_matrix_of_bp_46(settings: Mapping[str, object], steps: int | None) -> None:
     result = checked(PROTOCOL, settings, "no-divergence")
     assert result.verdict is (Verdict.VIOLATED if steps else Verdict.PROVED)
     assert (result.steps, result.fewest) == (steps, "proved" if steps else None)
