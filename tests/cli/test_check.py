@@ -244,8 +244,8 @@ def test_too_little_memory_is_undecided(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_a_time_out_is_undecided_and_leaves_no_process_behind() -> None:
     process = subprocess.Popen([*COMMAND, *LARGE, "--timeout", "1"], stdout=subprocess.PIPE, text=True)
-    time.sleep(0.7)
-    started = children(process.pid)
+    while not (started := children(process.pid)) and process.poll() is None:
+        time.sleep(0.05)
     begun = time.monotonic()
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 3

@@ -50,7 +50,7 @@ def test_bugs_named_come_out_as_expected(known: Check) -> None:
 
 def test_json_says_what_was_expected_and_found(known: Check, tmp_path: Path) -> None:
     file = tmp_path / "known.json"
-    arguments = ("--bug", "2614-2/2/2", "--format", "json", "--output", str(file), "--seed", "5")
+    arguments = ("--bug", "2614-N=2", "--format", "json", "--output", str(file), "--seed", "5")
     code, out, _ = known(*arguments, table=[BUG])
     bug, fix = json.loads(file.read_text(encoding="utf-8"))["results"]
     assert (code, out, bug["as_expected"], fix["as_expected"]) == (0, "", True, True)
@@ -135,8 +135,8 @@ def test_a_difference_outweighs_what_is_undecided(known: Check, monkeypatch: pyt
 
 def test_progress_says_which_run_it_is(known: Check) -> None:
     _, _, err = known("-v", table=[BUG])
-    assert "1 of 2: #2614-2/2/2 with recovery_reads_fence=no (" in err
-    assert "2 of 2: #2614-2/2/2 with recovery_reads_fence=yes (" in err
+    assert "1 of 2: #2614-N=2 with recovery_reads_fence=no (" in err
+    assert "2 of 2: #2614-N=2 with recovery_reads_fence=yes (" in err
     assert err.splitlines()[-1].startswith("building ")
 
 

@@ -23,7 +23,7 @@ from fencepost.properties.known import KNOWN, chosen
 TWO_BOOKIES: dict[str, int] = {"bookies": 2, "ensemble": 2, "write_quorum": 2}
 """2/2/2: the smallest instance on which 4.13 loses data, in 13 steps. Less than half the work of 3/3/2."""
 
-SMALL_BUG = replace(chosen(KNOWN, ["#2614"])[0], name="#2614-2/2/2", settings=TWO_BOOKIES, steps=13)
+SMALL_BUG = replace(chosen(KNOWN, ["#2614"])[0], name="#2614-N=2", settings=TWO_BOOKIES, steps=13)
 """That as a known bug, for what is asked of tables of known bugs."""
 
 
