@@ -14,7 +14,7 @@ import click
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import emit, form_option, output_option, prepare_folder, write_whole
-from fencepost.cli.progress import Progress
+from fencepost.cli.progress import Progress, tell_spent
 from fencepost.cli.render import heading, trace_text, verdict_line
 from fencepost.encoding.checking import MINIMIZE, Limits, Outcome, check, fault_names
 from fencepost.encoding.errors import BadInput
@@ -207,7 +207,7 @@ def command(
     text = _json(request, outcome) if form == "json" else _text(request, outcome, walks)
     emit(text, output)
     if verbose:
-        click.echo("; ".join(f"{part} {seconds:.2f} s" for part, seconds in outcome.spent.items()), err=True)
+        tell_spent(outcome.spent)
     return int(_exit_code(outcome, require_proof, expect))
 
 

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import emit
-from fencepost.cli.progress import Progress
+from fencepost.cli.progress import Progress, tell_spent
 from fencepost.cli.render import verdict_line
 from fencepost.encoding.checking import Limits
 from fencepost.encoding.errors import BadInput
@@ -88,7 +88,7 @@ def check_known(
         report = _run(runs, limits, progress)
     emit(_json(report) if form == "json" else _text(report), output)
     if verbose:
-        click.echo("; ".join(f"{part} {seconds:.2f} s" for part, seconds in report.spent.items()), err=True)
+        tell_spent(report.spent)
     return _exit_code(report)
 
 

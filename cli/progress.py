@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -72,3 +73,8 @@ class Progress:
             self._status.update(" · ".join([*parts, *self._tasks.values(), elapsed]))
         elif self._verbose:
             click.echo(f"{line} ({elapsed})", err=True)
+
+
+def tell_spent(spent: Mapping[str, float]) -> None:
+    """Say on stderr how many seconds each part of the work took."""
+    click.echo("; ".join(f"{part} {seconds:.2f} s" for part, seconds in spent.items()), err=True)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from fencepost.encoding.system import Property
 from fencepost.encoding.terms import Term, TermLike, at_least, exists, forall, implies
 from fencepost.protocols.bookkeeper.state import Status
-from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum, unbounded_ledgers
-
-Ledger: TypeAlias = guaranteed_write_quorum.Ledger | unbounded_ledgers.Ledger
+from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger as Ledger
 
 
 def valid_fragments(s: Ledger) -> Property:

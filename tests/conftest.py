@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
 
 import pytest
 
-os.environ["FENCEPOST_CACHE"] = ""
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What commutes is asked once in a run: a key is a hash of all that the answer depends on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FENCEPOST_CACHE", str(tmp_path_factory.mktemp("commutation")))
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,15 +7,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from fencepost.encoding.checking import Limits, check
+from fencepost.encoding.checking import Limits
 from fencepost.encoding.concrete import Concrete
 from fencepost.encoding.exploring import explore
-from fencepost.encoding.protocol import choose
 from fencepost.encoding.solvers import SOLVERS
 from fencepost.encoding.verdicts import Verdict
-from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.state import Ledger
-from support.instances import built, checked, nearest_violation
+from support.instances import TWO_BOOKIES, built, checked, checked_all, nearest_violation, number
 
 TINY = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 TWO_OF_ONE = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
@@ -30,17 +28,29 @@ def test_nothing_is_lost_if_one_ack_is_enough(fence: str) -> None:
     assert checked("bookkeeper-4.13", settings, "no-divergence").verdict is Verdict.PROVED
 
 
+LOSING = [(TWO_BOOKIES, 13), pytest.param({}, 17, marks=pytest.mark.slow)]
+"""Instances that lose data, and in how many steps."""
+
+
+@pytest.mark.parametrize(("instance", "steps"), LOSING)
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_every_solver_comes_to_the_same_verdicts(solver: str) -> None:
+def test_every_solver_comes_to_the_same_verdicts(
+    solver: str, instance: Mapping[str, object], steps: int
+) -> None:
     limits = Limits(solver=solver)
-    assert checked("bookkeeper-4.13", {}, "no-divergence", limits).steps == 17
-    assert checked("bookkeeper-4.13", FENCED, "no-divergence", limits).verdict is Verdict.PROVED
+    assert checked("bookkeeper-4.13", instance, "no-divergence", limits).steps == steps
+    mended = checked("bookkeeper-4.13", {**instance, **FENCED}, "no-divergence", limits)
+    assert mended.verdict is Verdict.PROVED
 
 
-def test_a_seed_and_a_single_job_change_no_verdict() -> None:
-    for limits in (Limits(seed=7), Limits(jobs=1)):
-        assert checked("bookkeeper-4.13", {}, "no-divergence", limits).steps == 17
-        assert checked("bookkeeper-4.13", FENCED, "no-divergence", limits).verdict is Verdict.PROVED
+@pytest.mark.parametrize(("instance", "steps"), LOSING)
+@pytest.mark.parametrize("limits", [Limits(seed=7), Limits(jobs=1)], ids=["seed", "one job"])
+def test_a_seed_and_a_single_job_change_no_verdict(
+    limits: Limits, instance: Mapping[str, object], steps: int
+) -> None:
+    assert checked("bookkeeper-4.13", instance, "no-divergence", limits).steps == steps
+    mended = checked("bookkeeper-4.13", {**instance, **FENCED}, "no-divergence", limits)
+    assert mended.verdict is Verdict.PROVED
 
 
 SMALLER = [
@@ -84,15 +94,14 @@ def test_the_lac_never_falls(settings: Mapping[str, object]) -> None:
     system, _ = built("bookkeeper-4.13", settings)
     assert isinstance(system.state, Ledger)
     concrete = Concrete(system)
-    lac = {client: concrete.function(system.state.lac(str(client)), {}) for client in system.state.client}
+    lacs = [concrete.function(system.state.lac(str(client)), {}) for client in system.state.client]
+    seen: dict[bytes, list[int]] = {}
     for visit in itertools.islice(explore(system), 20_000):
+        after = seen[visit.state] = [number(lac(visit.state)) for lac in lacs]
         if visit.parent is None or visit.action is None or visit.action.schema.name == "receive fence answer":
             continue  # a recoverer's LAC starts where the fencing answers say
-        for client, value in lac.items():
-            before, after = value(visit.parent), value(visit.state)
-            assert isinstance(before, int)
-            assert isinstance(after, int)
-            assert before <= after, (client, visit.action.name)
+        before = seen[visit.parent]
+        assert all(b <= a for b, a in zip(before, after, strict=True)), visit.action.name
 
 
 DECIDED = [
@@ -105,11 +114,9 @@ DECIDED = [
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", DECIDED)
 def test_todays_code_is_decided_completely(settings: Mapping[str, object]) -> None:
-    system, parameters = built("bookkeeper", settings)
     names = ("no-divergence", "acked-entries-readable", "ack-quorum-reached", "recovery-can-finish")
-    subject = find("bookkeeper").subject(parameters)
-    results = check(system, subject, choose(system, names), Limits()).results
-    assert {result.verdict for result in results} == {Verdict.PROVED}
+    verdicts = {result.verdict for result in checked_all("bookkeeper", settings, names)}
+    assert verdicts == {Verdict.PROVED}
 
 
 def test_exploring_finds_what_a_rule_without_stripes_misses_in_6_steps_too() -> None:

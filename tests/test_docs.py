@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ import pytest
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from fencepost.properties.boot import BOOT, Expected, Variant
-from fencepost.properties.known import KNOWN, Known, chosen
+from fencepost.properties.known import KNOWN, Known
+from support.instances import SMALL_BUG
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "docs" / "own-protocol.md"
@@ -108,9 +109,27 @@ def test_the_commands_in_a_page_do_what_it_shows(
         assert printed_as_shown(shown, text), f"{command}\nshown:\n{transcript.text}\nprinted:\n{text}"
 
 
-# docs/known.md: its table against the one it shows.
+# Tables that are written from data.
 
-TABLE = re.compile(r"(?<=^\|---\|---\|---\|---\|---\|---\|---\|\n)(?:\|.*\n)*", re.MULTILINE)
+
+def line(cells: Iterable[str]) -> str:
+    """A line of a table."""
+    return f"| {' | '.join(cells)} |\n"
+
+
+def check_table(page: Path, columns: int, rows: Iterable[str], request: pytest.FixtureRequest) -> None:
+    """The first table of so many columns in the page has those lines; --refresh-goldens writes them."""
+    text, rule = page.read_text(encoding="utf-8"), re.escape(f"|{'---|' * columns}\n")
+    table = re.compile(rf"(?<=^{rule})(?:\|.*\n)*", re.MULTILINE)
+    expected, found = table.subn(lambda _: "".join(rows), text, count=1)
+    assert found, f"{page.name} has no table of {columns} columns"
+    if request.config.getoption("--refresh-goldens"):
+        page.write_text(expected, encoding="utf-8")
+        text = expected
+    assert text == expected, "pytest tests/test_docs.py --refresh-goldens writes the table anew"
+
+
+# docs/known.md: its table against the one it shows.
 
 
 def row(known: Known) -> str:
@@ -127,7 +146,7 @@ def row(known: Known) -> str:
         f"{bug}violated{f', {known.steps} steps' if known.steps else ''}",
         f"{fix[0]}{_without(known)}" if fix else "-",
     ]
-    return f"| {' | '.join(cells)} |\n"
+    return line(cells)
 
 
 def _without(known: Known) -> str:
@@ -135,25 +154,19 @@ def _without(known: Known) -> str:
 
 
 def test_the_table_of_known_bugs_is_the_one_that_is_checked(request: pytest.FixtureRequest) -> None:
-    text = BUGS.read_text(encoding="utf-8")
-    expected = TABLE.sub(lambda _: "".join(map(row, KNOWN)), text, count=1)
-    if request.config.getoption("--refresh-goldens"):
-        BUGS.write_text(expected, encoding="utf-8")
-        text = expected
-    assert text == expected, "pytest tests/test_docs.py --refresh-goldens writes the table anew"
+    check_table(BUGS, 7, map(row, KNOWN), request)
 
 
 # docs/no-journal.md: its table against the one that is tested.
 
 BOOTING = ROOT / "docs" / "no-journal.md"
-BOOT_TABLE = re.compile(r"(?<=^\|---\|---\|---\|---\|---\|\n)(?:\|.*\n)*", re.MULTILINE)
 
 
 def boot_row(variant: Variant) -> str:
     """A way to boot as a line of the page's table."""
     settings = " ".join(f"{name}={value}" for name, value in variant.settings.items())
     cells = [variant.what, f"`{settings}`" if settings else "", *map(worth, variant.expected.values())]
-    return f"| {' | '.join(cells)} |\n"
+    return line(cells)
 
 
 def worth(expected: Expected) -> str:
@@ -162,12 +175,7 @@ def worth(expected: Expected) -> str:
 
 
 def test_the_table_of_ways_to_boot_is_the_one_that_is_checked(request: pytest.FixtureRequest) -> None:
-    text = BOOTING.read_text(encoding="utf-8")
-    expected = BOOT_TABLE.sub(lambda _: "".join(map(boot_row, BOOT)), text, count=1)
-    if request.config.getoption("--refresh-goldens"):
-        BOOTING.write_text(expected, encoding="utf-8")
-        text = expected
-    assert text == expected, "pytest tests/test_docs.py --refresh-goldens writes the table anew"
+    check_table(BOOTING, 5, map(boot_row, BOOT), request)
 
 
 # docs/formats.md: its tables against what is really written.
@@ -235,9 +243,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("formats"))
         example, endless = str(ROOT / EXAMPLE), str(ROOT / ENDLESS)
-        (quick,) = chosen(KNOWN, ["#2614-3/3/3"])
-        unmended = replace(quick, name="nothing mends it", switch=None)
-        patch.setattr("fencepost.cli.known.KNOWN", (quick, unmended))
+        unmended = replace(SMALL_BUG, name="nothing mends it", switch=None)
+        patch.setattr("fencepost.cli.known.KNOWN", (SMALL_BUG, unmended))
         yield list(_everything(example, endless))
 
 

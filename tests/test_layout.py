@@ -61,6 +61,7 @@ def test_nothing_is_imported_without_the_namespace() -> None:
     assert not set(LAYERS) & set(names)
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_exactly_the_tracked_modules(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     tracked = subprocess.run(

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
-from fencepost.encoding.checking import Limits, check
-from fencepost.encoding.parameters import assign
-from fencepost.encoding.protocol import choose
 from fencepost.encoding.verdicts import Verdict
 from fencepost.properties.boot import BOOT, INSTANCE, PROTOCOL, Variant
-from fencepost.properties.catalogue import find
+from support.instances import TWO_BOOKIES, checked, checked_all
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", BOOT, ids=lambda variant: variant.what)
 def test_a_way_to_boot_is_worth_what_the_table_says(variant: Variant) -> None:
-    protocol = find(PROTOCOL)
-    settings = {**INSTANCE, **variant.settings}
-    parameters = assign(protocol.defaults, [(name, str(value)) for name, value in settings.items()])
-    system = protocol.system(parameters)
-    properties = choose(system, tuple(variant.expected))
-    outcome = check(system, protocol.subject(parameters), properties, Limits())
+    results = checked_all(PROTOCOL, {**INSTANCE, **variant.settings}, tuple(variant.expected))
     found = {
         result.property: result.steps if result.verdict is Verdict.VIOLATED else result.verdict
-        for result in outcome.results
+        for result in results
     }
     assert found == variant.expected
-    assert all(result.fewest in (None, "proved") for result in outcome.results)
+    assert all(result.fewest in (None, "proved") for result in results)
 
 
 def test_every_variant_differs_from_the_proposal_and_from_the_others() -> None:
@@ -56,19 +50,18 @@ ledgers are not fenced."""
 
 
 SCENARIOS = [
-    pytest.param(settings, steps, marks=[pytest.mark.slow] if number >= 1 else [], id=str(number))
-    for number, (settings, steps) in enumerate(MATRIX)
+    pytest.param(TWO_BOOKIES | {"fence_on_unclean_shutdown": "no"}, 14, id="2/2/2, unfenced"),
+    pytest.param(TWO_BOOKIES, None, id="2/2/2"),
+    *(
+        pytest.param(settings, steps, marks=pytest.mark.slow, id=str(number))
+        for number, (settings, steps) in enumerate(MATRIX)
+    ),
 ]
 
 
 @pytest.mark.parametrize(("settings", "steps"), SCENARIOS)
-def test_the_matrix_of_bp_46(settings: dict[str, str], steps: int | None) -> None:
-    protocol = find(PROTOCOL)
-    parameters = assign(protocol.defaults, settings.items())
-    system = protocol.system(parameters)
-    (result,) = check(
-        system, protocol.subject(parameters), choose(system, ("no-divergence",)), Limits()
-    ).results
+def test_the_matrix_of_bp_46(settings: Mapping[str, object], steps: int | None) -> None:
+    result = checked(PROTOCOL, settings, "no-divergence")
     assert result.verdict is (Verdict.VIOLATED if steps else Verdict.PROVED)
     assert (result.steps, result.fewest) == (steps, "proved" if steps else None)
 
@@ -79,11 +72,8 @@ def test_losing_all_copies_at_once_leaves_the_ledger_stuck_rather_than_shorter(
     limbo: str, steps: int
 ) -> None:
     """The review remark of PR 2706: without fsync a correlated crash can remove all AQ copies."""
-    protocol = find(PROTOCOL)
-    parameters = assign(protocol.defaults, {"crashes": "2", "lose": "entries", "limbo": limbo}.items())
-    system = protocol.system(parameters)
     names = ("no-divergence", "acked-entries-readable", "recovery-can-finish")
-    results = check(system, protocol.subject(parameters), choose(system, names), Limits()).results
+    results = checked_all(PROTOCOL, {"crashes": 2, "lose": "entries", "limbo": limbo}, names)
     assert [(r.verdict.value, r.steps) for r in results] == [
         ("proved", None),
         ("violated", 8),

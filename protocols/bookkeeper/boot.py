@@ -6,6 +6,7 @@ due, limbo, fence, flush) · stamp the cookies · serve · phase two (copy what 
 
 from __future__ import annotations
 
+from fencepost.encoding.state import Family
 from fencepost.encoding.system import Action
 from fencepost.encoding.terms import FALSE, TRUE, Parameter, Term, Update, exists, forall, if_, implies
 from fencepost.protocols.bookkeeper.crashes import drops_requests, forgets_entries, in_boot_scope
@@ -216,31 +217,30 @@ def note_check(s: Ledger, bookie: Parameter) -> Action:
 
 def put_in_limbo(s: Ledger, bookie: Parameter) -> Action:
     """The ledger is in limbo: the bookie no longer says that an entry is not there."""
-    does = s.parameters.limbo_on_unclean_shutdown == "yes"
-    first = s.parameters.phase_one_order == "limbo-first"
-    return Action(
-        when=s.phase_one[bookie] == (PhaseOne.NOTED if first else PhaseOne.HALFWAY),
-        then=[
-            s.phase_one[bookie].set(PhaseOne.HALFWAY if first else PhaseOne.MARKED),
-            *([s.limbo[bookie].set(True, when=s.in_scope[bookie])] if does else []),
-        ],
-        actor=bookie,
-        note="puts the ledger in limbo, if that is within its scope",
-    )
+    p = s.parameters
+    mark = s.limbo if p.limbo_on_unclean_shutdown == "yes" else None
+    note = "puts the ledger in limbo, if that is within its scope"
+    return _marks(s, bookie, mark, note, first=p.phase_one_order == "limbo-first")
 
 
 def fence_at_boot(s: Ledger, bookie: Parameter) -> Action:
     """The ledger is fenced: a fence that was lost is there again."""
-    does = s.parameters.fence_on_unclean_shutdown == "yes"
-    first = s.parameters.phase_one_order == "fence-first"
+    p = s.parameters
+    mark = s.fenced if p.fence_on_unclean_shutdown == "yes" else None
+    note = "fences the ledger, if that is within its scope"
+    return _marks(s, bookie, mark, note, first=p.phase_one_order == "fence-first")
+
+
+def _marks(s: Ledger, bookie: Parameter, mark: Family | None, note: str, first: bool) -> Action:
+    """The first or the second half of phase one: the ledger gets a mark, if any, where it is in scope."""
     return Action(
         when=s.phase_one[bookie] == (PhaseOne.NOTED if first else PhaseOne.HALFWAY),
         then=[
             s.phase_one[bookie].set(PhaseOne.HALFWAY if first else PhaseOne.MARKED),
-            *([s.fenced[bookie].set(True, when=s.in_scope[bookie])] if does else []),
+            *([mark[bookie].set(True, when=s.in_scope[bookie])] if mark is not None else []),
         ],
         actor=bookie,
-        note="fences the ledger, if that is within its scope",
+        note=note,
     )
 
 

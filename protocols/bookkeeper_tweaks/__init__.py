@@ -1,1 +1,1 @@
-"""Two tweaks of the BookKeeper protocol, each readable alone: guaranteed write quorum, and unbounded ledgers."""
+"""Two tweaks of the BookKeeper protocol, guaranteed write quorum and unbounded ledgers, and what they share."""

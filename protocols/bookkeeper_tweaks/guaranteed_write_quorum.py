@@ -3,7 +3,7 @@
 Besides the last add confirmed (LAC) each client counts a last add fully replicated (LAFR). Ensemble changes,
 recovery and closing go by the LAFR, so that every entry of a fragment that is over, and of a ledger that is
 closed, is on all of its write set. The rules are numbered in docs/tweaks.md; what is not said there is as in
-the current protocol. Ensembles are sets of E = WQ bookies, so the write set of an entry is its ensemble.
+the current protocol. What this tweak shares with unbounded ledgers, which build on it, stands in replication.py.
 """
 
 from __future__ import annotations
@@ -11,20 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from fencepost.encoding.parameters import parameter, require, switch
-from fencepost.encoding.state import Family, StateSpace, choice, family, variable
-from fencepost.encoding.system import (
-    Action,
-    Broadcast,
-    Group,
-    Message,
-    Schema,
-    System,
-    each,
-    in_turn,
-    message,
-    to_each,
-)
+from fencepost.encoding.parameters import parameter, switch
+from fencepost.encoding.state import family, variable
+from fencepost.encoding.system import Action, Broadcast, Message, System, each, in_turn, message, to_each
 from fencepost.encoding.terms import (
     BOOL,
     FALSE,
@@ -33,20 +22,32 @@ from fencepost.encoding.terms import (
     Sort,
     Term,
     TermLike,
-    Update,
     any_of,
-    at_least,
     exists,
     forall,
     if_,
     implies,
-    integers,
-    labels,
     lift,
     maximum,
     members,
 )
 from fencepost.protocols.bookkeeper.state import NOTHING, WRITER, Status
+from fencepost.protocols.bookkeeper_tweaks.replication import (
+    ReplicatedLedger,
+    Sizes,
+    adds_and_changes,
+    commits,
+    due,
+    installs,
+    members_then,
+    prefixes,
+    publishes_metadata,
+    sends,
+    sends_again,
+    takes_metadata,
+    to_ensemble,
+    withdraws_acks,
+)
 
 # Parameters and switches. The first value of each switch is the proposal; the second is a mutant of it, but for the
 # last switch, where it is a mend.
@@ -55,12 +56,9 @@ _MODULE = "Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolWithGuaranteedWriteQuor
 
 
 @dataclass(frozen=True)
-class Parameters:
-    """One instance. Raises BadInput unless 1 <= AQ <= WQ <= N."""
+class Parameters(Sizes):
+    """One instance: after the bookies and quorums, sizes and switches of this tweak."""
 
-    bookies: int = parameter(3, "N: bookies there are")
-    write_quorum: int = parameter(2, "WQ: bookies that each entry is sent to, and the size of an ensemble")
-    ack_quorum: int = parameter(1, "AQ: acks that make an entry acknowledged")
     entries: int = parameter(2, "L: entries that the writer may push")
     recoverers: int = parameter(1, "recovery attempts, each by a client of its own")
     fragments: int = parameter(2, "most ensembles the ledger goes through (only 1 is possible when N = WQ)")
@@ -94,24 +92,6 @@ class Parameters:
         f"{_MODULE}; tweaks/ProtocolUnboundedLedgersAndGWQ.tla freezes them",
     )
 
-    def __post_init__(self) -> None:
-        require(
-            "1 <= ack_quorum <= write_quorum <= bookies",
-            1 <= self.ack_quorum <= self.write_quorum <= self.bookies,
-            {"ack_quorum": self.ack_quorum, "write_quorum": self.write_quorum, "bookies": self.bookies},
-            "for example ack_quorum=2, write_quorum=3, bookies=4",
-        )
-
-    @property
-    def coverage(self) -> int:
-        """(WQ - AQ) + 1: fencing answers that suffice, and negative answers that make an entry absent."""
-        return (self.write_quorum - self.ack_quorum) + 1
-
-    @property
-    def generations(self) -> int:
-        """Ensembles that the ledger can go through: one if no bookie is spare."""
-        return self.fragments if self.bookies > self.write_quorum else 1
-
 
 # State: facts on the metadata store, the clients and the bookies, and what follows from them.
 
@@ -127,152 +107,63 @@ class Phase(Enum):
     """A fenced bookie refused it, and it does nothing any more."""
 
 
-class Ledger(StateSpace):
+class Ledger(ReplicatedLedger):
     """The state of one ledger."""
 
-    def __init__(self, parameters: Parameters) -> None:
-        p = self.parameters = parameters
+    parameters: Parameters
+    nothing = NOTHING
+
+    def __init__(self, p: Parameters) -> None:
         recoverers = tuple(f"r{i}" for i in range(1, p.recoverers + 1))
-        bookie = self.bookie = labels("bookie", "b", p.bookies)
-        client = self.client = Sort("client", (WRITER, *recoverers))
+        super().__init__(p, Sort("client", (WRITER, *recoverers)), p.entries, p.fragments)
         self.writer = Sort("writer", (WRITER,), part_of="client")
         self.recoverer = Sort("recoverer", recoverers, part_of="client")
-        entry = self.entry = integers(1, p.entries)
-        read_entry = self.read_entry = integers(1, p.entries + 1)
-        """Recovery reads one entry past the last: it ends at the entry that is not there."""
-        generation = self.generation_ = integers(1, p.generations)
-        """Ensembles of the ledger in order; each starts at its `first` entry and hides what it replaces."""
-        self.later_generations = tuple(range(2, p.generations + 1))
-        self.prefix = integers(0, p.entries)
-        """LAC, LAFR, last entry: everything up to here. 0 is none."""
-        first_ensemble = bookie.values[: p.write_quorum]
-
-        def at_first(*index: object) -> bool:
-            return index[-1] in first_ensemble
+        bookie, client = self.bookie, self.client
 
         # Metadata store.
         self.status = variable(members(Status))
         self.last_entry = variable(self.prefix)
-        self.generation = variable(generation)
-        self.first = family(read_entry, generation)
-        self.member = family(BOOL, generation, bookie, initial=at_first)
+        self.declare_fragments()
 
         # Bookies: the content of each entry stored, and whether the ledger is fenced.
-        self.stored = family(self.prefix, bookie, entry)
+        self.stored = family(self.prefix, bookie, self.entry)
         self.fenced = family(BOOL, bookie)
 
         # Every client: its copy of the metadata, its adds with the LAC and LAFR they carry, and their answers.
-        self.phase = family(members(Phase), client)
-        self.own_generation = family(generation, client)
-        self.own_first = family(read_entry, client, generation)
-        self.own_member = family(BOOL, client, generation, bookie, initial=at_first)
-        self.sent = family(BOOL, client, generation, entry)
-        self.sent_lac = family(self.prefix, client, generation, entry)
-        self.sent_lafr = family(self.prefix, client, generation, entry)
-        self.add_handled = family(BOOL, client, generation, entry, bookie)
-        self.add_refused = family(BOOL, client, generation, entry, bookie)
-        self.add_answered = family(BOOL, client, generation, entry, bookie)
-        self.acked = family(BOOL, client, entry, bookie)
+        self.declare_clients(Phase)
+        self.declare_adds()
+        self.add_refused = family(BOOL, client, self.generation_, self.entry, bookie)
+        self.declare_acks()
         self.kept_lac = family(self.prefix, client)
         """The LAC when acks were last withdrawn: what was acknowledged remains so."""
 
         # Recoverers: the fencing reads and the recovery reads. (The writer's row stays as it is.)
-        self.base = family(generation, client)
-        """The last ensemble when recovery began: it is fenced and read from, to the end."""
+        self.base = family(self.generation_, client)
         self.overtaken = family(BOOL, client)
         """A later recoverer has bumped the version, so this one can commit nothing any more."""
         self.fence_handled = family(BOOL, client, bookie)
         self.fence_told = family(self.prefix, client, bookie)
         self.fence_answered = family(BOOL, client, bookie)
-        self.read_sent = family(BOOL, client, read_entry)
-        self.read_handled = family(BOOL, client, read_entry, bookie)
-        self.read_content = family(self.prefix, client, read_entry, bookie)
-        self.read_answered = family(BOOL, client, read_entry, bookie)
-        self.found = family(self.prefix, client, read_entry)
+        # Reading goes one past the last entry: it ends at the entry that is not there.
+        self.declare_reads(self.next_entry, content=self.prefix)
+        self.found = family(self.prefix, client, self.read_entry)
 
-        # What the network never delivers. Only adds and their answers overtake what is lost; any other
-        # message that never arrives is simply late for ever.
-        self.add_lost = choice(client, generation, entry, bookie, fault="lost")
-        self.add_answer_lost = choice(client, generation, entry, bookie, fault="lost")
+        self.declare_losses()
 
-    # Adds. An add is sent because of a generation: to all of its ensemble at first, later to its newcomer only.
-
-    def pushed(self, client: TermLike, entry: TermLike) -> Term:
-        """The client has sent the entry, as a new entry or as a write-back."""
-        return exists(self.generation_, lambda g: self.sent[client, g, entry])
-
-    def add_sent(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The entry was sent to the bookie because of that generation."""
-
-        def had_it(g: Term) -> Term:
-            return (g + 1 == generation) & self.sent[client, g, entry] & self.own_member[client, g, bookie]
-
-        return (
-            self.sent[client, generation, entry]
-            & self.own_member[client, generation, bookie]
-            & ~exists(self.generation_, had_it)
-        )
-
-    def add_in_flight(
-        self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
-    ) -> Term:
-        """The add will reach the bookie and has not yet."""
-        index = (client, generation, entry, bookie)
-        return self.add_sent(*index) & ~self.add_lost[index] & ~self.add_handled[index]
-
-    def answer_in_flight(
-        self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
-    ) -> Term:
-        """The answer to an add will reach the client and has not yet."""
-        index = (client, generation, entry, bookie)
-        return self.add_handled[index] & ~self.add_answer_lost[index] & ~self.add_answered[index]
-
-    def timed_out(self, client: TermLike, bookie: TermLike) -> Term:
-        """A write of the client to the bookie may be given up: it has not been answered."""
-        return exists(
-            self.generation_,
-            lambda g: exists(
-                self.entry,
-                lambda e: self.add_sent(client, g, e, bookie) & ~self.add_answered[client, g, e, bookie],
-            ),
-        )
+    # What a client sends, and its two prefixes (rules 2, 4 and 5). Neither falls.
 
     def content_sent(self, client: TermLike, entry: TermLike) -> Term:
         """What the client sends as the entry: the writer its own, a recoverer what it read."""
         return if_(lift(WRITER) == client, entry, self.found[client, entry])
 
-    # The two prefixes of a client (rules 2, 4 and 5). Neither falls.
-
     def start(self, client: TermLike) -> Term:
         """Where both prefixes start (rule 11): 0 for the writer, a recoverer goes by what fencing told it."""
-        floor = self.own_first[client, self.base[client]] - 1
-        heard = maximum(
-            self.bookie, lambda b: if_(self.fence_answered[client, b], self.fence_told[client, b], 0)
-        )
-        return if_(floor < heard, heard, floor)
-
-    def run(self, client: TermLike, acks: int) -> Term:
-        """The longest run of entries above the client's own start that have so many acks each (rule 5)."""
-
-        def reached(n: Term) -> Term:
-            return forall(
-                self.entry,
-                lambda e: implies(
-                    (self.start(client) < e) & (e <= n),
-                    at_least(acks, self.bookie, lambda b: self.acked[client, e, b]),
-                ),
-            )
-
-        return maximum(self.prefix, lambda n: if_(reached(n), n, 0))
+        return self.highest_told(client, self.fence_told)
 
     def lac(self, client: TermLike) -> Term:
         """Last add confirmed: AQ acks. The writer has acknowledged this and everything below it (rule 4)."""
         run, kept = self.run(client, self.parameters.ack_quorum), self.kept_lac[client]
         return if_(run < kept, kept, run)
-
-    def lafr(self, client: TermLike) -> Term:
-        """Last add fully replicated: WQ acks (rule 2)."""
-        return self.run(client, self.parameters.write_quorum)
 
     def carried_lac(self, client: TermLike) -> Term:
         """The LAC that an add carries if it is sent now (rule 3)."""
@@ -287,79 +178,20 @@ class Ledger(StateSpace):
             return moving
         return if_(lift(WRITER) == client, moving, self.start(client))
 
-    def pending(self, client: TermLike, entry: TermLike) -> Term:
-        """The entry is pushed or written back, and above the LAFR (rule 4)."""
-        return self.pushed(client, entry) & (self.lafr(client) < entry)
+    # Answers of bookies, and recovery.
 
-    def pinned(self, client: TermLike, bookie: TermLike) -> Term:
-        """The bookie has acked an entry above the LAFR and up to the LAC (rule 8)."""
-        return exists(
-            self.entry,
-            lambda e: (self.lafr(client) < e) & (e <= self.lac(client)) & self.acked[client, e, bookie],
-        )
-
-    def heard(self, bookie: TermLike, carried: Family) -> Term:
-        """The highest LAC (`sent_lac`) or LAFR (`sent_lafr`) that came with an add the bookie stored (rule 2)."""
-
-        def came(c: Term, g: Term, e: Term) -> Term:
-            index = (c, g, e, bookie)
-            return if_(self.add_handled[index] & ~self.add_refused[index], carried[c, g, e], 0)
-
-        return maximum(
-            self.client,
-            lambda c: maximum(self.generation_, lambda g: maximum(self.entry, lambda e: came(c, g, e))),
-        )
-
-    # Recovery.
+    def add_stored(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The bookie stored what that add brought: it did not refuse it."""
+        index = (client, generation, entry, bookie)
+        return self.add_handled[index] & ~self.add_refused[index]
 
     def fence_sent(self, client: TermLike, bookie: TermLike) -> Term:
         """The recoverer sent the bookie a fencing read: to the last ensemble, when it began."""
         return (self.phase[client] != Phase.IDLE) & self.own_member[client, self.base[client], bookie]
 
-    def covered(self, client: TermLike) -> Term:
-        """Enough bookies of the ensemble are fenced (rule 13)."""
-        return at_least(self.parameters.coverage, self.bookie, lambda b: self.fence_answered[client, b])
-
-    def positive(self, client: TermLike, entry: TermLike) -> Term:
-        """The recovery read has found the entry: one bookie has it (rule 12)."""
-        return exists(
-            self.bookie,
-            lambda b: self.read_answered[client, entry, b] & (self.read_content[client, entry, b] != NOTHING),
-        )
-
-    def negative(self, client: TermLike, entry: TermLike) -> Term:
-        """The recovery read has found that the entry is not there: WQ - AQ + 1 NoSuchEntry (rule 12).
-
-        A read that is neither positive nor negative stays unknown, and recovery goes no further (rule 13).
-        """
-        absent = at_least(
-            self.parameters.coverage,
-            self.bookie,
-            lambda b: self.read_answered[client, entry, b] & (self.read_content[client, entry, b] == NOTHING),
-        )
-        return absent & ~self.positive(client, entry)
-
-    # What properties ask.
-
-    def has(self, bookie: TermLike, entry: TermLike) -> Term:
-        """Something is stored as the entry on the bookie."""
-        return self.stored[bookie, entry] != NOTHING
-
     def closed_by_another(self) -> Term:
         """A recoverer has closed the ledger."""
         return exists(self.recoverer, lambda c: self.phase[c] == Phase.CLOSED)
-
-    def in_write_set(self, entry: TermLike, bookie: TermLike) -> Term:
-        """By the metadata store, the entry belongs on the bookie."""
-
-        def hides(g: Term, h: Term) -> Term:
-            return (g < h) & (h <= self.generation) & (self.first[h] <= entry)
-
-        def holds_entry(g: Term) -> Term:
-            hidden = exists(self.generation_, lambda h: hides(g, h))
-            return (g <= self.generation) & (self.first[g] <= entry) & ~hidden
-
-        return exists(self.generation_, lambda g: holds_entry(g) & self.member[g, bookie])
 
 
 # Messages: what a person sees travel.
@@ -378,7 +210,6 @@ def add(
 
     `now` says that it is being sent, and so carries what they are now.
     """
-    index = (client, generation, entry)
     return message(
         "add",
         client,
@@ -386,8 +217,7 @@ def add(
         about={"entry": entry, "fragment": generation},
         says={
             "content": s.content_sent(client, entry),
-            "lac": s.carried_lac(client) if now else s.sent_lac[index],
-            "lafr": s.carried_lafr(client) if now else s.sent_lafr[index],
+            **prefixes(s, client, generation, entry, now),
         },
         lost=s.add_lost[client, generation, entry, bookie],
         when=when,
@@ -451,11 +281,9 @@ def push(s: Ledger, generation: Parameter, entry: Parameter) -> Action:
     """The writer sends the next entry to its ensemble (ClientSendsAddEntryRequests)."""
     return Action(
         when=(s.phase[WRITER] == Phase.ACTIVE)
-        & (s.own_generation[WRITER] == generation)
-        & ~s.sent[WRITER, generation, entry]
-        & ~s.pushed(WRITER, entry)
+        & s.may_send(WRITER, generation, entry)
         & forall(s.entry, lambda e: implies(e < entry, s.pushed(WRITER, e))),
-        then=_sends(s, WRITER, generation, entry),
+        then=sends(s, WRITER, generation, entry),
         actor=WRITER,
         sent=[_adds(s, WRITER, generation, entry)],
     )
@@ -481,20 +309,10 @@ def close_ledger(s: Ledger) -> Action:
 # Adds and their answers: the writer's entries, a recoverer's write-backs.
 
 
-def _sends(s: Ledger, client: Parameter | str, generation: Parameter, entry: Parameter) -> list[Update]:
-    """The entry goes to the ensemble of that generation, with the LAC and LAFR of now (rule 3)."""
-    index = (client, generation, entry)
-    return [
-        s.sent[index].set(True),
-        s.sent_lac[index].set(s.carried_lac(client)),
-        s.sent_lafr[index].set(s.carried_lafr(client)),
-    ]
-
-
 def _adds(s: Ledger, client: Parameter | str, generation: Parameter, entry: Parameter) -> Broadcast:
-    return to_each(
-        s.bookie,
-        lambda b: add(s, client, generation, entry, b, when=s.own_member[client, generation, b], now=True),
+    """The entry to the ensemble of that generation."""
+    return to_ensemble(
+        s, client, generation, lambda b, when: add(s, client, generation, entry, b, when=when, now=True)
     )
 
 
@@ -503,17 +321,12 @@ def handle_add(
 ) -> Action:
     """A bookie stores an entry unless the ledger is fenced there, and answers (BookieSendsAdd…Response).
 
-    A recovery add is stored even if the ledger is fenced. Of one client's adds that will arrive, the lowest
-    entry goes first.
+    A recovery add is stored even if the ledger is fenced.
     """
     index = (client, generation, entry, bookie)
-    lower = exists(
-        s.entry,
-        lambda e: (e < entry) & exists(s.generation_, lambda g: s.add_in_flight(client, g, e, bookie)),
-    )
     refused = s.fenced[bookie] if client.sort is s.writer else FALSE
     return Action(
-        when=s.add_in_flight(*index) & ~lower,
+        when=s.next_add(*index),
         then=[
             s.add_handled[index].set(True),
             s.add_refused[index].set(refused),
@@ -525,32 +338,13 @@ def handle_add(
     )
 
 
-def _next_answer(
-    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
-) -> Term:
-    """That answer is the next one from this member: of those that will arrive, the lowest entry goes first.
-
-    Answers of a bookie that is no member of the ensemble any more are not received (ReceiveAddConfirmedResponse).
-    """
-    lower = exists(
-        s.entry,
-        lambda e: (e < entry) & exists(s.generation_, lambda g: s.answer_in_flight(client, g, e, bookie)),
-    )
-    return (
-        (s.phase[client] == Phase.ACTIVE)
-        & s.own_member[client, s.own_generation[client], bookie]
-        & s.answer_in_flight(client, generation, entry, bookie)
-        & ~lower
-    )
-
-
 def receive_ack(
     s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
     """A member of the client's ensemble has stored the entry: LAC and LAFR may move (ReceiveAddConfirmedResponse)."""
     index = (client, generation, entry, bookie)
     return Action(
-        when=_next_answer(s, *index) & ~s.add_refused[index],
+        when=(s.phase[client] == Phase.ACTIVE) & s.next_answer(*index) & ~s.add_refused[index],
         then=[s.add_answered[index].set(True), s.acked[client, entry, bookie].set(True)],
         actor=client,
         received=add_answer(s, *index, False),
@@ -563,7 +357,7 @@ def receive_fenced(
     """A bookie refused the entry: the writer withdraws (rule 13, ClientReceivesAddFencedResponse)."""
     index = (client, generation, entry, bookie)
     return Action(
-        when=_next_answer(s, *index) & s.add_refused[index],
+        when=(s.phase[client] == Phase.ACTIVE) & s.next_answer(*index) & s.add_refused[index],
         then=[s.add_answered[index].set(True), s.phase[client].set(Phase.WITHDRAWN)],
         actor=client,
         received=add_answer(s, *index, True),
@@ -586,41 +380,23 @@ def change_ensemble(
     """
     following = generation + 1
     below = s.lafr(client) if s.parameters.fragment_start == "lafr" else s.lac(client)
-    members_then = {
-        b: any_of(spare == b, s.own_member[client, generation, b] & (failed != b)) for b in s.bookie
-    }
-    due = {e: (below < e) & s.sent[client, generation, e] & ~s.sent[client, following, e] for e in s.entry}
-    then = [
-        s.own_generation[client].set(following),
-        s.own_first[client, following].set(below + 1),
-        *(s.own_member[client, following, b].set(member) for b, member in members_then.items()),
-        *(s.acked[client, e, failed].set(False, when=below < e) for e in s.entry),
-        s.kept_lac[client].set(s.lac(client)),
-    ]
-    for e, when in due.items():
-        index = (client, following, e)
-        then += [
-            s.sent[index].set(True, when=when),
-            s.sent_lac[index].set(s.carried_lac(client), when=when),
-            s.sent_lafr[index].set(s.carried_lafr(client), when=when),
-        ]
-    if client.sort is s.writer:
-        then += [
-            s.generation.set(following),
-            s.first[following].set(below + 1),
-            *(s.member[following, b].set(member) for b, member in members_then.items()),
-        ]
+    ensemble = members_then(s, client, generation, failed, spare)
+    resent = due(s, client, generation, following, below)
+    is_writer = client.sort is s.writer
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
-        & (s.own_generation[client] == generation)
-        & s.own_member[client, generation, failed]
-        & ~s.own_member[client, generation, spare]
-        & s.timed_out(client, failed)
+        & s.replaceable(client, generation, failed, spare)
         & (~s.pinned(client, failed) if s.parameters.pinning == "yes" else TRUE)
-        & (s.status == (Status.OPEN if client.sort is s.writer else Status.IN_RECOVERY)),
-        then=then,
+        & (s.status == (Status.OPEN if is_writer else Status.IN_RECOVERY)),
+        then=[
+            *installs(s, client, following, below + 1, ensemble),
+            *withdraws_acks(s, client, failed, below),
+            s.kept_lac[client].set(s.lac(client)),
+            *sends_again(s, client, following, resent),
+            *(commits(s, following, below + 1, ensemble) if is_writer else []),
+        ],
         actor=client,
-        sent=[add(s, client, following, e, spare, when=when, now=True) for e, when in due.items()],
+        sent=[add(s, client, following, e, spare, when=when, now=True) for e, when in resent.items()],
         note="replaces {failed} by {spare}, from its LAFR + 1 on",
     )
 
@@ -630,23 +406,13 @@ def change_ensemble(
 
 def begin_recovery(s: Ledger, client: Parameter) -> Action:
     """A recoverer puts the ledger in recovery, anew, and fences the last ensemble (rule 13, ClientStartsRecovery)."""
-    copies = [
-        update
-        for g in s.later_generations
-        for update in (
-            s.own_first[client, g].set(s.first[g]),
-            *(s.own_member[client, g, b].set(s.member[g, b]) for b in s.bookie),
-        )
-    ]
     return Action(
         when=(s.phase[client] == Phase.IDLE)
         & any_of(s.status == Status.OPEN, s.status == Status.IN_RECOVERY),
         then=[
             s.status.set(Status.IN_RECOVERY),
             s.phase[client].set(Phase.ACTIVE),
-            s.base[client].set(s.generation),
-            s.own_generation[client].set(s.generation),
-            *copies,
+            *takes_metadata(s, client),
             *(s.overtaken[r].set(True, when=(client != r) & (s.phase[r] != Phase.IDLE)) for r in s.recoverer),
         ],
         actor=client,
@@ -675,10 +441,7 @@ def handle_fence(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
 def receive_fence_answer(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
     """A bookie is fenced and tells its LAFR; once enough are, further answers are ignored (rules 11 and 13)."""
     return Action(
-        when=(s.phase[client] == Phase.ACTIVE)
-        & s.fence_handled[client, bookie]
-        & ~s.fence_answered[client, bookie]
-        & ~s.covered(client),
+        when=(s.phase[client] == Phase.ACTIVE) & s.fence_answer_counts(client, bookie),
         then=[s.fence_answered[client, bookie].set(True)],
         actor=client,
         received=fence_answer(s, client, bookie, s.fence_told[client, bookie]),
@@ -687,20 +450,11 @@ def receive_fence_answer(s: Ledger, client: Parameter, bookie: Parameter) -> Act
 
 def send_reads(s: Ledger, client: Parameter, entry: Parameter) -> Action:
     """The recoverer reads the entries above its start one after another (rule 12, ClientSendsRecoveryReadRequests)."""
-    found_below = forall(
-        s.read_entry, lambda e: implies((s.start(client) < e) & (e < entry), s.positive(client, e))
-    )
     return Action(
-        when=(s.phase[client] == Phase.ACTIVE)
-        & s.covered(client)
-        & (s.start(client) < entry)
-        & ~s.read_sent[client, entry]
-        & found_below,
+        when=(s.phase[client] == Phase.ACTIVE) & s.may_read(client, entry),
         then=[s.read_sent[client, entry].set(True)],
         actor=client,
-        sent=[
-            to_each(s.bookie, lambda b: read(client, entry, b, when=s.own_member[client, s.base[client], b]))
-        ],
+        sent=[to_ensemble(s, client, s.base[client], lambda b, when: read(client, entry, b, when=when))],
     )
 
 
@@ -708,9 +462,7 @@ def handle_read(s: Ledger, client: Parameter, entry: Parameter, bookie: Paramete
     """A bookie fences the ledger and answers with the entry or NoSuchEntry (rule 12, BookieSendsReadResponse)."""
     content = maximum(s.entry, lambda e: if_(e == entry, s.stored[bookie, e], NOTHING))
     return Action(
-        when=s.read_sent[client, entry]
-        & s.own_member[client, s.base[client], bookie]
-        & ~s.read_handled[client, entry, bookie],
+        when=s.read_to(client, entry, bookie) & ~s.read_handled[client, entry, bookie],
         then=[
             s.fenced[bookie].set(True),
             s.read_handled[client, entry, bookie].set(True),
@@ -726,11 +478,7 @@ def receive_read_answer(s: Ledger, client: Parameter, entry: Parameter, bookie: 
     """A bookie has the entry or not; answers after the read is decided are ignored (rule 12)."""
     content = s.read_content[client, entry, bookie]
     return Action(
-        when=(s.phase[client] == Phase.ACTIVE)
-        & s.read_handled[client, entry, bookie]
-        & ~s.read_answered[client, entry, bookie]
-        & ~s.positive(client, entry)
-        & ~s.negative(client, entry),
+        when=(s.phase[client] == Phase.ACTIVE) & s.read_answer_counts(client, entry, bookie),
         then=[
             s.read_answered[client, entry, bookie].set(True),
             s.found[client, entry].set(content, when=content != NOTHING),
@@ -742,15 +490,12 @@ def receive_read_answer(s: Ledger, client: Parameter, entry: Parameter, bookie: 
 
 def write_back(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter) -> Action:
     """An entry that was read goes to the recoverer's own current ensemble (rule 12, ClientWritesBackEntry)."""
-    in_order = forall(s.entry, lambda e: implies((s.start(client) < e) & (e < entry), s.pushed(client, e)))
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
-        & (s.own_generation[client] == generation)
-        & ~s.sent[client, generation, entry]
-        & ~s.pushed(client, entry)
+        & s.may_send(client, generation, entry)
         & s.positive(client, entry)
-        & in_order,
-        then=_sends(s, client, generation, entry),
+        & s.in_order(client, entry),
+        then=sends(s, client, generation, entry),
         actor=client,
         sent=[_adds(s, client, generation, entry)],
     )
@@ -762,14 +507,6 @@ def finish_recovery(s: Ledger, client: Parameter, entry: Parameter) -> Action:
     The recoverer's own fragments become the ledger's (RecoveryClientClosesLedger).
     """
     written = s.lafr(client) if s.parameters.recovery_done == "at-wq" else s.lac(client)
-    fragments = [
-        update
-        for g in s.later_generations
-        for update in (
-            s.first[g].set(s.own_first[client, g]),
-            *(s.member[g, b].set(s.own_member[client, g, b]) for b in s.bookie),
-        )
-    ]
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
         & s.negative(client, entry)
@@ -780,8 +517,7 @@ def finish_recovery(s: Ledger, client: Parameter, entry: Parameter) -> Action:
             s.status.set(Status.CLOSED),
             s.last_entry.set(entry - 1),
             s.phase[client].set(Phase.CLOSED),
-            s.generation.set(s.own_generation[client]),
-            *fragments,
+            *publishes_metadata(s, client),
         ],
         actor=client,
         note="closes the ledger before entry {entry}, which is not there",
@@ -801,7 +537,7 @@ def ledger(parameters: Parameters) -> System:
             in_turn(
                 "generation",
                 each(push, s, s.generation_, s.entry),
-                *_adds_and_changes(s, s.writer),
+                *adds_and_changes(s, s.writer, handle_add, receive_ack, change_ensemble),
                 each(receive_fenced, s, s.writer, s.generation_, s.entry, s.bookie),
             ),
             each(begin_recovery, s, s.recoverer),
@@ -816,7 +552,7 @@ def ledger(parameters: Parameters) -> System:
             in_turn(
                 "generation",
                 each(write_back, s, s.recoverer, s.generation_, s.entry),
-                *_adds_and_changes(s, s.recoverer),
+                *adds_and_changes(s, s.recoverer, handle_add, receive_ack, change_ensemble),
             ),
             each(finish_recovery, s, s.recoverer, s.read_entry),
             each(close_ledger, s),
@@ -824,18 +560,6 @@ def ledger(parameters: Parameters) -> System:
         caps={
             "entries": parameters.entries,
             "recoverers": parameters.recoverers,
-            "fragments": parameters.generations,
+            "fragments": len(s.generation_),
         },
     )
-
-
-def _adds_and_changes(s: Ledger, client: Sort) -> list[Schema | Group]:
-    """Adds of that client reach bookies, their acks come back, and bookies that fail are replaced."""
-    adds: list[Schema | Group] = [
-        each(handle_add, s, client, s.generation_, s.entry, s.bookie),
-        each(receive_ack, s, client, s.generation_, s.entry, s.bookie),
-    ]
-    if s.parameters.generations == 1:
-        return adds
-    earlier = integers(1, s.parameters.generations - 1)
-    return [*adds, each(change_ensemble, s, client, earlier, s.bookie, s.bookie)]

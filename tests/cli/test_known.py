@@ -17,12 +17,12 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.encoding.checking import Limits, Listener, Outcome
-from fencepost.properties.known import KNOWN, Known, Run, chosen, decide
+from fencepost.properties.known import KNOWN, Known, Run, decide
+from support.instances import SMALL_BUG as BUG
+from support.instances import TWO_BOOKIES
 
 COMMAND = [sys.executable, "-c", "from fencepost.cli.main import main; main()", "check", "--known"]
-(BUG,) = chosen(KNOWN, ["#2614-3/3/3"])
 RUNS = sum(len(known.runs()) for known in KNOWN)
-"""The quickest."""
 
 Check = Callable[..., tuple[int, str, str]]
 
@@ -41,23 +41,25 @@ def known(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_bugs_named_come_out_as_expected(known: Check) -> None:
-    code, out, err = known("--bug", "#2614-3/3/3", "--bug", "2614-tla")
+    table = [replace(BUG, name=name) for name in ("#1", "#2", "#3")]
+    code, out, err = known("--bug", "#3", "--bug", "2", table=table)
     assert (code, err) == (0, "")
     assert "4 of 4 as expected" in out
-    assert re.findall(r"^#\S+", out, flags=re.MULTILINE) == ["#2614-tla", "#2614-3/3/3"]
+    assert re.findall(r"^#\S+", out, flags=re.MULTILINE) == ["#2", "#3"]
 
 
 def test_json_says_what_was_expected_and_found(known: Check, tmp_path: Path) -> None:
     file = tmp_path / "known.json"
-    code, out, _ = known("--bug", "2614-3/3/3", "--format", "json", "--output", str(file), "--seed", "5")
+    arguments = ("--bug", "2614-N=2", "--format", "json", "--output", str(file), "--seed", "5")
+    code, out, _ = known(*arguments, table=[BUG])
     bug, fix = json.loads(file.read_text(encoding="utf-8"))["results"]
     assert (code, out, bug["as_expected"], fix["as_expected"]) == (0, "", True, True)
     assert (bug["switch"], bug["value"], fix["value"]) == ("recovery_reads_fence", "no", "yes")
-    assert bug["settings"] == fix["settings"] == {"ack_quorum": 3}
-    assert bug["expected"] == {"verdict": "violated", "steps": 15}
+    assert bug["settings"] == fix["settings"] == TWO_BOOKIES
+    assert bug["expected"] == {"verdict": "violated", "steps": 13}
     assert {key: bug["found"][key] for key in ("verdict", "steps", "fewest")} == {
         "verdict": "violated",
-        "steps": 15,
+        "steps": 13,
         "fewest": "proved",
     }
     assert fix["expected"] == {"verdict": "proved", "steps": None}
@@ -67,9 +69,9 @@ def test_json_says_what_was_expected_and_found(known: Check, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("wrong", "differs"),
     [
-        (replace(BUG, steps=14), "expected violated in 14, found violated, steps 15"),
-        (replace(BUG, mended="no"), "expected proved, found violated, steps 15"),
-        (replace(BUG, broken="yes"), "expected violated in 15, found proved, steps -"),
+        (replace(BUG, steps=12), "expected violated in 12, found violated, steps 13"),
+        (replace(BUG, mended="no"), "expected proved, found violated, steps 13"),
+        (replace(BUG, broken="yes"), "expected violated in 13, found proved, steps -"),
     ],
 )
 def test_a_planted_wrong_expectation_differs(known: Check, wrong: Known, differs: str) -> None:
@@ -84,10 +86,10 @@ def test_a_planted_wrong_expectation_differs(known: Check, wrong: Known, differs
 def test_the_command_shown_for_a_difference_shows_it(
     known: Check, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, out, _ = known(table=[replace(BUG, steps=16, switch=None)])
+    _, out, _ = known(table=[replace(BUG, steps=14, switch=None)])
     (command,) = [line.split() for line in out.splitlines() if line.startswith("    fencepost")]
     assert run(command[1:]) == 1
-    assert "violated in 15 steps" in capsys.readouterr().out
+    assert "violated in 13 steps" in capsys.readouterr().out
 
 
 def test_a_bug_without_a_switch_is_only_looked_for(known: Check) -> None:
@@ -123,18 +125,18 @@ def test_each_run_gets_the_time_that_is_left(known: Check, monkeypatch: pytest.M
 
 def test_a_difference_outweighs_what_is_undecided(known: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     def until_differing(run: Run, limits: Limits, listener: Listener) -> Outcome:
-        return decide(run, limits if run.known.steps == 14 else replace(limits, timeout=0.001), listener)
+        return decide(run, limits if run.known.steps == 12 else replace(limits, timeout=0.001), listener)
 
     monkeypatch.setattr("fencepost.cli.known.decide", until_differing)
-    table = [replace(BUG, steps=14), replace(BUG, name="another")]
+    table = [replace(BUG, steps=12), replace(BUG, name="another")]
     code, out, _ = known(table=table)
     assert (code, "1 of 4 as expected, 1 not, 2 undecided" in out) == (1, True)
 
 
 def test_progress_says_which_run_it_is(known: Check) -> None:
     _, _, err = known("-v", table=[BUG])
-    assert "1 of 2: #2614-3/3/3 with recovery_reads_fence=no (" in err
-    assert "2 of 2: #2614-3/3/3 with recovery_reads_fence=yes (" in err
+    assert "1 of 2: #2614-N=2 with recovery_reads_fence=no (" in err
+    assert "2 of 2: #2614-N=2 with recovery_reads_fence=yes (" in err
     assert err.splitlines()[-1].startswith("building ")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from fencepost.cli.main import run
+from support.instances import TWO_BOOKIES
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,8 @@ def test_the_json_of_a_trace_is_what_was_saved(saved: Path, capsys: pytest.Captu
 
 def test_the_result_of_a_check_is_read_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = tmp_path / "result.json"
-    assert run(["check", "bookkeeper-4.13", "--format", "json", "--output", str(result)]) == 1
+    small = [f"--set={name}={value}" for name, value in TWO_BOOKIES.items()]
+    assert run(["check", "bookkeeper-4.13", *small, "--format", "json", "--output", str(result)]) == 1
     assert run(["trace", str(result)]) == 0
     assert capsys.readouterr().out.count("replayed") == 1
 

@@ -72,8 +72,8 @@ CAUGHT_BY = {
 """The lemma that each formula is about."""
 
 
-def prove(capsys: pytest.CaptureFixture[str], names: list[str], *options: str) -> tuple[int, dict[str, Any]]:
-    code = run(["prove", *names, "--up-to", "6", "--format", "json", *options])
+def prove(capsys: pytest.CaptureFixture[str], names: list[str], up_to: int = 6) -> tuple[int, dict[str, Any]]:
+    code = run(["prove", *names, "--up-to", str(up_to), "--format", "json"])
     said = json.loads(capsys.readouterr().out)
     return code, {result["lemma"]: result for result in said["results"]}
 
@@ -140,7 +140,7 @@ def test_the_enumerations_catch_the_same_mistakes(
     assert {r["verdict"] for r in results.values()} == {"refuted"}
 
 
-@pytest.mark.parametrize("where", [(5, 4, 3), (6, 6, 1), (4, 2, 2)])
+@pytest.mark.parametrize("where", [(4, 3, 2), (5, 5, 1), (4, 2, 2)])
 def test_a_mistake_at_one_configuration_only_is_found_there(
     where: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -151,7 +151,7 @@ def test_a_mistake_at_one_configuration_only_is_found_there(
         return exact - (sizes == where)
 
     monkeypatch.setattr(arithmetic, "BP46", replace(BP46, fencing_answers=nearly))
-    code, results = prove(capsys, ["coverage-fencing-enumerated", "stripes-enumerated"])
+    code, results = prove(capsys, ["coverage-fencing-enumerated", "stripes-enumerated"], up_to=5)
     assert code == 1
     found = {
         name: r["counterexample"] and r["counterexample"]["configuration"] for name, r in results.items()
