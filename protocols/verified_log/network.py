@@ -137,8 +137,10 @@ class Network:
         self._places = integers(1, room)
         self._mails: list[Mail] = []
 
-    def kind(self, kind: str, sender: End, receiver: End, notes_losses: bool = False, **over: Sort) -> Mail:
-        """Declare a kind of message."""
+    def kind(
+        self, kind: str, sender: End, receiver: End, over: Mapping[str, Sort], notes_losses: bool = False
+    ) -> Mail:
+        """Declare a kind of message; `over` names what tells one from another."""
         mail = Mail(kind, over, sender, receiver, notes_losses)
         self._mails.append(mail)
         return mail
@@ -182,10 +184,11 @@ class Network:
     def _number(self, mail: Mail, index: Index) -> Term:
         """The number that stands for the message in a queue."""
         given = dict(zip(mail.over, index, strict=True))
-        number: Term = lift(0)
+        number, stride = lift(self._first[mail]), 1
         for name, sort in self._told_apart(mail).items():
-            number = _times(number, len(sort)) + _position(lift(given[name]), sort)
-        return number + self._first[mail]
+            number = number + _position(lift(given[name]), sort, stride)
+            stride *= len(sort)
+        return number
 
     def channel(self, mail: Mail, index: Index) -> tuple[TermLike, ...]:
         """What keeps an order: the receiver, or sender and receiver."""
@@ -197,7 +200,8 @@ class Network:
         """The message may be received now."""
         if self.order == "bag":
             return mail.under_way(*index)
-        return self._queue[(*self.channel(mail, index), 1)] == self._number(mail, index)
+        first = self._queue[(*self.channel(mail, index), 1)]
+        return mail.under_way(*index) & (first == self._number(mail, index))
 
     def received(self, mail: Mail, index: Index) -> Iterable[Update]:
         """What receiving a message does to the state."""
@@ -258,21 +262,11 @@ class Network:
         return posting.when & ~lost & ~mail.ends["receiver"].gone(mail.receiver(index))
 
 
-def _times(term: Term, factor: int) -> Term:
-    """The term, that many times."""
-    product = lift(0)
-    for _ in range(factor if not isinstance(term, Constant) else 0):
-        product = term + product
-    return lift(int(term.value) * factor) if isinstance(term, Constant) else product
-
-
-def _position(term: Term, sort: Sort) -> Term:
-    """Which of the values of the sort it is, from 0."""
-    if isinstance(sort.values[0], int) and not isinstance(sort.values[0], bool):
-        return term - int(sort.values[0])
+def _position(term: Term, sort: Sort, stride: int) -> Term:
+    """`stride` times which of the values of the sort it is, from 0."""
     position: Term = lift(0)
     for number, value in enumerate(sort.values):
-        position = if_(term == value, number, position)
+        position = if_(term == value, number * stride, position)
     return position
 
 

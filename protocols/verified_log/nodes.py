@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fencepost.encoding.system import Action
-from fencepost.encoding.terms import FALSE, Parameter, Term, Update, at_least, exists, if_, lift
+from fencepost.encoding.terms import FALSE, Parameter, Term, Update, any_of, at_least, exists, if_, lift
 from fencepost.protocols.verified_log.network import delivery, step
 from fencepost.protocols.verified_log.state import NOTHING, Log, Served, Status
 
@@ -57,8 +59,8 @@ def handle_close(s: Log, segment: Parameter, order: Parameter, node: Parameter, 
     """A node closes a segment: it keeps as many entries as the order says, and stores the last if it lacks only that."""
     index = segment, order, node, sending
     count, entry = s.close_count(segment, order), s.close_entry(segment, order)
-    after = {i: _closed_content(s, node, segment, lift(i), count, entry) for i in s.place}
-    before = {i: s.log[node, segment, i] for i in s.place}
+    before = [s.log[node, segment, i] for i in s.place]
+    after = [_closed_content(s, node, segment, lift(i), count, entry) for i in s.place]
     closed = s.status[node, segment] == Status.CLOSED
     return delivery(
         s.network,
@@ -66,7 +68,7 @@ def handle_close(s: Log, segment: Parameter, order: Parameter, node: Parameter, 
         index,
         [
             s.status[node, segment].set(Status.CLOSED),
-            *(before[i].set(after[i]) for i in s.place),
+            *(had.set(has) for had, has in zip(before, after, strict=True)),
             *_complaints(s, node, segment, count),
             *(
                 s.mishap["closed_changed"].set(True, when=closed & _differ(before, after)),
@@ -102,20 +104,22 @@ def _complaints(s: Log, node: Term, segment: Term, count: Term) -> list[Update]:
     return [s.mishap["wrong_length"].set(True, when=short)]
 
 
-def _differ(before: dict[object, Term], after: dict[object, Term]) -> Term:
-    differ: Term = FALSE
-    for place, had in before.items():
-        differ = differ | (had != after[place])
-    return differ
+def _differ(before: Sequence[Term], after: Sequence[Term]) -> Term:
+    return any_of(*(had != has for had, has in zip(before, after, strict=True)))
 
 
-def _cuts(s: Log, segment: Term, before: dict[object, Term], after: dict[object, Term]) -> Term:
+def _cuts(s: Log, segment: Term, before: Sequence[Term], after: Sequence[Term]) -> Term:
     """An entry that was committed in this segment is among those that go."""
-    cuts: Term = FALSE
-    for place, had in before.items():
-        goes = (had != NOTHING) & (after[place] == NOTHING)
-        cuts = cuts | goes & exists(s.entry, lambda e, had=had: (e == had) & s.committed_in[e, segment])
-    return cuts
+
+    def was_committed(had: Term) -> Term:
+        return exists(s.entry, lambda e: (e == had) & s.committed_in[e, segment])
+
+    return any_of(
+        *(
+            (had != NOTHING) & (has == NOTHING) & was_committed(had)
+            for had, has in zip(before, after, strict=True)
+        )
+    )
 
 
 def handle_read(

@@ -10,6 +10,7 @@ from fencepost.encoding.terms import (
     FALSE,
     Constant,
     Parameter,
+    Read,
     Sort,
     Term,
     TermLike,
@@ -156,9 +157,9 @@ class Log(StateSpace):
         """The highest entry that the producer sent while it was the active one (highestPossibleCommit)."""
         self.mishap = {name: self._mishap(name) for name in MISHAPS}
 
-    def _mishap(self, name: str) -> Term:
+    def _mishap(self, name: str) -> Read:
         setattr(self, name, variable(BOOL))
-        mishap: Term = getattr(self, name)
+        mishap: Read = getattr(self, name)
         return mishap
 
     def _mail(self) -> None:
@@ -170,6 +171,7 @@ class Log(StateSpace):
         asked = {"producer": self.producer, "after": since, "attempt": attempt}
         taking = {"producer": self.producer, "attempt": attempt}
         closing = {"segment": self.segment, "order": self.order, "node": self.node, "sending": close_try}
+        granting = {"producer": self.producer, "segment": self.segment}
         suspending = {"segment": self.segment, "node": self.node, "sending": suspend_try}
         writer = End(self.producer, self._writer, self.has_ended)
         producer = End(self.producer, "producer", self.has_ended)
@@ -177,28 +179,26 @@ class Log(StateSpace):
         node = End(self.node, "node", lambda n: ~self.up[n])
         self.network = network = Network(self, p.network, p.losses == "yes", p.queue)
 
-        self.append = network.kind("append", writer, node, **to_node)
-        self.ack = network.kind("append answer", node, writer, **to_node)
+        self.append = network.kind("append", writer, node, to_node)
+        self.ack = network.kind("append answer", node, writer, to_node)
         self.sealed = family(BOOL, *to_node.values())
         if p.consumers:
             self._consumers(coordinator, node)
         if p.coordinator == "yes":
-            self.ask = network.kind("new segment", producer, coordinator, **asked)
-            self.answer = network.kind("new segment answer", coordinator, producer, **asked)
+            self.ask = network.kind("new segment", producer, coordinator, asked)
+            self.answer = network.kind("new segment answer", coordinator, producer, asked)
             self.answered = family(members(Answer), *asked.values(), initial=Answer.NONE)
             if p.double_answer == "yes":
-                self.second = network.kind("second new segment answer", coordinator, producer, **asked)
-            self.grant = network.kind(
-                "new segment granted", coordinator, producer, producer=self.producer, segment=self.segment
-            )
-            self.close = network.kind("close", coordinator, node, notes_losses=True, **closing)
-            self.close_answer = network.kind("close answer", node, coordinator, **closing)
+                self.second = network.kind("second new segment answer", coordinator, producer, asked)
+            self.grant = network.kind("new segment granted", coordinator, producer, granting)
+            self.close = network.kind("close", coordinator, node, closing, notes_losses=True)
+            self.close_answer = network.kind("close answer", node, coordinator, closing)
         if p.takeover == "yes":
-            self.take_over = network.kind("take over", producer, coordinator, **taking)
-            self.taken = network.kind("take over answer", coordinator, producer, **taking)
+            self.take_over = network.kind("take over", producer, coordinator, taking)
+            self.taken = network.kind("take over answer", coordinator, producer, taking)
             self.taken_at = family(since, *taking.values())
-            self.suspend = network.kind("suspend", coordinator, node, **suspending)
-            self.suspend_answer = network.kind("suspend answer", node, coordinator, **suspending)
+            self.suspend = network.kind("suspend", coordinator, node, suspending)
+            self.suspend_answer = network.kind("suspend answer", node, coordinator, suspending)
             self.suspended_count = family(integers(0, p.entries), *suspending.values())
             self.suspended_entry = family(integers(NOTHING, len(self.entry)), *suspending.values())
         if p.resends:
@@ -224,11 +224,11 @@ class Log(StateSpace):
         self.last_read = family(integers(NOTHING, len(self.entry)), self.consumer)
         self.seen = family(BOOL, self.consumer, self.entry)
         if p.coordinator == "yes":
-            self.where = self.network.kind("where", consumer, coordinator, **locating)
-            self.where_answer = self.network.kind("where answer", coordinator, consumer, **locating)
+            self.where = self.network.kind("where", consumer, coordinator, locating)
+            self.where_answer = self.network.kind("where answer", coordinator, consumer, locating)
             self.found = family(BOOL, *locating.values())
-        self.read = self.network.kind("read", consumer, node, **reads)
-        self.read_answer = self.network.kind("read answer", node, consumer, **reads)
+        self.read = self.network.kind("read", consumer, node, reads)
+        self.read_answer = self.network.kind("read answer", node, consumer, reads)
         self.served = family(members(Served), *reads.values(), initial=Served.NONE)
         self.served_entry = family(integers(NOTHING, len(self.entry)), *reads.values())
 
