@@ -9,7 +9,9 @@ from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.system import System
 from fencepost.properties.bookkeeper import ledger_properties
 from fencepost.properties.guaranteed_write_quorum import guaranteed_write_quorum_properties
+from fencepost.properties.ledger_chain import chain_properties
 from fencepost.properties.unbounded_ledgers import unbounded_ledger_properties
+from fencepost.protocols import ledger_chain as chains
 from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import NO_JOURNAL, TODAY, V4_13, V4_13_TLA, Parameters
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
@@ -34,6 +36,13 @@ def unbounded_ledgers(parameters: unbounded.Parameters) -> System:
     system = unbounded.ledger(parameters)
     assert isinstance(system.state, unbounded.Ledger)
     return replace(system, properties=unbounded_ledger_properties(system.state))
+
+
+def ledger_chain(parameters: chains.Parameters) -> System:
+    """A chain of ledgers with its properties."""
+    system = chains.chain(parameters)
+    assert isinstance(system.state, chains.Chain)
+    return replace(system, properties=chain_properties(system.state))
 
 
 _SOURCES = (
@@ -109,6 +118,20 @@ PROTOCOLS: dict[str, Protocol] = {
             build=unbounded_ledgers,
             sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolUnboundedLedgersAndGWQ.tla",),
             not_modelled=(*_TWEAKS_NOT_MODELLED, "normal writes that stay at AQ"),
+        ),
+        Protocol(
+            name="ledger-chain",
+            summary="ledgers chained to a log without end: leaders take turns, close the last ledger and append one of "
+            "their own",
+            defaults=chains.Parameters(),
+            build=ledger_chain,
+            sources=("Vanlightly/bookkeeper-tlaplus, LedgerChaining.tla",),
+            not_modelled=(
+                "how a leader is elected, and how failures are detected: the store may name another at any time",
+                "what happens within a ledger: one entry, bookies that act as one (see bookkeeper)",
+                "crashes of a client, which look like one that never acts again; lost or late answers of the store",
+                "trimming the list, and readers of the log",
+            ),
         ),
     )
 }
