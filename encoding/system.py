@@ -228,6 +228,18 @@ class Property:
     explain: Callable[[Trace], str] | None = None
 
 
+@dataclass(frozen=True)
+class Invariant:
+    """A fact about every reachable state that properties are proved with: an aid to induction, for authors.
+
+    It is not believed but proved, together with the property: see `System.invariants`.
+    """
+
+    name: str
+    meaning: str
+    holds: Term
+
+
 @dataclass(frozen=True, eq=False)
 class System:
     """A finite transition system.
@@ -235,6 +247,9 @@ class System:
     `actions` stand in causal order, senders before receivers: the order of the slots of a round. `default_rounds`
     is given by systems with cycles, which no number of rounds covers. `caps` are bounds that are part of
     the model, such as a largest number of fragments: every verdict names them.
+
+    `invariants` are what induction over rounds carries along with a property. One that some reachable state breaks is
+    found out by the same search as a violation, and then proves nothing.
     """
 
     state: StateSpace
@@ -242,6 +257,13 @@ class System:
     properties: tuple[Property, ...] = ()
     caps: Mapping[str, int] = field(default_factory=dict)
     default_rounds: int | None = None
+    invariants: tuple[Invariant, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [p.name for p in self.properties] + [i.name for i in self.invariants]
+        for name in names:
+            if names.count(name) > 1:
+                raise ModelError(f"{name}: two properties or invariants have that name; rename one")
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:

@@ -6,8 +6,9 @@ that `--smt2` writes is the file that was solved. Whatever is not `sat` or `unsa
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
@@ -93,10 +94,23 @@ class _Printed:
     functions: tuple[str, ...]
 
 
+@contextlib.contextmanager
+def _without_aliases() -> Iterator[None]:
+    """Let z3 print a term without `let`, for as long as this lasts.
+
+    What sets these for good makes every later text of the process a tree instead of a graph: gigabytes of it.
+    """
+    wanted = {"pp.min_alias_size": 1_000_000, "pp.max_depth": 1_000}
+    before = {name: z3.get_param(name) for name in wanted}
+    z3.set_param(**wanted)
+    try:
+        yield
+    finally:
+        z3.set_param(**before)
+
+
 @cache
 def _printed(formula: Any) -> _Printed:
-    z3.set_param("pp.min_alias_size", 1_000_000)
-    z3.set_param("pp.max_depth", 1_000)
     sorts: dict[str, None] = {}
     functions: dict[str, None] = {}
     seen, waiting = set(), [formula]
@@ -114,7 +128,8 @@ def _printed(formula: Any) -> _Printed:
             sorts |= _sort_lines([*domain, decl.range()])
             arguments = " ".join(sort.sexpr() for sort in domain)
             functions[f"(declare-fun {decl.name()} ({arguments}) {decl.range().sexpr()})"] = None
-    return _Printed(formula.sexpr(), tuple(sorts), tuple(functions))
+    with _without_aliases():
+        return _Printed(formula.sexpr(), tuple(sorts), tuple(functions))
 
 
 def _sort_lines(sorts: Iterable[Any]) -> dict[str, None]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -22,7 +20,11 @@ def title(value: object) -> str:
 QUICK = ("BOOKKEEPER-799", "#2614", "#2614-tla")
 """What the quick tests run too; the slow ones run them all."""
 
-RUNS = [pytest.param(run, id=title(run)) for known in KNOWN if known.name in QUICK for run in known.runs()]
+RUNS = [
+    pytest.param(run, marks=[] if known.name in QUICK else [pytest.mark.slow], id=title(run))
+    for known in KNOWN
+    for run in known.runs()
+]
 
 
 @pytest.mark.parametrize("run", RUNS)
@@ -31,21 +33,7 @@ def test_a_known_bug_comes_out_as_the_table_says(run: Run) -> None:
     assert result.verdict is run.verdict
     if run.steps is not None:
         assert (result.steps, result.fewest) == (run.steps, "proved")
-
-
-OTHERS = [known.name for known in KNOWN if known.name not in QUICK]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", OTHERS)
-def test_a_known_bug_comes_out_so_in_a_process_of_its_own(name: str) -> None:
-    """As a user runs it: what other tests left in the solver's memory has made preparing the larger ones crawl."""
-    command = "from fencepost.cli.main import main; main()"
-    arguments = ["check", "--known", "--bug", name, "--timeout", "200"]
-    done = subprocess.run(
-        [sys.executable, "-c", command, *arguments], check=False, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert as_expected(run, result)
 
 
 def test_names_are_unique() -> None:

@@ -7,7 +7,7 @@ import pytest
 from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.state import StateSpace, choice, family
-from fencepost.encoding.system import Action, Property, Schema, System, each, in_turn
+from fencepost.encoding.system import Action, Invariant, Property, Schema, System, each, in_turn
 from fencepost.encoding.terms import BOOL, Parameter, Term, exists, integers
 from fencepost.encoding.traces import Subject
 
@@ -68,3 +68,10 @@ def test_actions_in_turn_by_a_name_that_none_has_are_not_dropped() -> None:
     s = Row()
     with pytest.raises(ModelError, match="in_turn cel: every action in it needs"):
         _ = System(s, (in_turn("cel", each(step, s, s.cell)),)).ground_actions
+
+
+def test_a_property_and_an_invariant_of_one_name_are_not_taken_for_each_other() -> None:
+    s = Row()
+    prop = Property("p", "", s.passed[1], s.passed[1], "the first cell is passed")
+    with pytest.raises(ModelError, match="p: two properties or invariants have that name"):
+        System(s, (each(step, s, s.cell),), (prop,), invariants=(Invariant("p", "", ~s.passed[2]),))

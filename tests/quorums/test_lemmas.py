@@ -125,6 +125,17 @@ TRUE_CLAIM = obligation("true", "a square is not negative", [X >= 2], X * X >= 4
 FALSE_CLAIM = obligation("false", "x is at least 2", [X >= 1], X >= 2)
 
 
+def test_writing_an_obligation_leaves_the_printer_as_it_was() -> None:
+    """Others print terms that share a lot: without `let` such a text doubles with every level."""
+    shared = X
+    for _ in range(12):
+        shared = shared * shared
+    before = shared.sexpr()
+    assert "(let " in before and len(before) < 1000
+    obligation("doubled", "what is written without let", [shared > 1], shared > 0)
+    assert shared.sexpr() == before
+
+
 def test_contradictory_premises_are_vacuous() -> None:
     empty = obligation("empty", "nothing", [X >= 2, X <= 1], X == 5)
     assert settle(empty, Deadline(20)).answer is Verdict.VACUOUS
