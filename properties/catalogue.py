@@ -10,6 +10,7 @@ from fencepost.encoding.system import System
 from fencepost.properties.bookkeeper import ledger_properties
 from fencepost.properties.guaranteed_write_quorum import guaranteed_write_quorum_properties
 from fencepost.properties.ledger_chain import chain_properties
+from fencepost.properties.ledger_chain_invariants import chain_invariants
 from fencepost.properties.unbounded_ledgers import unbounded_ledger_properties
 from fencepost.protocols import ledger_chain as chains
 from fencepost.protocols.bookkeeper.ledger import ledger
@@ -42,7 +43,9 @@ def ledger_chain(parameters: chains.Parameters) -> System:
     """A chain of ledgers with its properties."""
     system = chains.chain(parameters)
     assert isinstance(system.state, chains.Chain)
-    return replace(system, properties=chain_properties(system.state))
+    return replace(
+        system, properties=chain_properties(system.state), invariants=chain_invariants(system.state)
+    )
 
 
 _SOURCES = (
