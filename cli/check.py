@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +137,7 @@ class Request:
     default=2,
     metavar="N",
     show_default=True,
-    help="Searches side by side; there are two to run.",
+    help="Searches side by side; there are two or three to run.",
 )
 @click.option(
     "--seed", type=int, metavar="N", help="Shuffle what the solver sees; for --walks, the seed (default 1)."
@@ -252,8 +252,15 @@ def _walk(request: Request, walks: int, verbose: bool) -> Outcome:
     return Outcome(tuple(results), seconds, False, {"walking": seconds})
 
 
+def _in_force(request: Request, outcome: Outcome) -> Limits:
+    """The limits that bound the verdicts: a proof covers executions of any number of rounds."""
+    if all(result.verdict is Verdict.PROVED for result in outcome.results):
+        return replace(request.limits, rounds=None)
+    return request.limits
+
+
 def _text(request: Request, outcome: Outcome, walks: int | None) -> str:
-    limits = request.limits
+    limits = _in_force(request, outcome)
     parts = [heading(request.protocol, request.parameters, request.system, limits)]
     properties = {p.name: p for p in request.properties}
     for result in outcome.results:
@@ -275,7 +282,7 @@ def _text(request: Request, outcome: Outcome, walks: int | None) -> str:
 
 def _json(request: Request, outcome: Outcome) -> str:
     subject = request.protocol.subject(request.parameters)
-    limits = request.limits
+    limits = _in_force(request, outcome)
     caps: dict[str, object] = dict(request.system.caps)
     caps |= {
         name: value

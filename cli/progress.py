@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import click
 
-from fencepost.encoding.checking import Phase
+from fencepost.encoding.checking import Phase, Remark
 from fencepost.encoding.solvers import Progress as SolverProgress
 
 
@@ -43,8 +43,12 @@ class Progress:
         self._tasks.clear()
         self._show(title)
 
-    def hear(self, event: SolverProgress | Phase) -> None:
-        """Show one event."""
+    def hear(self, event: SolverProgress | Phase | Remark) -> None:
+        """Show one event; a remark is for those who asked for more than the verdict."""
+        if isinstance(event, Remark):
+            if self._verbose:
+                click.echo(event.text, err=True)
+            return
         if isinstance(event, Phase):
             line, task = event.name, "prepare"
         else:
@@ -52,6 +56,7 @@ class Progress:
                 "hunt": "violations",
                 "exhaust": "longer executions",
                 "surpass": "executions past the bound",
+                "induct": "induction",
             }
             task = words.get(event.task, event.task)
             line = f"{task}: round {event.rounds}, {event.clauses:,} clauses, {event.conflicts:,} conflicts"

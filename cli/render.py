@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fencepost.encoding.checking import Limits
 from fencepost.encoding.protocol import Protocol
-from fencepost.encoding.state import show
+from fencepost.encoding.state import amount, show
 from fencepost.encoding.system import Property, System
 from fencepost.encoding.traces import Sending, Trace, TraceStep
 from fencepost.encoding.verdicts import Result, Verdict
@@ -44,20 +44,24 @@ def verdict_line(result: Result) -> str:
 def _because(result: Result) -> str:
     match result.verdict:
         case Verdict.VIOLATED:
-            return f" in {_count(result.steps or 0, 'step')}{_fewest(result)}, {_faults(result.faults or {})}"
+            return f" in {amount(result.steps or 0, 'step')}{_fewest(result)}, {_faults(result.faults or {})}"
+        case Verdict.PROVED if result.induction is not None:
+            carried = f" with {amount(len(result.invariants), 'invariant')}" if result.invariants else ""
+            over = f"induction over {amount(result.induction, 'round')}{carried}"
+            return f": by {over}; no execution of any length violates it"
         case Verdict.PROVED:
-            return f": every execution fits in {_count(result.rounds, 'round')}, and none violates it"
+            return f": every execution fits in {amount(result.rounds, 'round')}, and none violates it"
         case Verdict.HOLDS if result.bound is not None:
-            return f" up to {_count(result.bound, 'step')} (not a proof: longer executions exist)"
+            return f" up to {amount(result.bound, 'step')} (not a proof: longer executions exist)"
         case Verdict.HOLDS:
-            return f" up to {_count(result.rounds, 'round')} (not a proof: longer executions exist)"
+            return f" up to {amount(result.rounds, 'round')} (not a proof: longer executions exist)"
         case Verdict.VACUOUS:
             return f": nothing was tested; {result.reason}"
         case Verdict.UNDECIDED:
             if result.solver == "walks":
                 return f": {result.reason}"
             searched = (
-                f"no violation within {_count(result.rounds, 'round')}"
+                f"no violation within {amount(result.rounds, 'round')}"
                 if result.rounds
                 else "no round finished"
             )
@@ -68,16 +72,12 @@ def _fewest(result: Result) -> str:
     if result.fewest is None:
         return " (shorter ones may exist)"
     if result.fewest != "proved":
-        return f" (fewest within {_count(result.searched, 'round')})"
+        return f" (fewest within {amount(result.searched, 'round')})"
     return " (fewest: no shorter trace exists)" if not result.faults else " (no cheaper trace exists)"
 
 
 def _faults(faults: Mapping[str, int]) -> str:
     return f"with faults {_pairs(faults)}" if faults else "without any fault"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def trace_text(trace: Trace, prop: Property | None) -> str:

@@ -1,11 +1,13 @@
 """Checking properties of a system: deepening, side by side with completeness, up to a verdict.
 
 `check` prepares the rounds in one process, then lets one worker hunt for violations and another look for
-longer executions. It only combines what they say; every violation is replayed before it counts.
+longer executions, and for a proof by induction where there may be no longest one. It only combines what they say; every
+violation is replayed before it counts.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,25 +15,32 @@ from multiprocessing.connection import wait
 
 from fencepost.encoding.errors import BadInput, InternalError, ModelError
 from fencepost.encoding.obligations import sent_at_most_once
-from fencepost.encoding.rounds import Template
+from fencepost.encoding.rounds import Template, Unrolling, Window
 from fencepost.encoding.search import (
+    Broken,
     Clean,
     Complete,
     Execution,
+    Inductive,
     Longer,
     Message,
+    NotInductive,
     Surpassed,
     Tally,
     Task,
+    Upheld,
     Violated,
     Witnessed,
     Wrong,
+    base,
     exhaust,
     hunt,
+    induct,
     surpass,
 )
 from fencepost.encoding.solvers import SOLVERS, Progress, Session, SolverGaveUpError, load
-from fencepost.encoding.system import GroundAction, Property, System
+from fencepost.encoding.state import amount, decode, show
+from fencepost.encoding.system import GroundAction, Invariant, Property, System
 from fencepost.encoding.terms import FALSE
 from fencepost.encoding.traces import NotAnExecution, Replayer, Subject, Trace
 from fencepost.encoding.verdicts import Basis, Result, Verdict
@@ -78,6 +87,8 @@ class Prepared:
     template: Template
     actions: tuple[int, ...]
     """For each slot, which of the system's ground actions it is."""
+    places: tuple[int, ...]
+    """The places of the variables that the Booleans of a state belong to."""
     seconds: Mapping[str, float]
 
 
@@ -92,7 +103,14 @@ class Outcome:
     """Seconds by part of the work: building, commutation, CNF, solving."""
 
 
-Listener = Callable[[Progress | Phase], None]
+@dataclass(frozen=True)
+class Remark:
+    """What an author may want to know: why a property is not inductive, with which invariants one is."""
+
+    text: str
+
+
+Listener = Callable[[Progress | Phase | Remark], None]
 Send = Callable[[object], None]
 """How a worker says something in the middle of a question."""
 
@@ -139,12 +157,16 @@ def fault_names(system: System) -> list[str]:
     return list(dict.fromkeys([*choices, *actions]))
 
 
-def prepare(send: Send, system: System, properties: Sequence[Property]) -> list[Iterator[Phase | Prepared]]:
+def prepare(
+    send: Send, system: System, properties: Sequence[Property], invariants: Sequence[Invariant]
+) -> list[Iterator[Phase | Prepared]]:
     """What the preparing process runs: the formulas, the commutation of actions, the clauses of one round."""
-    return [_prepare(system, properties)]
+    return [_prepare(system, properties, invariants)]
 
 
-def _prepare(system: System, properties: Sequence[Property]) -> Iterator[Phase | Prepared]:
+def _prepare(
+    system: System, properties: Sequence[Property], invariants: Sequence[Invariant]
+) -> Iterator[Phase | Prepared]:
     from fencepost.encoding.commutation import Commutation
     from fencepost.encoding.formulas import Symbolic
     from fencepost.encoding.templates import template
@@ -160,12 +182,14 @@ def _prepare(system: System, properties: Sequence[Property]) -> Iterator[Phase |
     yield Phase("CNF")
     outputs = {f"holds:{p.name}": p.holds for p in properties}
     outputs |= {f"witness:{p.name}": p.witness for p in properties}
+    outputs |= {f"invariant:{i.name}": i.holds for i in invariants}
     made = template(symbolic, blockers, outputs)
     order = {action: number for number, action in enumerate(system.ground_actions)}
     seconds = {"building": built - begun, "commutation": commuted - built, "CNF": clock() - commuted}
     yield Prepared(
         made,
         tuple(order[action] for action in symbolic.actions),
+        tuple(sorted(symbolic.written)),
         seconds,
     )
 
@@ -173,7 +197,7 @@ def _prepare(system: System, properties: Sequence[Property]) -> Iterator[Phase |
 def search_jobs(
     send: Send, template: Template, task: Task, limits: Limits, jobs: Sequence[tuple[str, int | None]]
 ) -> list[Iterator[Message]]:
-    """What a searching process runs: `hunt`, `exhaust` or `surpass`, each in a session of its own.
+    """What a searching process runs: `hunt`, `exhaust`, `surpass` or `induct`, each in a session of its own.
 
     A job is a name and a number of steps: the bound of the executions that `exhaust` looks at, or the bound
     that `surpass` tries to exceed.
@@ -184,14 +208,27 @@ def search_jobs(
 def _job(
     send: Send, template: Template, task: Task, limits: Limits, name: str, steps: int | None
 ) -> Iterator[Message]:
-    session = Session(template, limits.solver, limits.seed, send, name)
+    unrolling = Window if name == "induct" else Unrolling
+    session = Session(template, limits.solver, limits.seed, send, name, unrolling)
     if name == "hunt":
         yield from hunt(session, task)
+    elif name == "induct":
+        yield from induct(session, task)
     elif name == "exhaust":
         yield from exhaust(session, task, steps)
     else:
         assert steps is not None
         yield from surpass(session, task, steps)
+
+
+def _failure(tried: NotInductive) -> str:
+    """Why that property is not inductive."""
+    return f"not inductive over {amount(tried.rounds, 'round')}: fails for {', '.join(tried.fails)}"
+
+
+def _falsity(trace: Trace) -> str:
+    """Which invariant is none."""
+    return f"the invariant {trace.property} is false after {amount(len(trace.steps), 'step')}"
 
 
 class _Run:
@@ -207,6 +244,8 @@ class _Run:
     ) -> None:
         self._system, self._limits, self._listen = system, limits, listener
         self._properties = {p.name: p for p in properties}
+        self._inducing = limits.bound is None and bool(system.default_rounds or system.invariants)
+        self._invariants = system.invariants if self._inducing else ()
         self._replayer = Replayer(system, subject)
         self._warming = self._replayer.warm_up()
         self._begun = time.perf_counter()
@@ -220,6 +259,10 @@ class _Run:
         self._costs: dict[str, tuple[int, ...]] = {}
         self._clean: dict[str, Clean] = {}
         self._witnessed: dict[str, Execution] = {}
+        self._inductive: dict[str, int] = {}
+        self._not_inductive: dict[str, NotInductive] = {}
+        self._upheld = 0
+        self._broken: Trace | None = None
         self._complete: dict[int | None, int] = {}
         self._longer = -1
         self._surpassed: bool | None = None
@@ -231,9 +274,8 @@ class _Run:
 
     def run(self) -> None:
         """Prepare, search, and look for further counterexamples, until done or out of time."""
-        self._start(
-            Worker("prepare", prepare, self._system, list(self._properties.values()), gib=self._limits.memory)
-        )
+        asked = list(self._properties.values()), self._invariants
+        self._start(Worker("prepare", prepare, self._system, *asked, gib=self._limits.memory))
         load(self._limits.solver)
         self._receive_until(lambda: self._prepared is not None)
         if self._prepared is None:
@@ -249,11 +291,11 @@ class _Run:
         jobs: list[tuple[str, int | None]] = [("hunt", None), ("exhaust", bound)]
         if bound is not None:
             jobs.append(("surpass", bound))
-        if self._limits.jobs == 1:
-            self._spawn(task, jobs)
-        else:
-            self._spawn(task, jobs[:1])
-            self._spawn(task, jobs[1:])
+        if self._inducing:
+            jobs.append(("induct", None))
+        cuts = [0, *range(1, min(self._limits.jobs, len(jobs))), len(jobs)]
+        for start, end in itertools.pairwise(cuts):
+            self._spawn(task, jobs[start:end])
         self._receive_until(self._all_settled)
         self.kill()
 
@@ -271,7 +313,7 @@ class _Run:
         )
         side._prepared, side._begun = self._prepared, self._begun
         avoid = tuple(tuple(sorted(self._slots_of(trace))) for trace in known)
-        task = replace(self._task((name,)), rounds=self._found_in[name], avoid=avoid)
+        task = replace(self._task((name,)), rounds=self._found_in[name], avoid=avoid, invariants=())
         side._spawn(task, [("hunt", None)])
         try:
             side._receive_until(lambda: name in side._traces and name in side._clean)
@@ -361,6 +403,19 @@ class _Run:
             case Clean(property=name):
                 self._clean[name] = message
                 self._cap_completeness()
+            case Upheld(rounds=rounds):
+                self._upheld = rounds
+            case Broken(execution=execution):
+                self._broken = self._replay_broken(execution)
+            case Inductive(property=name, rounds=rounds):
+                self._inductive[name] = rounds
+                carried = ", ".join(i.name for i in self._invariants) or "none"
+                self._listen(
+                    Remark(f"{name} is inductive over {amount(rounds, 'round')}; invariants: {carried}")
+                )
+            case NotInductive(property=name):
+                self._not_inductive[name] = message
+                self._listen(Remark(f"{name} is {_failure(message)}, {self._way(message)}"))
             case Complete(rounds=rounds, steps=steps):
                 self._complete[steps] = rounds
             case Longer(rounds=rounds, steps=steps) if steps == self._limits.bound:
@@ -393,6 +448,34 @@ class _Run:
         except NotAnExecution as error:
             raise self._does_not_replay(name, execution, error) from error
 
+    def _replay_broken(self, execution: Execution) -> Trace:
+        """The trace to a state in which an invariant is false."""
+        actions, choices = self._fired(execution), self._choice_names(execution)
+        for invariant in self._invariants:
+            try:
+                trace = self._replayer.spare_faults(invariant, actions, choices)
+            except NotAnExecution as error:
+                failed = error
+                continue
+            steps = "; ".join(action.name for action in actions[: len(trace.steps)])
+            self._listen(Remark(f"{_falsity(trace)}: {steps or 'it is at first'}"))
+            return trace
+        raise self._does_not_replay("a broken invariant", execution, failed)
+
+    def _way(self, tried: NotInductive) -> str:
+        """How what is not inductive comes about, for an author who looks for an invariant against it."""
+        assert self._prepared is not None
+        left, differing = iter(tried.state), []
+        for place, width in zip(self._prepared.places, self._prepared.template.widths, strict=True):
+            variable = self._system.variables[place]
+            value = decode(variable, list(itertools.islice(left, width)))
+            if value != self._system.initial[place]:
+                differing.append(f"{variable.name} = {show(value)}")
+        lost = [f"{name} = yes" for name in self._choice_names(tried.execution)]
+        steps = "; ".join(action.name for action in self._fired(tried.execution))
+        start = ", ".join([*differing, *lost]) or "all is as at first"
+        return f"by {steps} from a state in which {start}"
+
     def _reach(self, name: str, execution: Execution) -> None:
         try:
             witness = self._properties[name].witness
@@ -417,7 +500,15 @@ class _Run:
 
     def _task(self, names: tuple[str, ...]) -> Task:
         limits = self._limits
-        return Task(names, limits.bound, limits.rounds, self._budgets(), self._objectives())
+        invariants = tuple(i.name for i in self._invariants)
+        return Task(
+            names,
+            limits.bound,
+            limits.rounds,
+            self._budgets(),
+            self._objectives(),
+            invariants=invariants,
+        )
 
     def _objectives(self) -> tuple[Tally, ...]:
         steps = Tally(tuple(range(len(self._actions()))))
@@ -449,6 +540,28 @@ class _Run:
         clean = self._clean.get(name)
         return clean.rounds if clean and clean.below == self._costs.get(name) else 0
 
+    def _by_induction(self, name: str) -> int | None:
+        """Over how many rounds induction proves the property; None if it does not, or not yet."""
+        rounds = self._inductive.get(name)
+        if rounds is None or name in self._traces or self._broken is not None:
+            return None
+        clean = min([self._searched(name), *([self._upheld] if self._invariants else [])])
+        return rounds if clean >= base(rounds) else None
+
+    def _induction_is_over(self, name: str) -> bool:
+        """Nothing more can come of induction within the limit on rounds."""
+        if not self._inducing or self._broken is not None or name in self._inductive:
+            return True
+        tried = self._not_inductive.get(name)
+        return tried is not None and self._limits.rounds is not None and tried.rounds >= self._limits.rounds
+
+    def _why_not_inductive(self, name: str) -> str | None:
+        """Why induction did not prove the property, as far as is known."""
+        if self._broken is not None:
+            return _falsity(self._broken)
+        tried = self._not_inductive.get(name)
+        return _failure(tried) if tried is not None and name not in self._inductive else None
+
     def _is_fewest(self, name: str) -> bool:
         """No execution within the limits violates the property at a lower cost."""
         if self._limits.minimize == "none":
@@ -468,6 +581,13 @@ class _Run:
         needed = self._rounds_needed(self._limits.bound)
         if needed is not None and self._searched(name) >= needed:
             return self._limits.bound is None or self._surpassed is not None
+        if self._by_induction(name) is not None and name in self._witnessed:
+            return True
+        return self._is_clean_to_the_limit(name) and self._induction_is_over(name)
+
+    def _is_clean_to_the_limit(self, name: str) -> bool:
+        """All rounds asked for are searched without a violation, and there are longer executions."""
+        limit = self._limits.rounds
         return limit is not None and self._searched(name) >= limit and self._longer >= limit
 
     def _all_settled(self) -> bool:
@@ -483,7 +603,7 @@ class _Run:
         if time.perf_counter() - self._searching < PATIENCE:
             return
         cap = max(costs[0] for costs in self._costs.values()) - 1
-        exhausting = [w for w in self._workers if w.name == "exhaust"]
+        exhausting = [w for w in self._workers if "exhaust" in w.name.split("+")]
         if not exhausting or cap == self._cap:
             return
         for worker in exhausting:
@@ -521,9 +641,10 @@ class _Run:
             return self._violated(undecided)
         if name in self._witnessed:
             self._reach(name, self._witnessed[name])
-        if not self._settled(name):
+        not_inductive = self._why_not_inductive(name)
+        if not (self._settled(name) or self._is_clean_to_the_limit(name)):
             reason = "interrupted" if self.interrupted else self._reason or "the search stopped early"
-            return replace(undecided, reason=reason)
+            return replace(undecided, reason="; ".join(filter(None, [reason, not_inductive])))
         if undecided.complete and needed is not None:
             undecided = replace(undecided, rounds=needed)
         if name not in self._witnessed:
@@ -533,7 +654,16 @@ class _Run:
             return replace(undecided, verdict=Verdict.VACUOUS, reason=reason)
         if undecided.complete and self._surpassed is not True:
             return replace(undecided, verdict=Verdict.PROVED, basis=Basis.ROUNDS)
-        return replace(undecided, verdict=Verdict.HOLDS)
+        induction = self._by_induction(name)
+        if induction is not None:
+            return replace(
+                undecided,
+                verdict=Verdict.PROVED,
+                basis=Basis.INDUCTION,
+                induction=induction,
+                invariants=tuple(i.name for i in self._invariants),
+            )
+        return replace(undecided, verdict=Verdict.HOLDS, reason=not_inductive)
 
     def _violated(self, undecided: Result) -> Result:
         name = undecided.property

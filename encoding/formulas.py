@@ -45,12 +45,6 @@ def bits(variable: Variable) -> list[Formula]:
     return [named(f"p{variable.place}.{position}") for position in range(1, len(variable.domain))]
 
 
-def decode(variable: Variable, true_bits: list[bool]) -> Value:
-    """The value that `bits` stand for."""
-    position = true_bits.index(True) + 1 if any(true_bits) else 0
-    return variable.domain.values[position]
-
-
 def guarded(variable: Variable, own: list[Formula]) -> Guarded:
     """The value of a variable whose Booleans are `own`."""
     first, *others = variable.domain.values

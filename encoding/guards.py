@@ -183,7 +183,7 @@ def know(instance: Instance, effort: Effort, wanted: Callable[[Conjunct], bool])
 
 def _is_clean(result: Result) -> bool:
     """Every execution was covered, and none violates the property (though none may exercise it)."""
-    return result.complete and result.verdict in (Verdict.PROVED, Verdict.VACUOUS)
+    return result.verdict is Verdict.PROVED or (result.complete and result.verdict is Verdict.VACUOUS)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""The two questions asked of ever more rounds: is a property violated, and are there longer executions?
+"""The questions asked of ever more rounds: is a property violated, are there longer executions, is it inductive?
 
-Both are generators of plain messages, so that they can run in processes of their own, side by side, or in
+All are generators of plain messages, so that they can run in processes of their own, side by side, or in
 turn in one. They know clauses and slots only; what a slot means is the business of whoever reads the
 messages.
 """
@@ -39,6 +39,8 @@ class Task:
     objectives: tuple[Tally, ...] = ()
     avoid: tuple[tuple[int, ...], ...] = field(default=())
     """Sets of slots: an execution that fires just these slots is not looked for any more."""
+    invariants: tuple[str, ...] = ()
+    """What induction carries along with each property: they name outputs `invariant:NAME`."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,44 @@ class Wrong:
 
 
 @dataclass(frozen=True)
+class Upheld:
+    """Every invariant holds within that many rounds."""
+
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Some invariant does not hold at the end of this execution."""
+
+    execution: Execution
+
+
+@dataclass(frozen=True)
+class Inductive:
+    """If the property and the invariants hold before and between so many rounds, they hold after them.
+
+    That alone proves nothing: the `base` of the induction is another question.
+    """
+
+    property: str
+    rounds: int
+
+
+@dataclass(frozen=True)
+class NotInductive:
+    """They need not: from some state, `fails` are false after so many rounds, and nothing is before."""
+
+    property: str
+    rounds: int
+    fails: tuple[str, ...]
+    state: tuple[bool, ...]
+    """The Booleans of that state; no execution need lead to it."""
+    execution: Execution
+    """What happens from there."""
+
+
+@dataclass(frozen=True)
 class Complete:
     """No execution (of at most `steps` steps, if given) needs more rounds than that."""
 
@@ -108,13 +148,27 @@ class Surpassed:
     longer: bool
 
 
-Message = Violated | Clean | Witnessed | Wrong | Complete | Longer | Surpassed | Progress
+Message = (
+    Violated
+    | Clean
+    | Witnessed
+    | Wrong
+    | Upheld
+    | Broken
+    | Inductive
+    | NotInductive
+    | Complete
+    | Longer
+    | Surpassed
+    | Progress
+)
 
 
 def hunt(session: Session, task: Task) -> Iterator[Message]:
     """Search for violations and witnesses in 1, 2, 3 … rounds."""
     hunter = _Hunter(session, task)
     missing = list(task.properties)
+    upholding = bool(task.invariants)
     while task.rounds is None or session.rounds < task.rounds:
         session.deepen()
         hunter.avoid()
@@ -122,6 +176,9 @@ def hunt(session: Session, task: Task) -> Iterator[Message]:
         if session.solve([*hunter.limits(), hunter.output("wrong")]):
             yield Wrong(hunter.execution())
             return
+        if upholding:
+            upholding = not session.solve([*hunter.limits(), hunter.some_invariant_fails()])
+            yield Upheld(session.rounds) if upholding else Broken(hunter.execution())
         for name in list(missing):
             if session.solve([*hunter.limits(), hunter.output(f"witness:{name}")]):
                 yield Witnessed(name, hunter.execution())
@@ -153,6 +210,13 @@ class _Hunter:
     def output(self, name: str) -> int:
         """The variable of an output after the last round."""
         return self._session.unrolling.output(name, self._session.rounds)
+
+    def some_invariant_fails(self) -> int:
+        """A literal under which an invariant is false after the last round."""
+        guard = self._session.unrolling.fresh()
+        fails = [-self.output(f"invariant:{name}") for name in self._task.invariants]
+        self._session.add([[-guard, *fails]])
+        return guard
 
     def limits(self) -> list[int]:
         """Assumptions: the bound on steps and the budgets."""
@@ -279,3 +343,52 @@ def surpass(session: Session, task: Task, bound: int) -> Iterator[Message]:
         if not session.solve([*limits, last]):
             yield Surpassed(False)
             return
+
+
+WELL_DEFINED = "no action sets a variable twice or outside its domain"
+"""What induction carries along with every property, in words."""
+
+
+def base(rounds: int) -> int:
+    """How many rounds from the initial state must be clean for an induction over that many rounds.
+
+    An execution that reaches a violation takes more rounds than were found clean. It needs to take as many as the
+    window has, whose first state may well be the initial one.
+    """
+    return max(rounds - 1, 1)
+
+
+def induct(session: Session, task: Task) -> Iterator[Message]:
+    """Ask of 1, 2, 3 … rounds in the middle of an execution whether a property is inductive over them.
+
+    The session's unrolling is a `Window`. The property, the invariants and `WELL_DEFINED` hold until the last round,
+    and one of them is false after it: if that cannot be, they are inductive.
+    """
+    waiting, unrolling = list(task.properties), session.unrolling
+    session.deepen()
+    while waiting and (task.rounds is None or unrolling.depth < task.rounds):
+        held = [unrolling.output(f"invariant:{name}", session.rounds) for name in task.invariants]
+        session.add([*([output] for output in held), [-unrolling.output("wrong", session.rounds)]])
+        session.deepen()
+        yield session.progress()
+        for name in list(waiting):
+            before = [unrolling.output(f"holds:{name}", r) for r in range(1, session.rounds)]
+            carried = _carried(session, task, name)
+            guard = unrolling.fresh()
+            session.add([[-guard, *(-literal for literal in carried.values())]])
+            if session.solve([guard, *before]):
+                model = session.model()
+                fails = [claim for claim, literal in carried.items() if model[abs(literal) - 1] != literal]
+                state = [model[unrolling.bit(b, 0) - 1] > 0 for b in range(unrolling.template.width)]
+                yield NotInductive(name, unrolling.depth, tuple(fails), tuple(state), executed(session))
+            else:
+                yield Inductive(name, unrolling.depth)
+                waiting.remove(name)
+
+
+def _carried(session: Session, task: Task, name: str) -> dict[str, int]:
+    """Everything that must hold after the last round, by name, and the literal that says so."""
+    unrolling, last = session.unrolling, session.rounds
+    carried = {name: unrolling.output(f"holds:{name}", last)}
+    carried |= {other: unrolling.output(f"invariant:{other}", last) for other in task.invariants}
+    return carried | {WELL_DEFINED: -unrolling.output("wrong", last)}

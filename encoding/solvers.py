@@ -146,8 +146,9 @@ class Session:
         seed: int | None = None,
         report: Callable[[Progress], None] = lambda progress: None,
         task: str = "",
+        unrolling: type[Unrolling] = Unrolling,
     ) -> None:
-        self.unrolling = Unrolling(template)
+        self.unrolling = unrolling(template)
         self._backend = backend(solver)
         self._shuffle = random.Random(seed).shuffle if seed is not None else None
         self._report, self._task = report, task
@@ -193,7 +194,7 @@ class Session:
 
     def progress(self) -> Progress:
         """Where the session stands."""
-        return Progress(self._task, self.rounds, self._clauses, self._backend.conflicts())
+        return Progress(self._task, self.unrolling.depth, self._clauses, self._backend.conflicts())
 
     def model(self) -> Sequence[int]:
         """The model found by the last question, if the answer was yes."""

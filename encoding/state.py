@@ -81,6 +81,12 @@ class Variable:
         return self.family.fault is not None
 
 
+def decode(variable: Variable, true_bits: list[bool]) -> Value:
+    """The value whose Booleans these are: one for each value of the domain but the first, which is meant if none is true."""
+    position = true_bits.index(True) + 1 if any(true_bits) else 0
+    return variable.domain.values[position]
+
+
 class StateSpace:
     """Base of a protocol's state: assign families to attributes, and they take the attribute's name.
 
@@ -145,3 +151,8 @@ def show(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+def amount(number: int, noun: str) -> str:
+    """So many of them: 1 round, 2 rounds."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

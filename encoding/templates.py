@@ -61,7 +61,7 @@ def template(
         first=[*before, *last, *choices],
         fires=[named(f"fire{slot}") for slot in range(len(symbolic.effects))],
         outputs={name: named(f"output:{name}") for name in formulas},
-        width=len(before),
+        widths=[len(own) for own in state.values()],
         initial=[
             system.initial[place] == value
             for place in state
@@ -84,7 +84,7 @@ def _numbered(
     first: list[Formula],
     fires: list[Formula],
     outputs: Mapping[str, Formula],
-    width: int,
+    widths: list[int],
     initial: list[bool],
     blockers: list[list[int]],
 ) -> Template:
@@ -103,11 +103,13 @@ def _numbered(
     clauses = [
         [renumbered[lit] if lit > 0 else -renumbered[-lit] for lit in clause] for clause in cnf.clauses
     ]
+    width = sum(widths)
     choices = len(first) - 2 * width
     return Template(
         clauses=clauses,
         size=size,
         width=width,
+        widths=widths,
         choices=choices,
         fires=[order[str(f)] for f in fires],
         outputs={name: order[str(f)] for name, f in outputs.items()},

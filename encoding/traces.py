@@ -18,7 +18,7 @@ from typing import Any
 from fencepost.encoding.concrete import Concrete, State
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.state import show
-from fencepost.encoding.system import Broadcast, GroundAction, Message, Property, System
+from fencepost.encoding.system import Broadcast, GroundAction, Invariant, Message, Property, System
 from fencepost.encoding.terms import Parameter, Term, Value
 from fencepost.encoding.versions import version
 
@@ -174,7 +174,9 @@ class Replayer:
             self.concrete.step(action)
             yield action
 
-    def replay(self, prop: Property, actions: Sequence[GroundAction], choices: Iterable[str]) -> Trace:
+    def replay(
+        self, prop: Property | Invariant, actions: Sequence[GroundAction], choices: Iterable[str]
+    ) -> Trace:
         """The trace of these actions, up to the first state that violates the property.
 
         `choices` names the choices that are true. Raises NotAnExecution.
@@ -218,7 +220,9 @@ class Replayer:
         check_receipts(steps)
         return steps
 
-    def spare_faults(self, prop: Property, actions: Sequence[GroundAction], choices: Iterable[str]) -> Trace:
+    def spare_faults(
+        self, prop: Property | Invariant, actions: Sequence[GroundAction], choices: Iterable[str]
+    ) -> Trace:
         """The same execution with as few losses as it needs: what is merely not delivered is not lost."""
         violated = self.concrete.predicate(~prop.holds)
         names = {v.place: v.name for v in self.system.variables}

@@ -38,6 +38,7 @@ class Basis(Enum):
     ROUNDS = "rounds"
     """No execution in normal form is longer than the rounds that were searched."""
     INDUCTION = "induction"
+    """What holds up to the last of some rounds holds after it, and it does hold at first."""
     ALL_SIZES = "all-sizes"
 
 
@@ -50,6 +51,7 @@ class Result:
     (`proved`) or none within `searched` rounds (`within-rounds`). `complete` says that no execution
     within the caps is longer than what was searched. `bound` is the largest number of steps asked for.
     `witness` says that the property's witness was reached. `faults` counts the faults of the trace.
+    `induction` is over how many rounds a proof by induction goes, `invariants` what it carries along.
     """
 
     property: str
@@ -68,12 +70,17 @@ class Result:
     reason: str | None = None
     trace: Trace | None = None
     more_traces: tuple[Trace, ...] = field(default=())
+    induction: int | None = None
+    invariants: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.PROVED) != (self.basis is not None):
             raise ValueError("a verdict is proved if and only if it has a basis")
-        if self.verdict is Verdict.PROVED and not (self.complete and self.witness):
-            raise ValueError("proved needs a complete search and a reachable witness")
+        if (self.basis is Basis.INDUCTION) != (self.induction is not None):
+            raise ValueError("a proof is by induction if and only if it is over some rounds")
+        covered = self.complete or self.basis is Basis.INDUCTION
+        if self.verdict is Verdict.PROVED and not (covered and self.witness):
+            raise ValueError("proved needs a complete search or an induction, and a reachable witness")
         if (self.verdict is Verdict.VIOLATED) != (self.trace is not None):
             raise ValueError("a verdict is violated if and only if there is a replayed trace")
 
@@ -89,6 +96,8 @@ class Result:
             "fewest": self.fewest,
             "faults": dict(self.faults) if self.faults is not None else None,
             "complete": self.complete,
+            "induction": self.induction,
+            "invariants": list(self.invariants),
             "bound": self.bound,
             "witness": self.witness,
             "reason": self.reason,

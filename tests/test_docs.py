@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "docs" / "own-protocol.md"
 BUGS = ROOT / "docs" / "known.md"
 EXAMPLE = Path("examples/two_copies.py")
+ENDLESS = Path("examples/one_owner.py")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -75,11 +77,11 @@ def printed_as_shown(shown: list[str], printed: str) -> bool:
 
 
 def test_the_code_in_the_tutorial_is_the_example() -> None:
-    source = (ROOT / EXAMPLE).read_text(encoding="utf-8")
+    source, endless = ((ROOT / file).read_text(encoding="utf-8") for file in (EXAMPLE, ENDLESS))
     parts = blocks(OWN, "python")
     assert parts[-1] == source, "the last Python block of the page must be the whole file"
     for part in parts:
-        assert part in source, f"not in {EXAMPLE}:\n{part}"
+        assert part in source or part in endless, f"neither in {EXAMPLE} nor in {ENDLESS}:\n{part}"
 
 
 @pytest.mark.parametrize("transcript", [*transcripts(OWN), *transcripts(BUGS)], ids=lambda t: t.section)
@@ -90,7 +92,7 @@ def test_the_commands_in_a_page_do_what_it_shows(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     source = (ROOT / EXAMPLE).read_text(encoding="utf-8")
-    (tmp_path / EXAMPLE).parent.mkdir()
+    shutil.copytree(ROOT / EXAMPLE.parent, tmp_path / EXAMPLE.parent)
     (tmp_path / EXAMPLE).write_text(changed(source, transcript.changes), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     code: int | None = None
@@ -232,14 +234,14 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
     """Every kind of object that the commands of the page write, under the heading that describes it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("formats"))
-        example = str(ROOT / EXAMPLE)
+        example, endless = str(ROOT / EXAMPLE), str(ROOT / ENDLESS)
         (quick,) = chosen(KNOWN, ["#2614-3/3/3"])
         unmended = replace(quick, name="nothing mends it", switch=None)
         patch.setattr("fencepost.cli.known.KNOWN", (quick, unmended))
-        yield list(_everything(example))
+        yield list(_everything(example, endless))
 
 
-def _everything(example: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any]]]:
     def output(*arguments: str) -> dict[str, Any]:
         run([*arguments, "--format", "json", "--output", "out.json"])
         document: dict[str, Any] = json.loads(Path("out.json").read_text(encoding="utf-8"))
@@ -248,6 +250,7 @@ def _everything(example: str) -> Iterator[tuple[str, dict[str, Any]]]:
     lossy = ["check", example, "--set", "fence=yes", "--set", "acknowledge=reachable"]
     yield from objects_of_check(output(*lossy, "--count", "2", "--traces", "traces"))
     yield from objects_of_check(output("check", example, "--set", "fence=yes"))
+    yield from objects_of_check(output("check", endless))
     yield from objects_of_check(output("check", example, "--bound", "3"))
     yield from objects_of_check(output("check", example, "--walks", "5", "--set", "fence=yes"))
     saved = Path("traces/two-copies.nothing-lost.1.json")

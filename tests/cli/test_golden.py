@@ -10,6 +10,7 @@ import pytest
 from fencepost.cli.main import run
 
 GOLDEN = Path(__file__).parent / "golden"
+ENDLESS = Path(__file__).parents[2] / "examples" / "one_owner.py"
 FIXED = ["--property", "no-divergence", "--set", "recovery_reads_fence=yes"]
 CASES = {
     "help": ["--help"],
@@ -20,6 +21,7 @@ CASES = {
     "protocols-bookkeeper-4.13": ["protocols", "bookkeeper-4.13"],
     "trace": ["trace", str(GOLDEN / "bookkeeper-4.13.no-divergence.json")],
     "check-proved": ["check", "bookkeeper-4.13", *FIXED],
+    "check-induction": ["check", str(ENDLESS), "--set", "brokers=3"],
     "check-holds": ["check", "bookkeeper-4.13", *FIXED, "--rounds", "2"],
     "check-vacuous": ["check", "bookkeeper-4.13", "--property", "valid-fragments"],
     "check-known": ["check", "--known", "--bug", "2614", "--bug", "2614-3/3/3"],

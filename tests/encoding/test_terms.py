@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from fencepost.encoding.concrete import Concrete
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.formulas import Symbolic, bits, decode
+from fencepost.encoding.formulas import Symbolic, bits
 from fencepost.encoding.logic import conj
-from fencepost.encoding.state import StateSpace, choice, family, variable
+from fencepost.encoding.state import StateSpace, choice, decode, family, variable
 from fencepost.encoding.system import Action, System, each
 from fencepost.encoding.terms import (
     BOOL,

@@ -9,46 +9,66 @@ from dataclasses import dataclass
 from fencepost.encoding.commutation import Cache, Commutation
 from fencepost.encoding.concrete import Concrete
 from fencepost.encoding.exploring import explore
-from fencepost.encoding.formulas import Symbolic, decode
+from fencepost.encoding.formulas import Symbolic
 from fencepost.encoding.rounds import Unrolling
 from fencepost.encoding.solvers import Session
-from fencepost.encoding.state import StateSpace, choice, family
+from fencepost.encoding.state import StateSpace, choice, decode, family
 from fencepost.encoding.system import Action, Property, Schema, System
 from fencepost.encoding.templates import template
-from fencepost.encoding.terms import BOOL, TRUE, Term, all_of, if_, integers
+from fencepost.encoding.terms import BOOL, TRUE, Term, Update, all_of, if_, integers
 
-FLAGS, ACTIONS, REPEATS = 4, 6, 2
+FLAGS, ACTIONS, REPEATS, ROUNDS = 4, 6, 2, 5
 
 
 class Cells(StateSpace):
     """A few flags, a small number, one loss, and for each action how often it may still fire."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 2) -> None:
         self.flag = family(BOOL, integers(1, FLAGS))
-        self.number = family(integers(0, 2), integers(1, 1))
+        self.number = family(integers(0, most), integers(1, 1))
         self.left = family(
             integers(0, REPEATS), integers(1, ACTIONS), initial=lambda action: 1 + action % REPEATS
         )
         self.lost = choice(integers(1, 1), fault="lost")
 
 
-def generate(seed: int) -> System:
-    """A system that always comes to an end, with actions that fire repeatedly and one-way commutations."""
-    chance, s = random.Random(seed), Cells()
-    actions = tuple(_action(chance, s, number) for number in range(1, ACTIONS + 1))
+def generate(seed: int, ends: bool = True) -> System:
+    """A system with actions that fire repeatedly and one-way commutations.
+
+    It comes to an end, or has no counters and may go on for ever; then its number has values that nothing leads to.
+    """
+    chance, s = random.Random(seed), Cells(2 if ends else 4)
+    actions = tuple(_action(chance, s, number, ends) for number in range(1, ACTIONS + 1))
     bad = all_of(*(_literal(chance, s, loss=False) for _ in range(3)))
-    return System(s, actions, (Property("never", "never so", ~bad, TRUE, "always"),))
+    never = Property("never", "never so", ~bad, TRUE, "always")
+    return System(s, actions, (never,), default_rounds=None if ends else ROUNDS)
 
 
-def _action(chance: random.Random, s: Cells, number: int) -> Schema:
-    guard = [s.left[number] > 0, *(_literal(chance, s) for _ in range(chance.choice((0, 1, 1, 2))))]
-    then = [s.left[number].set(s.left[number] - 1)]
+def _action(chance: random.Random, s: Cells, number: int, ends: bool) -> Schema:
+    guard = [_literal(chance, s) for _ in range(chance.choice((0, 1, 1, 2)))]
+    then: list[Update] = []
+    if ends:
+        guard.insert(0, s.left[number] > 0)
+        then.append(s.left[number].set(s.left[number] - 1))
     for flag in chance.sample(range(1, FLAGS + 1), chance.choice((0, 1, 1, 2))):
         value = chance.choice((TRUE, TRUE, ~TRUE, s.flag[chance.randint(1, FLAGS)]))
         then.append(s.flag[flag].set(value, when=chance.choice((TRUE, _literal(chance, s)))))
     if chance.random() < 0.4:
-        then.append(s.number[1].set(if_(s.number[1] == 2, 0, s.number[1] + 1)))
+        then.append(s.number[1].set(_following(s) if ends else _anywhere(chance, s)))
     return Schema(f"action {number}", "", (), Action(all_of(*guard), then, actor=number))
+
+
+def _following(s: Cells) -> Term:
+    """The next number, round and round."""
+    return if_(s.number[1] == 2, 0, s.number[1] + 1)
+
+
+def _anywhere(chance: random.Random, s: Cells) -> Term:
+    """Another number for each number, which some of them are never."""
+    after: Term = s.number[1]
+    for number in s.number.domain:
+        after = if_(s.number[1] == number, chance.choice(s.number.domain.values), after)
+    return after
 
 
 def _literal(chance: random.Random, s: Cells, loss: bool = True) -> Term:
@@ -56,7 +76,7 @@ def _literal(chance: random.Random, s: Cells, loss: bool = True) -> Term:
     if kind < 0.15 and loss:
         term: Term = s.lost[1]
     elif kind < 0.3:
-        term = s.number[1] == chance.randint(0, 2)
+        term = s.number[1] == chance.randint(0, len(s.number.domain) - 1)
     else:
         term = s.flag[chance.randint(1, FLAGS)]
     return ~term if chance.random() < 0.5 else term

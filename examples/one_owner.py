@@ -1,0 +1,96 @@
+"""Brokers take turns to serve a topic, for ever: a protocol with cycles, and what its proof by induction needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost.encoding.parameters import parameter, switch
+from fencepost.encoding.protocol import Protocol
+from fencepost.encoding.state import StateSpace, family
+from fencepost.encoding.system import Action, Invariant, Property, System, each
+from fencepost.encoding.terms import BOOL, Parameter, at_least, exists, forall, implies, labels
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """How many brokers there are, and when one gives the topic up."""
+
+    brokers: int = parameter(2, "brokers that may serve the topic")
+    release: str = switch(
+        ("closed", "at-once"), "a broker gives up a topic that it has closed, or closes it later", "a race"
+    )
+
+
+class State(StateSpace):
+    """What the metadata store says, and what the brokers do. At first nobody owns the topic."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.broker = labels("broker", "b", parameters.brokers)
+
+        self.owns = family(BOOL, self.broker)
+        self.serves = family(BOOL, self.broker)
+
+
+def acquire(s: State, broker: Parameter) -> Action:
+    """A broker writes its name into the metadata store, where there is none."""
+    return Action(when=forall(s.broker, lambda b: ~s.owns[b]), then=[s.owns[broker].set(True)], actor=broker)
+
+
+def open_topic(s: State, broker: Parameter) -> Action:
+    """The owner starts to serve."""
+    return Action(when=s.owns[broker], then=[s.serves[broker].set(True)], actor=broker)
+
+
+def close_topic(s: State, broker: Parameter) -> Action:
+    """A broker stops serving."""
+    return Action(when=s.serves[broker], then=[s.serves[broker].set(False)], actor=broker)
+
+
+def release(s: State, broker: Parameter) -> Action:
+    """The owner takes its name out of the metadata store."""
+    done = ~s.serves[broker] if s.parameters.release == "closed" else True
+    return Action(when=s.owns[broker] & done, then=[s.owns[broker].set(False)], actor=broker)
+
+
+def one_server(s: State) -> Property:
+    """The headline."""
+    return Property(
+        name="one-server",
+        meaning="no two brokers serve the topic at once",
+        holds=~at_least(2, s.broker, lambda b: s.serves[b]),
+        witness=exists(s.broker, lambda b: s.serves[b]),
+        witness_meaning="a broker serves the topic",
+    )
+
+
+def invariants(s: State) -> tuple[Invariant, ...]:
+    """What the proof needs to know of the states in between."""
+    return (
+        Invariant(
+            name="servers-own",
+            meaning="a broker that serves the topic owns it",
+            holds=forall(s.broker, lambda b: implies(s.serves[b], s.owns[b])),
+        ),
+        Invariant(
+            name="one-owner",
+            meaning="no two brokers own the topic",
+            holds=~at_least(2, s.broker, lambda b: s.owns[b]),
+        ),
+    )
+
+
+def build(p: Parameters) -> System:
+    """The transition system of one instance."""
+    s = State(p)
+    actions = tuple(each(handler, s, s.broker) for handler in (acquire, open_topic, close_topic, release))
+    return System(s, actions, (one_server(s),), default_rounds=4, invariants=invariants(s))
+
+
+PROTOCOL = Protocol(
+    name="one-owner",
+    summary="brokers take turns to serve a topic, for ever",
+    defaults=Parameters(),
+    build=build,
+    not_modelled=("brokers that crash, or that the metadata store takes for dead",),
+)

@@ -1,0 +1,337 @@
+"""Induction over rounds: what it proves of systems that never end, and what it must not prove."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from fencepost.encoding.checking import Limits, Remark, check
+from fencepost.encoding.commutation import Cache, Commutation
+from fencepost.encoding.concrete import Concrete
+from fencepost.encoding.exploring import explore
+from fencepost.encoding.formulas import Symbolic
+from fencepost.encoding.rounds import Clause, Unrolling, Window
+from fencepost.encoding.search import (
+    WELL_DEFINED,
+    Inductive,
+    NotInductive,
+    Task,
+    Violated,
+    base,
+    hunt,
+    induct,
+)
+from fencepost.encoding.solvers import Session
+from fencepost.encoding.state import StateSpace, choice, family, variable
+from fencepost.encoding.system import Action, Invariant, Property, System, each
+from fencepost.encoding.templates import template
+from fencepost.encoding.terms import BOOL, TRUE, Parameter, Term, forall, if_, integers
+from fencepost.encoding.traces import Subject
+from fencepost.encoding.verdicts import Basis, Result, Verdict
+from support.generated import generate
+
+ROUNDS = 5
+SUBJECT = Subject("test", {}, {})
+
+
+def result(system: System, **limits: object) -> Result:
+    """What checking the first property comes to."""
+    given = replace(Limits(rounds=ROUNDS, timeout=60), **limits)  # type: ignore[arg-type]
+    return check(system, SUBJECT, system.properties[:1], given).results[0]
+
+
+# A lock that is taken and released for ever.
+
+
+class Lock(StateSpace):
+    """Who has it, and which requests are lost."""
+
+    def __init__(self) -> None:
+        self.client = integers(1, 2)
+        self.has = family(BOOL, self.client)
+        self.lost = choice(self.client, fault="lost")
+
+
+def take(s: Lock, client: Parameter) -> Action:
+    """A client takes the lock, unless somebody has it."""
+    free = forall(s.client, lambda c: ~s.has[c])
+    return Action(when=free & ~s.lost[client], then=[s.has[client].set(True)], actor=client)
+
+
+def release(s: Lock, client: Parameter) -> Action:
+    """It lets go."""
+    return Action(when=s.has[client], then=[s.has[client].set(False)], actor=client)
+
+
+def lock() -> System:
+    s = Lock()
+    exclusive = Property(
+        "exclusive", "only one has it", ~(s.has[1] & s.has[2]), s.has[2], "the second has it"
+    )
+    return System(
+        s, (each(take, s, s.client), each(release, s, s.client)), (exclusive,), default_rounds=ROUNDS
+    )
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_a_system_that_never_ends_is_proved_by_induction(jobs: int) -> None:
+    found = result(lock(), jobs=jobs)
+    assert (found.verdict, found.basis, found.induction) == (Verdict.PROVED, Basis.INDUCTION, 1)
+    assert (found.complete, found.witness, found.invariants) == (False, True, ())
+    assert found.to_json()["basis"] == "induction"
+
+
+def test_a_budget_bounds_what_is_proved_and_a_bound_in_steps_rules_induction_out() -> None:
+    assert result(lock(), budgets={"lost": 1}).basis is Basis.INDUCTION
+    assert result(lock(), bound=6).verdict is Verdict.HOLDS
+
+
+def test_what_never_happens_is_not_proved_though_it_is_inductive() -> None:
+    system = lock()
+    (exclusive,) = system.properties
+    dead = replace(exclusive, witness=~exclusive.holds)
+    assert result(replace(system, properties=(dead,))).verdict is Verdict.VACUOUS
+
+
+# A dial that is turned from one number to the next.
+
+LAST = 6
+
+
+class Dial(StateSpace):
+    """One number out of seven: six Booleans, of which most patterns mean nothing. And whether it is broken."""
+
+    def __init__(self) -> None:
+        self.shows = variable(integers(0, LAST))
+        self.broken = variable(BOOL)
+
+
+def dial(
+    turns: Sequence[tuple[int, int]], bad: int, *invariants: tuple[str, Term], s: Dial | None = None
+) -> System:
+    """Turns from one number to another; it should never show `bad`."""
+    s = s or Dial()
+
+    def turn(s: Dial) -> Action:
+        """Turn it."""
+        after: Term = s.shows
+        for start, end in turns:
+            after = if_(s.shows == start, end, after)
+        return Action(when=after != s.shows, then=[s.shows.set(after)], actor="me")
+
+    never = Property("never", f"it never shows {bad}", s.shows != bad, s.shows == 1, "it shows 1")
+    declared = tuple(Invariant(name, "", holds) for name, holds in invariants)
+    return System(s, (each(turn, s),), (never,), default_rounds=ROUNDS, invariants=declared)
+
+
+CIRCLE = ((0, 1), (1, 2), (2, 0))
+
+
+@pytest.mark.parametrize(("unreachable", "rounds"), [((), 1), (((3, 4),), 2), (((5, 3), (3, 4)), 3)])
+def test_it_takes_as_many_rounds_as_the_longest_way_from_nowhere_to_a_violation(
+    unreachable: tuple[tuple[int, int], ...], rounds: int
+) -> None:
+    found = result(dial([*CIRCLE, *unreachable], bad=4))
+    assert (found.verdict, found.induction) == (Verdict.PROVED, rounds)
+
+
+SWITCHED = ((3, 5), (5, 3))
+"""Off the circle, a way round that never ends: with an exit, it can be as long as you like."""
+
+
+def exits(*invariants: str) -> System:
+    """A dial that could show 4 if it had ever shown 3 or 5, which it never does."""
+    s = Dial()
+    facts = {"small": s.shows <= 2, "tiny": s.shows <= 1, "off": s.shows >= 3}
+    s_exits = dial([*CIRCLE, *SWITCHED], 4, *((name, facts[name]) for name in invariants), s=s)
+
+    def leave(s: Dial) -> Action:
+        """From 3 to 4."""
+        return Action(when=s.shows == 3, then=[s.shows.set(4)], actor="me")
+
+    return replace(s_exits, actions=(*s_exits.actions, each(leave, s)))
+
+
+def test_without_an_invariant_it_only_holds_and_the_reason_says_what_fails() -> None:
+    found = result(exits())
+    assert (found.verdict, found.induction) == (Verdict.HOLDS, None)
+    assert found.reason == f"not inductive over {ROUNDS} rounds: fails for never"
+
+
+def test_an_author_is_told_how_it_fails() -> None:
+    remarks = remarks_on(exits())
+    ways = ("leave from a state in which shows = 3", "turn; leave from a state in which shows = 5")
+    assert remarks[0] in [f"never is not inductive over 1 round: fails for never, by {way}" for way in ways]
+    assert remarks_on(exits("small")) == ["never is inductive over 1 round; invariants: small"]
+
+
+def remarks_on(system: System) -> list[str]:
+    """What is remarked while a system is checked."""
+    remarks: list[str] = []
+    limits = Limits(rounds=ROUNDS, timeout=60)
+    check(
+        system,
+        SUBJECT,
+        system.properties,
+        limits,
+        lambda event: remarks.append(event.text) if isinstance(event, Remark) else None,
+    )
+    return remarks
+
+
+def test_with_an_invariant_it_is_proved() -> None:
+    found = result(exits("small"))
+    assert (found.verdict, found.induction, found.invariants) == (Verdict.PROVED, 1, ("small",))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("tiny", "is false after 2 steps"), ("off", "is false after 0 steps")]
+)
+def test_a_false_invariant_proves_nothing_and_is_named(name: str, says: str) -> None:
+    """`off` is inductive, and `never` with it: only that it does not hold at first keeps them from being proved."""
+    system = exits("small", name)
+    found = result(system)
+    assert (found.verdict, found.reason) == (Verdict.HOLDS, f"the invariant {name} {says}")
+    assert any(f"{name} {says}" in remark for remark in remarks_on(system))
+
+
+def test_a_violation_beyond_the_rounds_searched_is_never_proved_away() -> None:
+    steps = [(n, n + 1) for n in range(LAST)]
+    deep = dial(steps, bad=LAST)
+    assert result(deep, rounds=3).verdict is Verdict.HOLDS
+    assert result(deep, rounds=LAST).verdict is Verdict.VIOLATED
+    misled = dial([*steps, (LAST, 0)], LAST, ("small", (s := Dial()).shows <= 4), s=s)
+    assert result(misled, rounds=3).verdict is Verdict.HOLDS
+    assert result(misled, rounds=LAST).verdict is Verdict.VIOLATED
+
+
+def test_an_update_that_may_leave_its_domain_is_not_proved_away() -> None:
+    """Nobody sees the number, so the property is inductive; that it is well-defined is not."""
+    s = Dial()
+
+    def count(s: Dial) -> Action:
+        """Once too often: it leaves its domain after as many steps as it has numbers."""
+        return Action(when=s.shows >= 0, then=[s.shows.set(s.shows + 1)], actor="me")
+
+    seen = Property("seen", "", s.shows >= 0, s.shows == 1, "it shows 1")
+    found = result(System(s, (each(count, s),), (seen,), default_rounds=3), rounds=3)
+    assert (found.verdict, found.reason) == (
+        Verdict.HOLDS,
+        f"not inductive over 3 rounds: fails for {WELL_DEFINED}",
+    )
+
+
+def test_a_system_that_ends_is_not_put_to_induction() -> None:
+    """It would be inductive over one round."""
+    system = replace(lock(), default_rounds=None)
+    assert result(system, rounds=2).verdict is Verdict.HOLDS
+
+
+# Systems made at random.
+
+SEEDS = range(60)
+
+
+def inductive_over(system: System, window: type[Unrolling] = Window) -> int | None:
+    """Over how many rounds the property is inductive; None if not within `ROUNDS`."""
+    (prop,) = system.properties
+    session, task = prepared(system, window), Task((prop.name,), rounds=ROUNDS)
+    messages = [m for m in induct(session, task) if isinstance(m, Inductive | NotInductive)]
+    return messages[-1].rounds if isinstance(messages[-1], Inductive) else None
+
+
+def violated_in(system: System) -> int | None:
+    """Within how many rounds the property is violated first; None if not within twice `ROUNDS`."""
+    (prop,) = system.properties
+    found = hunt(prepared(system, Unrolling), Task((prop.name,), rounds=2 * ROUNDS))
+    return next((m.execution.rounds for m in found if isinstance(m, Violated)), None)
+
+
+def prepared(system: System, unrolling: type[Unrolling]) -> Session:
+    (prop,) = system.properties
+    symbolic = Symbolic(system)
+    outputs = {f"holds:{prop.name}": prop.holds, f"witness:{prop.name}": prop.witness}
+    made = template(symbolic, Commutation(symbolic, Cache(None)).blockers(), outputs)
+    return Session(made, "cadical", unrolling=unrolling)
+
+
+def test_what_is_proved_of_generated_systems_is_so_in_every_state_explored() -> None:
+    proved = 0
+    for seed in SEEDS:
+        system = generate(seed, ends=False)
+        found = result(system, jobs=1)
+        holds = Concrete(system).predicate(system.properties[0].holds)
+        violated = any(not holds(visit.state) for visit in explore(system))
+        assert violated == (found.verdict is Verdict.VIOLATED), f"seed {seed}: {found}"
+        proved += found.basis is Basis.INDUCTION
+    assert proved >= len(SEEDS) // 4, f"only {proved} of {len(SEEDS)} are proved by induction"
+
+
+# The planted mistakes.
+
+
+class FirstRoundNotExempt(Window):
+    """The first round that fires needs its reasons inside the window."""
+
+    def normal_form(self, round_: int) -> Iterator[Clause]:
+        return Unrolling.normal_form(self, round_)
+
+
+class OnlyFromTheStart(Window):
+    """The window begins in the initial state."""
+
+    def start(self) -> list[Clause]:
+        return Unrolling.start(self)
+
+
+def unsound(system: System, window: type[Unrolling], short: int = 0) -> bool:
+    """Induction over such windows would prove what is violated, its base so many rounds short."""
+    rounds, violated = inductive_over(system, window), violated_in(system)
+    return rounds is not None and violated is not None and violated > base(rounds) - short
+
+
+CYCLIC = [generate(seed, ends=False) for seed in range(200)]
+
+
+def test_induction_is_sound_for_generated_systems() -> None:
+    assert not any(unsound(system, Window) for system in CYCLIC)
+    deep = [s for s in CYCLIC if (inductive_over(s) or 0) > 1 and violated_in(s) is None]
+    assert len(deep) >= 3, f"only {len(deep)} of {len(CYCLIC)} need more than one round"
+
+
+@pytest.mark.parametrize("mistake", [FirstRoundNotExempt, OnlyFromTheStart])
+def test_a_mistake_in_the_window_is_noticed(mistake: type[Window]) -> None:
+    assert any(unsound(system, mistake) for system in CYCLIC)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+def test_a_base_one_round_short_is_noticed(steps: int) -> None:
+    """A violation in the last round of the base: nothing leads to where the way to it begins."""
+    line = dial([(n, n + 1) for n in range(steps)], bad=steps)
+    assert (violated_in(line), inductive_over(line)) == (steps, steps + 1)
+    assert base(steps + 1) == steps
+    assert not unsound(line, Window)
+    assert unsound(line, Window, short=1)
+
+
+class AnyPattern(Window):
+    """Patterns of a variable's Booleans that mean no value are not left out."""
+
+    def start(self) -> list[Clause]:
+        return []
+
+
+def test_patterns_that_mean_no_value_would_spoil_induction() -> None:
+    s = Dial()
+
+    def break_it(s: Dial) -> Action:
+        """While it shows two numbers at once."""
+        return Action(when=(s.shows == 1) & (s.shows == 2), then=[s.broken.set(True)], actor="me")
+
+    turning = dial(CIRCLE, 4, s=s)
+    whole = Property("whole", "", ~s.broken, TRUE, "always")
+    system = replace(turning, actions=(*turning.actions, each(break_it, s)), properties=(whole,))
+    assert inductive_over(system) == 1
+    assert inductive_over(system, AnyPattern) != 1
