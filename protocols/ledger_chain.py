@@ -53,7 +53,7 @@ class Parameters:
 
     clients: int = parameter(3, "clients that may lead")
     ledgers: int = parameter(2, "ledgers that may be created")
-    elections: int = parameter(4, "times that the store may elect another leader (0: no bound)", least=0)
+    elections: int = parameter(0, "times that the store may elect another leader (0: no bound)", least=0)
 
     append_compares: str = switch(
         ("yes", "no"),
@@ -394,7 +394,7 @@ def chain(parameters: Parameters) -> System:
             ),
         ),
         caps={"ledgers": parameters.ledgers, **bounded},
-        default_rounds=None if parameters.elections else 8,
+        default_rounds=None if parameters.elections else 6,
     )
 
 
