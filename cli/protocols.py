@@ -65,6 +65,7 @@ def _described(protocol: Protocol) -> dict[str, object]:
         "properties": [
             {"name": p.name, "meaning": p.meaning, "witness": p.witness_meaning} for p in system.properties
         ],
+        "invariants": [{"name": i.name, "meaning": i.meaning} for i in system.invariants],
         "actions": [{"name": s.name, "meaning": s.meaning} for s in _once(system.schemas)],
         "sources": list(protocol.sources),
         "not_modelled": list(protocol.not_modelled),
@@ -85,6 +86,9 @@ def _text(protocol: Protocol) -> str:
     lines += ["", "Properties (--property NAME)"]
     for prop in system.properties:
         lines += [f"  {prop.name}: {prop.meaning}", f"      witness: {prop.witness_meaning}"]
+    if system.invariants:
+        lines += ["", "Invariants, which proofs by induction carry along"]
+        lines += [f"  {invariant.name}: {invariant.meaning}" for invariant in system.invariants]
     lines += ["", "Actions, in causal order"]
     lines += [f"  {schema.name}: {schema.meaning}" for schema in _once(system.schemas)]
     for title, texts in (("Sources", protocol.sources), ("Not modelled", protocol.not_modelled)):

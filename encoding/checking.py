@@ -39,9 +39,9 @@ from fencepost.encoding.search import (
     surpass,
 )
 from fencepost.encoding.solvers import SOLVERS, Progress, Session, SolverGaveUpError, load
-from fencepost.encoding.state import amount, decode, show
+from fencepost.encoding.state import Variable, amount, decode, show
 from fencepost.encoding.system import GroundAction, Invariant, Property, System
-from fencepost.encoding.terms import FALSE
+from fencepost.encoding.terms import FALSE, Value
 from fencepost.encoding.traces import NotAnExecution, Replayer, Subject, Trace
 from fencepost.encoding.verdicts import Basis, Result, Verdict
 from fencepost.encoding.workers import Ended, Worker
@@ -465,16 +465,24 @@ class _Run:
     def _way(self, tried: NotInductive) -> str:
         """How what is not inductive comes about, for an author who looks for an invariant against it."""
         assert self._prepared is not None
-        left, differing = iter(tried.state), []
+        left, start = iter(tried.state), {}
         for place, width in zip(self._prepared.places, self._prepared.template.widths, strict=True):
             variable = self._system.variables[place]
-            value = decode(variable, list(itertools.islice(left, width)))
-            if value != self._system.initial[place]:
-                differing.append(f"{variable.name} = {show(value)}")
-        lost = [f"{name} = yes" for name in self._choice_names(tried.execution)]
-        steps = "; ".join(action.name for action in self._fired(tried.execution))
-        start = ", ".join([*differing, *lost]) or "all is as at first"
-        return f"by {steps} from a state in which {start}"
+            start[variable] = decode(variable, list(itertools.islice(left, width)))
+        actions, lost = self._fired(tried.execution), self._choice_names(tried.execution)
+        unusual = [f"{v.name} = {show(value)}" for v, value in start.items() if value != self._at_first(v)]
+        state = ", ".join([*unusual, *(f"{name} = yes" for name in lost)]) or "all is as at first"
+        way = f"by {'; '.join(action.name for action in actions)} from a state in which {state}"
+        try:
+            self._replayer.follow(actions, lost, start)
+        except ModelError as error:
+            return f"{way}: {error}"
+        except NotAnExecution as error:
+            raise self._does_not_replay(f"induction for {tried.property}", tried.execution, error) from error
+        return way
+
+    def _at_first(self, variable: Variable) -> Value:
+        return self._system.initial[variable.place]
 
     def _reach(self, name: str, execution: Execution) -> None:
         try:

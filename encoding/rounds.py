@@ -139,9 +139,8 @@ class Unrolling:
 class Window(Unrolling):
     """Rounds out of the middle of an execution: the state before them is any well-formed one.
 
-    Round 1 stays idle, so that what holds of that state can be read off like what holds after any other round. Each
-    round after it fires something. The first of these is exempt from the normal form: what its slots have as reasons may
-    lie before the window.
+    Round 1 stays idle, so that what holds of that state can be read off like what holds after any other round. The
+    round after it is exempt from the normal form: what its slots have as reasons may lie before the window.
     """
 
     @property
@@ -159,13 +158,12 @@ class Window(Unrolling):
         ]
 
     def add_round(self) -> list[Clause]:
-        """One more round that fires something; the first one fires nothing."""
+        """One more round; the first one fires nothing."""
         clauses = super().add_round()
-        fires = self.fires(self.rounds)
-        return clauses + ([[-fire] for fire in fires] if self.rounds == 1 else [fires])
+        return clauses + [[-fire] for fire in self.fires(1)] if self.rounds == 1 else clauses
 
     def normal_form(self, round_: int) -> Iterator[Clause]:
-        """The same from the second round that fires."""
+        """The same from the second round that may fire."""
         if round_ > 2:
             yield from super().normal_form(round_)
 

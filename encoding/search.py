@@ -7,7 +7,7 @@ messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.encoding.rounds import fired, true_choices
@@ -376,7 +376,7 @@ def induct(session: Session, task: Task) -> Iterator[Message]:
             carried = _carried(session, task, name)
             guard = unrolling.fresh()
             session.add([[-guard, *(-literal for literal in carried.values())]])
-            if session.solve([guard, *before]):
+            if (yield from _asked(session, [guard, *before])):
                 model = session.model()
                 fails = [claim for claim, literal in carried.items() if model[abs(literal) - 1] != literal]
                 state = [model[unrolling.bit(b, 0) - 1] > 0 for b in range(unrolling.template.width)]
@@ -384,6 +384,13 @@ def induct(session: Session, task: Task) -> Iterator[Message]:
             else:
                 yield Inductive(name, unrolling.depth)
                 waiting.remove(name)
+
+
+def _asked(session: Session, assumptions: list[int]) -> Generator[Message, None, bool]:
+    """The answer to a question, a slice at a time: others that take turns in this process need not wait for it."""
+    while (answer := session.attempt(assumptions)) is None:
+        yield session.progress()
+    return answer
 
 
 def _carried(session: Session, task: Task, name: str) -> dict[str, int]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from fencepost.encoding.concrete import Concrete, State
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.state import show
+from fencepost.encoding.state import Variable, show
 from fencepost.encoding.system import Broadcast, GroundAction, Invariant, Message, Property, System
 from fencepost.encoding.terms import Parameter, Term, Value
 from fencepost.encoding.versions import version
@@ -199,9 +199,20 @@ class Replayer:
         states = self._execute(name, self.concrete.predicate(target), actions, self._places(choices))
         self.steps(actions, states)
 
-    def follow(self, actions: Sequence[GroundAction], choices: Iterable[str]) -> list[State]:
-        """The states from the first one to the one after the last action; raises NotAnExecution."""
-        states = [self._first(self._places(choices))]
+    def follow(
+        self,
+        actions: Sequence[GroundAction],
+        choices: Iterable[str],
+        start: Mapping[Variable, Value] | None = None,
+    ) -> list[State]:
+        """The states from the first one to the one after the last action; raises NotAnExecution.
+
+        With `start`, the first one has these values instead of the initial ones.
+        """
+        first = bytearray(self._first(self._places(choices)))
+        for variable, value in (start or {}).items():
+            first[variable.place] = variable.domain.values.index(value)
+        states = [bytes(first)]
         for action in actions:
             states.append(self.after(action, states))
         return states

@@ -269,13 +269,14 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
     listed = output("protocols")
     yield "fencepost.protocols/1", listed
     yield from (("A listed protocol", one) for one in listed["protocols"])
-    for protocol in (example, "bookkeeper-4.13"):
+    for protocol in (example, endless, "bookkeeper-4.13"):
         described = output("protocols", protocol)
         yield "fencepost.protocol/1", described
         for key, heading in (
             ("parameters", "A parameter"),
             ("switches", "A switch"),
             ("properties", "A property"),
+            ("invariants", "An invariant"),
             ("actions", "An action"),
         ):
             yield from ((heading, one) for one in described[key])

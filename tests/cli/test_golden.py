@@ -19,6 +19,7 @@ CASES = {
     "protocols-help": ["protocols", "--help"],
     "protocols": ["protocols"],
     "protocols-bookkeeper-4.13": ["protocols", "bookkeeper-4.13"],
+    "protocols-induction": ["protocols", str(ENDLESS)],
     "trace": ["trace", str(GOLDEN / "bookkeeper-4.13.no-divergence.json")],
     "check-proved": ["check", "bookkeeper-4.13", *FIXED],
     "check-induction": ["check", str(ENDLESS), "--set", "brokers=3"],
