@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,9 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.exploring import explore, walk
 from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
+from fencepost.encoding.system import System
 from fencepost.encoding.terms import Term, forall, implies
+from fencepost.encoding.verdicts import Basis
 from fencepost.properties.catalogue import find
 from fencepost.properties.ledger_chain import of_any_two
 from fencepost.protocols.ledger_chain import Chain, Metadata
@@ -34,9 +37,11 @@ BROKEN: list[tuple[Settings, Mapping[str, int]]] = [
 """What each mutant violates, and in how many steps at least. The rest is proved."""
 
 MUTANTS = [mutant for mutant, _ in BROKEN if mutant]
+BY_QUICKNESS = [pytest.param(*case, marks=[pytest.mark.slow] if case[0] else []) for case in BROKEN]
+"""The quick tests look at the protocol as it is; the slow ones at all mutants."""
 
 
-@pytest.mark.parametrize(("mutant", "broken"), BROKEN, ids=str)
+@pytest.mark.parametrize(("mutant", "broken"), BY_QUICKNESS, ids=str)
 def test_each_mutant_breaks_what_the_protocol_keeps(mutant: Settings, broken: Mapping[str, int]) -> None:
     system, parameters = built(CHAIN, {**TWO, **mutant})
     outcome = check(system, find(CHAIN).subject(parameters), system.properties, Limits())
@@ -55,6 +60,49 @@ def test_each_mutant_breaks_what_the_protocol_keeps(mutant: Settings, broken: Ma
 )
 def test_exploring_finds_the_same_number_of_steps(mutant: Settings, prop: str, steps: int) -> None:
     assert nearest_violation(CHAIN, {**TWO, **mutant}, prop) == steps
+
+
+# Without a bound on elections.
+
+
+def induced(system: System, parameters: object) -> set[str]:
+    """The properties that induction over one round proves."""
+    limits = Limits(rounds=1, minimize="none")
+    outcome = check(system, find(CHAIN).subject(parameters), system.properties, limits)
+    return {r.property for r in outcome.results if r.basis is Basis.INDUCTION}
+
+
+@pytest.mark.parametrize(("mutant", "broken"), BY_QUICKNESS, ids=str)
+def test_what_a_mutant_keeps_is_proved_by_induction(mutant: Settings, broken: Mapping[str, int]) -> None:
+    system, parameters = built(CHAIN, {**UNBOUNDED, **mutant})
+    assert induced(system, parameters) == {p.name for p in system.properties} - broken.keys()
+
+
+INVARIANTS = [invariant.name for invariant in built(CHAIN, UNBOUNDED)[0].invariants]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", INVARIANTS)
+def test_each_invariant_is_needed(name: str) -> None:
+    system, parameters = built(CHAIN, UNBOUNDED)
+    others = tuple(i for i in system.invariants if i.name != name)
+    assert len(induced(replace(system, invariants=others), parameters)) < len(system.properties)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", [{}, *MUTANTS], ids=str)
+def test_invariants_hold_in_every_state(mutant: Settings) -> None:
+    """By exploring: they are not true for want of states that the solver can think of."""
+    system, _ = built(CHAIN, {**UNBOUNDED, **mutant})
+    concrete = Concrete(system)
+    claims = {i.name: concrete.predicate(i.holds) for i in system.invariants}
+    assert len(claims) > 5
+    for visit in explore(system):
+        assert [name for name, holds in claims.items() if not holds(visit.state)] == []
+
+
+def test_a_bound_on_elections_needs_no_invariants() -> None:
+    assert built(CHAIN, TWO)[0].invariants == ()
 
 
 COUNTS = [
@@ -206,6 +254,7 @@ def test_a_counterexample_is_told_in_one_sentence(mutant: Settings, prop: str, s
     assert explain(trace) == told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_whatever_counterexample_random_walks_meet_can_be_told(mutant: Settings) -> None:
     everything = {"close_fences": "no", "write_checks_fence": "no", **mutant}
