@@ -1,4 +1,4 @@
-"""Known bugs: for each a small instance that shows it, and the switch that mends it.
+"""Known bugs, and mutants that stand for likely ones: for each a small instance that shows it, and the switch that mends it.
 
 One table for the tests, for docs/known.md and for `fencepost check --known`. To add a bug, add a `Known` to
 `KNOWN`; if it is known on another instance too, `replace` in it what differs. `pytest tests/test_docs.py
