@@ -41,7 +41,7 @@ _BOOT: tuple[Settings, ...] = (
 )
 
 _TWO_LEADERS: Settings = {"clients": 2, "elections": 2}
-"""A leader is replaced and comes back: with fewer elections nobody fails to close the last ledger."""
+"""A leader is replaced, and comes back."""
 
 INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     "bookkeeper": (

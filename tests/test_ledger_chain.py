@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,12 +16,13 @@ from fencepost.encoding.exploring import explore, walk
 from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.system import System
-from fencepost.encoding.terms import Term, forall, implies
+from fencepost.encoding.terms import Term, Value, forall, implies
 from fencepost.encoding.verdicts import Basis
 from fencepost.properties.catalogue import find
 from fencepost.properties.ledger_chain import of_any_two
-from fencepost.protocols.ledger_chain import Chain, Metadata
+from fencepost.protocols.ledger_chain import Chain, Metadata, Status
 from support.instances import built, nearest_violation, replayed
+from support.ledger_chaining import Client, Ledger, World, Written, successors
 
 Settings = Mapping[str, object]
 
@@ -115,6 +118,54 @@ COUNTS = [
 
 The last line is the module's own configuration. TLC counts the initial state as depth 1.
 """
+
+
+def module_state(system: System, code: bytes) -> World:
+    """A state of the protocol in the variables of the module."""
+    values = {(v.family.name, *v.index): v.domain.values[code[v.place]] for v in system.variables}
+    state = system.state
+    assert isinstance(state, Chain)
+
+    def at(name: str, *index: Any) -> Any:
+        return values[name, *index]
+
+    created: list[Any] = [m for m in state.ledger if at("metadata", m) is not Metadata.NOT_CREATED]
+
+    def listed(name: str, *client: Any) -> tuple[int, ...]:
+        places = {m: at(name, *client, m) for m in created}
+        return tuple(sorted(filter(places.get, places), key=places.__getitem__))
+
+    def metadata(m: int, is_open: bool) -> Ledger:
+        return Ledger(m, is_open, 0 if is_open else 1) if m else Ledger()
+
+    def client(c: Value) -> Client:
+        own = metadata(at("own_ledger", c), at("own_open", c))
+        read = listed("own_position", c), at("own_version", c)
+        return Client(at("status", c) is not Status.WAITING, at("status", c), *read, own)
+
+    def written(m: int) -> Written | None:
+        entry, fenced = at("entry", m), at("fenced", m)
+        return Written(entry - 1, fenced) if entry or fenced else None
+
+    return World(
+        clients=tuple(client(c) for c in state.client),
+        leader=state.client.values.index(at("leader")),
+        llist=listed("position"),
+        llist_version=at("list_version"),
+        ledgers=tuple(metadata(m, at("metadata", m) is Metadata.OPEN) for m in created),
+        bookies=tuple(written(m) for m in created),
+        next_entry=max((at("entry", m) for m in created), default=0),
+    )
+
+
+@pytest.mark.parametrize("ledgers", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+def test_every_state_has_the_successors_that_it_has_in_the_module(ledgers: int) -> None:
+    system, _ = built(CHAIN, {**UNBOUNDED, "ledgers": ledgers})
+    concrete = Concrete(system)
+    for visit in explore(system):
+        here = module_state(system, visit.state)
+        after = [module_state(system, s) for step in concrete.steps for s in step.successors(visit.state)]
+        assert Counter(after) == Counter(successors(here, ledgers))
 
 
 @pytest.mark.parametrize(("clients", "ledgers", "states", "steps"), COUNTS)
