@@ -9,8 +9,11 @@ from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.system import System
 from fencepost.properties.bookkeeper import ledger_properties
 from fencepost.properties.guaranteed_write_quorum import guaranteed_write_quorum_properties
+from fencepost.properties.ledger_chain import chain_properties
+from fencepost.properties.ledger_chain_invariants import chain_invariants
 from fencepost.properties.unbounded_ledgers import unbounded_ledger_properties
 from fencepost.properties.verified_log import verified_log_properties
+from fencepost.protocols import ledger_chain as chains
 from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import NO_JOURNAL, TODAY, V4_13, V4_13_TLA, Parameters
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
@@ -43,6 +46,15 @@ def verified_log(parameters: stages.Parameters) -> System:
     """One Verified Log with its properties."""
     system = segment_log(parameters)
     return replace(system, properties=verified_log_properties(system))
+
+
+def ledger_chain(parameters: chains.Parameters) -> System:
+    """A chain of ledgers with its properties."""
+    system = chains.chain(parameters)
+    assert isinstance(system.state, chains.Chain)
+    return replace(
+        system, properties=chain_properties(system.state), invariants=chain_invariants(system.state)
+    )
 
 
 _SOURCES = (
@@ -142,6 +154,20 @@ PROTOCOLS: dict[str, Protocol] = {
             build=unbounded_ledgers,
             sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolUnboundedLedgersAndGWQ.tla",),
             not_modelled=(*_TWEAKS_NOT_MODELLED, "normal writes that stay at AQ"),
+        ),
+        Protocol(
+            name="ledger-chain",
+            summary="ledgers chained to a log without end: leaders take turns, close the last ledger and append one of "
+            "their own",
+            defaults=chains.Parameters(),
+            build=ledger_chain,
+            sources=("Vanlightly/bookkeeper-tlaplus, LedgerChaining.tla",),
+            not_modelled=(
+                "how a leader is elected, and how failures are detected: the store may name another at any time",
+                "what happens within a ledger: one entry, bookies that act as one (see bookkeeper)",
+                "crashes of a client, which look like one that never acts again; lost or late answers of the store",
+                "trimming the list, and readers of the log",
+            ),
         ),
         _stage("01", "the happy path, with one segment and no failures", stages.STAGE_01),
         _stage("02", "with a coordinator, lost messages, crashes and time-outs", stages.STAGE_02),

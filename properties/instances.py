@@ -40,6 +40,9 @@ _BOOT: tuple[Settings, ...] = (
     {**TWO_THAT_BOOT, "disks": 1, "cookie_mismatch": "refuse"},
 )
 
+_TWO_LEADERS: Settings = {"clients": 2, "elections": 2}
+"""A leader is replaced, and comes back."""
+
 INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     "bookkeeper": (
         _STRIPES,
@@ -56,6 +59,7 @@ INSTANCES: Mapping[str, tuple[Settings, ...]] = {
         {"bookies": 3, "values": 1},
         {"bookies": 3, "write_quorum": 3, "ack_quorum": 2, "values": 1},
     ),
+    "ledger-chain": (_TWO_LEADERS, {**_TWO_LEADERS, "append_conflict": "retry"}),
 }
 """The declared test instances of each preset."""
 
@@ -84,6 +88,12 @@ GUARD_INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     ),
     "bookkeeper-4.13": _V4_13_GUARDS,
     "bookkeeper-4.13-tla": _V4_13_GUARDS,
+    "ledger-chain": (
+        *INSTANCES["ledger-chain"],
+        {**_TWO_LEADERS, "elections": 4},
+        {**_TWO_LEADERS, "clients": 3},
+        {**_TWO_LEADERS, "append_compares": "no"},
+    ),
 }
 """What guards are tried on, by preset: of 4.13 the test instances with the known defects mended too, and two of 2/2/1.
 

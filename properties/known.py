@@ -1,4 +1,4 @@
-"""Known bugs: for each a small instance that shows it, and the switch that mends it.
+"""Known bugs, and mutants that stand for likely ones: for each a small instance that shows it, and the switch that mends it.
 
 One table for the tests, for docs/known.md and for `fencepost check --known`. To add a bug, add a `Known` to
 `KNOWN`; if it is known on another instance too, `replace` in it what differs. `pytest tests/test_docs.py
@@ -161,6 +161,43 @@ _PHANTOM_READ = Known(
     switch="recovery_lac",
     broken="moving",
     mended="frozen",
+)
+
+_OVERWRITTEN_LIST = Known(
+    name="chain-overwrite",
+    wrong="a leader that was replaced while it created its ledger overwrites the list of ledgers with the one that it had "
+    "read, and the ledger that its successor has appended and written is no longer in it",
+    source="LedgerChaining.tla keeps it out by comparing versions; no release",
+    protocol="ledger-chain",
+    settings={"clients": 2, "elections": 2},
+    property="written-ledgers-listed",
+    steps=10,
+    switch="append_compares",
+    broken="no",
+    mended="yes",
+)
+
+_RETRIED_APPEND = replace(
+    _OVERWRITTEN_LIST,
+    name="chain-retry",
+    wrong="a leader whose append meets a newer list reads it again and appends to that: it has not closed the ledger "
+    "that was appended in between, and two are open",
+    source="LedgerChaining.tla makes it abdicate; no release",
+    property="one-open-ledger",
+    switch="append_conflict",
+    broken="retry",
+    mended="abdicate",
+)
+
+_CLOSED_UNFENCED = replace(
+    _OVERWRITTEN_LIST,
+    name="chain-unfenced",
+    wrong="a leader closes the last ledger in the metadata only, and the one before writes to it after the next ledger "
+    "has been written",
+    source="LedgerChaining.tla closes and fences in one step; no release",
+    property="entry-order",
+    steps=12,
+    switch="close_fences",
 )
 
 KNOWN: tuple[Known, ...] = (
@@ -349,6 +386,17 @@ KNOWN: tuple[Known, ...] = (
         switch=None,
         broken="",
         mended="",
+    ),
+    _OVERWRITTEN_LIST,
+    _RETRIED_APPEND,
+    replace(_RETRIED_APPEND, name="chain-retry-order", property="entry-order", steps=12),
+    _CLOSED_UNFENCED,
+    replace(
+        _CLOSED_UNFENCED,
+        name="chain-unchecked",
+        wrong="the bookies take the entry of a ledger that is fenced",
+        source="LedgerChaining.tla lets a leader write only to a ledger that the bookies do not know; no release",
+        switch="write_checks_fence",
     ),
 )
 """Steps are the fewest. 17, 19 and 15 also come out of exploring on plain values (tests/test_bookkeeper.py)."""

@@ -22,6 +22,7 @@ from support.instances import SMALL_BUG
 ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "docs" / "own-protocol.md"
 BUGS = ROOT / "docs" / "known.md"
+CHAIN = ROOT / "docs" / "ledger-chain.md"
 EXAMPLE = Path("examples/two_copies.py")
 ENDLESS = Path("examples/one_owner.py")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -85,7 +86,9 @@ def test_the_code_in_the_tutorial_is_the_example() -> None:
         assert part in source or part in endless, f"neither in {EXAMPLE} nor in {ENDLESS}:\n{part}"
 
 
-@pytest.mark.parametrize("transcript", [*transcripts(OWN), *transcripts(BUGS)], ids=lambda t: t.section)
+@pytest.mark.parametrize(
+    "transcript", [*transcripts(OWN), *transcripts(BUGS), *transcripts(CHAIN)], ids=lambda t: t.section
+)
 def test_the_commands_in_a_page_do_what_it_shows(
     transcript: Transcript,
     tmp_path: Path,

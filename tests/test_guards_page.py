@@ -22,6 +22,7 @@ SMALLEST = {
     "bookkeeper-no-journal": "BCD",
     "bookkeeper-4.13": "ADG",
     "bookkeeper-4.13-tla": "ADG",
+    "ledger-chain": "ABE",
 }
 """Instances that take seconds, by letter."""
 
@@ -77,7 +78,7 @@ def test_the_smallest_instances_say_what_the_page_says(preset: str) -> None:
     page = rows(preset)
     smallest = [one for one in instances(preset) if one.name in SMALLEST[preset]]
     findings = classify(smallest, Effort())
-    assert len(findings) > 50
+    assert len(findings) > 40
     for finding in findings:
         row = page[str(finding.conjunct)]
         if row.outcome is Outcome.IMPLIED:

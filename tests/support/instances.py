@@ -15,7 +15,7 @@ from fencepost.encoding.solvers import Session
 from fencepost.encoding.system import System
 from fencepost.encoding.templates import template
 from fencepost.encoding.terms import Value
-from fencepost.encoding.traces import NotAnExecution, Replayer
+from fencepost.encoding.traces import NotAnExecution, Replayer, Trace
 from fencepost.encoding.verdicts import Result
 from fencepost.properties.catalogue import find
 from fencepost.properties.known import KNOWN, chosen
@@ -83,18 +83,23 @@ def _fires(session: Session, slots: Sequence[int]) -> bool:
     return session.solve([guard])
 
 
-def happens(
+def replayed(
     name: str, settings: Mapping[str, object], prop: str, steps: Sequence[str], lost: Sequence[str] = ()
-) -> bool:
-    """Those steps, such as `push: w 1 2`, can be taken with those losses, and the last of them violates the property."""
+) -> Trace:
+    """Those steps, such as `push: w 1 2`, with those losses; raises NotAnExecution unless they violate the property."""
     system, parameters = built(name, settings)
     actions = [system.find(action, given.split()) for action, _, given in (s.partition(":") for s in steps)]
     found = [action for action in actions if action is not None]
     assert len(found) == len(steps), "a step that is no action of the instance"
+    replayer = Replayer(system, find(name).subject(parameters))
+    return replayer.replay(choose(system, (prop,))[0], found, lost)
+
+
+def happens(
+    name: str, settings: Mapping[str, object], prop: str, steps: Sequence[str], lost: Sequence[str] = ()
+) -> bool:
+    """Those steps can be taken with those losses, and the last of them violates the property."""
     try:
-        trace = Replayer(system, find(name).subject(parameters)).replay(
-            choose(system, (prop,))[0], found, lost
-        )
+        return len(replayed(name, settings, prop, steps, lost).steps) == len(steps)
     except NotAnExecution:
         return False
-    return len(trace.steps) == len(steps)

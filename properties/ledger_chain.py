@@ -1,0 +1,77 @@
+"""What must hold of a chain of ledgers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fencepost.encoding.system import Property
+from fencepost.encoding.terms import Term, exists, forall, implies
+from fencepost.properties.explaining_chains import explain_disorder, explain_two_open, explain_unlisted
+from fencepost.protocols.ledger_chain import Chain, Metadata
+
+
+def chain_properties(s: Chain) -> tuple[Property, ...]:
+    """The three properties of the module."""
+    return (written_ledgers_listed(s), entry_order(s), one_open_ledger(s))
+
+
+def written_ledgers_listed(s: Chain) -> Property:
+    """No entry is outside the log (AllNonEmptyLedgersInLedgerList, which asks it of fenced empty ledgers too)."""
+    return Property(
+        name="written-ledgers-listed",
+        meaning="a ledger that has an entry on the bookies is in the list",
+        holds=forall(s.ledger, lambda m: implies(s.written(m), s.listed(m))),
+        witness=_two_listed_second_written(s),
+        witness_meaning=_WITNESS,
+        explain=explain_unlisted,
+    )
+
+
+def entry_order(s: Chain) -> Property:
+    """The log is read in the order in which it was written (EntryOrderMaintained, which goes by ledger ids)."""
+
+    return Property(
+        name="entry-order",
+        meaning="of two ledgers in the list that have entries, the earlier one's entry was written earlier",
+        holds=in_order(s, lambda m: s.position[m]),
+        witness=_two_listed_second_written(s),
+        witness_meaning=_WITNESS,
+        explain=explain_disorder,
+    )
+
+
+def one_open_ledger(s: Chain) -> Property:
+    """Only the end of the log can grow (OnlyOneLedgerOpenAtATime, which takes list positions for ledger ids)."""
+
+    def is_open(m: Term) -> Term:
+        return s.listed(m) & (s.metadata[m] == Metadata.OPEN)
+
+    return Property(
+        name="one-open-ledger",
+        meaning="at most one ledger in the list is open",
+        holds=of_any_two(s, lambda m, n: implies(m < n, ~(is_open(m) & is_open(n)))),
+        witness=_two_listed_second_written(s),
+        witness_meaning=_WITNESS,
+        explain=explain_two_open,
+    )
+
+
+_WITNESS = "two ledgers are in the list, and the second of them has its entry"
+
+
+def _two_listed_second_written(s: Chain) -> Term:
+    return exists(s.ledger, lambda m: (s.position[m] == 2) & s.written(m))
+
+
+def in_order(s: Chain, position: Callable[[Term], Term]) -> Term:
+    """In a list with those positions (0 is not in it) entries are in the order in which they were written."""
+
+    def before(m: Term, n: Term) -> Term:
+        return (position(m) > 0) & (position(m) < position(n)) & s.written(m) & s.written(n)
+
+    return of_any_two(s, lambda m, n: implies(before(m, n), s.entry[m] < s.entry[n]))
+
+
+def of_any_two(s: Chain, holds: Callable[[Term, Term], Term]) -> Term:
+    """It holds of every pair of ledgers, both ways round, and of each with itself."""
+    return forall(s.ledger, lambda m: forall(s.ledger, lambda n: holds(m, n)))

@@ -1,0 +1,220 @@
+"""Why a chain of ledgers is safe: facts about every reachable state that together are kept by every step.
+
+With them one round of induction proves the properties, whatever the number of elections. A mutant keeps some of
+them; each is declared only where it holds. If elections are bounded there is nothing to declare: then a number of
+rounds covers every execution, and the proof does not need to be told anything.
+
+There is a list on the store, and a copy with each client, which has read it or written it. *Every list* is all of
+these.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+from fencepost.encoding.system import Invariant
+from fencepost.encoding.terms import Term, all_of, any_of, at_least, exists, forall, if_, implies, maximum
+from fencepost.properties.ledger_chain import in_order, of_any_two
+from fencepost.protocols.ledger_chain import NOTHING_READ, Chain, Metadata, Status
+
+Position = Callable[[Term], Term]
+"""A list: the position of each ledger in it, 0 if it is not in it."""
+
+
+def chain_invariants(s: Chain) -> tuple[Invariant, ...]:
+    """The facts that hold with the switches as they are; none if elections are bounded."""
+    p = s.parameters
+    if p.elections:
+        return ()
+    compares = p.append_compares == "yes"
+    closes_first = p.append_conflict == "abdicate"
+    fences = p.close_fences == "yes"
+    refuses = p.write_checks_fence == "yes"
+    return (
+        created_first(s),
+        lists_numbered(s),
+        entries_numbered(s),
+        ledgers_in_hand(s),
+        *([copies_are_beginnings(s)] if compares else [appends_counted(s)]),
+        *([only_the_end_is_open(s), ready_to_append(s)] if closes_first else []),
+        *([closed_ledgers_known(s)] if fences else []),
+        *([lists_in_order(s)] if fences and refuses and not compares else []),
+    )
+
+
+def created_first(s: Chain) -> Invariant:
+    """What does not exist is nowhere."""
+
+    def nowhere(m: Term) -> Term:
+        unlisted = _every_list(s, lambda position: position(m) == 0)
+        return unlisted & ~s.on_bookies(m) & forall(s.client, lambda c: s.own_ledger[c] != m)
+
+    return Invariant(
+        name="created-first",
+        meaning="a ledger that is not created is in no list, not on the bookies and in no client's hand",
+        holds=forall(s.ledger, lambda m: implies(s.metadata[m] == Metadata.NOT_CREATED, nowhere(m))),
+    )
+
+
+def lists_numbered(s: Chain) -> Invariant:
+    """A list is a list; and if appending compares, its version is its length."""
+
+    def length(position: Position) -> Term:
+        return maximum(s.ledger, position)
+
+    versions = all_of(
+        length(lambda m: s.position[m]) == s.list_version,
+        forall(s.client, lambda c: length(_copy(s, c)) == _version_read(s, c)),
+    )
+    return Invariant(
+        name="lists-numbered",
+        meaning="in every list ledgers stand at 1, 2, …, one at each"
+        + (", as many as its version says" if s.parameters.append_compares == "yes" else ""),
+        holds=_every_list(s, lambda position: _numbered(s, position))
+        & (versions if s.parameters.append_compares == "yes" else True),
+    )
+
+
+def entries_numbered(s: Chain) -> Invariant:
+    """The order of writing is an order."""
+    return Invariant(
+        name="entries-numbered",
+        meaning="entries are numbered 1, 2, …, each once",
+        holds=_numbered(s, lambda m: s.entry[m]),
+    )
+
+
+def ledgers_in_hand(s: Chain) -> Invariant:
+    """What a client knows of the ledger that it has in hand, by what it is about to do with it."""
+
+    def at_end_of_copy(c: Term, m: Term) -> Term:
+        return forall(s.ledger, lambda n: implies(m != n, s.own_position[c, n] < s.own_position[c, m]))
+
+    def appending_elsewhere(c: Term, m: Term) -> Term:
+        return exists(s.client, lambda d: (c != d) & s.at(d, Status.APPEND_LEDGER, m))
+
+    def known(c: Term, m: Term) -> Term:
+        closes, writes = s.at(c, Status.CLOSE_LAST_LEDGER, m), s.at(c, Status.LEDGER_OPEN, m)
+        new = (s.metadata[m] == Metadata.OPEN) & ~s.on_bookies(m) & ~appending_elsewhere(c, m)
+        return all_of(
+            implies(
+                s.at(c, Status.APPEND_LEDGER, m),
+                new & _every_list(s, lambda position: position(m) == 0),
+            ),
+            implies(any_of(closes, writes), (s.own_position[c, m] > 0) & at_end_of_copy(c, m)),
+            implies(closes & ~s.own_open[c], s.metadata[m] == Metadata.CLOSED),
+        )
+
+    return Invariant(
+        name="ledgers-in-hand",
+        meaning="a ledger about to be appended is open, in no list, not on the bookies and one client's alone; one "
+        "about to be closed or written is at the end of its client's copy; one read as closed is",
+        holds=forall(s.client, lambda c: forall(s.ledger, lambda m: known(c, m))),
+    )
+
+
+def copies_are_beginnings(s: Chain) -> Invariant:
+    """The list only grows, at its end."""
+    return Invariant(
+        name="copies-are-beginnings",
+        meaning="a ledger that is in a client's copy is in the store's list at the same position",
+        holds=forall(
+            s.client,
+            lambda c: forall(
+                s.ledger, lambda m: implies(s.own_position[c, m] > 0, s.own_position[c, m] == s.position[m])
+            ),
+        ),
+    )
+
+
+def only_the_end_is_open(s: Chain) -> Invariant:
+    """Nobody appends behind an open ledger."""
+
+    def closed_before(position: Position, m: Term, n: Term) -> Term:
+        return implies((position(m) > 0) & (position(m) < position(n)), s.metadata[m] == Metadata.CLOSED)
+
+    return Invariant(
+        name="only-the-end-is-open",
+        meaning="in every list all ledgers but the last are closed",
+        holds=_every_list(s, lambda position: of_any_two(s, lambda m, n: closed_before(position, m, n))),
+    )
+
+
+def ready_to_append(s: Chain) -> Invariant:
+    """Whoever creates or appends has made sure that what is there is closed."""
+
+    def all_closed(c: Term) -> Term:
+        return forall(s.ledger, lambda m: implies(s.own_position[c, m] > 0, s.metadata[m] == Metadata.CLOSED))
+
+    return Invariant(
+        name="ready-to-append",
+        meaning="of a client about to create or append a ledger, all ledgers in its copy are closed",
+        holds=forall(
+            s.client,
+            lambda c: implies(
+                any_of(s.status[c] == Status.CREATE_LEDGER, s.status[c] == Status.APPEND_LEDGER),
+                all_closed(c),
+            ),
+        ),
+    )
+
+
+def closed_ledgers_known(s: Chain) -> Invariant:
+    """A closed ledger will never be written: it has its entry, or a fence."""
+    return Invariant(
+        name="closed-ledgers-known",
+        meaning="a closed ledger was written or fenced",
+        holds=forall(s.ledger, lambda m: implies(s.metadata[m] == Metadata.CLOSED, s.on_bookies(m))),
+    )
+
+
+def appends_counted(s: Chain) -> Invariant:
+    """Where appending overwrites, the version says how often that happened: once for each ledger at most."""
+
+    def room(appended: int, appending: int) -> Term:
+        return implies(
+            (s.list_version >= appended)
+            & at_least(appending, s.client, lambda c: s.status[c] == Status.APPEND_LEDGER),
+            at_least(appended + appending, s.ledger, lambda m: s.metadata[m] != Metadata.NOT_CREATED),
+        )
+
+    counts = itertools.product(range(len(s.ledger) + 1), range(len(s.client) + 1))
+    return Invariant(
+        name="appends-counted",
+        meaning="the list's version and the clients about to append are no more than the ledgers created",
+        holds=all_of(*(room(appended, appending) for appended, appending in counts)),
+    )
+
+
+def lists_in_order(s: Chain) -> Invariant:
+    """`entry-order`, of the clients' copies too: where appending overwrites, one of them may become the list."""
+    return Invariant(
+        name="lists-in-order",
+        meaning="of two ledgers in a list that have entries, the earlier one's entry was written earlier",
+        holds=_every_list(s, lambda position: in_order(s, position)),
+    )
+
+
+def _copy(s: Chain, client: Term) -> Position:
+    return lambda m: s.own_position[client, m]
+
+
+def _version_read(s: Chain, client: Term) -> Term:
+    """The version of the client's copy; 0 if it has read nothing, like an empty list's."""
+    return if_(s.own_version[client] == NOTHING_READ, 0, s.own_version[client])
+
+
+def _every_list(s: Chain, holds: Callable[[Position], Term]) -> Term:
+    """The store's list is so, and each client's copy."""
+    return holds(lambda m: s.position[m]) & forall(s.client, lambda c: holds(_copy(s, c)))
+
+
+def _numbered(s: Chain, number: Position) -> Term:
+    """The ledgers that have a number have 1, 2, …, each once."""
+
+    def follows(m: Term) -> Term:
+        return exists(s.ledger, lambda n: number(n) + 1 == number(m))
+
+    once = of_any_two(s, lambda m, n: implies((m != n) & (number(m) > 0), number(m) != number(n)))
+    return once & forall(s.ledger, lambda m: implies(number(m) > 1, follows(m)))

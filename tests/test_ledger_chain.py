@@ -1,0 +1,335 @@
+"""The chain of ledgers: which mutant breaks what, and the model against the module that it is after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fencepost.encoding.checking import Limits, check
+from fencepost.encoding.concrete import Concrete
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.exploring import explore, walk
+from fencepost.encoding.parameters import assign
+from fencepost.encoding.protocol import choose
+from fencepost.encoding.system import System
+from fencepost.encoding.terms import Term, Value, forall, implies
+from fencepost.encoding.verdicts import Basis
+from fencepost.properties.catalogue import find
+from fencepost.properties.ledger_chain import of_any_two
+from fencepost.protocols.ledger_chain import Chain, Metadata, Status
+from support.instances import built, nearest_violation, replayed
+from support.ledger_chaining import Client, Ledger, World, Written, successors
+
+Settings = Mapping[str, object]
+
+CHAIN = "ledger-chain"
+TWO: Settings = {"clients": 2, "elections": 2}
+UNBOUNDED: Settings = {"clients": 2, "elections": 0}
+
+BROKEN: list[tuple[Settings, Mapping[str, int]]] = [
+    ({}, {}),
+    ({"append_compares": "no"}, {"written-ledgers-listed": 10}),
+    ({"append_conflict": "retry"}, {"entry-order": 12, "one-open-ledger": 10}),
+    ({"close_fences": "no"}, {"entry-order": 12}),
+    ({"write_checks_fence": "no"}, {"entry-order": 12}),
+]
+"""What each mutant violates, and in how many steps at least. The rest is proved."""
+
+MUTANTS = [mutant for mutant, _ in BROKEN if mutant]
+BY_QUICKNESS = [pytest.param(*case, marks=[pytest.mark.slow] if case[0] else []) for case in BROKEN]
+"""The quick tests look at the protocol as it is; the slow ones at all mutants."""
+
+
+@pytest.mark.parametrize(("mutant", "broken"), BY_QUICKNESS, ids=str)
+def test_each_mutant_breaks_what_the_protocol_keeps(mutant: Settings, broken: Mapping[str, int]) -> None:
+    system, parameters = built(CHAIN, {**TWO, **mutant})
+    outcome = check(system, find(CHAIN).subject(parameters), system.properties, Limits())
+    found = {
+        r.property: r.steps for r in outcome.results if (r.verdict.value, r.fewest) == ("violated", "proved")
+    }
+    proved = {r.property for r in outcome.results if r.verdict.value == "proved"}
+    assert found == broken
+    assert proved == {p.name for p in system.properties} - broken.keys()
+
+
+@pytest.mark.parametrize(
+    ("mutant", "prop", "steps"),
+    [(mutant, prop, steps) for mutant, broken in BROKEN for prop, steps in broken.items()],
+    ids=str,
+)
+def test_exploring_finds_the_same_number_of_steps(mutant: Settings, prop: str, steps: int) -> None:
+    assert nearest_violation(CHAIN, {**TWO, **mutant}, prop) == steps
+
+
+# Without a bound on elections.
+
+
+def induced(system: System, parameters: object) -> set[str]:
+    """The properties that induction over one round proves."""
+    limits = Limits(rounds=1, minimize="none")
+    outcome = check(system, find(CHAIN).subject(parameters), system.properties, limits)
+    return {r.property for r in outcome.results if r.basis is Basis.INDUCTION}
+
+
+@pytest.mark.parametrize(("mutant", "broken"), BY_QUICKNESS, ids=str)
+def test_what_a_mutant_keeps_is_proved_by_induction(mutant: Settings, broken: Mapping[str, int]) -> None:
+    system, parameters = built(CHAIN, {**UNBOUNDED, **mutant})
+    assert induced(system, parameters) == {p.name for p in system.properties} - broken.keys()
+
+
+INVARIANTS = [invariant.name for invariant in built(CHAIN, UNBOUNDED)[0].invariants]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", INVARIANTS)
+def test_each_invariant_is_needed(name: str) -> None:
+    system, parameters = built(CHAIN, UNBOUNDED)
+    others = tuple(i for i in system.invariants if i.name != name)
+    assert len(induced(replace(system, invariants=others), parameters)) < len(system.properties)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", [{}, *MUTANTS], ids=str)
+def test_invariants_hold_in_every_state(mutant: Settings) -> None:
+    """By exploring: they are not true for want of states that the solver can think of."""
+    system, _ = built(CHAIN, {**UNBOUNDED, **mutant})
+    concrete = Concrete(system)
+    claims = {i.name: concrete.predicate(i.holds) for i in system.invariants}
+    assert len(claims) > 5
+    for visit in explore(system):
+        assert [name for name, holds in claims.items() if not holds(visit.state)] == []
+
+
+def test_a_bound_on_elections_needs_no_invariants() -> None:
+    assert built(CHAIN, TWO)[0].invariants == ()
+
+
+COUNTS = [
+    (1, 2, 11, 10),
+    (2, 1, 1_198, 26),
+    (2, 2, 10_778, 35),
+    pytest.param(3, 2, 375_963, 39, marks=pytest.mark.slow),
+]
+"""Clients, ledgers; states that the module reaches with `md_next_lid` below ledgers + 2, and steps to the last.
+
+The last line is the module's own configuration. TLC counts the initial state as depth 1.
+"""
+
+
+def module_state(system: System, code: bytes) -> World:
+    """A state of the protocol in the variables of the module."""
+    values = {(v.family.name, *v.index): v.domain.values[code[v.place]] for v in system.variables}
+    state = system.state
+    assert isinstance(state, Chain)
+
+    def at(name: str, *index: Any) -> Any:
+        return values[name, *index]
+
+    created: list[Any] = [m for m in state.ledger if at("metadata", m) is not Metadata.NOT_CREATED]
+
+    def listed(name: str, *client: Any) -> tuple[int, ...]:
+        places = {m: at(name, *client, m) for m in created}
+        return tuple(sorted(filter(places.get, places), key=places.__getitem__))
+
+    def metadata(m: int, is_open: bool) -> Ledger:
+        return Ledger(m, is_open, 0 if is_open else 1) if m else Ledger()
+
+    def client(c: Value) -> Client:
+        own = metadata(at("own_ledger", c), at("own_open", c))
+        read = listed("own_position", c), at("own_version", c)
+        return Client(at("status", c) is not Status.WAITING, at("status", c), *read, own)
+
+    def written(m: int) -> Written | None:
+        entry, fenced = at("entry", m), at("fenced", m)
+        return Written(entry - 1, fenced) if entry or fenced else None
+
+    return World(
+        clients=tuple(client(c) for c in state.client),
+        leader=state.client.values.index(at("leader")),
+        llist=listed("position"),
+        llist_version=at("list_version"),
+        ledgers=tuple(metadata(m, at("metadata", m) is Metadata.OPEN) for m in created),
+        bookies=tuple(written(m) for m in created),
+        next_entry=max((at("entry", m) for m in created), default=0),
+    )
+
+
+@pytest.mark.parametrize("ledgers", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+def test_every_state_has_the_successors_that_it_has_in_the_module(ledgers: int) -> None:
+    system, _ = built(CHAIN, {**UNBOUNDED, "ledgers": ledgers})
+    concrete = Concrete(system)
+    for visit in explore(system):
+        here = module_state(system, visit.state)
+        after = [module_state(system, s) for step in concrete.steps for s in step.successors(visit.state)]
+        assert Counter(after) == Counter(successors(here, ledgers))
+
+
+@pytest.mark.parametrize(("clients", "ledgers", "states", "steps"), COUNTS)
+def test_as_many_states_as_the_module_has(clients: int, ledgers: int, states: int, steps: int) -> None:
+    system, _ = built(CHAIN, {"clients": clients, "ledgers": ledgers, "elections": 0})
+    visits = [visit.steps for visit in explore(system)]
+    assert (len(visits), visits[-1]) == (states, steps)
+
+
+# The module's OnlyOneLedgerOpenAtATime takes positions in the list for ledger ids.
+
+
+def first_break(settings: Settings, holds: Callable[[Chain], Term]) -> int | None:
+    """Steps to the nearest state of the sound protocol in which that is not so; None if it is so in all."""
+    system, _ = built(CHAIN, settings)
+    assert isinstance(system.state, Chain)
+    so = Concrete(system).predicate(holds(system.state))
+    return next((visit.steps for visit in explore(system) if not so(visit.state)), None)
+
+
+def one_open_by_position(s: Chain) -> Term:
+    """As the module has it: of the ledgers 1 to the length of the list, listed or not, at most one is open."""
+
+    def is_open(m: Term) -> Term:
+        return (m <= s.list_version) & (s.metadata[m] == Metadata.OPEN)
+
+    return of_any_two(s, lambda m, n: (m == n) | ~(is_open(m) & is_open(n)))
+
+
+def test_of_four_ledgers_two_that_were_never_appended_look_open_to_the_module() -> None:
+    assert first_break(UNBOUNDED, one_open_by_position) is None
+    assert first_break({**UNBOUNDED, "ledgers": 4}, one_open_by_position) == 17
+
+
+def test_fenced_empty_ledgers_are_listed_too() -> None:
+    """AllNonEmptyLedgersInLedgerList, as the module has it."""
+
+    def listed(s: Chain) -> Term:
+        return forall(s.ledger, lambda m: implies(s.on_bookies(m), s.listed(m)))
+
+    assert first_break(UNBOUNDED, listed) is None
+
+
+# What a person is told, of executions as they were found.
+
+OVERWRITTEN = """become leader: c1
+find no ledger: c1
+create ledger: c1 1
+elect: c2
+become leader: c2
+find no ledger: c2
+create ledger: c2 2
+append ledger: c2 2
+write: c2 2
+append ledger: c1 1"""
+
+RETRIED = """become leader: c1
+find no ledger: c1
+create ledger: c1 1
+elect: c2
+become leader: c2
+find no ledger: c2
+create ledger: c2 2
+append ledger: c2 2
+read list again: c1 1
+append ledger: c1 1"""
+
+TAKEN_OVER = """become leader: c1
+find no ledger: c1
+create ledger: c1 1
+append ledger: c1 1
+elect: c2
+become leader: c2
+find last ledger: c2 1
+close last ledger: c2 1
+create ledger: c2 2
+append ledger: c2 2
+write: c2 2
+write: c1 1"""
+"""Both mutants of the fence allow it: step 8 does not fence, or step 12 does not ask."""
+
+
+TOLD = [
+    (
+        {"append_compares": "no"},
+        "written-ledgers-listed",
+        OVERWRITTEN,
+        (
+            "The entry of ledger 2 is outside the log: c2 wrote it in step 9, and in step 10 c1 overwrote the list with the "
+            "one that it had since step 2, in which ledger 2 was not."
+        ),
+    ),
+    (
+        {"append_conflict": "retry"},
+        "one-open-ledger",
+        RETRIED,
+        (
+            "Ledgers 2 and 1 are both in the list and open: in step 10 c1 appended ledger 1 to the list that it had since "
+            "step 9, and nobody had closed ledger 2."
+        ),
+    ),
+    (
+        {"append_conflict": "retry"},
+        "entry-order",
+        f"{RETRIED}\nwrite: c1 1\nwrite: c2 2",
+        (
+            "Ledger 2 stands before ledger 1 in the list, but c2 wrote it in step 12, after c1 had written ledger 1 in step "
+            "11: in step 10 c1 appended ledger 1 to the list that it had since step 9, and nobody had closed ledger 2."
+        ),
+    ),
+    (
+        {"close_fences": "no"},
+        "entry-order",
+        TAKEN_OVER,
+        (
+            "Ledger 1 stands before ledger 2 in the list, but c1 wrote it in step 12, after c2 had written ledger 2 in step "
+            "11: c2 had closed ledger 1 in step 8, and not fenced it."
+        ),
+    ),
+    (
+        {"write_checks_fence": "no"},
+        "entry-order",
+        TAKEN_OVER,
+        (
+            "Ledger 1 stands before ledger 2 in the list, but c1 wrote it in step 12, after c2 had written ledger 2 in step "
+            "11: ledger 1 was fenced in step 8, but the bookies took its entry all the same."
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("mutant", "prop", "steps", "told"), TOLD)
+def test_a_counterexample_is_told_in_one_sentence(mutant: Settings, prop: str, steps: str, told: str) -> None:
+    trace = replayed(CHAIN, {**UNBOUNDED, **mutant}, prop, steps.splitlines())
+    explain = choose(built(CHAIN, UNBOUNDED)[0], (prop,))[0].explain
+    assert explain is not None
+    assert explain(trace) == told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_whatever_counterexample_random_walks_meet_can_be_told(mutant: Settings) -> None:
+    everything = {"close_fences": "no", "write_checks_fence": "no", **mutant}
+    system, parameters = built(CHAIN, {"ledgers": 4, "elections": 0, **everything})
+    told: set[str] = set()
+    for seed in range(1, 9):
+        found = walk(system, find(CHAIN).subject(parameters), system.properties, 25, seed, longest=150)
+        for prop in system.properties:
+            if prop.name in found.traces and prop.explain is not None:
+                told.add(prop.explain(found.traces[prop.name]))
+    assert told
+    assert all(sentence.endswith(".") for sentence in told)
+
+
+# Parameters.
+
+
+def test_a_retry_needs_a_comparison_that_can_fail() -> None:
+    with pytest.raises(BadInput, match="append_compares=yes if append_conflict=retry"):
+        assign(find(CHAIN).defaults, [("append_compares", "no"), ("append_conflict", "retry")])
+
+
+def test_elections_are_a_cap_if_they_are_bounded() -> None:
+    bounded, unbounded = (built(CHAIN, settings)[0] for settings in (TWO, UNBOUNDED))
+    assert (bounded.caps, bounded.default_rounds) == ({"ledgers": 2, "elections": 2}, None)
+    assert unbounded.caps == {"ledgers": 2}
+    assert unbounded.default_rounds is not None
