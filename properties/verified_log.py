@@ -1,4 +1,4 @@
-"""What must hold of a Verified Log: its author's specifications (§ of the P code), and what his posts promise besides."""
+"""What must hold of a Verified Log: its author's specifications, and what his posts promise besides."""
 
 from __future__ import annotations
 
@@ -15,6 +15,15 @@ from fencepost.encoding.terms import (
     forall,
     implies,
     lift,
+)
+from fencepost.properties.explaining_logs import (
+    explain_disagreement,
+    explain_late_commit,
+    explain_reopening,
+    explain_skipped,
+    explain_stuck,
+    explain_truncation,
+    explain_uncommitted,
 )
 from fencepost.protocols.verified_log.state import NOTHING, Log, Order, Phase, Reading, Served, Status
 
@@ -58,6 +67,7 @@ def durability(s: Log) -> Property:
         holds=forall(s.entry, lambda e: implies(_reported(s, e), _stored_on_all(s, e))),
         witness=exists(s.entry, lambda e: _reported(s, e)),
         witness_meaning="a node sends an entry to a consumer",
+        explain=explain_uncommitted,
     )
 
 
@@ -80,6 +90,7 @@ def read_committed(s: Log) -> Property:
         holds=forall(s.entry, lambda e: implies(_reported(s, e), s.committed[e])),
         witness=exists(s.entry, lambda e: _reported(s, e)),
         witness_meaning="a node sends an entry to a consumer",
+        explain=explain_uncommitted,
     )
 
 
@@ -108,6 +119,7 @@ def servable_committed(s: Log) -> Property:
         ),
         witness=some,
         witness_meaning="a node would send an entry to a reader",
+        explain=explain_uncommitted,
     )
 
 
@@ -119,6 +131,7 @@ def single_active_producer(s: Log) -> Property:
         holds=~s.mishap["two_active"],
         witness=_two_producers_active(s),
         witness_meaning="a producer takes over from another one that was active",
+        explain=explain_late_commit,
     )
 
 
@@ -130,6 +143,7 @@ def naive_single_producer(s: Log) -> Property:
         holds=~s.mishap["not_active"],
         witness=_two_producers_active(s),
         witness_meaning="a producer takes over from another one that was active",
+        explain=explain_late_commit,
     )
 
 
@@ -141,13 +155,15 @@ def _two_producers_active(s: Log) -> Term:
 def progress(s: Log) -> Property:
     """Progress, as traps: situations that last for ever, in which too few entries will ever be reported."""
     found = traps(s)
+    ended = s.phase[s.producer.values[-1]] == Phase.DONE
     return Property(
         name="progress",
         meaning="it stays possible that all entries of the last producer but one are reported to a consumer",
         holds=~any_of(*found.values()),
-        witness=s.phase[s.producer.values[-1]] == Phase.DONE,
-        witness_meaning="the last producer has written all its entries",
+        witness=ended if s.parameters.entries > 1 else FALSE,
+        witness_meaning="the last producer has written all its entries, and there are two or more",
         traps=found,
+        explain=explain_stuck,
     )
 
 
@@ -303,6 +319,7 @@ def closed_agreement(s: Log) -> Property:
         holds=~differ,
         witness=pair(lambda t, n, m: closed(n, t) & closed(m, t) & ((n != m) | one_node)),
         witness_meaning="two nodes have closed a segment",
+        explain=explain_disagreement,
     )
 
 
@@ -314,6 +331,7 @@ def closed_stability(s: Log) -> Property:
         holds=~s.mishap["closed_changed"],
         witness=_some_closed(s),
         witness_meaning="a node has closed a segment",
+        explain=explain_reopening,
     )
 
 
@@ -325,6 +343,7 @@ def committed_not_truncated(s: Log) -> Property:
         holds=~s.mishap["cut_committed"],
         witness=_some_closed(s) & exists(s.entry, lambda e: s.committed[e]),
         witness_meaning="an entry is committed, and a node has closed a segment",
+        explain=explain_truncation,
     )
 
 
@@ -383,6 +402,7 @@ def consumer_complete(s: Log) -> Property:
         ),
         witness=exists(s.consumer, lambda c: left(c, lift(1)) & exists(s.entry, lambda e: s.seen[c, e])),
         witness_meaning="a consumer has read an entry and gone on to the second segment",
+        explain=explain_skipped,
     )
 
 
