@@ -93,14 +93,9 @@ def _answers(s: Log) -> list[Schema | Group]:
 def _writing(s: Log) -> list[Schema | Group]:
     return [
         each(nodes.handle_append, s, s.segment, s.entry, s.node),
-        *(each(producers.receive_ack, s, s.only(p), s.segment, _own(s, p), s.node) for p in s.producer),
+        *(each(producers.receive_ack, s, s.only(p), s.segment, s.own(s.only(p)), s.node) for p in s.producer),
         *([each(producers.time_out, s, s.producer, s.segment)] if s.parameters.coordinator == "yes" else []),
     ]
-
-
-def _own(s: Log, producer: object) -> Sort:
-    first = s.producer.values.index(str(producer)) * s.parameters.entries + 1
-    return integers(first, first + s.parameters.entries - 1)
 
 
 def _closing(s: Log) -> list[Schema | Group]:

@@ -175,7 +175,7 @@ def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Paramete
     acked = at_least(s.parameters.replicas, s.node, lambda n: s.acks[producer, n] | (n == node))
     commits = counted & (acked | ~s.knows_nodes[producer])
     following = s.next[producer] + 1
-    ends = following > s.own(producer).values[-1]
+    ends = following > s.own(producer.sort).values[-1]
     then = [
         *(s.acks[producer, n].set(~commits, when=counted & (n == node) | commits) for n in map(lift, s.node)),
         s.count[producer, segment].set(s.count[producer, segment] + 1, when=commits),
@@ -219,6 +219,6 @@ def _asking(s: Log, producer: Term, after: Term, attempt: TermLike, when: TermLi
 
 def _writing(s: Log, producer: Parameter, segment: TermLike, entry: Term, when: Term) -> Iterator[Posting]:
     """An entry on its way to all nodes of its segment (on entry of Produce)."""
-    for e in s.own(producer):
+    for e in s.own(producer.sort):
         for n in s.node:
             yield s.append.to_send(segment, e, n, when=when & (entry == e) & s.placed[segment, n])

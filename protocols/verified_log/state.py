@@ -9,7 +9,6 @@ from fencepost.encoding.terms import (
     BOOL,
     FALSE,
     Constant,
-    Parameter,
     Read,
     Sort,
     Term,
@@ -164,50 +163,64 @@ class Log(StateSpace):
 
     def _mail(self) -> None:
         p = self.parameters
-        attempt, close_try = integers(1, p.attempts), integers(1, p.close_orders)
-        suspend_try = integers(1, 1 + p.resends)
-        since = integers(0, p.segments)
-        to_node = {"segment": self.segment, "entry": self.entry, "node": self.node}
-        asked = {"producer": self.producer, "after": since, "attempt": attempt}
-        taking = {"producer": self.producer, "attempt": attempt}
-        closing = {"segment": self.segment, "order": self.order, "node": self.node, "sending": close_try}
-        granting = {"producer": self.producer, "segment": self.segment}
-        suspending = {"segment": self.segment, "node": self.node, "sending": suspend_try}
-        writer = End(self.producer, self._writer, self.has_ended)
-        producer = End(self.producer, "producer", self.has_ended)
-        coordinator = End(Sort("coordinator", (COORDINATOR,), "machine"))
-        node = End(self.node, "node", lambda n: ~self.up[n])
-        self.network = network = Network(self, p.network, p.losses == "yes", p.queue)
+        self.network = Network(self, p.network, p.losses == "yes", p.queue)
+        self._producer_end = End(self.producer, "producer", self.has_ended)
+        self._coordinator_end = End(Sort("coordinator", (COORDINATOR,), "machine"))
+        self._node_end = End(self.node, "node", lambda n: ~self.up[n])
 
-        self.append = network.kind("append", writer, node, to_node)
-        self.ack = network.kind("append answer", node, writer, to_node)
-        self.sealed = family(BOOL, *to_node.values())
+        writer = End(self.producer, self._writer, self.has_ended)
+        written = {"segment": self.segment, "entry": self.entry, "node": self.node}
+        self.append = self.network.kind("append", writer, self._node_end, written)
+        self.ack = self.network.kind("append answer", self._node_end, writer, written)
+        self.sealed = family(BOOL, *written.values())
         if p.consumers:
-            self._consumers(coordinator, node)
+            self._consumers()
         if p.coordinator == "yes":
-            self.ask = network.kind("new segment", producer, coordinator, asked)
-            self.answer = network.kind("new segment answer", coordinator, producer, asked)
-            self.answered = family(members(Answer), *asked.values(), initial=Answer.NONE)
-            if p.double_answer == "yes":
-                self.second = network.kind("second new segment answer", coordinator, producer, asked)
-            self.grant = network.kind("new segment granted", coordinator, producer, granting)
-            self.close = network.kind("close", coordinator, node, closing, notes_losses=True)
-            self.close_answer = network.kind("close answer", node, coordinator, closing)
+            self._segments()
         if p.takeover == "yes":
-            self.take_over = network.kind("take over", producer, coordinator, taking)
-            self.taken = network.kind("take over answer", coordinator, producer, taking)
-            self.taken_at = family(since, *taking.values())
-            self.suspend = network.kind("suspend", coordinator, node, suspending)
-            self.suspend_answer = network.kind("suspend answer", node, coordinator, suspending)
-            self.suspended_count = family(integers(0, p.entries), *suspending.values())
-            self.suspended_entry = family(integers(NOTHING, len(self.entry)), *suspending.values())
+            self._takeovers()
         if p.resends:
             self.time = integers(1, p.resends)
             self.timed_out = family(BOOL, self.time)
-        network.open()
+        self.network.open()
 
-    def _consumers(self, coordinator: End, node: End) -> None:
-        p = self.parameters
+    def _segments(self) -> None:
+        """Requests for segments, and orders to close them."""
+        p, kind = self.parameters, self.network.kind
+        producer, coordinator, node = self._producer_end, self._coordinator_end, self._node_end
+        attempt, since = integers(1, p.attempts), integers(0, p.segments)
+        asked = {"producer": self.producer, "after": since, "attempt": attempt}
+        granting = {"producer": self.producer, "segment": self.segment}
+        sending = integers(1, p.close_orders)
+        closing = {"segment": self.segment, "order": self.order, "node": self.node, "sending": sending}
+        self.ask = kind("new segment", producer, coordinator, asked)
+        self.answer = kind("new segment answer", coordinator, producer, asked)
+        self.answered = family(members(Answer), *asked.values(), initial=Answer.NONE)
+        if p.double_answer == "yes":
+            self.second = kind("second new segment answer", coordinator, producer, asked)
+        self.grant = kind("new segment granted", coordinator, producer, granting)
+        self.close = kind("close", coordinator, node, closing, notes_losses=True)
+        self.close_answer = kind("close answer", node, coordinator, closing)
+
+    def _takeovers(self) -> None:
+        """Requests to take the log over, and orders to suspend a segment."""
+        p, kind = self.parameters, self.network.kind
+        producer, coordinator, node = self._producer_end, self._coordinator_end, self._node_end
+        taking = {"producer": self.producer, "attempt": integers(1, p.attempts)}
+        sending = integers(1, 1 + p.resends)
+        suspending = {"segment": self.segment, "node": self.node, "sending": sending}
+        self.take_over = kind("take over", producer, coordinator, taking)
+        self.taken = kind("take over answer", coordinator, producer, taking)
+        self.taken_at = family(integers(0, p.segments), *taking.values())
+        self.suspend = kind("suspend", coordinator, node, suspending)
+        self.suspend_answer = kind("suspend answer", node, coordinator, suspending)
+        self.suspended_count = family(integers(0, p.entries), *suspending.values())
+        self.suspended_entry = family(integers(NOTHING, len(self.entry)), *suspending.values())
+
+    def _consumers(self) -> None:
+        """What consumers know and ask."""
+        p, kind = self.parameters, self.network.kind
+        coordinator, node = self._coordinator_end, self._node_end
         attempt, reading_place = integers(1, p.reads), integers(1, p.entries + 1)
         locating = {"consumer": self.consumer, "segment": self.segment, "attempt": attempt}
         reads = {
@@ -217,18 +230,18 @@ class Log(StateSpace):
             "attempt": attempt,
             "node": self.node,
         }
-        consumer = End(self.consumer, "consumer")
+        consumer = End(self.consumer, "consumer", lambda c: self.reading[c] == Reading.DONE)
         self.reading = family(members(Reading), self.consumer, initial=Reading.IDLE)
         self.reads_from = family(self.segment, self.consumer, initial=1)
         self.reads_at = family(reading_place, self.consumer, initial=1)
         self.last_read = family(integers(NOTHING, len(self.entry)), self.consumer)
         self.seen = family(BOOL, self.consumer, self.entry)
         if p.coordinator == "yes":
-            self.where = self.network.kind("where", consumer, coordinator, locating)
-            self.where_answer = self.network.kind("where answer", coordinator, consumer, locating)
+            self.where = kind("where", consumer, coordinator, locating)
+            self.where_answer = kind("where answer", coordinator, consumer, locating)
             self.found = family(BOOL, *locating.values())
-        self.read = self.network.kind("read", consumer, node, reads)
-        self.read_answer = self.network.kind("read answer", node, consumer, reads)
+        self.read = kind("read", consumer, node, reads)
+        self.read_answer = kind("read answer", node, consumer, reads)
         self.served = family(members(Served), *reads.values(), initial=Served.NONE)
         self.served_entry = family(integers(NOTHING, len(self.entry)), *reads.values())
 
@@ -256,9 +269,9 @@ class Log(StateSpace):
         """That producer alone, as an index set: its actions are about entries of its own."""
         return _only("producer", producer)
 
-    def own(self, producer: Parameter) -> Sort:
-        """The entries that the only producer of this parameter's sort writes."""
-        first = self._first_of(producer.sort.values[0])
+    def own(self, only: Sort) -> Sort:
+        """The entries that this producer writes; see `only`."""
+        first = self._first_of(only.values[0])
         return integers(first, first + self.parameters.entries - 1)
 
     @definition
