@@ -152,6 +152,11 @@ def test_b3_takes_a_crash_and_a_lost_close_order() -> None:
     assert lost.kind == "close"
 
 
+def test_a_producer_commits_what_all_nodes_of_the_segment_hold() -> None:
+    """Of two; an ack from before a time-out, or from another segment, does not count."""
+    assert checked(STAGE_2, {"nodes": 2, "crashes": 0}, "commit-on-all").verdict.value == "proved"
+
+
 # The specification that is too strong.
 
 
