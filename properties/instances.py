@@ -43,6 +43,17 @@ _BOOT: tuple[Settings, ...] = (
 _TWO_LEADERS: Settings = {"clients": 2, "elections": 2}
 """A leader is replaced, and comes back."""
 
+_ALONE: Settings = {"nodes": 1, "replicas": 1}
+"""One log node, which holds every segment."""
+
+_ONE_NODE: Settings = {**_ALONE, "crashes": 0}
+
+_AGAIN: Settings = {"attempts": 2, "consumers": 1, "reads": 2}
+"""Producers and a consumer that ask again."""
+
+_CRASH: Settings = {"nodes": 2, "replicas": 1, "entries": 1}
+"""The smallest of stage 02 and 03 on which a node may crash."""
+
 INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     "bookkeeper": (
         _STRIPES,
@@ -60,8 +71,17 @@ INSTANCES: Mapping[str, tuple[Settings, ...]] = {
         {"bookies": 3, "write_quorum": 3, "ack_quorum": 2, "values": 1},
     ),
     "ledger-chain": (_TWO_LEADERS, {**_TWO_LEADERS, "append_conflict": "retry"}),
+    "verified-log-01": ({"reads": 2}, {"network": "causal"}),
+    "verified-log-02": ({**_ONE_NODE, **_AGAIN}, {**_CRASH, "network": "link"}),
+    "verified-log-03": ({**_ONE_NODE, **_AGAIN, "resends": 1}, {**_CRASH, "network": "causal"}),
+    "verified-log-04": (
+        {**_ALONE, "attempts": 2, "resends": 1},
+        {**_ALONE, "entries": 2, "consumers": 1, "reads": 2},
+        {**_ALONE, "seal": "none", "network": "causal"},
+        {"replicas": 1, "crashes": 1},
+    ),
 }
-"""The declared test instances of each preset."""
+"""The declared test instances of each preset; those of the Verified Log have each order of the network."""
 
 _MENDED: Settings = {"recovery_reads_fence": "yes", "recovery_floor": "fragment"}
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-import random
-
 import pytest
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.exploring import wander
 from fencepost.encoding.obligations import sent_at_most_once
 from fencepost.encoding.system import System
 from fencepost.encoding.traces import Replayer, Subject
 from fencepost.encoding.weakening import conjuncts, without
 from fencepost.properties.catalogue import PROTOCOLS
 from fencepost.properties.instances import INSTANCES
-from support.instances import built, fired
+from support.instances import built, fired, wanderings
 
 ROUNDS = 6
 """A crash, the boot sequence and another crash, with a ledger in between, fit in so many."""
@@ -42,16 +38,13 @@ def test_no_sending_happens_twice_with_one_loss(name: str) -> None:
         sent_at_most_once(built(name, settings)[0])
 
 
-WALKS, LONGEST = 20, 200
+WALKS = 20
 
 
 def wander_and_look(system: System, walks: int) -> None:
     """Take random walks, and look at them as traces."""
-    replayer = Replayer(system, Subject("test", {}, {}))
-    chance = random.Random(1)
-    for number in range(walks):
-        walked = list(itertools.islice(wander(replayer.concrete, chance, number % 2 == 1), LONGEST))
-        replayer.steps(walked[-1][0], [state for _, state in walked])
+    for _ in wanderings(Replayer(system, Subject("test", {}, {})), walks):
+        pass
 
 
 @pytest.mark.parametrize("name", BY_QUICKNESS)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from fencepost.encoding.checking import Limits, check
-from fencepost.encoding.concrete import Concrete
-from fencepost.encoding.exploring import explore
+from fencepost.encoding.concrete import Concrete, State
+from fencepost.encoding.exploring import explore, wander
 from fencepost.encoding.formulas import Symbolic
 from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
@@ -15,7 +17,7 @@ from fencepost.encoding.solvers import Session
 from fencepost.encoding.system import System
 from fencepost.encoding.templates import template
 from fencepost.encoding.terms import Value
-from fencepost.encoding.traces import NotAnExecution, Replayer, Trace
+from fencepost.encoding.traces import NotAnExecution, Replayer, Trace, TraceStep
 from fencepost.encoding.verdicts import Result
 from fencepost.properties.catalogue import find
 from fencepost.properties.known import KNOWN, chosen
@@ -59,6 +61,20 @@ def nearest_violation(name: str, settings: Mapping[str, object], prop: str) -> i
     system, _ = built(name, settings)
     holds = Concrete(system).predicate(choose(system, (prop,))[0].holds)
     return next(visit.steps for visit in explore(system) if not holds(visit.state))
+
+
+def wanderings(
+    replayer: Replayer, walks: int, longest: int = 200
+) -> Iterator[tuple[tuple[TraceStep, ...], list[State]]]:
+    """Random walks as traces, every other one with losses: the steps, and the states before and after them.
+
+    Raises ModelError if a step receives what is not under way.
+    """
+    chance = random.Random(1)
+    for number in range(walks):
+        walked = list(itertools.islice(wander(replayer.concrete, chance, number % 2 == 1), longest))
+        states = [state for _, state in walked]
+        yield replayer.steps(walked[-1][0], states), states
 
 
 def fired(system: System, wanted: set[str], rounds: int) -> set[str]:
