@@ -92,6 +92,13 @@ _V4_13_GUARDS: tuple[Settings, ...] = (
     {**_TWO_OF_ONE, "entries": 2},
 )
 
+_LOG_REPAIRS: Settings = {
+    "ack_matches": "yes",
+    "suspend_demotes": "no",
+    "one_order": "yes",
+    "late_takeover": "ignored",
+}
+
 GUARD_INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     "bookkeeper": (
         *INSTANCES["bookkeeper"],
@@ -113,6 +120,11 @@ GUARD_INSTANCES: Mapping[str, tuple[Settings, ...]] = {
         {**_TWO_LEADERS, "elections": 4},
         {**_TWO_LEADERS, "clients": 3},
         {**_TWO_LEADERS, "append_compares": "no"},
+    ),
+    "verified-log-04": (
+        _ALONE,
+        {**_ALONE, **_LOG_REPAIRS},
+        {**_ALONE, "consumers": 1, **_LOG_REPAIRS},
     ),
 }
 """What guards are tried on, by preset: of 4.13 the test instances with the known defects mended too, and two of 2/2/1.

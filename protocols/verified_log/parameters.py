@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 
 from fencepost.encoding.parameters import parameter, require, switch
+
+TAKEOVER_ONLY = (
+    "suspend_demotes",
+    "one_order",
+    "late_takeover",
+    "overlap",
+    "suspended_appends",
+    "seal",
+    "completion",
+    "vouching",
+)
+"""Switches about what happens when a producer takes over."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +141,23 @@ class Parameters:
                 {"producers": self.producers},
                 "without take-over there is one producer",
             )
+            self._require_untouched("takeover=no", TAKEOVER_ONLY)
         if not self.coordinator_times_out:
+            self._require_untouched("no time-out of the coordinator", ("resends",))
+        if not self.consumers:
+            self._require_untouched("consumers=0", ("reads",))
+        if self.network == "bag":
+            self._require_untouched("network=bag", ("queue",))
+
+    def _require_untouched(self, given: str, names: Sequence[str]) -> None:
+        """What has no effect has its default."""
+        for field in fields(self):
+            value = getattr(self, field.name)
             require(
-                "no time-out of the coordinator => resends = 0",
-                self.resends == 0,
-                {"resends": self.resends},
-                "it has a timer with retry_close=yes or takeover=yes",
+                f"{given} => {field.name} = {field.default}",
+                field.name not in names or value == field.default,
+                {field.name: value},
+                "it has no effect here",
             )
 
     def _require_happy_path(self) -> None:
