@@ -113,6 +113,30 @@ def test_the_commands_in_a_page_do_what_it_shows(
         assert printed_as_shown(shown, text), f"{command}\nshown:\n{transcript.text}\nprinted:\n{text}"
 
 
+# docs/findings.md: each finding says the same five things, and its commands can be run.
+
+FINDINGS = ROOT / "docs" / "findings.md"
+SAID = ["What", "Since", "Shortest", "For users", "Known"]
+
+
+def findings() -> dict[str, str]:
+    """The sections of the page that are findings, by their headings."""
+    parts = re.split(r"^### ", FINDINGS.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {part.split("\n")[0]: re.split(r"^## ", part, flags=re.MULTILINE)[0] for part in parts}
+
+
+@pytest.mark.parametrize("finding", findings().values(), ids=findings())
+def test_a_finding_says_what_since_when_and_how_to_see_it(finding: str) -> None:
+    assert re.findall(r"^- \*\*([\w ]+)\.\*\*", finding, flags=re.MULTILINE) == SAID
+    shown = re.findall(r"^ {6}(\w[^\\\n]*(?:\\\n[^\\\n]*)*)", finding, flags=re.MULTILINE)
+    assert shown, "no command"
+    for command in shown:
+        name, *arguments = shlex.split(command.replace("\\\n", " "))
+        assert name in ("fencepost", "python")
+        if name == "fencepost" and "--known" not in arguments:
+            assert run([*arguments, "--timeout", "0.01", "--output", "/dev/null"]) != ExitCode.BAD_INPUT
+
+
 # Tables that are written from data.
 
 
