@@ -255,7 +255,26 @@ def test_nothing_is_imported_before_it_is_used() -> None:
     assert not set(HEAVY) & set(names)
 
 
+# The page.
+
+PAGE = (ROOT / "docs" / "pytest.md").read_text(encoding="utf-8")
+
+
 def test_the_page_has_every_key() -> None:
-    page = (ROOT / "docs" / "pytest.md").read_text(encoding="utf-8")
-    rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
-    assert rows == list(KEYS)
+    assert [line.split("`")[1] for line in PAGE.splitlines() if line.startswith("| `")] == list(KEYS)
+
+
+def test_the_files_in_the_page_are_tests_that_pass(project: pytest.Pytester) -> None:
+    lock = (ROOT / "examples" / "lease_lock.py").read_text(encoding="utf-8")
+    blocks = {language: PAGE.split(f"```{language}\n")[1].split("```")[0] for language in ("toml", "python")}
+    files = {
+        "lease_lock.py": lock,
+        "locks.obligations.toml": blocks["toml"],
+        "test_locks.py": blocks["python"],
+    }
+    for name, text in files.items():
+        (project.path / name).write_text(text, encoding="utf-8")
+    result = run(project, "-v")
+    result.assert_outcomes(passed=4)
+    shown = PAGE.split("$ pytest -v\n")[1].split("```")[0].splitlines()
+    result.stdout.fnmatch_lines([f"{line}*" for line in shown])
