@@ -105,7 +105,7 @@ class Request:
     default=1,
     show_default=True,
     metavar="N",
-    help="Give N counterexamples that fire different sets of actions.",
+    help="Give N counterexamples that fire different actions or lose different messages.",
 )
 @click.option(
     "--walks",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from fencepost.cli.headline import violated
 from fencepost.encoding.checking import Limits
 from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.state import amount, show
@@ -44,7 +45,7 @@ def verdict_line(result: Result) -> str:
 def _because(result: Result) -> str:
     match result.verdict:
         case Verdict.VIOLATED:
-            return f" in {amount(result.steps or 0, 'step')}{_fewest(result)}, {_faults(result.faults or {})}"
+            return violated(result)
         case Verdict.PROVED if result.induction is not None:
             carried = f" with {amount(len(result.invariants), 'invariant')}" if result.invariants else ""
             over = f"induction over {amount(result.induction, 'round')}{carried}"
@@ -66,18 +67,6 @@ def _because(result: Result) -> str:
                 else "no round finished"
             )
             return f": {result.reason}; {searched}"
-
-
-def _fewest(result: Result) -> str:
-    if result.fewest is None:
-        return " (shorter ones may exist)"
-    if result.fewest != "proved":
-        return f" (fewest within {amount(result.searched, 'round')})"
-    return " (fewest: no shorter trace exists)" if not result.faults else " (no cheaper trace exists)"
-
-
-def _faults(faults: Mapping[str, int]) -> str:
-    return f"with faults {_pairs(faults)}" if faults else "without any fault"
 
 
 def trace_text(trace: Trace, prop: Property | None) -> str:

@@ -25,6 +25,7 @@ from fencepost.encoding.search import (
     Longer,
     Message,
     NotInductive,
+    Story,
     Surpassed,
     Tally,
     Task,
@@ -42,13 +43,16 @@ from fencepost.encoding.solvers import SOLVERS, Progress, Session, SolverGaveUpE
 from fencepost.encoding.state import Variable, amount, decode, show
 from fencepost.encoding.system import GroundAction, Invariant, Property, System
 from fencepost.encoding.terms import FALSE, Value
-from fencepost.encoding.traces import NotAnExecution, Replayer, Subject, Trace
+from fencepost.encoding.traces import NotAnExecution, Replayer, Subject, Trace, plain
 from fencepost.encoding.verdicts import Basis, Result, Verdict
 from fencepost.encoding.workers import Ended, Worker
 
 PATIENCE = 5.0
 """Seconds after which completeness is asked of short executions only, if that is enough for the verdict.
 Most small instances are complete before that."""
+
+HUNT = ("hunt", None)
+"""The job that looks for violations."""
 
 MINIMIZE = ("steps", "faults", "none")
 
@@ -257,6 +261,7 @@ class _Run:
         self._reason: str | None = None
         self._traces: dict[str, Trace] = {}
         self._more: dict[str, list[Trace]] = {}
+        self._no_more: dict[str, str] = {}
         self._found_in: dict[str, int] = {}
         self._costs: dict[str, tuple[int, ...]] = {}
         self._clean: dict[str, Clean] = {}
@@ -290,7 +295,7 @@ class _Run:
 
     def _search(self) -> None:
         task, bound = self._task(tuple(self._properties)), self._limits.bound
-        jobs: list[tuple[str, int | None]] = [("hunt", None), ("exhaust", bound)]
+        jobs: list[tuple[str, int | None]] = [HUNT, ("exhaust", bound)]
         if bound is not None:
             jobs.append(("surpass", bound))
         if self._inducing:
@@ -302,34 +307,49 @@ class _Run:
         self.kill()
 
     def _search_more(self, name: str) -> None:
-        """Counterexamples of one property that fire other sets of actions than those known."""
-        known = [self._traces[name]]
-        while len(known) < self._limits.count and (another := self._another(name, known)):
-            known.append(another)
-        self._more[name] = known[1:]
+        """Counterexamples of one property that fire other sets of actions, or need other losses, than those known."""
+        more = self._more[name] = []
+        told = [self._story(self._traces[name])]
+        while len(more) + 1 < self._limits.count:
+            another = self._another(name, told)
+            if another is None:
+                break
+            more.append(another)
+            told.append(self._story(another))
 
-    def _another(self, name: str, known: list[Trace]) -> Trace | None:
-        """A counterexample that differs from those known, as short as can be within as many rounds as the first."""
+    def _another(self, name: str, told: Sequence[Story]) -> Trace | None:
+        """A counterexample that tells another story, as cheap as can be within as many rounds as the first.
+
+        One that was still being made smaller when time was up may come to a story told; that is none.
+        """
         side = _Run(
             self._system, self._replayer.subject, [self._properties[name]], self._limits, self._listen
         )
         side._prepared, side._begun = self._prepared, self._begun
-        avoid = tuple(tuple(sorted(self._slots_of(trace))) for trace in known)
-        task = replace(self._task((name,)), rounds=self._found_in[name], avoid=avoid, invariants=())
-        side._spawn(task, [("hunt", None)])
+        rounds = self._found_in[name]
+        side._spawn(replace(self._task((name,)), rounds=rounds, avoid=tuple(told), invariants=()), [HUNT])
         try:
-            side._receive_until(lambda: name in side._traces and name in side._clean)
+            side._receive_until(lambda: side._searched(name) >= rounds)
         finally:
             side.kill()
-        return side._traces.get(name)
+        trace = side._traces.get(name)
+        if trace is None or self._story(trace) in told:
+            self._no_more[name] = side._reason or f"there is no other within {amount(rounds, 'round')}"
+            return None
+        return trace
 
-    def _slots_of(self, trace: Trace) -> set[int]:
+    def _story(self, trace: Trace) -> Story:
+        """What the trace needs; whatever it shows as lost it cannot do without."""
         names = {(s.action, tuple(s.arguments.values())) for s in trace.steps}
-        return {
-            slot
-            for slot, action in enumerate(self._actions())
-            if (action.schema.name, action.arguments) in names
-        }
+        choices = [v.name for v in self._system.variables if v.is_choice]
+        return Story(
+            frozenset(
+                slot
+                for slot, action in enumerate(self._actions())
+                if (action.schema.name, tuple(map(plain, action.arguments))) in names
+            ),
+            frozenset(position for position, name in enumerate(choices) if trace.initial.get(name)),
+        )
 
     def _spawn(self, task: Task, jobs: Sequence[tuple[str, int | None]]) -> None:
         assert self._prepared is not None
@@ -576,12 +596,17 @@ class _Run:
         """No execution within the limits violates the property at a lower cost."""
         if self._limits.minimize == "none":
             return False
-        by_steps = self._limits.minimize == "steps"
-        steps = self._costs[name][0] - 1 if by_steps else self._limits.bound
-        if by_steps and steps is not None and steps < 0:
-            return True
+        steps = self._limits.bound
+        if self._only_shorter_is_cheaper(name):
+            steps = self._costs[name][-1] - 1
+            if steps < 0:
+                return True
         needed = self._rounds_needed(steps)
         return needed is not None and self._searched(name) >= needed
+
+    def _only_shorter_is_cheaper(self, name: str) -> bool:
+        """Steps are all that is counted, or nothing else is left to save: no trace has fewer faults than none."""
+        return not any(self._costs[name][:-1])
 
     def _settled(self, name: str) -> bool:
         limit = self._limits.rounds
@@ -606,13 +631,15 @@ class _Run:
     def _cap_completeness(self) -> None:
         """Once everything is violated, only executions shorter than the longest trace matter."""
         limits = self._limits
-        if limits.minimize != "steps" or limits.jobs == 1 or limits.bound is not None or self._complete:
+        if limits.minimize == "none" or limits.jobs == 1 or limits.bound is not None or self._complete:
             return
         if set(self._costs) != set(self._properties) or any(not self._searched(n) for n in self._properties):
             return
+        if not all(map(self._only_shorter_is_cheaper, self._properties)):
+            return
         if time.perf_counter() - self._searching < PATIENCE:
             return
-        cap = max(costs[0] for costs in self._costs.values()) - 1
+        cap = max(costs[-1] for costs in self._costs.values()) - 1
         exhausting = [w for w in self._workers if "exhaust" in w.name.split("+")]
         if not exhausting or cap == self._cap:
             return
@@ -675,16 +702,25 @@ class _Run:
             )
         return replace(undecided, verdict=Verdict.HOLDS, reason=not_inductive)
 
+    def _why_no_more(self, name: str) -> str | None:
+        """Why there are fewer counterexamples than asked for, if there are."""
+        if 1 + len(self._more.get(name, ())) >= self._limits.count:
+            return None
+        return self._no_more.get(name, "interrupted" if self.interrupted else self._reason)
+
     def _violated(self, undecided: Result) -> Result:
         name = undecided.property
         trace = self._traces[name]
         fewest = None
-        if self._limits.minimize != "none":
-            searched = max(self._searched(name), self._found_in[name])
-            fewest = "proved" if self._is_fewest(name) else "within-rounds"
-            undecided = replace(undecided, searched=searched)
+        if self._is_fewest(name):
+            fewest = "proved"
+        elif self._limits.minimize != "none" and self._searched(name) >= self._found_in[name]:
+            fewest = "within-rounds"
         return replace(
             undecided,
+            searched=max(self._searched(name), self._found_in[name]),
+            minimized=self._limits.minimize,
+            reason=self._why_no_more(name),
             verdict=Verdict.VIOLATED,
             rounds=self._found_in[name],
             steps=len(trace.steps),

@@ -7,8 +7,8 @@ messages.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 
 from fencepost.encoding.rounds import fired, true_choices
 from fencepost.encoding.solvers import Counter, Progress, Session
@@ -20,6 +20,15 @@ class Tally:
 
     slots: tuple[int, ...]
     choices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Story:
+    """What tells one counterexample from another: the slots that fire, and the faults chosen that it cannot do without."""
+
+    slots: frozenset[int]
+    choices: frozenset[int]
+    """By position among the choices."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +46,11 @@ class Task:
     rounds: int | None = None
     budgets: tuple[tuple[Tally, int], ...] = ()
     objectives: tuple[Tally, ...] = ()
-    avoid: tuple[tuple[int, ...], ...] = field(default=())
-    """Sets of slots: an execution that fires just these slots is not looked for any more."""
+    avoid: tuple[Story, ...] = ()
+    """Stories told: no execution that fires just the slots of one, with all of its choices true, is looked for.
+
+    With more choices true it would be the same story, with losses that it can do without.
+    """
     invariants: tuple[str, ...] = ()
     """What induction carries along with each property: they name outputs `invariant:NAME`."""
 
@@ -223,21 +235,22 @@ class _Hunter:
         return [literal for counter, most in self._budgets for literal in counter.at_most(most)]
 
     def avoid(self) -> None:
-        """From now on leave out executions that fire, in whatever round, just the slots of a set to avoid."""
-        self._avoiding = [self._other_than(slots) for slots in self._task.avoid]
+        """From now on leave out executions that tell a story to avoid, in whatever rounds."""
+        self._avoiding = [self._other_than(story) for story in self._task.avoid]
 
-    def _other_than(self, slots: Sequence[int]) -> int:
-        """A literal under which the slots that fire so far are not just these."""
+    def _other_than(self, story: Story) -> int:
+        """A literal under which other slots fire so far, or a choice of the story is false."""
         unrolling, rounds = self._session.unrolling, self._session.rounds
-        others = [s for s in range(len(unrolling.template.fires)) if s not in slots]
+        others = [s for s in range(len(unrolling.template.fires)) if s not in story.slots]
         guard = unrolling.fresh()
         never = []
-        for slot in slots:
+        for slot in sorted(story.slots):
             absent = unrolling.fresh()
             never.append(absent)
             self._session.add([[-absent, -unrolling.fire(slot, r)] for r in range(1, rounds + 1)])
         some = [unrolling.fire(s, r) for s in others for r in range(1, rounds + 1)]
-        self._session.add([[-guard, *never, *some]])
+        spared = [-unrolling.choice(c) for c in sorted(story.choices)]
+        self._session.add([[-guard, *never, *some, *spared]])
         return guard
 
     def execution(self) -> Execution:

@@ -47,8 +47,9 @@ class Result:
     """What was found of one property: plain data, without solver objects.
 
     `rounds` is how many rounds the trace takes, or cover every execution, or were searched; `searched` the
-    deepest round searched. `steps` is the length of the trace, `fewest` whether no shorter one exists at all
-    (`proved`) or none within `searched` rounds (`within-rounds`). `complete` says that no execution
+    deepest round searched. `steps` is the length of the trace. `minimized` says what was made small in it: its `steps`,
+    or its `faults`, then crashes among them, then steps. `fewest` says whether none has fewer at all (`proved`) or
+    within `searched` rounds (`within-rounds`). `complete` says that no execution
     within the caps is longer than what was searched. `bound` is the largest number of steps asked for.
     `witness` says that the property's witness was reached. `faults` counts the faults of the trace.
     `induction` is over how many rounds a proof by induction goes, `invariants` what it carries along.
@@ -65,6 +66,7 @@ class Result:
     bound: int | None = None
     searched: int = 0
     steps: int | None = None
+    minimized: str = "none"
     fewest: str | None = None
     faults: Mapping[str, int] | None = None
     reason: str | None = None
@@ -93,6 +95,7 @@ class Result:
             "rounds": self.rounds,
             "searched": self.searched,
             "steps": self.steps,
+            "minimized": self.minimized if self.trace else None,
             "fewest": self.fewest,
             "faults": dict(self.faults) if self.faults is not None else None,
             "complete": self.complete,

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from fencepost.cli import pytest_plugin
+
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -13,6 +15,12 @@ def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FENCEPOST_CACHE", str(tmp_path_factory.mktemp("commutation")))
         yield
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Our own plugin, where the working tree is not installed."""
+    if not config.pluginmanager.has_plugin("fencepost"):
+        config.pluginmanager.register(pytest_plugin, "fencepost")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,4 +1,4 @@
-"""BookKeeper 4.13: what is known of it besides the bugs of tests/test_known.py, and of its model."""
+"""BookKeeper 4.13: what is known of it besides the bugs of tests/test_known.py and tests/regression, and of its model."""
 
 from __future__ import annotations
 
@@ -19,13 +19,6 @@ TINY = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 TWO_OF_ONE = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
 DEFECT_2 = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
 FENCED = {"recovery_reads_fence": "yes"}
-
-
-@pytest.mark.parametrize("fence", ["no", "yes"])
-def test_nothing_is_lost_if_one_ack_is_enough(fence: str) -> None:
-    """From the table at the end of the protocol's page; what is lost is in tests/test_known.py."""
-    settings = TWO_OF_ONE | {"recovery_reads_fence": fence}
-    assert checked("bookkeeper-4.13", settings, "no-divergence").verdict is Verdict.PROVED
 
 
 LOSING = [(TWO_BOOKIES, 13), pytest.param({}, 17, marks=pytest.mark.slow)]
@@ -65,12 +58,6 @@ def test_the_documented_instance_of_defect_2_is_the_smallest(settings: Mapping[s
     result = checked("bookkeeper-4.13", settings, "valid-fragments")
     assert result.verdict in (Verdict.PROVED, Verdict.VACUOUS)
     assert result.complete
-
-
-@pytest.mark.slow
-def test_without_reusing_ensembles_defect_2_takes_a_third_bookie() -> None:
-    fresh = DEFECT_2 | {"reuse_ensembles": "no"}
-    assert checked("bookkeeper-4.13", fresh | {"bookies": 3}, "valid-fragments").verdict is Verdict.VIOLATED
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ BUGS = ROOT / "docs" / "known.md"
 CHAIN = ROOT / "docs" / "ledger-chain.md"
 EXAMPLE = Path("examples/two_copies.py")
 ENDLESS = Path("examples/one_owner.py")
+SMALL = Path("examples/lease_lock.py")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -78,12 +79,12 @@ def printed_as_shown(shown: list[str], printed: str) -> bool:
     return re.fullmatch(pattern, printed, flags=re.DOTALL) is not None
 
 
-def test_the_code_in_the_tutorial_is_the_example() -> None:
-    source, endless = ((ROOT / file).read_text(encoding="utf-8") for file in (EXAMPLE, ENDLESS))
-    parts = blocks(OWN, "python")
-    assert parts[-1] == source, "the last Python block of the page must be the whole file"
+def test_the_code_in_the_tutorial_is_that_of_the_examples() -> None:
+    small, *others = ((ROOT / file).read_text(encoding="utf-8") for file in (SMALL, EXAMPLE, ENDLESS))
+    whole, *parts = blocks(OWN, "python")
+    assert whole == small, "the first Python block of the page must be the whole file"
     for part in parts:
-        assert part in source or part in endless, f"neither in {EXAMPLE} nor in {ENDLESS}:\n{part}"
+        assert any(part in source for source in others), f"neither in {EXAMPLE} nor in {ENDLESS}:\n{part}"
 
 
 @pytest.mark.parametrize(
@@ -110,6 +111,30 @@ def test_the_commands_in_a_page_do_what_it_shows(
         printed = capsys.readouterr()
         text = (printed.out + printed.err).rstrip("\n")
         assert printed_as_shown(shown, text), f"{command}\nshown:\n{transcript.text}\nprinted:\n{text}"
+
+
+# docs/findings.md: each finding says the same five things, and its commands can be run.
+
+FINDINGS = ROOT / "docs" / "findings.md"
+SAID = ["What", "Since", "Shortest", "For users", "Known"]
+
+
+def findings() -> dict[str, str]:
+    """The sections of the page that are findings, by their headings."""
+    parts = re.split(r"^### ", FINDINGS.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {part.split("\n")[0]: re.split(r"^## ", part, flags=re.MULTILINE)[0] for part in parts}
+
+
+@pytest.mark.parametrize("finding", findings().values(), ids=findings())
+def test_a_finding_says_what_since_when_and_how_to_see_it(finding: str) -> None:
+    assert re.findall(r"^- \*\*([\w ]+)\.\*\*", finding, flags=re.MULTILINE) == SAID
+    shown = re.findall(r"^ {6}(\w[^\\\n]*(?:\\\n[^\\\n]*)*)", finding, flags=re.MULTILINE)
+    assert shown, "no command"
+    for command in shown:
+        name, *arguments = shlex.split(command.replace("\\\n", " "))
+        assert name in ("fencepost", "python")
+        if name == "fencepost" and "--known" not in arguments:
+            assert run([*arguments, "--timeout", "0.01", "--output", "/dev/null"]) != ExitCode.BAD_INPUT
 
 
 # Tables that are written from data.

@@ -1,0 +1,317 @@
+"""Obligations: what a property of a protocol must come to, from a file in TOML or from a test in Python.
+
+docs/pytest.md has the form of the file; `pytest_plugin` makes tests of what is read here.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from fencepost.cli.check import find_protocol
+from fencepost.cli.render import heading, trace_text, verdict_line
+from fencepost.encoding.checking import Limits, check
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.parameters import assign
+from fencepost.encoding.protocol import Protocol, choose
+from fencepost.encoding.solvers import SOLVERS
+from fencepost.encoding.system import Property
+from fencepost.encoding.verdicts import Result, Verdict
+
+EXPECTED = tuple(v.value for v in Verdict if v is not Verdict.UNDECIDED)
+"""What an obligation may expect: failing to decide is never as wished."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What checking a property came to, and how to tell people."""
+
+    result: Result
+    claim: Property
+    instance: str
+    """The lines that say what was checked, and within which caps."""
+    command: str
+    """What shows the same on the command line; empty if that cannot know the protocol."""
+
+    @property
+    def verdict(self) -> str:
+        """The verdict, as the command line says it."""
+        return self.result.verdict.value
+
+    @property
+    def steps(self) -> int | None:
+        """Steps of the counterexample, if there is one."""
+        return self.result.steps
+
+    def __str__(self) -> str:
+        """The instance, the counterexample if there is one, the verdict, the command."""
+        trace = self.result.trace
+        story = [f"counterexample:\n{trace_text(trace, self.claim)}"] if trace else []
+        return "\n\n".join(
+            [self.instance, *story, "\n".join(filter(None, [verdict_line(self.result), self.command]))]
+        )
+
+    def must_be(self, verdict: str, steps: int | None = None) -> None:
+        """Fail, showing the counterexample, unless the verdict is this one, in so many steps and no fewer."""
+        __tracebackhide__ = True
+        if reason := self.differs(verdict, steps):
+            raise Unmet(f"{reason}\n\n{self}")
+
+    def differs(self, verdict: str, steps: int | None) -> str | None:
+        """What is not as expected, if anything."""
+        if verdict not in EXPECTED:
+            raise BadInput(f"{verdict}: no verdict to expect; valid: {', '.join(EXPECTED)}")
+        if self.verdict != verdict:
+            return f"expected {verdict}, found {self.verdict}"
+        if steps is None or (self.steps, self.result.fewest) == (steps, "proved"):
+            return None
+        known = "" if self.result.fewest == "proved" else ", not shown to be the fewest"
+        return f"expected {steps} steps, found {self.steps}{known}"
+
+    def facts(self) -> dict[str, object]:
+        """What a report in JUnit's form should keep."""
+        result = self.result
+        found = {
+            "verdict": self.verdict,
+            "basis": result.basis.value if result.basis else None,
+            "bound": result.bound,
+            "rounds": result.rounds,
+            "steps": result.steps,
+            "fewest": result.fewest,
+            "faults": " ".join(f"{name}={n}" for name, n in (result.faults or {}).items()) or None,
+            "solver": result.solver,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+class Unmet(AssertionError):
+    """An obligation that is not met. The message ends with the counterexample, if there is one."""
+
+
+def checked(
+    source: Protocol | str | Path, settings: Mapping[str, object], prop: str, limits: Limits
+) -> Checked:
+    """Check one property of an instance; raises BadInput for what the protocol does not have.
+
+    A protocol that never completes keeps its own number of rounds unless one is given.
+    """
+    protocol = source if isinstance(source, Protocol) else find_protocol(str(source))
+    parameters = assign(protocol.defaults, [(name, str(value)) for name, value in settings.items()])
+    system = protocol.system(parameters)
+    limits = replace(limits, rounds=limits.rounds or system.default_rounds)
+    (chosen,) = choose(system, (prop,))
+    outcome = check(system, protocol.subject(parameters), [chosen], limits)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    arguments = [
+        str(source),
+        f"--property={prop}",
+        *(f"--set={name}={value}" for name, value in settings.items()),
+        *_options(limits, system.default_rounds),
+    ]
+    return Checked(
+        outcome.results[0],
+        chosen,
+        heading(protocol, parameters, system, limits),
+        "" if isinstance(source, Protocol) else shlex.join(["fencepost", "check", *arguments]),
+    )
+
+
+def _options(limits: Limits, default_rounds: int | None) -> Iterator[str]:
+    """The limits that differ from the command's own."""
+    defaults = replace(Limits(), rounds=default_rounds)
+    for option in fields(limits):
+        value = getattr(limits, option.name)
+        if option.name == "budgets":
+            yield from (f"--budget={fault}={most}" for fault, most in value.items())
+        elif value != getattr(defaults, option.name):
+            yield f"--{option.name}={value}"
+
+
+class Checker:
+    """What the fixture `fencepost` gives to a test."""
+
+    def __init__(self, record: Callable[[tuple[str, object]], None]) -> None:
+        self._record = record
+
+    def check(
+        self,
+        protocol: Protocol | str | Path,
+        property: str,
+        /,
+        *,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        **settings: object,
+    ) -> Checked:
+        """Check one property of an instance, `settings` being parameters and switches.
+
+        The protocol is a `Protocol`, the path of a Python file with one, or the name of one that ships. What was
+        found goes to the report in JUnit's form as well.
+        """
+        result = checked(protocol, settings, property, limits)
+        for fact in result.facts().items():
+            self._record(fact)
+        return result
+
+
+# Files.
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """One property of one instance, and what it must come to."""
+
+    name: str
+    protocol: str
+    """The name of a protocol, or the path of a Python file."""
+    settings: Mapping[str, object]
+    property: str
+    expect: str
+    steps: int | None
+    """The fewest steps of a counterexample; None if any will do."""
+    limits: Limits
+    slow: bool
+    line: int
+    """Where it is in the file, from 1."""
+
+    def check(self) -> Checked:
+        """Decide it. A counterexample is made small unless it is expected, and any will do."""
+        any_will_do = self.expect == Verdict.VIOLATED.value and self.steps is None
+        limits = replace(self.limits, minimize="none") if any_will_do else self.limits
+        return checked(self.protocol, self.settings, self.property, limits)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of an obligation: what its value must be."""
+
+    kind: type | tuple[type, ...]
+    form: str
+    fits: Callable[[Any], bool] = field(default=lambda value: True)
+
+
+def _whole(least: int) -> Key:
+    return Key(int, f"a whole number, {least} or more", lambda value: value >= least)
+
+
+def _table(kind: type | tuple[type, ...], form: str) -> Key:
+    return Key(dict, form, lambda table: all(_is(value, kind) for value in table.values()))
+
+
+def _one_of(values: tuple[str, ...]) -> Key:
+    return Key(str, f"one of {', '.join(values)}", lambda value: value in values)
+
+
+def _is(value: object, kind: type | tuple[type, ...]) -> bool:
+    """Of that kind; True is no number."""
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+
+
+KEYS = {
+    "name": Key(str, "a string"),
+    "protocol": Key(str, "the name of a protocol, or the path of a Python file from here"),
+    "property": Key(str, "the name of a property"),
+    "expect": _one_of(EXPECTED),
+    "steps": _whole(0),
+    "set": _table((int, str), "a table of parameters and switches, such as {entries = 2}"),
+    "bound": _whole(0),
+    "rounds": _whole(1),
+    "budget": _table(int, "a table of faults, such as {lost = 1}"),
+    "timeout": Key((int, float), "seconds, more than 0", lambda value: value > 0),
+    "memory": Key((int, float), "GiB, more than 0", lambda value: value > 0),
+    "solver": _one_of(tuple(SOLVERS)),
+    "slow": Key(bool, "true or false"),
+}
+"""What an obligation may have."""
+
+NEEDED = ("protocol", "property", "expect")
+LIMITS = ("bound", "rounds", "timeout", "memory", "solver")
+
+
+def read(path: Path) -> list[Obligation]:
+    """The obligations of a file; raises BadInput, in one line, if it is not as docs/pytest.md says."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        document = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadInput(f"{path.name}: cannot be read ({error}); give a file in TOML") from error
+    _known(document, ("defaults", "obligation"), path.name)
+    defaults, tables = document.get("defaults", {}), document.get("obligation", [])
+    if not isinstance(defaults, dict):
+        raise BadInput(f"{path.name}: defaults must be one table; write [defaults]")
+    if not (isinstance(tables, list) and all(isinstance(table, dict) for table in tables)):
+        raise BadInput(f"{path.name}: obligations must be tables of a list; write [[obligation]]")
+    _valid(defaults, f"{path.name}, defaults")
+    lines = [
+        n for n, line in enumerate(text.splitlines(), 1) if line.split("#")[0].strip() == "[[obligation]]"
+    ]
+    found = [
+        _obligation(_merged(defaults, table), path, number, lines[number - 1] if number <= len(lines) else 1)
+        for number, table in enumerate(tables, 1)
+    ]
+    if not found:
+        raise BadInput(f"{path.name}: has no obligation; write one as [[obligation]]")
+    names = [obligation.name for obligation in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput(f"{path.name}: {name}: two obligations of this name; give one another name")
+    return found
+
+
+def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+    """What the table says, and what the defaults say of the rest; parameters and budgets one by one."""
+    both = {
+        key: {**defaults[key], **table[key]}
+        for key in ("set", "budget")
+        if isinstance(defaults.get(key), dict) and isinstance(table.get(key), dict)
+    }
+    return {**defaults, **table, **both}
+
+
+def _obligation(table: Mapping[str, Any], path: Path, number: int, line: int) -> Obligation:
+    where = f"{path.name}, line {line}, obligation {number}"
+    _valid(table, where)
+    for key in NEEDED:
+        if key not in table:
+            raise BadInput(f"{where}: {key} is missing; it must be {KEYS[key].form}")
+    if "steps" in table and table["expect"] != Verdict.VIOLATED.value:
+        raise BadInput(f'{where}: steps = {table["steps"]}: only with expect = "violated"; leave it out')
+    protocol, settings = table["protocol"], table.get("set", {})
+    is_file = protocol.endswith(".py") or "/" in protocol
+    limits = {key: table[key] for key in LIMITS if key in table}
+    return Obligation(
+        table.get("name") or _title(table),
+        str(path.parent / protocol) if is_file else protocol,
+        settings,
+        table["property"],
+        table["expect"],
+        table.get("steps"),
+        Limits(budgets=table.get("budget", {}), **limits),
+        table.get("slow", False),
+        line,
+    )
+
+
+def _title(table: Mapping[str, Any]) -> str:
+    """A name for an obligation that has none: what it is about."""
+    settings = [f"{name}={value}" for name, value in table.get("set", {}).items()]
+    limits = [f"{key}={table[key]}" for key in LIMITS if key in table and key != "timeout"]
+    faults = [f"{fault}={most}" for fault, most in table.get("budget", {}).items()]
+    return " ".join([Path(table["protocol"]).name, table["property"], *settings, *limits, *faults])
+
+
+def _valid(table: Mapping[str, Any], where: str) -> None:
+    _known(table, tuple(KEYS), where)
+    for key, value in table.items():
+        if not (_is(value, KEYS[key].kind) and KEYS[key].fits(value)):
+            raise BadInput(f"{where}: {key} = {value!r}: must be {KEYS[key].form}")
+
+
+def _known(table: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
+    for key in table:
+        if key not in keys:
+            raise BadInput(f"{where}: {key}: unknown key; valid: {', '.join(keys)}")
