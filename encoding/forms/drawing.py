@@ -129,9 +129,8 @@ class Drawing:
         word = _short(travel)
         if travel.message.lost:
             end = self._towards(start, self.x(travel.receiver), 0.62)
-            return _group(
-                "lost", data, f"{title}: lost", f"{_way(start, end)}{_cross(end)}", f"{word}: lost", end
-            )
+            shape, below = f"{_way(start, end)}{_cross(end)}", (end[0], end[1] + 21)
+            return _group("lost", data, f"{title}: lost", shape, f"{word}: lost", below)
         if travel.received is None:
             end = self._towards(start, self.x(travel.receiver), 0.4)
             return _group("waiting", data, f"{title}: in flight at the end", _way(start, end), "", end)

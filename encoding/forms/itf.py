@@ -32,8 +32,17 @@ def itf(story: Story) -> str:
         "faults": dict(trace.faults),
         "varTypes": {**{name: _type(group) for name, group in families.items()}, TAKEN: "Str"},
     }
-    document = {"#meta": meta, "vars": [*families, TAKEN], "states": states}
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    parts = {"#meta": _line(meta), "vars": _line([*families, TAKEN]), "states": _lines(states)}
+    return "{" + ",\n".join(f"{_line(key)}: {part}" for key, part in parts.items()) + "}\n"
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _lines(values: Sequence[object]) -> str:
+    """A list with each of its values on a line of its own."""
+    return "[\n" + ",\n".join(map(_line, values)) + "\n]"
 
 
 def _families(story: Story) -> Mapping[str, list[Variable]]:

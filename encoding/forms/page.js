@@ -36,7 +36,7 @@ function chip(variable, index) {
   const value = states[index][variable.name];
   const before = index > 0 ? states[index - 1][variable.name] : value;
   const classes = [value !== states[0][variable.name] ? "moved" : "", value !== before ? "now" : ""];
-  const label = variable.index ? `${variable.index} ` : "";
+  const label = variable.index ? `[${variable.index}] ` : "";
   const made = element("li", classes.join(" ").trim(), label, element("b", "", value));
   made.dataset.variable = variable.name;
   return made;
