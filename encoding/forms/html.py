@@ -21,6 +21,7 @@ def html(story: Story) -> str:
     """The page; it is the same for the same story, and loads nothing."""
     trace, drawing = story.trace, Drawing(story)
     changed = {f"switch {name}": value for name, value in story.changed_switches.items()}
+    caps = {f"at most: {name}": number for name, number in story.system.caps.items()}
     return Template(_part("page.html")).substitute(
         version=escape(version()),
         title=escape(title(story)),
@@ -31,7 +32,7 @@ def html(story: Story) -> str:
         sentence=_with_links(story.explanation or f"Violated: {story.prop.meaning}."),
         meaning=escape(story.prop.meaning),
         verdict=escape(story.verdict),
-        instance=_terms(trace.parameters, ()) + _terms(changed, changed),
+        instance=_terms(trace.parameters, ()) + _terms(changed, changed) + _terms(caps, ()),
         switches=_terms(trace.switches, story.changed_switches),
         steps=str(len(trace.steps)),
         diagram=f"{drawing.heads()}\n{drawing.body()}",

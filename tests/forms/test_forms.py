@@ -48,6 +48,17 @@ def test_the_traces_in_the_docs_are_what_the_command_writes(
     assert written.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
 
 
+def test_the_diagram_in_the_docs_is_the_one_that_is_kept(request: pytest.FixtureRequest) -> None:
+    page, kept = TRACES.parent / "traces.md", (TRACES / f"{SAVED.stem}.mmd").read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    before, found, rest = text.partition("```mermaid\n")
+    expected = before + found + kept + rest[rest.index("```") :]
+    if request.config.getoption("--refresh-goldens"):
+        page.write_text(expected, encoding="utf-8")
+        text = expected
+    assert text == expected
+
+
 # Stories.
 
 
