@@ -58,7 +58,7 @@ function families(index, everything) {
 }
 
 function paint(index) {
-  document.body.classList.add("stepping");
+  document.body.classList.toggle("stepping", index > 0); // before the first step all is seen at once
   for (const part of document.querySelectorAll("svg [data-step]")) {
     const step = Number(part.dataset.step);
     part.classList.toggle("current", step === index);

@@ -213,6 +213,8 @@ def test_a_difference_has_the_settings_the_steps_and_the_ends(fencepost: Command
     for step in theirs["steps"]:
         finals[1] |= step["changes"]
     assert ends == {n for n in finals[0] | finals[1] if finals[0].get(n) != finals[1].get(n)}
+    swapped = fencepost("trace", str(other), "--diff", str(SAVED))[1].split("\n\n")
+    assert {(name, b, a) for name, a, b in rows(sections[3])} == {tuple(row) for row in rows(swapped[3])}
 
 
 def rows(section: str) -> list[list[str]]:

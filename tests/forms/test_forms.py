@@ -16,7 +16,9 @@ import pytest
 from fencepost.cli.main import run
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story, spelled
-from fencepost.encoding.state import show
+from fencepost.encoding.state import StateSpace, show, variable
+from fencepost.encoding.system import Action, Property, System, each
+from fencepost.encoding.terms import BOOL, TRUE
 from fencepost.properties.catalogue import PROTOCOLS
 from support.stories import TOLD, replayed, story
 
@@ -85,6 +87,31 @@ def test_marks_are_told_only_if_the_property_is_about_them() -> None:
     told = story("lost")
     assert told.telling >= {"stored", "acknowledged", "taken_over", "kept"}
     assert not told.telling & {"sent", "handled", "answered"}
+
+
+class Lamp(StateSpace):
+    """Switched on once, but put out too."""
+
+    def __init__(self) -> None:
+        self.lit = variable(BOOL)
+        self.tried = variable(BOOL)
+
+
+def put_out(s: Lamp) -> Action:
+    """It goes out."""
+    return Action(when=s.lit, then=[s.lit.set(False)], actor="wind")
+
+
+def light(s: Lamp) -> Action:
+    """It is lit."""
+    return Action(when=~s.lit & ~s.tried, then=[s.lit.set(True), s.tried.set(True)], actor="hand")
+
+
+def test_a_fact_that_can_be_undone_is_no_mark() -> None:
+    lamp = Lamp()
+    prop = Property("dark", "nothing is said", TRUE, TRUE, "nothing is needed")
+    system = System(lamp, (each(put_out, lamp), each(light, lamp)), (prop,))
+    assert replace(story("lost"), system=system, prop=prop).telling == {"lit"}
 
 
 def test_stores_hold_families_that_there_are() -> None:
@@ -215,6 +242,23 @@ def test_each_message_is_drawn_where_it_is_received_or_lost(told: Story, form: s
         (words[t.sender], words[t.receiver], t.sent, t.message.kind) for t in told.travels if t.message.lost
     ]
     assert drawn == {"received": sorted(expected, key=lambda arrow: arrow[2]), "lost": lost}
+
+
+def test_notes_say_what_changed_and_where(told: Story) -> None:
+    """Each change of a fact that tells something, at who took the step, or at the store that holds it."""
+    stores = {family: store for store, names in told.system.state.stores.items() for family in names}
+    expected = []
+    for before, step in zip(told.trace.states, told.trace.steps, strict=False):
+        for name, value in step.changes.items():
+            family = name.split("[")[0]
+            if family in told.telling:
+                holder = stores.get(family, show(step.actor))
+                expected.append((holder, f"{name}: {show(before[name])} → {show(value)}"))
+    text = FORMS["sequencediagram"].write(told)
+    notes = re.findall(r"^note over (\w+): (.*)$", text, flags=re.MULTILINE)
+    found = [(over, line) for over, lines in notes for line in lines.split(r"\n")]
+    words = spelled(told.participants)
+    assert sorted(found) == sorted((words[holder], line) for holder, line in expected)
 
 
 def test_a_late_message_says_so() -> None:

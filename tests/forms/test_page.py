@@ -122,6 +122,8 @@ def test_what_is_to_come_is_faint_and_what_is_lost_is_marked(browser: webdriver.
         assert len(faint) == sum(t.sent > index for t in told.travels)
         air = [t for t in travels if "air" in (t.get_attribute("class") or "").split()]
         assert len(air) == sum(t.sent <= index < (t.received or 0) for t in told.travels)
+        weak = [float(t.value_of_css_property("opacity")) < 0.3 for t in travels]
+        assert sum(weak) == (len(faint) if index else 0), "before the first step all is seen"
         press(browser, "j")
     crosses = browser.find_elements(By.CSS_SELECTOR, ".travel.lost .cross")
     assert len(crosses) == sum(bool(t.message.lost) for t in told.travels)
