@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import which
 
 import pytest
 from selenium import webdriver
@@ -31,11 +32,13 @@ FLAGS = (
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
     """Debian's Chromium, without a window and without the network."""
     options = webdriver.ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
+    chromium, chromedriver = which("chromium"), which("chromedriver")
+    assert chromium and chromedriver, "make browser installs Chromium and its driver"
+    options.binary_location = chromium
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService("/usr/bin/chromedriver"))
+    driver = webdriver.Chrome(options, webdriver.ChromeService(chromedriver))
     yield driver
     driver.quit()
 
