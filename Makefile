@@ -1,12 +1,13 @@
-# The four commands: make test, make lint, make dev, make bench. Each sets up what it needs in .venv.
+# The four commands: make test, make lint, make dev, make bench. Each sets up what it needs in .venv; make test also
+# installs Debian's Chromium if there is none.
 PYTHON ?= python3
 BIN := .venv/bin
 FOLDERS := cli encoding properties protocols quorums
 SOURCES := $(shell git ls-files $(FOLDERS:%='%/*') pyproject.toml)
 
-.PHONY: test lint dev bench clean
+.PHONY: test lint dev bench browser clean
 
-test: .venv/installed      ## everything, the slow tests too
+test: .venv/installed browser      ## everything, the slow tests too
 	$(BIN)/python -m pytest
 
 lint: .venv/installed
@@ -20,6 +21,10 @@ dev: .venv/bin/python      ## run from the working tree; again after adding a fi
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/run.py
+
+browser:                   ## Chromium and its driver, in which the page of a trace is tested
+	command -v chromium && command -v chromedriver \
+	  || { apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver; }
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

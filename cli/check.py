@@ -13,11 +13,14 @@ from typing import Any
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.output import emit, form_option, output_option, prepare_folder, write_whole
+from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder, write_whole
 from fencepost.cli.progress import Progress, tell_spent
-from fencepost.cli.render import heading, trace_text, verdict_line
+from fencepost.cli.render import heading, trace_text, verdict_line, verdict_sentence
+from fencepost.cli.telling import story_form_option, tell
 from fencepost.encoding.checking import MINIMIZE, Limits, Outcome, check, fault_names
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.forms import FORMS
+from fencepost.encoding.forms.story import Story
 from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import Protocol, choose, load
 from fencepost.encoding.solvers import SOLVERS
@@ -142,7 +145,7 @@ class Request:
 @click.option(
     "--seed", type=int, metavar="N", help="Shuffle what the solver sees; for --walks, the seed (default 1)."
 )
-@form_option
+@story_form_option
 @output_option
 @click.option(
     "--traces", type=click.Path(), metavar="DIR", help="Write each counterexample to a file in this folder."
@@ -185,6 +188,8 @@ def command(
         from fencepost.cli.known import check_known, refuse_unused
 
         refuse_unused()
+        if form in FORMS:
+            raise BadInput(f"--format {form}: not with --known; valid: {', '.join(FORMATS)}")
         return int(check_known(bugs, Limits(**limits), form, output, verbose))
     if bugs:
         raise BadInput(f"--bug {bugs[0]}: only with --known; add it, or leave --bug out")
@@ -203,9 +208,13 @@ def command(
     with Progress(verbose) as progress:
         outcome = _walk(request, walks, verbose) if walks else _check(request, progress)
     if traces is not None:
-        _write_traces(Path(traces), request.protocol.name, outcome.results)
-    text = _json(request, outcome) if form == "json" else _text(request, outcome, walks)
-    emit(text, output)
+        _write_traces(Path(traces), request, outcome.results, form)
+    if form in FORMS:
+        click.echo("\n".join(map(verdict_line, outcome.results)), err=True)
+        stories = [story for result in outcome.results for story in _stories(request, result)]
+        tell(stories, form, output, "Choose with --property, or say --traces DIR for a file of each.")
+    else:
+        emit(_json(request, outcome) if form == "json" else _text(request, outcome, walks), output)
     if verbose:
         tell_spent(outcome.spent)
     return int(_exit_code(outcome, require_proof, expect))
@@ -305,14 +314,25 @@ def _json(request: Request, outcome: Outcome) -> str:
     return json.dumps(document, indent=2)
 
 
-def _write_traces(folder: Path, protocol: str, results: Sequence[Result]) -> None:
-    name = re.sub(r"[^A-Za-z0-9.-]+", "-", protocol)
+def _stories(request: Request, result: Result) -> list[Story]:
+    """The counterexamples of a property, with what is needed to tell them."""
+    (prop,) = (p for p in request.properties if p.name == result.property)
+    changed = request.protocol.changed_switches(request.parameters)
+    traces = [result.trace, *result.more_traces] if result.trace else []
+    return [Story(trace, request.system, prop, verdict_sentence(result), changed) for trace in traces]
+
+
+def _write_traces(folder: Path, request: Request, results: Sequence[Result], form: str) -> None:
+    """A file for each counterexample that `trace` can read, and one in the form asked for if that tells a story."""
+    protocol = re.sub(r"[^A-Za-z0-9.-]+", "-", request.protocol.name)
     for result in results:
-        found = [result.trace, *result.more_traces] if result.trace else []
-        for number, trace in enumerate(found, 1):
-            suffix = f".{number}" if len(found) > 1 else ""
-            text = json.dumps(trace.to_json(), indent=2) if trace else ""
-            write_whole(folder / f"{name}.{result.property}{suffix}.json", text + "\n")
+        stories = _stories(request, result)
+        for number, story in enumerate(stories, 1):
+            suffix = f".{number}" if len(stories) > 1 else ""
+            name = f"{protocol}.{result.property}{suffix}"
+            write_whole(folder / f"{name}.json", json.dumps(story.trace.to_json(), indent=2) + "\n")
+            if form in FORMS:
+                write_whole(folder / f"{name}{FORMS[form].ending}", FORMS[form].write(story))
 
 
 def _exit_code(outcome: Outcome, require_proof: bool, expect: str | None) -> ExitCode:

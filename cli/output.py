@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from fencepost.encoding.errors import BadInput
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
 FORMATS = ("text", "json")
 
-form_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="Form of the result.",
-)
+
+def form_option_of(names: Sequence[str]) -> Callable[[Command], Command]:
+    """The option `--format` of a command whose result has those forms."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(names),
+        default="text",
+        show_default=True,
+        help="Form of the result.",
+    )
+
+
+form_option = form_option_of(FORMATS)
 output_option = click.option(
     "--output", type=click.Path(), metavar="FILE", help="Write the result to a file."
 )

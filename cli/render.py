@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from fencepost.cli.headline import violated
 from fencepost.encoding.checking import Limits
+from fencepost.encoding.forms.story import action_line, explained, gathered, message_line
 from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.state import amount, show
 from fencepost.encoding.system import Property, System
-from fencepost.encoding.traces import Sending, Trace, TraceStep
+from fencepost.encoding.traces import Trace, TraceStep
 from fencepost.encoding.verdicts import Result, Verdict
 
 WIDTH = 110
@@ -38,8 +39,13 @@ def _pairs(values: Mapping[str, object]) -> str:
 
 
 def verdict_line(result: Result) -> str:
-    """One line: the property, the verdict, and what it rests on."""
-    return f"{result.property}: {result.verdict.value}{_because(result)}  [{result.seconds:.1f} s]"
+    """One line: the property, the verdict, what it rests on, and how long it took."""
+    return f"{verdict_sentence(result)}  [{result.seconds:.1f} s]"
+
+
+def verdict_sentence(result: Result) -> str:
+    """The property, the verdict, and what it rests on."""
+    return f"{result.property}: {result.verdict.value}{_because(result)}"
 
 
 def _because(result: Result) -> str:
@@ -75,7 +81,7 @@ def trace_text(trace: Trace, prop: Property | None) -> str:
     lines: list[str] = []
     for step in trace.steps:
         margin = " " * (6 + width)
-        lines.append(f"{step.index:3}  {show(step.actor):{width}} {_action(step)}")
+        lines.append(f"{step.index:3}  {show(step.actor):{width}} {action_line(step)}")
         lines += [f"{margin}{line}" for line in _messages(trace, step)]
         before = trace.states[step.index - 1]
         changes = [f"{name}: {show(before[name])} → {show(value)}" for name, value in step.changes.items()]
@@ -83,25 +89,8 @@ def trace_text(trace: Trace, prop: Property | None) -> str:
     lines += _leftovers(trace)
     if prop is not None:
         lines += textwrap.wrap(f"Violated: {prop.meaning}.", WIDTH)
-        if prop.explain is not None:
-            lines += textwrap.wrap(_explained(prop.explain, trace), WIDTH)
+        lines += textwrap.wrap(explained(prop, trace), WIDTH)
     return "\n".join(lines)
-
-
-def _explained(explain: Callable[[Trace], str], trace: Trace) -> str:
-    """The property's own sentence; a fault in it must not hide the trace."""
-    try:
-        return explain(trace)
-    except Exception as error:  # noqa: BLE001 - whatever the protocol's author wrote
-        return f"(Its explanation failed: {type(error).__name__}: {error})"
-
-
-def _action(step: TraceStep) -> str:
-    arguments = ", ".join(
-        f"{name} {show(value)}" for name, value in step.arguments.items() if value != step.actor
-    )
-    name = f"{step.action} ({arguments})" if arguments else step.action
-    return f"{name}: {step.note}" if step.note else name
 
 
 def _messages(trace: Trace, step: TraceStep) -> Iterable[str]:
@@ -109,34 +98,20 @@ def _messages(trace: Trace, step: TraceStep) -> Iterable[str]:
         late = ", LATE: overtaken by a message sent after it" if trace.is_late(step) else ""
         sent = trace.sent_at.get(step.received.key)
         since = f" (sent in step {sent})" if sent is not None else ""
-        yield f"← {_message(step.received)} from {show(step.received.sender)}{since}{late}"
-    for text, receivers in _gathered(step.sent).items():
+        yield f"← {message_line(step.received)} from {show(step.received.sender)}{since}{late}"
+    for text, receivers in gathered(step.sent).items():
         yield f"→ {text} to {', '.join(receivers)}"
 
 
-def _gathered(sent: Sequence[Sending]) -> dict[str, list[str]]:
-    """Messages that differ in their receiver only, on one line; lost ones say so."""
-    gathered: dict[str, list[str]] = {}
-    for message in sent:
-        receiver = f"{show(message.receiver)} (LOST)" if message.lost else show(message.receiver)
-        gathered.setdefault(_message(message), []).append(receiver)
-    return gathered
-
-
-def _message(message: Sending) -> str:
-    fields = ", ".join(f"{name} {show(value)}" for name, value in message.fields.items())
-    return f"{message.kind} [{fields}]" if fields else message.kind
-
-
 def _leftovers(trace: Trace) -> Iterable[str]:
-    waiting = [f"{_message(m)} {show(m.sender)}→{show(m.receiver)}" for m in trace.in_flight()]
+    waiting = [f"{message_line(m)} {show(m.sender)}→{show(m.receiver)}" for m in trace.in_flight()]
     if waiting:
         yield from _wrapped(
             [f"In flight at the end, neither lost nor received: {waiting[0]}", *waiting[1:]], WIDTH
         )
     lost = [m for step in trace.steps for m in step.sent if m.lost]
     if lost:
-        names = [f"{_message(m)} {show(m.sender)}→{show(m.receiver)}" for m in lost]
+        names = [f"{message_line(m)} {show(m.sender)}→{show(m.receiver)}" for m in lost]
         yield from _wrapped([f"Lost, never delivered: {names[0]}", *names[1:]], WIDTH)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,16 @@ import click
 
 from fencepost.cli.check import find_protocol
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.output import emit, form_option, output_option
+from fencepost.cli.inspecting import difference_text, values_json, values_text
+from fencepost.cli.output import FORMATS, emit, output_option
 from fencepost.cli.render import trace_text
+from fencepost.cli.telling import story_form_option, tell
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.forms import FORMS
+from fencepost.encoding.forms.story import Story
 from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import Protocol, choose
+from fencepost.encoding.system import Property
 from fencepost.encoding.traces import SCHEMA, NotAnExecution, check_saved
 from fencepost.encoding.versions import version
 
@@ -39,37 +46,146 @@ TRACE_KEYS = (
     metavar="FILE.py",
     help="Where the protocol of the trace is, if it is one of your own.",
 )
-@form_option
+@click.option(
+    "--property",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Only the traces that violate this property (repeatable; default: all).",
+)
+@click.option(
+    "--eval",
+    "expressions",
+    multiple=True,
+    metavar="EXPR",
+    help="Show the value of an expression after each step (repeatable), such as 'stored[b1, 1]'.",
+)
+@click.option(
+    "--diff",
+    "other",
+    type=click.Path(),
+    metavar="OTHER",
+    help="Show how another trace differs from this one.",
+)
+@story_form_option
 @output_option
-def command(file: str, source: str | None, form: str, output: str | None) -> int:
+def command(
+    file: str,
+    source: str | None,
+    names: tuple[str, ...],
+    expressions: tuple[str, ...],
+    other: str | None,
+    form: str,
+    output: str | None,
+) -> int:
     """Replay the trace in FILE step by step on plain values, and show it.
 
     FILE is a trace as `check --traces` writes it, or the result of `check --format json`, of which every
     trace is replayed. Exits with 1 and says where if a step cannot happen, or does not change what the
     file says, or nothing is violated at the end.
     """
-    texts, documents, failed = [], [], False
-    for saved in _traces(Path(file)):
-        protocol = _protocol(source, str(saved["protocol"]))
-        settings = {**saved["parameters"], **saved["switches"]}
-        parameters = assign(protocol.defaults, [(name, str(value)) for name, value in settings.items()])
-        system = protocol.system(parameters)
-        prop = choose(system, (str(saved["property"]),))[0]
-        try:
-            trace = check_saved(saved, system, protocol.subject(parameters), prop)
-        except NotAnExecution as error:
-            texts.append(f"{prop.name}: does not replay. {error}")
-            documents.append({"property": prop.name, "replays": False, "reason": str(error), "trace": None})
-            failed = True
-        else:
-            head = f"{prop.name}: violated in {len(trace.steps)} steps of {protocol.name}, replayed"
-            texts.append(f"{head}\n{trace_text(trace, prop)}")
-            documents.append(
-                {"property": prop.name, "replays": True, "reason": None, "trace": trace.to_json()}
-            )
-    document = {"schema": "fencepost.replay/1", "version": version(), "traces": documents}
-    emit(json.dumps(document, indent=2) if form == "json" else "\n\n".join(texts), output)
-    return int(ExitCode.VIOLATED if failed else ExitCode.AS_WISHED)
+    _refuse_together(form, expressions, other)
+    replays = _replays(Path(file), source, names)
+    if expressions or other is not None:
+        return _inspect(
+            replays, _replays(Path(other), source, names) if other else [], expressions, form, output
+        )
+    stories = [replay.story for replay in replays if replay.story is not None]
+    if form in FORMS:
+        _say_failed(replays)
+        tell(stories, form, output, "Choose with --property, or give a file with one trace.")
+    else:
+        emit(_json(replays) if form == "json" else "\n\n".join(map(_text, replays)), output)
+    return int(ExitCode.AS_WISHED if len(stories) == len(replays) else ExitCode.VIOLATED)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A saved trace: its story, or why it does not replay."""
+
+    prop: Property
+    story: Story | None
+    reason: str | None
+
+
+def _refuse_together(form: str, expressions: Sequence[str], other: str | None) -> None:
+    """Raise BadInput for options that mean nothing together."""
+    if expressions and other is not None:
+        raise BadInput("--eval, --diff: not together; leave one out")
+    if expressions and form in FORMS:
+        raise BadInput(f"--format {form}: not with --eval; valid: {', '.join(FORMATS)}")
+    if other is not None and form != "text":
+        raise BadInput(f"--format {form}: not with --diff; valid: text")
+
+
+def _replays(path: Path, source: str | None, names: Sequence[str]) -> list[Replay]:
+    """The traces in a file that violate one of those properties, replayed; raises BadInput if there is none."""
+    found = _traces(path)
+    chosen = [saved for saved in found if not names or str(saved["property"]) in names]
+    if not chosen:
+        valid = ", ".join(dict.fromkeys(str(saved["property"]) for saved in found))
+        raise BadInput(f"--property {names[0]}: {path} has no trace of it; valid: {valid}")
+    return [_replay(saved, source) for saved in chosen]
+
+
+def _replay(saved: dict[str, Any], source: str | None) -> Replay:
+    protocol = _protocol(source, str(saved["protocol"]))
+    settings = {**saved["parameters"], **saved["switches"]}
+    parameters = assign(protocol.defaults, [(name, str(value)) for name, value in settings.items()])
+    system = protocol.system(parameters)
+    prop = choose(system, (str(saved["property"]),))[0]
+    try:
+        trace = check_saved(saved, system, protocol.subject(parameters), prop)
+    except NotAnExecution as error:
+        return Replay(prop, None, str(error))
+    head = f"{prop.name}: violated in {len(trace.steps)} steps of {protocol.name}, replayed"
+    return Replay(prop, Story(trace, system, prop, head, protocol.changed_switches(parameters)), None)
+
+
+def _text(replay: Replay) -> str:
+    if replay.story is None:
+        return f"{replay.prop.name}: does not replay. {replay.reason}"
+    return f"{replay.story.verdict}\n{trace_text(replay.story.trace, replay.prop)}"
+
+
+def _json(replays: Sequence[Replay]) -> str:
+    traces = [
+        {
+            "property": replay.prop.name,
+            "replays": replay.story is not None,
+            "reason": replay.reason,
+            "trace": replay.story.trace.to_json() if replay.story is not None else None,
+        }
+        for replay in replays
+    ]
+    document = {"schema": "fencepost.replay/1", "version": version(), "traces": traces}
+    return json.dumps(document, indent=2)
+
+
+def _say_failed(replays: Sequence[Replay]) -> bool:
+    """Say on stderr which traces do not replay, and whether there are any."""
+    failed = [replay for replay in replays if replay.story is None]
+    for replay in failed:
+        click.echo(_text(replay), err=True)
+    return bool(failed)
+
+
+def _inspect(
+    replays: Sequence[Replay],
+    others: Sequence[Replay],
+    expressions: Sequence[str],
+    form: str,
+    output: str | None,
+) -> int:
+    """Values along the first trace, or its difference from the first of the others."""
+    if _say_failed([replays[0], *others[:1]]):
+        return int(ExitCode.VIOLATED)
+    story, *theirs = (r.story for r in (replays[0], *others[:1]) if r.story is not None)
+    if theirs:
+        emit(difference_text(story, theirs[0]), output)
+    else:
+        emit(values_json(story, expressions) if form == "json" else values_text(story, expressions), output)
+    return int(ExitCode.AS_WISHED)
 
 
 def _protocol(source: str | None, name: str) -> Protocol:

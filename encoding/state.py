@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, wraps
-from typing import TypeVar, cast
+from typing import ClassVar, TypeVar, cast
 
 from fencepost.encoding.terms import BOOL, Constant, Read, Sort, Term, TermLike, Value, as_type
 
@@ -95,7 +95,12 @@ class StateSpace:
             self.bookie = labels("bookie", "b", bookies)
             self.fenced = family(BOOL, self.bookie)
             self.closed = variable(BOOL)
+
+    `stores` names those who hold state but do nothing themselves, such as a metadata store, and the families they
+    hold: diagrams show a step that changes one of them as a message to its store.
     """
+
+    stores: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __setattr__(self, name: str, value: object) -> None:
         if isinstance(value, Family):

@@ -18,8 +18,10 @@ Where this says it otherwise than the module:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar
 
 from fencepost.encoding.parameters import parameter, require, switch
 from fencepost.encoding.state import StateSpace, definition, family, variable
@@ -108,6 +110,10 @@ class Status(Enum):
 
 class Chain(StateSpace):
     """The list of ledgers, the ledgers, and the clients."""
+
+    stores: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        STORE: ("leader", "metadata", "position", "list_version", "elections")
+    }
 
     def __init__(self, parameters: Parameters) -> None:
         p = self.parameters = parameters

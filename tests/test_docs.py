@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "docs" / "own-protocol.md"
 BUGS = ROOT / "docs" / "known.md"
 CHAIN = ROOT / "docs" / "ledger-chain.md"
+FORMS_PAGE = ROOT / "docs" / "traces.md"
 EXAMPLE = Path("examples/two_copies.py")
 ENDLESS = Path("examples/one_owner.py")
 SMALL = Path("examples/lease_lock.py")
@@ -88,7 +89,9 @@ def test_the_code_in_the_tutorial_is_that_of_the_examples() -> None:
 
 
 @pytest.mark.parametrize(
-    "transcript", [*transcripts(OWN), *transcripts(BUGS), *transcripts(CHAIN)], ids=lambda t: t.section
+    "transcript",
+    [*transcripts(OWN), *transcripts(BUGS), *transcripts(CHAIN), *transcripts(FORMS_PAGE)],
+    ids=lambda t: t.section,
 )
 def test_the_commands_in_a_page_do_what_it_shows(
     transcript: Transcript,
@@ -98,6 +101,7 @@ def test_the_commands_in_a_page_do_what_it_shows(
 ) -> None:
     source = (ROOT / EXAMPLE).read_text(encoding="utf-8")
     shutil.copytree(ROOT / EXAMPLE.parent, tmp_path / EXAMPLE.parent)
+    shutil.copytree(ROOT / "docs" / "traces", tmp_path / "docs" / "traces")
     (tmp_path / EXAMPLE).write_text(changed(source, transcript.changes), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     code: int | None = None
@@ -291,6 +295,7 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
     saved = Path("traces/two-copies.nothing-lost.1.json")
     replays = [output("trace", str(saved), "--protocol", example)]
     assert replays[0]["traces"][0]["replays"]
+    yield "fencepost.values/1", output("trace", str(saved), "--protocol", example, "--eval", "taken_over")
     trace = json.loads(saved.read_text(encoding="utf-8"))
     yield from objects_of_trace(trace)
     del trace["steps"][1]

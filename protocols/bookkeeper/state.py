@@ -7,7 +7,9 @@ is frozen while an ensemble change is in progress.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
+from typing import ClassVar
 
 from fencepost.encoding.state import StateSpace, choice, definition, family, variable
 from fencepost.encoding.terms import (
@@ -82,6 +84,10 @@ class PhaseOne(Enum):
 
 class Ledger(StateSpace):
     """The state of one ledger. `parameters` fixes the sizes and the switches."""
+
+    stores: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "zk": ("status", "last_entry", "generation", "first", "ensemble")
+    }
 
     def __init__(self, parameters: Parameters) -> None:
         p = self.parameters = parameters

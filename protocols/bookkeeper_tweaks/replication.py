@@ -82,6 +82,10 @@ class ReplicatedLedger(StateSpace, ABC):
     fence_handled: Family
     fence_answered: Family
 
+    stores: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "zk": ("status", "ledger_term", "last_entry", "generation", "first", "member")
+    }
+
     def __init__(self, parameters: Sizes, client: Sort, entries: int, fragments: int) -> None:
         self.parameters = parameters
         self.bookie = labels("bookie", "b", parameters.bookies)

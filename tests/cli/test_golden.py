@@ -10,6 +10,7 @@ import pytest
 from fencepost.cli.main import run
 
 GOLDEN = Path(__file__).parent / "golden"
+TRACE = Path(__file__).parents[2] / "docs" / "traces" / "bookkeeper-4.13.no-divergence.json"
 ENDLESS = Path(__file__).parents[2] / "examples" / "one_owner.py"
 FIXED = ["--property", "no-divergence", "--set", "recovery_reads_fence=yes"]
 CASES = {
@@ -20,7 +21,8 @@ CASES = {
     "protocols": ["protocols"],
     "protocols-bookkeeper-4.13": ["protocols", "bookkeeper-4.13"],
     "protocols-induction": ["protocols", str(ENDLESS)],
-    "trace": ["trace", str(GOLDEN / "bookkeeper-4.13.no-divergence.json")],
+    "trace": ["trace", str(TRACE)],
+    "trace-eval": ["trace", str(TRACE), "--eval", "stored[b1, 1]", "--eval", "status == closed"],
     "check-proved": ["check", "bookkeeper-4.13", *FIXED],
     "check-induction": ["check", str(ENDLESS), "--set", "brokers=3"],
     "check-holds": ["check", "bookkeeper-4.13", *FIXED, "--rounds", "2"],

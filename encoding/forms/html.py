@@ -1,0 +1,105 @@
+"""A story as one page that needs nothing else: the diagram, and the state after each step."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from html import escape
+from importlib.resources import files
+from string import Template
+
+from fencepost.encoding.forms.drawing import Drawing
+from fencepost.encoding.forms.script import title
+from fencepost.encoding.forms.story import Story, action_line, gathered, message_line, read_by
+from fencepost.encoding.state import show
+from fencepost.encoding.traces import Json, TraceStep
+from fencepost.encoding.versions import version
+
+
+def html(story: Story) -> str:
+    """The page; it is the same for the same story, and loads nothing."""
+    trace, drawing = story.trace, Drawing(story)
+    changed = {f"switch {name}": value for name, value in story.changed_switches.items()}
+    caps = {f"at most: {name}": number for name, number in story.system.caps.items()}
+    return Template(_part("page.html")).substitute(
+        version=escape(version()),
+        title=escape(title(story)),
+        style=f":root {{ --width: {round(drawing.width * 1.15)}px; }}\n{_part('page.css').rstrip()}",
+        script=_part("page.js").rstrip(),
+        property=escape(trace.property),
+        protocol=escape(trace.protocol),
+        sentence=_with_links(story.explanation or f"Violated: {story.prop.meaning}."),
+        meaning=escape(story.prop.meaning),
+        verdict=escape(story.verdict),
+        instance=_terms(trace.parameters, ()) + _terms(changed, changed),
+        caps=_terms(caps, ()),
+        switches=_terms(trace.switches, story.changed_switches),
+        steps=str(len(trace.steps)),
+        diagram=f"{drawing.heads()}\n{drawing.body()}",
+        story=_data(story),
+    )
+
+
+def _part(name: str) -> str:
+    return files("fencepost.encoding.forms").joinpath(name).read_text(encoding="utf-8")
+
+
+def _with_links(sentence: str) -> str:
+    """The sentence, with each step it names as a link to that step."""
+    return re.sub(r"\bstep (\d+)", r'<a href="#step=\1">step \1</a>', escape(sentence))
+
+
+def _terms(values: Mapping[str, Json], changed: Collection[str]) -> str:
+    return "".join(
+        f'<div class="{"changed" if name in changed else "usual"}">'
+        f"<dt>{escape(name)}</dt><dd>{escape(show(value))}</dd></div>"
+        for name, value in values.items()
+    )
+
+
+def _data(story: Story) -> str:
+    """What the page's script reads, as JSON in which nothing can end the element that holds it."""
+    initial = {v.name: show(story.value(v, 0)) for v in story.shown}
+    at_stake = read_by(story.prop)
+    families: dict[str, list[dict[str, str]]] = {}
+    for v in story.shown:
+        families.setdefault(v.family.name, []).append(
+            {"name": v.name, "index": ", ".join(map(show, v.index))}
+        )
+    ordered = sorted(families, key=lambda name: name not in story.telling)
+    document = {
+        "property": story.trace.property,
+        "initial": initial,
+        "families": [
+            {
+                "name": name,
+                "tells": name in story.telling,
+                "at_stake": name in at_stake,
+                "variables": families[name],
+            }
+            for name in ordered
+        ],
+        "steps": [_step(story, step) for step in story.trace.steps],
+    }
+    return json.dumps(document, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def _step(story: Story, step: TraceStep) -> dict[str, object]:
+    travel = story.arrivals.get(step.index)
+    late = travel is not None and story.is_late(travel)
+    meanings = {schema.name: schema.meaning for schema in story.system.schemas}
+    kept = [m for m in step.sent if not m.lost]
+    return {
+        "actor": show(step.actor),
+        "action": action_line(step),
+        "meaning": meanings[step.action],
+        "received": None
+        if travel is None
+        else f"← {message_line(travel.message)} from {travel.sender}, sent in step {travel.sent}"
+        + (", late: overtaken by a message sent after it" if late else ""),
+        "late": late,
+        "sent": [f"→ {text} to {', '.join(to)}" for text, to in gathered(kept).items()],
+        "lost": [f"✕ {message_line(m)} to {show(m.receiver)} is lost" for m in step.sent if m.lost],
+        "changes": {name: show(value) for name, value in step.changes.items()},
+    }

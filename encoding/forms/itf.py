@@ -1,0 +1,94 @@
+"""A story in the Informal Trace Format of Apalache (its ADR 015), for Apalache, Quint, itf-py and trace viewers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from fencepost.encoding.forms.story import Story
+from fencepost.encoding.state import Variable
+from fencepost.encoding.terms import Value
+from fencepost.encoding.traces import Json, plain
+from fencepost.encoding.versions import version
+
+TAKEN = "mbt::actionTaken"
+"""The variable in which Quint, and those who read its traces, look for the action that led to a state."""
+
+
+def itf(story: Story) -> str:
+    """Each state in full: a family is a map from its index (a tuple if there are several) to its value."""
+    trace, families = story.trace, _families(story)
+    states = [_state(story, families, index) for index in range(len(trace.steps) + 1)]
+    meta = {
+        "format": "ITF",
+        "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
+        "source": f"fencepost {version()}",
+        "description": story.explanation or story.prop.meaning,
+        "status": "violation",
+        "protocol": trace.protocol,
+        "parameters": dict(trace.parameters),
+        "switches": dict(trace.switches),
+        "property": trace.property,
+        "faults": dict(trace.faults),
+        "varTypes": {**{name: _type(group) for name, group in families.items()}, TAKEN: "Str"},
+    }
+    parts = {"#meta": _line(meta), "vars": _line([*families, TAKEN]), "states": _lines(states)}
+    return "{" + ",\n".join(f"{_line(key)}: {part}" for key, part in parts.items()) + "}\n"
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _lines(values: Sequence[object]) -> str:
+    """A list with each of its values on a line of its own."""
+    return "[\n" + ",\n".join(map(_line, values)) + "\n]"
+
+
+def _families(story: Story) -> Mapping[str, list[Variable]]:
+    """The variables of the trace, by family."""
+    families: dict[str, list[Variable]] = {}
+    for variable in story.shown:
+        families.setdefault(variable.family.name, []).append(variable)
+    return families
+
+
+def _state(story: Story, families: Mapping[str, Sequence[Variable]], index: int) -> dict[str, object]:
+    step = story.trace.steps[index - 1] if index else None
+    meta: dict[str, object] = {"index": index}
+    if step is not None:
+        meta |= {"action": step.action, "arguments": dict(step.arguments), "actor": step.actor}
+    values = {name: _family(story, group, index) for name, group in families.items()}
+    return {"#meta": meta, **values, TAKEN: step.action if step is not None else "init"}
+
+
+def _family(story: Story, group: Sequence[Variable], index: int) -> object:
+    if not group[0].index:
+        return _value(story.value(group[0], index))
+    return {"#map": [[_key(v.index), _value(story.value(v, index))] for v in group]}
+
+
+def _key(index: Sequence[Value]) -> object:
+    values = [_value(plain(value)) for value in index]
+    return values[0] if len(values) == 1 else {"#tup": values}
+
+
+def _value(value: Json) -> object:
+    """Every integer, however small, is a `#bigint`."""
+    return {"#bigint": str(value)} if type(value) is int else value
+
+
+def _type(group: Sequence[Variable]) -> str:
+    """The type of a family as Apalache writes it: `<<Str, Int>> -> Bool`."""
+    first = group[0]
+    domain = _kind(first.domain.values[0])
+    if not first.index:
+        return domain
+    kinds = [_kind(value) for value in first.index]
+    key = kinds[0] if len(kinds) == 1 else f"<<{', '.join(kinds)}>>"
+    return f"{key} -> {domain}"
+
+
+def _kind(value: Value) -> str:
+    shown = plain(value)
+    return "Bool" if isinstance(shown, bool) else "Int" if isinstance(shown, int) else "Str"

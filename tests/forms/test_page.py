@@ -1,0 +1,159 @@
+"""The page of a counterexample in a browser: stepped through with the keys, from the first step to the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import which
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from fencepost.encoding.forms import FORMS
+from fencepost.encoding.state import show
+from support.stories import TOLD, story
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1366,768",
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    """Debian's Chromium, without a window and without the network."""
+    options = webdriver.ChromeOptions()
+    chromium, chromedriver = which("chromium"), which("chromedriver")
+    assert chromium and chromedriver, "make browser installs Chromium and its driver"
+    options.binary_location = chromium
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(chromedriver))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(params=TOLD)
+def page(request: pytest.FixtureRequest, browser: webdriver.Chrome, tmp_path: Path) -> str:
+    """One of the stories, open at the beginning."""
+    file = tmp_path / "page.html"
+    file.write_text(FORMS["html"].write(story(request.param)), encoding="utf-8")
+    browser.get_log("browser")
+    browser.get(file.as_uri())
+    return str(request.param)
+
+
+def press(browser: webdriver.Chrome, *keys: str) -> None:
+    browser.find_element(By.TAG_NAME, "body").send_keys(*keys)
+
+
+def step_shown(browser: webdriver.Chrome) -> int:
+    """The step that the page shows, the same wherever it says so."""
+    current = [
+        int(row.get_attribute("data-step") or "")
+        for row in browser.find_elements(By.CSS_SELECTOR, ".row.current")
+    ]
+    words = browser.find_element(By.ID, "place").text
+    (step,) = current
+    assert words.startswith(f"step {step} of" if step else "before step 1 of")
+    assert browser.current_url.endswith(f"#step={step}")
+    assert browser.find_element(By.ID, "slider").get_property("value") == str(step)
+    return step
+
+
+def state_shown(browser: webdriver.Chrome) -> dict[str, tuple[str, bool]]:
+    """Each variable in view: its value, and whether it is marked as changed just now."""
+    script = """return [...document.querySelectorAll('#state li')].map(
+      (li) => [li.dataset.variable, li.querySelector('b').textContent, li.classList.contains('now')])"""
+    return {name: (value, now) for name, value, now in browser.execute_script(script)}
+
+
+def test_every_step_shows_its_state_and_what_it_changed(browser: webdriver.Chrome, page: str) -> None:
+    told = story(page)
+    browser.find_element(By.ID, "all").click()
+    for index, state in enumerate(told.trace.states):
+        assert step_shown(browser) == index
+        changes = told.trace.steps[index - 1].changes if index else {}
+        shown = state_shown(browser)
+        assert {n: v for n, v in shown.items() if n in state} == {
+            name: (show(value), name in changes) for name, value in state.items()
+        }
+        press(browser, "j" if index % 2 else Keys.ARROW_RIGHT)
+    assert step_shown(browser) == len(told.trace.steps), "the end is the end"
+    assert "is violated" in browser.find_element(By.ID, "step").text
+
+
+def test_keys_and_buttons_go_where_they_say(browser: webdriver.Chrome, page: str) -> None:
+    last = len(story(page).trace.steps)
+    walk = [
+        (Keys.END, last),
+        (Keys.ARROW_LEFT, last - 1),
+        ("k", last - 2),
+        (Keys.ARROW_DOWN, last - 1),
+        (Keys.HOME, 0),
+        (Keys.ARROW_UP, 0),
+        ("j", 1),
+        ("x", 1),
+    ]
+    for key, expected in walk:
+        press(browser, key)
+        assert step_shown(browser) == expected
+    for name, expected in (("last", last), ("back", last - 1), ("first", 0), ("on", 1)):
+        browser.find_element(By.CSS_SELECTOR, f"[data-go={name}]").click()
+        assert step_shown(browser) == expected
+    browser.execute_script(
+        "document.querySelector('.row[data-step=\"3\"] text').dispatchEvent(new Event('click', {bubbles: true}))"
+    )
+    assert step_shown(browser) == 3
+
+
+def test_what_is_to_come_is_faint_and_what_is_lost_is_marked(browser: webdriver.Chrome, page: str) -> None:
+    told = story(page)
+    for index in range(len(told.trace.steps) + 1):
+        travels = browser.find_elements(By.CSS_SELECTOR, ".travel:not(.touch)")
+        faint = [t for t in travels if "future" in (t.get_attribute("class") or "").split()]
+        assert len(faint) == sum(t.sent > index for t in told.travels)
+        air = [t for t in travels if "air" in (t.get_attribute("class") or "").split()]
+        assert len(air) == sum(t.sent <= index < (t.received or 0) for t in told.travels)
+        weak = [float(t.value_of_css_property("opacity")) < 0.3 for t in travels]
+        assert sum(weak) == (len(faint) if index else 0), "before the first step all is seen"
+        press(browser, "j")
+    crosses = browser.find_elements(By.CSS_SELECTOR, ".travel.lost .cross")
+    assert len(crosses) == sum(bool(t.message.lost) for t in told.travels)
+    assert all(cross.is_displayed() for cross in crosses)
+
+
+@pytest.mark.parametrize("page", ["late"], indirect=True)
+def test_a_step_named_in_the_sentence_leads_to_it(browser: webdriver.Chrome, page: str) -> None:
+    links = browser.find_elements(By.CSS_SELECTOR, ".sentence a")
+    assert links
+    for link in links:
+        browser.execute_script("arguments[0].click()", link)
+        assert f"step {step_shown(browser)}" == link.text
+
+
+def test_the_row_stepped_to_is_in_view(browser: webdriver.Chrome, page: str) -> None:
+    for key in [Keys.END, Keys.HOME, *"j" * len(story(page).trace.steps)]:
+        press(browser, key)
+        box = browser.execute_script(
+            "const box = document.querySelector('.row.current rect').getBoundingClientRect();"
+            "return [box.top, window.innerHeight - box.bottom]"
+        )
+        assert min(box) >= 0
+
+
+def test_the_page_loads_nothing_and_complains_of_nothing(browser: webdriver.Chrome, page: str) -> None:
+    press(browser, Keys.END)
+    assert browser.get_log("browser") == []
+    loaded = browser.execute_script("return performance.getEntriesByType('resource').map((e) => e.name)")
+    assert loaded == []
