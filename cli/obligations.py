@@ -107,6 +107,8 @@ def checked(
     outcome = check(system, protocol.subject(parameters), [chosen], limits)
     if outcome.interrupted:
         raise KeyboardInterrupt
+    (result,) = outcome.results
+    in_force = replace(limits, rounds=None) if result.verdict is Verdict.PROVED else limits
     arguments = [
         str(source),
         f"--property={prop}",
@@ -114,9 +116,9 @@ def checked(
         *_options(limits, system.default_rounds),
     ]
     return Checked(
-        outcome.results[0],
+        result,
         chosen,
-        heading(protocol, parameters, system, limits),
+        heading(protocol, parameters, system, in_force),
         "" if isinstance(source, Protocol) else shlex.join(["fencepost", "check", *arguments]),
     )
 
