@@ -365,7 +365,7 @@ def check_receipts(steps: Sequence[TraceStep]) -> None:
     for step in steps:
         if step.received is not None:
             key = step.received.key
-            fitting = [m for m in under_way.get(key, []) if _is_as_sent(step.received, m)]
+            fitting = [m for m in under_way.get(key, []) if is_as_sent(step.received, m)]
             if not fitting:
                 raise ModelError(_unexpected(step, step.received, sent.get(key, []), under_way.get(key, [])))
             under_way[key].remove(fitting[0])
@@ -375,7 +375,7 @@ def check_receipts(steps: Sequence[TraceStep]) -> None:
                 under_way.setdefault(message.key, []).append(message)
 
 
-def _is_as_sent(received: Sending, sent: Sending) -> bool:
+def is_as_sent(received: Sending, sent: Sending) -> bool:
     """What the message says where it is received it said where it was sent."""
     return all(sent.fields.get(name, value) == value for name, value in received.fields.items())
 

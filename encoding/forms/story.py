@@ -10,7 +10,7 @@ from functools import cached_property
 from fencepost.encoding.state import Family, Variable, show
 from fencepost.encoding.system import Action, Property, System
 from fencepost.encoding.terms import AllOf, Constant, Not, Read, Term, Update, children
-from fencepost.encoding.traces import Json, Sending, Trace, TraceStep, plain
+from fencepost.encoding.traces import Json, Sending, Trace, TraceStep, is_as_sent, plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,9 @@ class Story:
         under_way: dict[tuple[Json, ...], list[int]] = {}
         for step in self.trace.steps:
             if step.received is not None:
-                place = under_way[step.received.key].pop(0)
+                waiting = under_way[step.received.key]
+                place = next(p for p in waiting if is_as_sent(step.received, travels[p].message))
+                waiting.remove(place)
                 travels[place] = Travel(travels[place].message, travels[place].sent, step.index)
             for message in step.sent:
                 if not message.lost:

@@ -19,6 +19,7 @@ from fencepost.encoding.forms.story import Story, spelled
 from fencepost.encoding.state import StateSpace, show, variable
 from fencepost.encoding.system import Action, Property, System, each
 from fencepost.encoding.terms import BOOL, TRUE
+from fencepost.encoding.traces import Sending, TraceStep
 from fencepost.properties.catalogue import PROTOCOLS
 from support.stories import TOLD, replayed, story
 
@@ -81,6 +82,19 @@ def test_what_becomes_of_a_message_is_what_the_trace_says(told: Story) -> None:
         assert travel.sent < index
         assert not travel.message.lost
     assert [t.message for t in told.in_flight] == trace.in_flight()
+
+
+def test_of_two_alike_the_one_is_received_that_says_the_same() -> None:
+    told = story("lost")
+
+    def step(index: int, says: int, is_receipt: bool) -> TraceStep:
+        message = Sending("note", "a", "b", {"says": says}, None if is_receipt else False)
+        received, sent = (message, ()) if is_receipt else (None, (message,))
+        return TraceStep(index, "go", {}, "b" if is_receipt else "a", received, sent, "", {})
+
+    steps = (step(1, 1, False), step(2, 2, False), step(3, 2, True), step(4, 1, True))
+    travels = replace(told, trace=replace(told.trace, steps=steps)).travels
+    assert [(t.sent, t.received) for t in travels] == [(1, 4), (2, 3)]
 
 
 def test_marks_are_told_only_if_the_property_is_about_them() -> None:
