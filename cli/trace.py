@@ -8,13 +8,12 @@ from typing import Any
 
 import click
 
-from fencepost.cli.check import find_protocol
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import emit, form_option, output_option
 from fencepost.cli.render import trace_text
+from fencepost.cli.saved import saved_instance, source_option
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.parameters import assign
-from fencepost.encoding.protocol import Protocol, choose
+from fencepost.encoding.protocol import choose
 from fencepost.encoding.traces import SCHEMA, NotAnExecution, check_saved
 from fencepost.encoding.versions import version
 
@@ -33,12 +32,7 @@ TRACE_KEYS = (
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option(
-    "--protocol",
-    "source",
-    metavar="FILE.py",
-    help="Where the protocol of the trace is, if it is one of your own.",
-)
+@source_option
 @form_option
 @output_option
 def command(file: str, source: str | None, form: str, output: str | None) -> int:
@@ -50,9 +44,8 @@ def command(file: str, source: str | None, form: str, output: str | None) -> int
     """
     texts, documents, failed = [], [], False
     for saved in _traces(Path(file)):
-        protocol = _protocol(source, str(saved["protocol"]))
         settings = {**saved["parameters"], **saved["switches"]}
-        parameters = assign(protocol.defaults, [(name, str(value)) for name, value in settings.items()])
+        protocol, parameters = saved_instance(source, str(saved["protocol"]), settings)
         system = protocol.system(parameters)
         prop = choose(system, (str(saved["property"]),))[0]
         try:
@@ -70,15 +63,6 @@ def command(file: str, source: str | None, form: str, output: str | None) -> int
     document = {"schema": "fencepost.replay/1", "version": version(), "traces": documents}
     emit(json.dumps(document, indent=2) if form == "json" else "\n\n".join(texts), output)
     return int(ExitCode.VIOLATED if failed else ExitCode.AS_WISHED)
-
-
-def _protocol(source: str | None, name: str) -> Protocol:
-    """The protocol of a trace; raises BadInput with a hint if it is not one that ships."""
-    try:
-        return find_protocol(source or name)
-    except BadInput as error:
-        hint = "" if source else "; for one of your own say --protocol FILE.py"
-        raise BadInput(f"{error}{hint}") from error
 
 
 def _traces(path: Path) -> list[dict[str, Any]]:
