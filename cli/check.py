@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from fencepost.cli.certifying import prepare_certificates, with_certificates
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder, write_whole
 from fencepost.cli.progress import Progress, tell_spent
@@ -150,6 +151,12 @@ class Request:
 @click.option(
     "--traces", type=click.Path(), metavar="DIR", help="Write each counterexample to a file in this folder."
 )
+@click.option(
+    "--certificates",
+    type=click.Path(),
+    metavar="DIR",
+    help="Write a certificate of what is proved to this new folder.",
+)
 @click.option("--require-proof", is_flag=True, help="Exit with 3 if a property only holds up to a bound.")
 @click.option(
     "--expect",
@@ -171,6 +178,7 @@ def command(
     form: str,
     output: str | None,
     traces: str | None,
+    certificates: str | None,
     require_proof: bool,
     expect: str | None,
     verbose: bool,
@@ -205,8 +213,12 @@ def command(
     )
     if traces is not None:
         prepare_folder(Path(traces))
+    if certificates is not None:
+        prepare_certificates(Path(certificates))
     with Progress(verbose) as progress:
         outcome = _walk(request, walks, verbose) if walks else _check(request, progress)
+        if certificates is not None:
+            outcome = _certified(request, outcome, Path(certificates), progress)
     if traces is not None:
         _write_traces(Path(traces), request, outcome.results, form)
     if form in FORMS:
@@ -217,12 +229,17 @@ def command(
         emit(_json(request, outcome) if form == "json" else _text(request, outcome, walks), output)
     if verbose:
         tell_spent(outcome.spent)
-    return int(_exit_code(outcome, require_proof, expect))
+    return int(_exit_code(outcome, require_proof, expect, certificates is not None))
 
 
 def _check(request: Request, progress: Progress) -> Outcome:
     subject = request.protocol.subject(request.parameters)
     return check(request.system, subject, request.properties, request.limits, progress.hear)
+
+
+def _certified(request: Request, outcome: Outcome, folder: Path, progress: Progress) -> Outcome:
+    subject = request.protocol.subject(request.parameters)
+    return with_certificates(folder, request.system, subject, request.limits, outcome, progress.hear)
 
 
 def _walk(request: Request, walks: int, verbose: bool) -> Outcome:
@@ -284,6 +301,8 @@ def _text(request: Request, outcome: Outcome, walks: int | None) -> str:
     parts.append("\n".join(map(verdict_line, outcome.results)))
     if walks:
         parts.append("Random walks find violations; they never prove that there are none.")
+    folders = {result.certificate for result in outcome.results if result.certificate is not None}
+    parts += [f"certificate: {folder} (fencepost certify checks it)" for folder in folders]
     if outcome.interrupted:
         parts.append("Interrupted: this is what was known by then.")
     return "\n\n".join(parts)
@@ -335,9 +354,16 @@ def _write_traces(folder: Path, request: Request, results: Sequence[Result], for
                 write_whole(folder / f"{name}{FORMS[form].ending}", FORMS[form].write(story))
 
 
-def _exit_code(outcome: Outcome, require_proof: bool, expect: str | None) -> ExitCode:
+def _exit_code(outcome: Outcome, require_proof: bool, expect: str | None, certify: bool) -> ExitCode:
+    """The code of the worst verdict; a proof whose certificate could not be made is undecided at best."""
     if outcome.interrupted:
         return ExitCode.INTERRUPTED
+    code = _verdict_code(outcome, require_proof, expect)
+    lacking = any(r.verdict is Verdict.PROVED and r.certificate is None for r in outcome.results)
+    return ExitCode.UNDECIDED if certify and lacking and code is ExitCode.AS_WISHED else code
+
+
+def _verdict_code(outcome: Outcome, require_proof: bool, expect: str | None) -> ExitCode:
     verdict = worst(result.verdict for result in outcome.results)
     if expect is not None:
         if verdict is Verdict(expect):

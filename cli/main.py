@@ -17,6 +17,8 @@ COMMANDS = {
     "check": ("fencepost.cli.check", "Search a protocol for violations of its properties."),
     "prove": ("fencepost.cli.prove", "Prove the quorum lemmas for all configurations."),
     "quorum": ("fencepost.cli.quorum", "Say what an E/WQ/AQ configuration survives."),
+    "certify": ("fencepost.cli.certify", "Check a certificate of what was proved."),
+    "export": ("fencepost.cli.export", "Write a query for other solvers."),
     "trace": ("fencepost.cli.trace", "Replay and show a saved trace."),
 }
 """Name of each subcommand, the module that holds it (as `command`), and its line in `--help`."""

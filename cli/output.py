@@ -56,7 +56,7 @@ def write_whole(path: Path, text: str) -> None:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
-        os.chmod(temporary, 0o666 & ~_umask())
+        os.chmod(temporary, 0o666 & ~umask())
         os.replace(temporary, path)
     except OSError as error:
         if temporary is not None and os.path.exists(temporary):
@@ -66,7 +66,7 @@ def write_whole(path: Path, text: str) -> None:
         ) from error
 
 
-def _umask() -> int:
+def umask() -> int:
     """The permissions that new files do not get."""
     mask = os.umask(0)
     os.umask(mask)

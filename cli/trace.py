@@ -10,17 +10,16 @@ from typing import Any
 
 import click
 
-from fencepost.cli.check import find_protocol
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.inspecting import difference_text, values_json, values_text
 from fencepost.cli.output import FORMATS, emit, output_option
 from fencepost.cli.render import trace_text
+from fencepost.cli.saved import saved_instance, source_option
 from fencepost.cli.telling import story_form_option, tell
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story
-from fencepost.encoding.parameters import assign
-from fencepost.encoding.protocol import Protocol, choose
+from fencepost.encoding.protocol import choose
 from fencepost.encoding.system import Property
 from fencepost.encoding.traces import SCHEMA, NotAnExecution, check_saved
 from fencepost.encoding.versions import version
@@ -40,12 +39,7 @@ TRACE_KEYS = (
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option(
-    "--protocol",
-    "source",
-    metavar="FILE.py",
-    help="Where the protocol of the trace is, if it is one of your own.",
-)
+@source_option
 @click.option(
     "--property",
     "names",
@@ -129,9 +123,8 @@ def _replays(path: Path, source: str | None, names: Sequence[str]) -> list[Repla
 
 
 def _replay(saved: dict[str, Any], source: str | None) -> Replay:
-    protocol = _protocol(source, str(saved["protocol"]))
     settings = {**saved["parameters"], **saved["switches"]}
-    parameters = assign(protocol.defaults, [(name, str(value)) for name, value in settings.items()])
+    protocol, parameters = saved_instance(source, str(saved["protocol"]), settings)
     system = protocol.system(parameters)
     prop = choose(system, (str(saved["property"]),))[0]
     try:
@@ -186,15 +179,6 @@ def _inspect(
     else:
         emit(values_json(story, expressions) if form == "json" else values_text(story, expressions), output)
     return int(ExitCode.AS_WISHED)
-
-
-def _protocol(source: str | None, name: str) -> Protocol:
-    """The protocol of a trace; raises BadInput with a hint if it is not one that ships."""
-    try:
-        return find_protocol(source or name)
-    except BadInput as error:
-        hint = "" if source else "; for one of your own say --protocol FILE.py"
-        raise BadInput(f"{error}{hint}") from error
 
 
 def _traces(path: Path) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import wait
 
@@ -146,8 +146,13 @@ def check(
 def _validate(system: System, limits: Limits) -> None:
     if limits.solver not in SOLVERS:
         raise BadInput(f"{limits.solver}: no such solver; valid: {', '.join(SOLVERS)}")
+    known_faults(system, limits.budgets)
+
+
+def known_faults(system: System, names: Iterable[str]) -> None:
+    """Raise BadInput for a name that is no fault of the system."""
     faults = fault_names(system)
-    for name in limits.budgets:
+    for name in names:
         if name not in faults:
             raise BadInput(
                 f"{name}: no such fault here; valid: {', '.join(faults) or 'none, it has no faults'}"
@@ -159,6 +164,13 @@ def fault_names(system: System) -> list[str]:
     choices = [v.family.fault for v in system.variables if v.family.fault]
     actions = [schema.action.fault for schema in system.schemas if schema.action.fault]
     return list(dict.fromkeys([*choices, *actions]))
+
+
+def tally(system: System, slots: Sequence[GroundAction], wanted: Collection[str]) -> Tally:
+    """The slots and choices that cost a fault of one of these names."""
+    costly = tuple(i for i, action in enumerate(slots) if action.schema.action.fault in wanted)
+    choices = [v for v in system.variables if v.is_choice]
+    return Tally(costly, tuple(i for i, v in enumerate(choices) if v.family.fault in wanted))
 
 
 def prepare(
@@ -552,11 +564,7 @@ class _Run:
         return tuple((self._tally([name]), most) for name, most in self._limits.budgets.items())
 
     def _tally(self, faults: Sequence[str], containing: str = "") -> Tally:
-        """The slots and choices that cost a fault of one of these names."""
-        wanted = {name for name in faults if containing in name}
-        slots = tuple(i for i, a in enumerate(self._actions()) if a.schema.action.fault in wanted)
-        choices = [v for v in self._system.variables if v.is_choice]
-        return Tally(slots, tuple(i for i, v in enumerate(choices) if v.family.fault in wanted))
+        return tally(self._system, self._actions(), {name for name in faults if containing in name})
 
     def _rounds_needed(self, steps: int | None) -> int | None:
         """Rounds that cover every execution (of at most `steps` steps); None if not known."""

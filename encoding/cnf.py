@@ -27,11 +27,13 @@ def to_cnf(formulas: Iterable[Formula]) -> Cnf:
     """The conjunction of `formulas` in conjunctive normal form.
 
     Whatever satisfies the formulas extends to the clauses and the other way round; a named variable
-    without a number is free.
+    without a number is free. The same formulas in the same order give the same clauses, whatever was done before in this
+    process: z3's tactics look at the order in which terms were made, so they work on a copy in a context of its own.
     """
     goal = z3.Goal()
     goal.add(*formulas)
-    result = z3.Then(*_TACTIC)(goal)
+    apart = z3.Context()
+    result = z3.Then(*_TACTIC, ctx=apart)(goal.translate(apart))
     assert len(result) == 1, "these tactics keep one goal"
     return parse_dimacs(result[0].dimacs(include_names=True))
 

@@ -44,7 +44,8 @@ def neg(formula: Formula) -> Formula:
         return TRUE
     known = _NEGATIONS.get(_key(formula))
     if known is None:
-        known = Formula(z3core.Z3_mk_not(_REF, formula.ast), _CONTEXT)
+        double = z3.is_not(formula)
+        known = formula.arg(0) if double else Formula(z3core.Z3_mk_not(_REF, formula.ast), _CONTEXT)
         _NEGATIONS[_key(formula)] = known
         _NEGATIONS[_key(known)] = formula
     return known

@@ -7,10 +7,10 @@ messages.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.rounds import fired, true_choices
+from fencepost.encoding.rounds import Unrolling, fired, true_choices
 from fencepost.encoding.solvers import Counter, Progress, Session
 
 
@@ -386,12 +386,12 @@ def induct(session: Session, task: Task) -> Iterator[Message]:
         yield session.progress()
         for name in list(waiting):
             before = [unrolling.output(f"holds:{name}", r) for r in range(1, session.rounds)]
-            carried = _carried(session, task, name)
+            claims = carried(unrolling, session.rounds, name, task.invariants)
             guard = unrolling.fresh()
-            session.add([[-guard, *(-literal for literal in carried.values())]])
+            session.add([[-guard, *(-literal for literal in claims.values())]])
             if (yield from _asked(session, [guard, *before])):
                 model = session.model()
-                fails = [claim for claim, literal in carried.items() if model[abs(literal) - 1] != literal]
+                fails = [claim for claim, literal in claims.items() if model[abs(literal) - 1] != literal]
                 state = [model[unrolling.bit(b, 0) - 1] > 0 for b in range(unrolling.template.width)]
                 yield NotInductive(name, unrolling.depth, tuple(fails), tuple(state), executed(session))
             else:
@@ -406,9 +406,8 @@ def _asked(session: Session, assumptions: list[int]) -> Generator[Message, None,
     return answer
 
 
-def _carried(session: Session, task: Task, name: str) -> dict[str, int]:
-    """Everything that must hold after the last round, by name, and the literal that says so."""
-    unrolling, last = session.unrolling, session.rounds
-    carried = {name: unrolling.output(f"holds:{name}", last)}
-    carried |= {other: unrolling.output(f"invariant:{other}", last) for other in task.invariants}
-    return carried | {WELL_DEFINED: -unrolling.output("wrong", last)}
+def carried(unrolling: Unrolling, round_: int, name: str, invariants: Sequence[str]) -> dict[str, int]:
+    """Everything that induction carries along with a property, by name, and the literal that says it holds after a round."""
+    literals = {name: unrolling.output(f"holds:{name}", round_)}
+    literals |= {other: unrolling.output(f"invariant:{other}", round_) for other in invariants}
+    return literals | {WELL_DEFINED: -unrolling.output("wrong", round_)}

@@ -142,14 +142,14 @@ class Session:
     def __init__(
         self,
         template: Template,
-        solver: str,
+        solver: str | Backend,
         seed: int | None = None,
         report: Callable[[Progress], None] = lambda progress: None,
         task: str = "",
         unrolling: type[Unrolling] = Unrolling,
     ) -> None:
         self.unrolling = unrolling(template)
-        self._backend = backend(solver)
+        self._backend = backend(solver) if isinstance(solver, str) else solver
         self._shuffle = random.Random(seed).shuffle if seed is not None else None
         self._report, self._task = report, task
         self._clauses = 0

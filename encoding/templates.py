@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from fencepost.encoding.cnf import to_cnf
 from fencepost.encoding.formulas import Symbolic
@@ -11,10 +12,39 @@ from fencepost.encoding.rounds import Template
 from fencepost.encoding.terms import Term
 
 
+@dataclass(frozen=True)
+class Round:
+    """One round of a system as formulas, before they become clauses.
+
+    `constraints` speak of the Booleans of the state `before` and `after` it, of the `choices`, of the slots that fire
+    (`fires`), of what is read off the state after it (`outputs`, by name), and of copies of the state in `between`.
+    """
+
+    constraints: list[Formula]
+    before: list[Formula]
+    between: list[Formula]
+    after: list[Formula]
+    choices: list[Formula]
+    fires: list[Formula]
+    outputs: Mapping[str, Formula]
+
+
 def template(
     symbolic: Symbolic, blockers: list[list[int]], outputs: Mapping[str, Term], over_choices: bool = False
 ) -> Template:
-    """The clauses of one round of a system.
+    """The clauses of one round of a system: those of `one_round`."""
+    system = symbolic.system
+    state = [v for v in system.variables if v.place in symbolic.written]
+    return _numbered(
+        one_round(symbolic, outputs, over_choices),
+        widths=[len(symbolic.bits[v.place]) for v in state],
+        initial=[system.initial[v.place] == value for v in state for value in v.domain.values[1:]],
+        blockers=blockers,
+    )
+
+
+def one_round(symbolic: Symbolic, outputs: Mapping[str, Term], over_choices: bool = False) -> Round:
+    """One round of a system as formulas.
 
     `outputs` are truth-valued terms to be read off the state after the round; each gets a variable that
     holds exactly if the term does. The output `wrong` is added: some action set a variable twice or
@@ -26,6 +56,7 @@ def template(
     choices = [b for v in system.variables if v.is_choice for b in symbolic.bits[v.place]]
     constraints: list[Formula] = []
     current: dict[int, list[Formula]] = dict(state)
+    copied: list[Formula] = []
     wrong: list[Formula] = []
     for slot, effect in enumerate(symbolic.effects):
         fire = named(f"fire{slot}")
@@ -42,6 +73,7 @@ def template(
         wrong.append(conj((fire, renaming(effect.wrong))))
         for place, after in effect.after.items():
             copies = [named(f"{bit}@{slot}") for bit in state[place]]
+            copied.extend(copies)
             for copy, new, old in zip(copies, after, current[place], strict=True):
                 constraints.extend(_chosen(copy, fire, renaming(new), old))
             current[place] = copies
@@ -50,24 +82,21 @@ def template(
             current[place] = [named(f"{bit}@end") for bit in own]
             constraints.extend(iff(copy, bit) for copy, bit in zip(current[place], own, strict=True))
     last = [bit for place in state for bit in current[place]]
+    kept = set(map(id, last))
     final = Renaming(list(zip(before, last, strict=True)))
     formulas = {name: final(symbolic.predicate(term, over_choices)) for name, term in outputs.items()}
     formulas["wrong"] = disj(wrong)
     for name, formula in formulas.items():
         output = named(f"output:{name}")
         constraints.extend((disj((neg(output), formula)), disj((output, neg(formula)))))
-    return _numbered(
-        constraints,
-        first=[*before, *last, *choices],
+    return Round(
+        constraints=[c for c in constraints if c is not TRUE],
+        before=before,
+        between=[copy for copy in copied if id(copy) not in kept],
+        after=last,
+        choices=choices,
         fires=[named(f"fire{slot}") for slot in range(len(symbolic.effects))],
         outputs={name: named(f"output:{name}") for name in formulas},
-        widths=[len(own) for own in state.values()],
-        initial=[
-            system.initial[place] == value
-            for place in state
-            for value in system.variables[place].domain.values[1:]
-        ],
-        blockers=blockers,
     )
 
 
@@ -79,18 +108,11 @@ def _chosen(copy: Formula, fire: Formula, new: Formula, old: Formula) -> Iterato
     yield disj((fire, copy, neg(old)))
 
 
-def _numbered(
-    constraints: list[Formula],
-    first: list[Formula],
-    fires: list[Formula],
-    outputs: Mapping[str, Formula],
-    widths: list[int],
-    initial: list[bool],
-    blockers: list[list[int]],
-) -> Template:
+def _numbered(round_: Round, widths: list[int], initial: list[bool], blockers: list[list[int]]) -> Template:
     """The constraints as clauses, with the interface variables first."""
-    cnf = to_cnf(c for c in constraints if c is not TRUE)
-    names = [str(f) for f in (*first, *fires, *outputs.values())]
+    cnf = to_cnf(round_.constraints)
+    first = [*round_.before, *round_.after, *round_.choices]
+    names = [str(f) for f in (*first, *round_.fires, *round_.outputs.values())]
     order = {name: number for number, name in enumerate(names, 1)}
     renumbered = [0] * (cnf.size + 1)
     for name, number in cnf.numbers.items():
@@ -103,16 +125,14 @@ def _numbered(
     clauses = [
         [renumbered[lit] if lit > 0 else -renumbered[-lit] for lit in clause] for clause in cnf.clauses
     ]
-    width = sum(widths)
-    choices = len(first) - 2 * width
     return Template(
         clauses=clauses,
         size=size,
-        width=width,
+        width=sum(widths),
         widths=widths,
-        choices=choices,
-        fires=[order[str(f)] for f in fires],
-        outputs={name: order[str(f)] for name, f in outputs.items()},
+        choices=len(round_.choices),
+        fires=[order[str(f)] for f in round_.fires],
+        outputs={name: order[str(f)] for name, f in round_.outputs.items()},
         initial=initial,
         blockers=blockers,
     )

@@ -53,6 +53,7 @@ class Result:
     within the caps is longer than what was searched. `bound` is the largest number of steps asked for.
     `witness` says that the property's witness was reached. `faults` counts the faults of the trace.
     `induction` is over how many rounds a proof by induction goes, `invariants` what it carries along.
+    `certificate` is the folder with the certificate of a proof.
     """
 
     property: str
@@ -74,6 +75,7 @@ class Result:
     more_traces: tuple[Trace, ...] = field(default=())
     induction: int | None = None
     invariants: tuple[str, ...] = ()
+    certificate: str | None = None
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.PROVED) != (self.basis is not None):
@@ -83,6 +85,8 @@ class Result:
         covered = self.complete or self.basis is Basis.INDUCTION
         if self.verdict is Verdict.PROVED and not (covered and self.witness):
             raise ValueError("proved needs a complete search or an induction, and a reachable witness")
+        if self.certificate is not None and self.verdict is not Verdict.PROVED:
+            raise ValueError("only what is proved has a certificate")
         if (self.verdict is Verdict.VIOLATED) != (self.trace is not None):
             raise ValueError("a verdict is violated if and only if there is a replayed trace")
 
@@ -108,5 +112,5 @@ class Result:
             "solver": self.solver,
             "trace": self.trace.to_json() if self.trace else None,
             "more_traces": [trace.to_json() for trace in self.more_traces],
-            "certificate": None,
+            "certificate": self.certificate,
         }

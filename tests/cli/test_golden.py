@@ -17,6 +17,8 @@ CASES = {
     "help": ["--help"],
     "check-help": ["check", "--help"],
     "trace-help": ["trace", "--help"],
+    "certify-help": ["certify", "--help"],
+    "export-help": ["export", "--help"],
     "protocols-help": ["protocols", "--help"],
     "protocols": ["protocols"],
     "protocols-bookkeeper-4.13": ["protocols", "bookkeeper-4.13"],
