@@ -51,6 +51,18 @@ def budgets(texts: Sequence[str]) -> dict[str, int]:
     return found
 
 
+settings_option = click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter or switch (repeatable)."
+)
+budget_option = click.option(
+    "--budget",
+    "budget",
+    multiple=True,
+    metavar="FAULT=N",
+    help="Allow at most N faults of a kind (repeatable).",
+)
+
+
 def find_protocol(name: str) -> Protocol:
     """A protocol by name, or the one in a Python file."""
     if name.endswith(".py") or "/" in name:
@@ -73,9 +85,7 @@ class Request:
 
 @click.command()
 @click.argument("protocol", required=False, metavar="[PROTOCOL|FILE.py]")
-@click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter or switch (repeatable)."
-)
+@settings_option
 @click.option(
     "--property",
     "names",
@@ -89,13 +99,7 @@ class Request:
 @click.option(
     "--rounds", type=click.IntRange(1), metavar="R", help="Search at most R rounds (default: until decided)."
 )
-@click.option(
-    "--budget",
-    "budget",
-    multiple=True,
-    metavar="FAULT=N",
-    help="Allow at most N faults of a kind (repeatable).",
-)
+@budget_option
 @click.option(
     "--minimize",
     type=click.Choice(MINIMIZE),

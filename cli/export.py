@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fencepost.cli.check import budgets, find_protocol, setting
+from fencepost.cli.check import budget_option, budgets, find_protocol, setting, settings_option
 from fencepost.cli.output import emit, output_option
 from fencepost.encoding.checking import known_faults
 from fencepost.encoding.errors import BadInput
@@ -18,9 +18,7 @@ FORMATS = ("dimacs", "smt2")
 
 @click.command()
 @click.argument("protocol", metavar="PROTOCOL|FILE.py")
-@click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter or switch (repeatable)."
-)
+@settings_option
 @click.option(
     "--what",
     type=click.Choice([kind.value for kind in Kind]),
@@ -32,13 +30,7 @@ FORMATS = ("dimacs", "smt2")
 @click.option(
     "--rounds", type=click.IntRange(1), required=True, metavar="R", help="How many rounds it is about."
 )
-@click.option(
-    "--budget",
-    "budget",
-    multiple=True,
-    metavar="FAULT=N",
-    help="Allow at most N faults of a kind (repeatable).",
-)
+@budget_option
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), required=True, help="For SAT solvers, or for SMT solvers."
 )
