@@ -255,20 +255,18 @@ def test_a_time_out_is_undecided_and_leaves_no_process_behind() -> None:
 
 
 def test_a_time_out_says_how_deep_the_search_came(capsys: pytest.CaptureFixture[str]) -> None:
-    slow = (
-        "check",
-        "bookkeeper-4.13",
-        "--set",
-        "entries=2",
-        "--set",
-        "recovery_reads_fence=yes",
-        "--timeout",
-        "3",
-    )
-    code, out, _ = fencepost(capsys, *slow, "--property", "no-divergence", "--format", "json")
-    (result,) = json.loads(out)["results"]
-    assert (code, result["verdict"], result["reason"]) == (3, "undecided", "time-out after 3 s")
-    assert result["rounds"] >= 1
+    """3 seconds are enough for a round, and not for an answer, unless the machine has much else to do."""
+    slow = ("check", "bookkeeper-4.13", "--set", "entries=2", "--set", "recovery_reads_fence=yes")
+    for seconds in ("3", "12", "48"):
+        code, out, _ = fencepost(
+            capsys, *slow, "--property", "no-divergence", "--format", "json", "--timeout", seconds
+        )
+        (result,) = json.loads(out)["results"]
+        reason = f"time-out after {seconds} s"
+        assert (code, result["verdict"], result["reason"]) == (3, "undecided", reason)
+        if result["rounds"] >= 1:
+            return
+    raise AssertionError("no round was finished in 48 s")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
