@@ -132,7 +132,7 @@ def test_a_budget_is_part_of_what_is_certified(tmp_path: Path, fencepost: Fencep
 QUICK = ("BOOKKEEPER-799", "#2614")
 """The known bugs that the quick tests run."""
 SLOW = ("early-commit", "#1067")
-"""Some more, in the slow run; the proofs of others have so many lemmas that checking them takes many minutes."""
+"""Some more, in the slow run; what the certificates of the others take has not been measured."""
 
 
 @pytest.mark.parametrize(
