@@ -409,7 +409,7 @@ def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop
     replayer = Replayer(system, subject)
     actions = []
     for number, step in enumerate(_list(saved, "steps"), 1):
-        name, arguments = str(_get(step, "action")), _get(step, "arguments")
+        name, arguments = str(_get(step, "action")), _object(step, "arguments")
         action = system.find(name, [show(a) for a in arguments.values()])
         if action is None:
             given = ", ".join(f"{k}={show(v)}" for k, v in arguments.items())
@@ -441,6 +441,13 @@ def _list(mapping: Any, key: str) -> list[Any]:
     value = _get(mapping, key)
     if not isinstance(value, list):
         raise BadInput(f"{key}: must be a list in a trace; see docs/formats.md")
+    return value
+
+
+def _object(mapping: Any, key: str) -> Mapping[str, Any]:
+    value = _get(mapping, key)
+    if not isinstance(value, Mapping):
+        raise BadInput(f"{key}: must be an object in a trace; see docs/formats.md")
     return value
 
 

@@ -122,6 +122,18 @@ def test_an_edited_trace_is_caught(
     assert where in out
 
 
+@pytest.mark.parametrize(("key", "value"), [("arguments", ["w"]), ("arguments", None)])
+def test_a_step_without_the_form_of_one_is_bad_input(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, value: object
+) -> None:
+    trace = json.loads(saved.read_text())
+    trace["steps"][0][key] = value
+    edited = tmp_path / "edited.json"
+    edited.write_text(json.dumps(trace))
+    assert run(["trace", str(edited)]) == 2
+    assert f"{key}: must be an object in a trace" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
