@@ -1,7 +1,7 @@
 # The four commands: make test, make lint, make dev, make bench. Each sets up what it needs in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
-FOLDERS := cli encoding properties protocols quorums
+FOLDERS := cli encoding properties protocols quorums sweeps
 SOURCES := $(shell git ls-files $(FOLDERS:%='%/*') pyproject.toml)
 
 .PHONY: test lint dev bench clean
