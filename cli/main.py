@@ -17,6 +17,7 @@ COMMANDS = {
     "check": ("fencepost.cli.check", "Search a protocol for violations of its properties."),
     "prove": ("fencepost.cli.prove", "Prove the quorum lemmas for all configurations."),
     "quorum": ("fencepost.cli.quorum", "Say what an E/WQ/AQ configuration survives."),
+    "sweep": ("fencepost.cli.sweep", "Check a grid of instances on Spark, and report what came out."),
     "trace": ("fencepost.cli.trace", "Replay and show a saved trace."),
 }
 """Name of each subcommand, the module that holds it (as `command`), and its line in `--help`."""
