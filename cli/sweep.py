@@ -63,7 +63,11 @@ def run_command(
     plan = read_grid(Path(grid))
     progress = Progress(len(plan.obligations), shown=verbose or sys.stderr.isatty())
     sweep = Sweep(plan, Path(out), master, Allowance(timeout, memory), resume)
-    rows = run(sweep, progress.hear)
+    try:
+        rows = run(sweep, progress.hear)
+    except KeyboardInterrupt:
+        emit(f"Interrupted: {progress.line()}. What is done stays; --resume goes on.", None)
+        return int(ExitCode.INTERRUPTED)
     emit(_told(plan, rows, out), None)
     return int(ExitCode.INTERNAL if any(row["verdict"] == ERROR for row in rows) else ExitCode.AS_WISHED)
 
@@ -84,10 +88,12 @@ class Progress:
             self._begun, self._before = time.perf_counter(), len(self._rows)
             return
         if self._shown:
-            click.echo(self.line(time.perf_counter() - self._begun), err=True)
+            click.echo(self.line(), err=True)
 
-    def line(self, seconds: float) -> str:
-        """How far it is after so many seconds of this run."""
+    def line(self, seconds: float | None = None) -> str:
+        """How far it is after so many seconds of this run, by default those until now."""
+        if seconds is None:
+            seconds = time.perf_counter() - (self._begun or time.perf_counter())
         counted = counts(self._rows)
         said = [f"{len(self._rows)} of {self._total} done"]
         said += [f"{counted.get(verdict, 0)} {verdict}" for verdict in ("violated", "undecided")]

@@ -171,6 +171,18 @@ def test_an_internal_error_among_the_rows_is_exit_code_4(
     assert told(ERROR) == (4, _summary("1 error, 9 violated"))
 
 
+def test_an_interrupted_sweep_says_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(sweep: pipeline.Sweep, listener: pipeline.Listener) -> list[Row]:
+        listener([answered(plan.obligations[0], "violated")])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "run", interrupted)
+    assert run(["sweep", "run", str(tmp_path / "grid.toml"), "--out", "out"]) == 130
+    assert capsys.readouterr().out.startswith("Interrupted: 1 of 10 done, 1 violated, 0 undecided. What is")
+
+
 def _summary(counted: str) -> str:
     return (
         f"10 obligations: {counted}\n"
