@@ -1,13 +1,13 @@
 # The four commands: make test, make lint, make dev, make bench. Each sets up what it needs in .venv; make test also
-# installs Debian's Chromium if there is none.
+# installs Debian's Chromium and a Java if there is none.
 PYTHON ?= python3
 BIN := .venv/bin
-FOLDERS := cli encoding properties protocols quorums
+FOLDERS := cli encoding properties protocols quorums sweeps
 SOURCES := $(shell git ls-files $(FOLDERS:%='%/*') pyproject.toml)
 
-.PHONY: test lint dev bench browser clean
+.PHONY: test lint dev bench browser java clean
 
-test: .venv/installed browser      ## everything, the slow tests too
+test: .venv/installed browser java  ## everything, the slow tests too
 	$(BIN)/python -m pytest
 
 lint: .venv/installed
@@ -17,7 +17,7 @@ lint: .venv/installed
 	MYPYPATH=.venv/types:tests:benchmarks $(BIN)/mypy .venv/types/fencepost tests benchmarks examples
 
 dev: .venv/bin/python      ## run from the working tree; again after adding a file
-	$(BIN)/pip install --quiet -e ".[test,lint]" --config-settings editable_mode=strict
+	$(BIN)/pip install --quiet -e ".[test,lint,spark]" --config-settings editable_mode=strict
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/run.py
@@ -30,8 +30,12 @@ browser:                   ## Chromium and its driver, in which the page of a tr
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python $(SOURCES)
-	rm -rf build && $(BIN)/pip install --quiet ".[test,lint]"
+	rm -rf build && $(BIN)/pip install --quiet ".[test,lint,spark]"
 	touch $@
+
+java:                      ## for the tests of sweeps, which run on Spark; without it they are skipped
+	@command -v java >/dev/null || { apt-get update -qq && apt-get install -qq -y openjdk-17-jre-headless; } \
+		|| echo "no Java, and it cannot be installed here: the tests of sweeps on Spark are skipped"
 
 clean:
 	rm -rf .venv build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

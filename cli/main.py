@@ -19,6 +19,7 @@ COMMANDS = {
     "quorum": ("fencepost.cli.quorum", "Say what an E/WQ/AQ configuration survives."),
     "certify": ("fencepost.cli.certify", "Check a certificate of what was proved."),
     "export": ("fencepost.cli.export", "Write a query for other solvers."),
+    "sweep": ("fencepost.cli.sweep", "Check a grid of instances on Spark, and report what came out."),
     "trace": ("fencepost.cli.trace", "Replay and show a saved trace."),
 }
 """Name of each subcommand, the module that holds it (as `command`), and its line in `--help`."""

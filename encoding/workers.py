@@ -1,7 +1,7 @@
 """Processes that do the heavy work, so that it can be stopped at any moment.
 
 A worker runs generators of messages in turn and sends what they yield. It ignores Ctrl-C, which is its
-parent's to handle, and dies with its parent.
+parent's to handle, and dies with its parent. One that has workers itself takes them along.
 """
 
 from __future__ import annotations
@@ -32,11 +32,16 @@ class Ended:
 class Worker:
     """A process that sends the messages of `make(send, *arguments)`, a list of generators run in turn.
 
-    `send` sends a message from within a generator.
+    `send` sends a message from within a generator. `with_children` says that they start workers of their own.
     """
 
     def __init__(
-        self, name: str, make: Callable[..., Sequence[Iterator[Any]]], *arguments: Any, gib: float | None
+        self,
+        name: str,
+        make: Callable[..., Sequence[Iterator[Any]]],
+        *arguments: Any,
+        gib: float | None,
+        with_children: bool = False,
     ) -> None:
         methods = multiprocessing.get_all_start_methods()
         context: Any = multiprocessing.get_context(
@@ -46,9 +51,16 @@ class Worker:
         self.name = name
         self.connection: Connection = receiving
         self._process = context.Process(
-            target=_serve, args=(sending, os.getpid(), gib, make, arguments), name=name, daemon=True
+            target=_serve,
+            args=(sending, os.getpid(), gib, make, arguments),
+            name=name,
+            daemon=not with_children,
         )
         self._process.start()
+        self._leads_group = with_children
+        if with_children:
+            with contextlib.suppress(OSError):  # it is over already
+                os.setpgid(self._process.pid, self._process.pid)
         sending.close()
 
     def receive(self) -> Any:
@@ -63,7 +75,10 @@ class Worker:
             )
 
     def kill(self) -> None:
-        """Stop at once."""
+        """Stop at once, with its children."""
+        if self._leads_group:
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.join()
         self.connection.close()

@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from fencepost.cli.main import run
 from support.instances import TWO_BOOKIES
+from support.processes import children, gone
 
 COMMAND = [sys.executable, "-c", "from fencepost.cli.main import main; main()"]
 LARGE = [
@@ -207,29 +207,6 @@ def test_bad_input_gets_one_line_and_exit_code_2(
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process has started, and theirs."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid:
-            child = int(stat.parent.name)
-            found += [child, *children(child)]
-    return found
-
-
-def gone(pids: list[int]) -> bool:
-    """None of the processes is there any more, waiting a moment for the kernel."""
-    for _ in range(50):
-        if not any(Path(f"/proc/{pid}").exists() for pid in pids):
-            return True
-        time.sleep(0.1)
-    return False
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other kernels do not limit address space")

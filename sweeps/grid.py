@@ -1,0 +1,265 @@
+"""Grids: a file that names many instances, and the obligations that come of it.
+
+A grid file has tables `[[grid]]`. Each names protocols and, if not all are meant, properties; what to set, as one
+value, a list of values, or a range such as "1..5"; and how far to search. Every combination is an instance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fencepost.encoding.checking import MINIMIZE
+from fencepost.encoding.errors import BadInput, ModelError
+from fencepost.encoding.parameters import Option, assign
+from fencepost.encoding.protocol import Protocol
+from fencepost.encoding.solvers import SOLVERS
+from fencepost.properties.catalogue import find
+
+KEYS = ("protocols", "set", "properties", "bounds", "rounds", "solvers", "minimize")
+"""What a table `[[grid]]` may hold."""
+
+RANGE = re.compile(r"(\d+)\.\.(\d+)")
+RELATIVE = re.compile(r"([a-z_]+)\s*(?:\+\s*(\d+))?")
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """One property of one instance, and how far to search: what a row answers.
+
+    `settings` are all parameters and switches, defaults too, so that one instance is asked for in one way only.
+    `weight` estimates how hard it is; it is no part of what is asked.
+    """
+
+    protocol: str
+    settings: tuple[tuple[str, str], ...]
+    property: str
+    solver: str = "cadical"
+    bound: int | None = None
+    rounds: int | None = None
+    minimize: str = "steps"
+    weight: int = 0
+
+    def identify(self, engine: str) -> str:
+        """A hash of what is asked and of the engine that is to answer."""
+        asked = [self.protocol, self.settings, self.property, self.solver, self.bound, self.rounds]
+        text = json.dumps([engine, *asked, self.minimize], separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The obligations of a grid, hardest first, each once."""
+
+    obligations: tuple[Obligation, ...]
+    invalid: int
+    """Combinations of settings that break a rule of their protocol."""
+    inapplicable: int
+    """Properties that an instance does not have, though others of the grid do."""
+    repeated: int
+    """Obligations that the grid asks for more than once."""
+
+
+def read_grid(path: Path) -> Plan:
+    """The obligations of a grid file; raises BadInput, in one line, if it cannot be used."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read ({error}); give a grid file") from error
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{path}: is not TOML ({error}); see docs/sweeps.md for the form") from error
+    try:
+        return plan(document)
+    except ModelError:
+        raise
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from error
+
+
+def plan(document: Mapping[str, Any]) -> Plan:
+    """The obligations of a grid, given as what its file says."""
+    _refuse_unknown(document, ("grid",))
+    tables = document.get("grid")
+    if not isinstance(tables, list) or not tables or not all(isinstance(t, dict) for t in tables):
+        raise BadInput("has no [[grid]]; at least one such table is needed")
+    found: dict[Obligation, None] = {}
+    invalid = inapplicable = asked = 0
+    for table in tables:
+        grid = _read_table(table)
+        for protocol in grid.protocols:
+            made = _obligations(grid, protocol)
+            invalid += made.invalid
+            inapplicable += made.inapplicable
+            asked += len(made.obligations)
+            found |= dict.fromkeys(made.obligations)
+    if not found:
+        raise BadInput(f"asks for nothing: all {invalid} combinations are invalid; widen a range")
+    hardest_first = sorted(found, key=lambda o: (-o.weight, repr(o)))
+    return Plan(tuple(hardest_first), invalid, inapplicable, asked - len(found))
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """A table `[[grid]]`, its lists spelled out; a value of `settings` may name another setting."""
+
+    protocols: tuple[Protocol, ...]
+    settings: Mapping[str, tuple[str, ...]]
+    properties: tuple[str, ...]
+    limits: tuple[tuple[str, int | None, int | None], ...]
+    """Solver, bound and rounds, in every combination."""
+    minimize: str
+
+
+def _read_table(table: Mapping[str, Any]) -> _Grid:
+    _refuse_unknown(table, KEYS)
+    if "protocols" not in table:
+        raise BadInput("[[grid]] without protocols; name at least one, such as protocols = ['bookkeeper']")
+    protocols = tuple(find(str(name)) for name in _listed("protocols", table["protocols"]))
+    given = table.get("set", {})
+    if not isinstance(given, dict):
+        raise BadInput(f"set = {given!r}: must be a table, such as set = {{ ensemble = '1..3' }}")
+    settings = {name: _values(name, value) for name, value in given.items()}
+    for protocol in protocols:
+        _check_settings(protocol.options(), settings)
+    bounds, rounds = (
+        _numbers(name, table[name]) if name in table else (None,) for name in ("bounds", "rounds")
+    )
+    solvers = _names("solvers", table.get("solvers", "cadical"), tuple(SOLVERS))
+    (minimize,) = _names("minimize", table.get("minimize", "steps"), MINIMIZE, most=1)
+    properties = tuple(map(str, _listed("properties", table["properties"]))) if "properties" in table else ()
+    limits = tuple(itertools.product(solvers, bounds, rounds))
+    return _Grid(protocols, settings, properties, limits, minimize)
+
+
+def _refuse_unknown(table: Mapping[str, Any], valid: Sequence[str]) -> None:
+    for key in table:
+        if key not in valid:
+            raise BadInput(f"{key}: no such key of a grid; valid: {', '.join(valid)}")
+
+
+def _listed(name: str, value: object) -> list[object]:
+    """One value or a list of them, as a list; raises BadInput for an empty one, and for what stands there twice."""
+    values: list[object] = value if isinstance(value, list) else [value]
+    if not values:
+        raise BadInput(f"{name} = []: is empty; name a value, or leave it out")
+    for item in values:
+        if isinstance(item, bool) or not isinstance(item, int | str):
+            raise BadInput(f"{name} = {item!r}: must be a whole number or a string")
+    return values
+
+
+def _names(name: str, value: object, valid: Sequence[str], most: int | None = None) -> tuple[str, ...]:
+    names = tuple(map(str, _listed(name, value)))
+    for item in names:
+        if item not in valid:
+            raise BadInput(f"{name} = {item!r}: no such value; valid: {', '.join(valid)}")
+    if most is not None and len(names) > most:
+        raise BadInput(f"{name} = {list(names)}: only one is possible; take one")
+    return names
+
+
+def _values(name: str, value: object) -> tuple[str, ...]:
+    """The values that a setting takes, as text: a range is written "1..5"."""
+    found: list[str] = []
+    for item in _listed(name, value):
+        bounds = RANGE.fullmatch(str(item))
+        if bounds is None:
+            found.append(str(item))
+            continue
+        least, most = map(int, bounds.groups())
+        if least > most:
+            raise BadInput(f"{name} = {item!r}: an empty range; write the smaller number first")
+        found += map(str, range(least, most + 1))
+    return tuple(dict.fromkeys(found))
+
+
+def _numbers(name: str, value: object) -> tuple[int, ...]:
+    values = _values(name, value)
+    for item in values:
+        if not item.isdigit() or (name == "rounds" and item == "0"):
+            raise BadInput(
+                f"{name} = {item!r}: a whole number is needed, such as 4, or a range such as '1..4'"
+            )
+    return tuple(map(int, values))
+
+
+def _check_settings(known: Sequence[Option], settings: Mapping[str, Sequence[str]]) -> None:
+    """Raise BadInput for a name or a value that no combination makes valid."""
+    options = {option.name: option for option in known}
+    for name, values in settings.items():
+        if name not in options:
+            raise BadInput(f"{name}: no such parameter or switch; valid: {', '.join(options)}")
+        for value in values:
+            other = _other(options[name], value)
+            if other is None:
+                options[name].parse(value)
+            elif other not in options or options[other].values:
+                numbers = [o.name for o in known if not o.values]
+                raise BadInput(f"{name} = {value!r}: {other} is no parameter; valid: {', '.join(numbers)}")
+            elif any(_other(options[other], v) for v in settings.get(other, ())):
+                raise BadInput(f"{name} = {value!r}: {other} refers to another one itself; give it numbers")
+
+
+def _other(option: Option, value: str) -> str | None:
+    """The parameter that `value` refers to, as in `ensemble+1`; None if it is a value by itself."""
+    match = None if option.values else RELATIVE.fullmatch(value)
+    return match[1] if match else None
+
+
+def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
+    """What a table asks of one protocol."""
+    found: list[Obligation] = []
+    invalid = inapplicable = 0
+    missing, known = set(grid.properties), set[str]()
+    for settings in _combinations(grid, protocol):
+        try:
+            parameters = assign(protocol.defaults, settings.items())
+            system = protocol.system(parameters)
+        except ModelError:
+            raise
+        except BadInput:
+            invalid += 1
+            continue
+        names = [p.name for p in system.properties]
+        missing -= set(names)
+        known |= set(names)
+        wanted = grid.properties or names
+        inapplicable += len(set(wanted) - set(names))
+        subject = protocol.subject(parameters)
+        instance = tuple((n, str(v)) for n, v in {**subject.parameters, **subject.switches}.items())
+        weight = len(system.ground_actions)
+        found += [
+            Obligation(protocol.name, instance, name, *limits, grid.minimize, weight)
+            for name in dict.fromkeys(wanted)
+            if name in names
+            for limits in grid.limits
+        ]
+    if missing and known:
+        raise BadInput(
+            f"{min(missing)}: no such property of {protocol.name}; valid: {', '.join(sorted(known))}"
+        )
+    return Plan(tuple(found), invalid, inapplicable, 0)
+
+
+def _combinations(grid: _Grid, protocol: Protocol) -> Iterator[dict[str, str]]:
+    """Every combination of the values, those that refer to another parameter worked out."""
+    options = {option.name: option for option in protocol.options()}
+    for values in itertools.product(*grid.settings.values()):
+        chosen = dict(zip(grid.settings, values, strict=True))
+        yield {name: _resolved(options, name, chosen) for name in chosen}
+
+
+def _resolved(options: Mapping[str, Option], name: str, chosen: Mapping[str, str]) -> str:
+    value = chosen[name]
+    match = None if options[name].values else RELATIVE.fullmatch(value)
+    if match is None:
+        return value
+    base = chosen.get(match[1], str(options[match[1]].default))
+    return str(int(base) + int(match[2] or 0))

@@ -1,0 +1,201 @@
+"""Rows: what is asked and what was found, as columns with types, for Arrow, Spark and Parquet alike.
+
+A row is a dictionary with a value, or None, for each column. Traces are JSON text, as `fencepost trace` reads it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.encoding.verdicts import Result
+from fencepost.sweeps.grid import Obligation
+
+Row = dict[str, Any]
+
+ERROR = "error"
+"""Stands in the column `verdict` of an obligation at which the tool failed: an internal error, never a verdict."""
+
+KINDS = {
+    "text": "string",
+    "integer": "bigint",
+    "number": "double",
+    "boolean": "boolean",
+    "texts": "array<string>",
+    "settings": "map<string,string>",
+    "counts": "map<string,bigint>",
+}
+"""The types of columns, and what Spark calls them."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name, its type among `KINDS`, what it says, and whether it may be empty."""
+
+    name: str
+    kind: str
+    meaning: str
+    optional: bool = False
+
+
+ASKED = (
+    Column("id", "text", "a hash of what is asked and of the engine"),
+    Column("engine", "text", "version of Fencepost, and a hash of its modules and solvers"),
+    Column("protocol", "text", "name of the protocol"),
+    Column("settings", "settings", "every parameter and switch"),
+    Column("property", "text", "name of the property"),
+    Column("solver", "text", "who answers"),
+    Column("bound", "integer", "at most so many protocol steps", optional=True),
+    Column("most_rounds", "integer", "at most so many rounds", optional=True),
+    Column("minimize", "text", "what is made small in a counterexample"),
+    Column("weight", "integer", "ground actions of the instance: an estimate of how hard it is"),
+)
+"""The columns of an obligation."""
+
+FOUND = (
+    Column("verdict", "text", "violated, undecided, vacuous, holds, proved; or error: the tool failed"),
+    Column("basis", "text", "why a proof covers everything: rounds or induction", optional=True),
+    Column("rounds", "integer", "rounds of the trace, or that cover everything, or that were searched"),
+    Column("searched", "integer", "the deepest round searched"),
+    Column("steps", "integer", "length of the trace", optional=True),
+    Column("fewest", "text", "whether a shorter trace exists: proved, within-rounds", optional=True),
+    Column("faults", "counts", "faults of the trace by kind", optional=True),
+    Column("complete", "boolean", "no execution within the caps needs more rounds than were searched"),
+    Column("witness", "boolean", "the property's witness was reached"),
+    Column("induction", "integer", "rounds that the induction goes over", optional=True),
+    Column("invariants", "texts", "what the induction carries along"),
+    Column("reason", "text", "why it is undecided, vacuous or an error", optional=True),
+    Column("trace", "text", "the counterexample, as JSON", optional=True),
+    Column("seconds", "number", "time from the start of the check to this answer"),
+    Column("host", "text", "the machine that answered"),
+)
+"""The columns that an answer adds."""
+
+COLUMNS = ASKED + FOUND
+VARYING = ("seconds", "host")
+"""The columns in which two runs of one sweep may differ."""
+
+
+def asked(obligation: Obligation, engine: str) -> Row:
+    """The row of an obligation that is still to be answered: the columns `ASKED`."""
+    return {
+        "id": obligation.identify(engine),
+        "engine": engine,
+        "protocol": obligation.protocol,
+        "settings": dict(obligation.settings),
+        "property": obligation.property,
+        "solver": obligation.solver,
+        "bound": obligation.bound,
+        "most_rounds": obligation.rounds,
+        "minimize": obligation.minimize,
+        "weight": obligation.weight,
+    }
+
+
+def obligation_of(row: Mapping[str, Any]) -> Obligation:
+    """The obligation that a row is about."""
+    return Obligation(
+        row["protocol"],
+        tuple(dict(row["settings"]).items()),
+        row["property"],
+        row["solver"],
+        row["bound"],
+        row["most_rounds"],
+        row["minimize"],
+        row["weight"],
+    )
+
+
+def found(result: Result) -> Row:
+    """The columns `FOUND`, but for the host, of what a check came to."""
+    return {
+        "verdict": result.verdict.value,
+        "basis": result.basis.value if result.basis else None,
+        "rounds": result.rounds,
+        "searched": result.searched,
+        "steps": result.steps,
+        "fewest": result.fewest,
+        "faults": dict(result.faults) if result.faults is not None else None,
+        "complete": result.complete,
+        "witness": result.witness,
+        "induction": result.induction,
+        "invariants": list(result.invariants),
+        "reason": result.reason,
+        "trace": json.dumps(result.trace.to_json()) if result.trace else None,
+        "seconds": round(result.seconds, 3),
+    }
+
+
+def unanswered(verdict: str, reason: str, seconds: float) -> Row:
+    """The columns `FOUND`, but for the host, where no check came to an end: `undecided`, or `error`."""
+    nothing = {"basis", "steps", "fewest", "faults", "induction", "trace"}
+    return {
+        "verdict": verdict,
+        **dict.fromkeys(nothing),
+        "rounds": 0,
+        "searched": 0,
+        "complete": False,
+        "witness": False,
+        "invariants": [],
+        "reason": reason,
+        "seconds": round(seconds, 3),
+    }
+
+
+def spark_schema(columns: Iterable[Column] = COLUMNS) -> str:
+    """The columns as Spark declares them."""
+    return ", ".join(f"`{c.name}` {KINDS[c.kind]}{'' if c.optional else ' NOT NULL'}" for c in columns)
+
+
+def arrow_schema(columns: Iterable[Column] = COLUMNS) -> Any:
+    """The columns as an Arrow schema."""
+    import pyarrow as pa
+
+    kinds = {
+        "text": pa.string(),
+        "integer": pa.int64(),
+        "number": pa.float64(),
+        "boolean": pa.bool_(),
+        "texts": pa.list_(pa.string()),
+        "settings": pa.map_(pa.string(), pa.string()),
+        "counts": pa.map_(pa.string(), pa.int64()),
+    }
+    return pa.schema([pa.field(c.name, kinds[c.kind], nullable=c.optional) for c in columns])
+
+
+def to_arrow(rows: Iterable[Mapping[str, Any]], columns: Iterable[Column] = COLUMNS) -> Any:
+    """Rows as one Arrow batch; raises ValueError if a row has other columns, or nothing where something must be."""
+    import pyarrow as pa
+
+    listed, given = list(columns), [dict(row) for row in rows]
+    for row in given:
+        if row.keys() != {c.name for c in listed}:
+            raise ValueError(f"columns {sorted(row)} instead of {sorted(c.name for c in listed)}")
+        for column in listed:
+            if row[column.name] is None and not column.optional:
+                raise ValueError(f"nothing in the column {column.name}")
+    schema = arrow_schema(listed)
+    arrays = [
+        pa.array([_to_cell(c, row[c.name]) for row in given], type=schema.field(c.name).type) for c in listed
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def from_arrow(batch: Any, columns: Iterable[Column] = COLUMNS) -> list[Row]:
+    """The rows of an Arrow batch or table."""
+    listed = list(columns)
+    return [{c.name: _from_cell(c, row[c.name]) for c in listed} for row in batch.to_pylist()]
+
+
+def _is_map(column: Column) -> bool:
+    return column.kind in ("settings", "counts")
+
+
+def _to_cell(column: Column, value: Any) -> Any:
+    return list(value.items()) if _is_map(column) and value is not None else value
+
+
+def _from_cell(column: Column, value: Any) -> Any:
+    return dict(value) if _is_map(column) and value is not None else value

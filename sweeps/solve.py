@@ -1,0 +1,108 @@
+"""One obligation, one row: asked in a process of its own that can be stopped from outside, whatever it does."""
+
+from __future__ import annotations
+
+import platform
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+
+from fencepost.encoding.checking import Limits, check
+from fencepost.encoding.errors import BadInput, ModelError
+from fencepost.encoding.parameters import assign
+from fencepost.encoding.protocol import choose
+from fencepost.encoding.verdicts import Result, Verdict
+from fencepost.encoding.workers import Ended, Worker
+from fencepost.properties.catalogue import find
+from fencepost.sweeps.grid import Obligation
+from fencepost.sweeps.rows import ERROR, Row, asked, found, unanswered
+
+GRACE = 5.0
+"""Seconds that a check may overrun its time before it is killed: it bounds its solvers by itself, but not the
+building of the formulas' terms, nor the replay of what was found."""
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What an obligation may take: seconds, and GiB of memory for each process."""
+
+    timeout: float = 300.0
+    memory: float | None = None
+
+
+Check = Callable[[Obligation, Allowance], Result]
+
+
+def decide(obligation: Obligation, allowance: Allowance) -> Result:
+    """What checking the obligation comes to.
+
+    One search at a time (`jobs=1`): obligations are what runs side by side, and an answer then does not depend on
+    which of two searches was faster.
+    """
+    protocol = find(obligation.protocol)
+    parameters = assign(protocol.defaults, obligation.settings)
+    system = protocol.system(parameters)
+    limits = Limits(
+        bound=obligation.bound,
+        rounds=system.default_rounds if obligation.rounds is None else obligation.rounds,
+        minimize=obligation.minimize,
+        timeout=allowance.timeout,
+        memory=allowance.memory,
+        solver=obligation.solver,
+        jobs=1,
+    )
+    properties = choose(system, (obligation.property,))
+    return check(system, protocol.subject(parameters), properties, limits).results[0]
+
+
+def solve(obligation: Obligation, engine: str, allowance: Allowance, decided: Check = decide) -> Row:
+    """The row of an obligation; whatever goes wrong is a row too, `undecided` or an `error`."""
+    return {**asked(obligation, engine), **_found(obligation, allowance, decided), "host": platform.node()}
+
+
+def answers(
+    send: object, obligation: Obligation, allowance: Allowance, decided: Check
+) -> Sequence[Iterator[Row]]:
+    """What the process of an obligation runs: one message, the answer."""
+    return [_answer(obligation, allowance, decided)]
+
+
+def _answer(obligation: Obligation, allowance: Allowance, decided: Check) -> Iterator[Row]:
+    yield found(decided(obligation, allowance))
+
+
+def _found(obligation: Obligation, allowance: Allowance, decided: Check) -> Row:
+    begun = time.perf_counter()
+    try:
+        worker = Worker(
+            "obligation",
+            answers,
+            obligation,
+            allowance,
+            decided,
+            gib=allowance.memory,
+            with_children=True,
+        )
+        try:
+            if not wait([worker.connection], timeout=allowance.timeout + GRACE):
+                reason = f"time-out after {allowance.timeout:g} s, killed {GRACE:g} s later"
+                return unanswered(Verdict.UNDECIDED.value, reason, time.perf_counter() - begun)
+            message = worker.receive()
+        finally:
+            worker.kill()
+    except Exception:  # noqa: BLE001 - a sweep goes on, and the row says what happened
+        return unanswered(ERROR, traceback.format_exc(), time.perf_counter() - begun)
+    if isinstance(message, Ended):
+        return _failed(message, time.perf_counter() - begun)
+    row: Row = message
+    return row
+
+
+def _failed(ended: Ended, seconds: float) -> Row:
+    if ended.memory:
+        return unanswered(Verdict.UNDECIDED.value, "out of memory (obligation)", seconds)
+    if ended.kind in (BadInput.__name__, ModelError.__name__):
+        return unanswered(ERROR, ended.says, seconds)
+    return unanswered(ERROR, ended.error or "the process said nothing", seconds)

@@ -1,0 +1,143 @@
+"""The folder of a sweep: what was asked, and the waves of rows that are committed.
+
+sweep.json                          what the sweep is: engine, obligations, what the grid left out
+rows/wave=0001/protocol=…/*.parquet a committed wave; it comes into being whole, by a rename
+staging/                            waves under way, thrown away by the next run
+spark.log                           what Spark says
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.versions import version
+from fencepost.sweeps.grid import Plan
+from fencepost.sweeps.rows import Row, from_arrow
+
+SCHEMA = "fencepost.sweep/1"
+
+
+@dataclass(frozen=True)
+class Store:
+    """The folder of one sweep."""
+
+    folder: Path
+
+    @property
+    def log(self) -> Path:
+        """Where Spark's own messages go."""
+        return self.folder / "spark.log"
+
+    def stage(self) -> Path:
+        """A folder that does not exist yet, for a wave that nobody sees before it is committed."""
+        return self.folder / "staging" / uuid.uuid4().hex
+
+    def commit(self, staged: Path) -> list[Row]:
+        """Make a staged wave part of the sweep, in one rename, and return its rows."""
+        number = max((int(wave.name.partition("=")[2]) for wave in self._waves()), default=0) + 1
+        wave = self.folder / "rows" / f"wave={number:04}"
+        wave.parent.mkdir(exist_ok=True)
+        os.rename(staged, wave)
+        return _read([wave])
+
+    def rows(self) -> list[Row]:
+        """The rows of all committed waves."""
+        return _read(self._waves())
+
+    def manifest(self) -> dict[str, Any]:
+        """What `sweep.json` says; raises BadInput if it is not there or not one of ours."""
+        file = self.folder / "sweep.json"
+        try:
+            document = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise BadInput(f"{file}: cannot be read ({error}); give the folder of a sweep") from error
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+            raise BadInput(f"{file}: is no {SCHEMA}; give the folder of a sweep")
+        return document
+
+    def _waves(self) -> list[Path]:
+        return sorted((self.folder / "rows").glob("wave=*"))
+
+
+@contextlib.contextmanager
+def opened(folder: Path, plan: Plan, engine: str, resume: bool) -> Iterator[Store]:
+    """The store of a sweep, new or to be resumed, for this process alone.
+
+    Raises BadInput for a folder that holds something without `resume`, another sweep, or another engine's.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open(folder / ".lock", "w")  # noqa: SIM115 - closed below, and by the kernel however we end
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be written to ({error.strerror}); give another folder") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BadInput(f"{folder}: another sweep is writing there; wait for it") from None
+        store = Store(folder)
+        _begin(store, _described(plan, engine), resume)
+        yield store
+
+
+def _begin(store: Store, described: dict[str, Any], resume: bool) -> None:
+    held = [entry.name for entry in store.folder.iterdir() if entry.name != ".lock"]
+    if not held:
+        temporary = store.folder / ".sweep.json"
+        temporary.write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+        os.replace(temporary, store.folder / "sweep.json")
+        return
+    if not resume:
+        raise BadInput(f"{store.folder}: is not empty; give --resume to go on, or another folder")
+    known = store.manifest()
+    if known["engine"] != described["engine"]:
+        raise BadInput(
+            f"{store.folder}: was begun by engine {known['engine']}, this is {described['engine']}; "
+            "finish it with that one, or give another folder"
+        )
+    if known["asks"] != described["asks"]:
+        raise BadInput(f"{store.folder}: holds the sweep of another grid; give that grid, or another folder")
+    shutil.rmtree(store.folder / "staging", ignore_errors=True)
+
+
+def _described(plan: Plan, engine: str) -> dict[str, Any]:
+    ids = sorted(obligation.identify(engine) for obligation in plan.obligations)
+    return {
+        "schema": SCHEMA,
+        "version": version(),
+        "engine": engine,
+        "obligations": len(ids),
+        "asks": hashlib.sha256("\n".join(ids).encode()).hexdigest(),
+        "invalid": plan.invalid,
+        "inapplicable": plan.inapplicable,
+        "repeated": plan.repeated,
+    }
+
+
+def repeated(ids: Iterable[str]) -> set[str]:
+    """Those that occur more than once."""
+    return {name for name, times in Counter(ids).items() if times > 1}
+
+
+def _read(waves: Sequence[Path]) -> list[Row]:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    partitioning = ds.partitioning(pa.schema([("protocol", pa.string())]), flavor="hive")
+    return [
+        row
+        for wave in waves
+        for row in from_arrow(ds.dataset(wave, format="parquet", partitioning=partitioning).to_table())
+    ]

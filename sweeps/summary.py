@@ -1,0 +1,87 @@
+"""What the rows of a sweep say: each row in a line, and how many came out how."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from fencepost.encoding.state import amount
+from fencepost.encoding.verdicts import Verdict
+from fencepost.sweeps.rows import ERROR, Row
+
+VERDICTS = (ERROR, *(verdict.value for verdict in Verdict))
+"""What the column `verdict` may say, worst first but for `error`, which says nothing of the property."""
+
+SIZES = ("ensemble", "write_quorum", "ack_quorum")
+"""The settings that are written E/WQ/AQ."""
+
+
+def counts(rows: Iterable[Row]) -> dict[str, int]:
+    """How many rows have which verdict, in the order of `VERDICTS`; those that none has are left out."""
+    counted = Counter(row["verdict"] for row in rows)
+    return {verdict: counted[verdict] for verdict in VERDICTS if counted[verdict]}
+
+
+def by(name: str, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+    """How many rows have which verdict, for each value of a column."""
+    values = sorted({row[name] for row in rows})
+    return {value: counts(row for row in rows if row[name] == value) for value in values}
+
+
+def configuration(row: Row) -> str | None:
+    """E/WQ/AQ of a row; None if its protocol has no such sizes."""
+    settings = row["settings"]
+    return "/".join(settings[name] for name in SIZES) if all(name in settings for name in SIZES) else None
+
+
+def varying(rows: Sequence[Row]) -> list[str]:
+    """The settings in which rows of one protocol differ, in the protocol's order."""
+    names = dict.fromkeys(name for row in rows for name in row["settings"])
+    return [name for name in names if len({row["settings"].get(name) for row in rows}) > 1]
+
+
+def ordered(rows: Iterable[Row]) -> list[Row]:
+    """Rows by protocol and settings, numbers by size, then by property."""
+    return sorted(rows, key=lambda r: (r["protocol"], _sizes(r), r["property"], r["solver"], r["id"]))
+
+
+def _sizes(row: Row) -> list[tuple[str, int, str]]:
+    return [
+        (name, int(value) if re.fullmatch(r"\d+", value) else 0, value)
+        for name, value in row["settings"].items()
+    ]
+
+
+def finding(row: Row) -> str:
+    """What was found, in a phrase: a proof and its basis, a bound, the length of a trace and its faults."""
+    match row["verdict"]:
+        case "proved" if row["basis"] == "induction":
+            return f"proved by induction over {amount(row['induction'], 'round')}"
+        case "proved":
+            return f"proved: every execution fits in {amount(row['rounds'], 'round')}"
+        case "holds":
+            return f"holds up to {_bound(row)}"
+        case "violated":
+            return f"violated in {amount(row['steps'], 'step')}{_fewest(row)}, {_faults(row)}"
+        case "undecided":
+            return f"undecided: {row['reason']}; {amount(row['searched'], 'round')} finished"
+        case verdict:
+            return f"{verdict}: {(row['reason'] or '').strip().splitlines()[-1]}"
+
+
+def _bound(row: Row) -> str:
+    if row["bound"] is not None:
+        return amount(row["bound"], "step")
+    return amount(row["searched"], "round")
+
+
+def _fewest(row: Row) -> str:
+    if row["fewest"] == "proved":
+        return " (fewest)"
+    return f" (fewest within {amount(row['searched'], 'round')})" if row["fewest"] else ""
+
+
+def _faults(row: Row) -> str:
+    counted = {name: number for name, number in (row["faults"] or {}).items() if number}
+    return ", ".join(f"{name} {number}" for name, number in counted.items()) or "no fault"

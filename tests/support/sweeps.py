@@ -1,0 +1,79 @@
+"""A grid of small instances, what a plain loop makes of it, and sweeps as real processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from fencepost.sweeps.grid import Plan, read_grid
+from fencepost.sweeps.rows import VARYING, Row
+from fencepost.sweeps.solve import Allowance, solve
+from fencepost.sweeps.store import Store
+from fencepost.sweeps.versions import engine
+
+COMMAND = [sys.executable, "-c", "from fencepost.cli.main import main; main()", "sweep"]
+
+TINY = """
+[[grid]]
+protocols = ["ledger-chain", "verified-log-01"]
+
+[[grid]]
+protocols = "bookkeeper-4.13"
+properties = ["no-divergence", "valid-fragments"]
+set = { bookies = 1, ensemble = 1, write_quorum = 1, ack_quorum = 1 }
+
+[[grid]]
+protocols = "bookkeeper-4.13"
+properties = "no-divergence"
+rounds = 3
+set = { bookies = 2, ensemble = 2, write_quorum = 2, ack_quorum = "1..3" }
+"""
+"""Proved by rounds and by induction, vacuous, violated, holds: seconds each. One combination is invalid."""
+
+BOUNDED = """
+[[grid]]
+protocols = "verified-log-01"
+properties = "durability"
+bounds = "1..16"
+"""
+"""Sixteen more, a second each: together with `TINY` more than three waves on two cores."""
+
+
+def planned(folder: Path, text: str = TINY) -> tuple[Path, Plan]:
+    """A grid of that text as a file, and its obligations."""
+    file = folder / "grid.toml"
+    file.write_text(text)
+    return file, read_grid(file)
+
+
+def looped(made: Plan) -> dict[str, Row]:
+    """The rows of those obligations by id, one after another, without Spark."""
+    rows = [solve(obligation, engine(), Allowance()) for obligation in made.obligations]
+    return {row["id"]: comparable(row) for row in rows}
+
+
+def comparable(row: Row) -> Row:
+    """A row without what may differ from run to run."""
+    return {name: value for name, value in row.items() if name not in VARYING}
+
+
+def started(grid: Path, out: Path, *options: str) -> subprocess.Popen[str]:
+    """`fencepost sweep run` on two local cores, under way."""
+    command = [*COMMAND, "run", str(grid), "--out", str(out), "--master", "local[2]", "-v", *options]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    )
+
+
+def swept(grid: Path, out: Path, *options: str) -> tuple[int, str, str]:
+    """The same, run to its end: exit code, stdout and stderr."""
+    process = started(grid, out, *options)
+    told, said = process.communicate(timeout=600)
+    return process.returncode, told, said
+
+
+def stored(out: Path) -> list[Row]:
+    """The committed rows of a sweep, as far as two runs must agree."""
+    return [comparable(row) for row in Store(out).rows()]

@@ -1,0 +1,244 @@
+"""`fencepost sweep` without Spark: what it refuses, how it reads a folder, what it says."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.cli.sweep import Progress
+from fencepost.encoding.errors import BadInput, InternalError
+from fencepost.sweeps import pipeline
+from fencepost.sweeps.grid import Obligation, Plan
+from fencepost.sweeps.rows import COLUMNS, ERROR, Row, asked, to_arrow, unanswered
+from fencepost.sweeps.solve import Allowance
+from fencepost.sweeps.store import Store, opened
+from fencepost.sweeps.versions import engine
+from support.sweeps import planned
+
+ENGINE = "0.0+test"
+
+
+def answered(obligation: Obligation, verdict: str, **others: object) -> Row:
+    """A row as if checked."""
+    row = {**asked(obligation, ENGINE), **unanswered(verdict, "as planted", 1.5), "host": "here"}
+    return {**row, **others}
+
+
+def stage(store: Store, rows: list[Row]) -> Path:
+    """A wave as Spark writes it: by protocol, the protocol in the folder's name only."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    staged = store.stage()
+    for row in rows:
+        folder = staged / f"protocol={row['protocol']}"
+        folder.mkdir(parents=True, exist_ok=True)
+        table = pa.Table.from_batches([to_arrow([row])]).drop_columns(["protocol"])
+        pq.write_table(table, folder / f"{row['id']}.parquet")
+    return staged
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return planned(tmp_path)[1]
+
+
+@pytest.fixture
+def folder(plan: Plan, tmp_path: Path) -> Path:
+    """A sweep with a row of every verdict, one wave committed and one not."""
+    first, second, third, fourth, fifth, *others = plan.obligations
+    rows = [
+        answered(first, "violated", steps=17, fewest="proved", faults={"lost": 2, "crashes": 0}),
+        answered(second, "proved", basis="rounds", rounds=7, complete=True, witness=True),
+        answered(third, "proved", basis="induction", induction=2, invariants=["a", "b"]),
+        answered(fourth, "holds", searched=6),
+        answered(fifth, ERROR),
+    ]
+    with opened(tmp_path / "out", plan, ENGINE, resume=False) as store:
+        assert store.commit(stage(store, rows[:3])) == sorted(
+            rows[:3], key=lambda r: (r["protocol"], r["id"])
+        )
+        store.commit(stage(store, rows[3:]))
+        stage(store, [answered(others[0], "undecided")])
+    return tmp_path / "out"
+
+
+def test_what_is_staged_is_not_there_until_it_is_committed_and_gone_when_resumed(
+    folder: Path, plan: Plan
+) -> None:
+    assert len(Store(folder).rows()) == 5
+    assert list((folder / "staging").iterdir())
+    with opened(folder, plan, ENGINE, resume=True) as store:
+        assert not (folder / "staging").exists()
+        assert len(store.rows()) == 5
+        assert store.commit(stage(store, [answered(plan.obligations[5], "undecided")]))
+        assert len(store.rows()) == 6
+
+
+def test_a_folder_that_is_not_empty_or_not_this_sweep_is_refused(folder: Path, plan: Plan) -> None:
+    other = Plan(plan.obligations[1:], 0, 0, 0)
+    for asks, by, resume, message in (
+        (plan, ENGINE, False, "is not empty; give --resume"),
+        (plan, "0.0+other", True, "was begun by engine 0.0\\+test, this is 0.0\\+other"),
+        (other, ENGINE, True, "holds the sweep of another grid"),
+    ):
+        with pytest.raises(BadInput, match=message), opened(folder, asks, by, resume):
+            pass
+    (folder / "sweep.json").unlink()
+    with pytest.raises(BadInput, match="cannot be read"), opened(folder, plan, ENGINE, True):
+        pass
+
+
+def test_two_sweeps_do_not_write_to_one_folder(plan: Plan, tmp_path: Path) -> None:
+    with (
+        opened(tmp_path / "out", plan, ENGINE, False),
+        pytest.raises(BadInput, match="another sweep is writing there"),
+        opened(tmp_path / "out", plan, ENGINE, True),
+    ):
+        pass
+
+
+def test_lost_doubled_and_foreign_rows_are_internal_errors(plan: Plan) -> None:
+    rows = [asked(o, engine()) for o in plan.obligations]
+    assert pipeline._complete(plan, rows) == rows
+    for wrong, message in (
+        (rows[1:], "1 lost, 0 there twice, 0 that"),
+        ([*rows, rows[0]], "0 lost, 1 there twice, 0 that"),
+        ([*rows, {**rows[0], "id": "x"}], "0 lost, 0 there twice, 1 that"),
+    ):
+        with pytest.raises(InternalError, match=message):
+            pipeline._complete(plan, wrong)
+
+
+def test_another_engine_on_a_worker_is_an_error(plan: Plan) -> None:
+    row = pipeline._answer(asked(plan.obligations[0], ENGINE), Allowance())
+    assert (row["verdict"], "the driver 0.0+test" in row["reason"]) == (ERROR, True)
+    assert row.keys() == {c.name for c in COLUMNS}
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line of a command that ends with exit code 2."""
+    code = run(["sweep", *arguments])
+    out, err = capsys.readouterr()
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    return err
+
+
+def test_bad_input_gets_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "require_spark", lambda: None)
+    grid, out = str(tmp_path / "grid.toml"), str(folder)
+    assert "is not empty; give --resume" in refused(capsys, "run", grid, "--out", out)
+    assert "was begun by engine 0.0+test" in refused(capsys, "run", grid, "--out", out, "--resume")
+    assert "cannot be read" in refused(capsys, "run", "nowhere.toml", "--out", out)
+    assert "sweep.json: cannot be read" in refused(capsys, "report", str(tmp_path))
+    (tmp_path / "grid.toml").write_text("[[grid]]\nprotocol = 'bookkeeper'\n")
+    assert "protocol: no such key of a grid" in refused(capsys, "run", grid, "--out", out)
+    (tmp_path / "grid.toml").write_text("[[grid]]\nprotocols = 'bookkeeper'\nset.bookies = '4..3'\n")
+    assert "bookies = '4..3': an empty range" in refused(capsys, "run", grid, "--out", out)
+
+
+def test_a_missing_java_or_package_is_one_line_that_says_what_to_install(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("run", str(planned(tmp_path)[0]), "--out", str(tmp_path / "new"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert "pyspark, pyarrow, pandas: not installed" in refused(capsys, *arguments)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert "java: not found, and sweeps run on Spark; install Java 17" in refused(capsys, *arguments)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert f"java: JAVA_HOME={tmp_path} has none" in refused(capsys, *arguments)
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_internal_error_among_the_rows_is_exit_code_4(
+    capsys: pytest.CaptureFixture[str], plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(verdict: str) -> tuple[int, str]:
+        rows = [answered(o, "violated") for o in plan.obligations[1:]]
+        monkeypatch.setattr(pipeline, "run", lambda *_: [*rows, answered(plan.obligations[0], verdict)])
+        code = run(["sweep", "run", str(tmp_path / "grid.toml"), "--out", "out"])
+        return code, capsys.readouterr().out
+
+    assert told("undecided") == (0, _summary("9 violated, 1 undecided"))
+    assert told(ERROR) == (4, _summary("1 error, 9 violated"))
+
+
+def test_an_interrupted_sweep_says_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(sweep: pipeline.Sweep, listener: pipeline.Listener) -> list[Row]:
+        listener([answered(plan.obligations[0], "violated")])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "run", interrupted)
+    assert run(["sweep", "run", str(tmp_path / "grid.toml"), "--out", "out"]) == 130
+    assert capsys.readouterr().out.startswith("Interrupted: 1 of 10 done, 1 violated, 0 undecided. What is")
+
+
+def _summary(counted: str) -> str:
+    return (
+        f"10 obligations: {counted}\n"
+        "left out: 1 combinations that break a rule of their protocol\n"
+        "fencepost sweep report out\n"
+    )
+
+
+# Reading the result.
+
+
+def test_the_report_says_what_each_row_found(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    assert run(["sweep", "report", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert "Not finished: 5 of 10 obligations have their row; go on with --resume." in out
+    for phrase in (
+        "violated in 17 steps (fewest), lost 2  ",
+        "proved: every execution fits in 7 rounds  ",
+        "proved by induction over 2 rounds  ",
+        "holds up to 6 rounds  ",
+        "error: as planted  ",
+        "1 invalid combinations left out",
+    ):
+        assert phrase in out, out
+
+
+def test_the_csv_has_a_line_for_each_row_with_what_varies_first(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    assert run(["sweep", "report", str(folder), "--format", "csv"]) == 0
+    lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    rows = {row["id"]: row for row in Store(folder).rows()}
+    assert {line["id"] for line in lines} == set(rows)
+    for line in lines:
+        row: dict[str, Any] = rows[line["id"]]
+        assert (line["verdict"], line["seconds"], line["bound"]) == (row["verdict"], "1.5", "")
+        assert line["settings"] == " ".join(f"{name}={value}" for name, value in row["settings"].items())
+    assert {line["faults"] for line in lines} == {"lost=2 crashes=0", ""}
+
+
+def test_progress_says_what_is_done_and_how_long_the_rest_takes(plan: Plan) -> None:
+    progress = Progress(10, shown=False)
+    progress.hear([answered(o, "proved") for o in plan.obligations[:4]])
+    progress.hear(
+        [answered(o, v) for o, v in zip(plan.obligations[4:], ("violated", "undecided"), strict=False)]
+    )
+    assert progress.line(60.0) == ("6 of 10 done, 1 violated, 1 undecided, 2.0 a minute, about 2 min left"), (
+        "the four of an earlier run do not count for the rate"
+    )
+
+
+def test_the_manifest_says_what_the_sweep_is(folder: Path) -> None:
+    document = json.loads((folder / "sweep.json").read_text())
+    assert (document["schema"], document["engine"], document["obligations"]) == (
+        "fencepost.sweep/1",
+        ENGINE,
+        10,
+    )
+    assert sorted(wave.name for wave in (folder / "rows").iterdir()) == ["wave=0001", "wave=0002"]

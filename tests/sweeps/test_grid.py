@@ -1,0 +1,167 @@
+"""Grids: what they ask for, in which order, under which names, and what they refuse."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.encoding.errors import BadInput
+from fencepost.sweeps.grid import Obligation, Plan, plan, read_grid
+
+QUORUMS = {"ensemble": "1..3", "write_quorum": "1..3", "ack_quorum": "1..3", "bookies": "ensemble"}
+ONE = ["no-divergence"]
+
+
+def grid(**table: Any) -> Plan:
+    return plan({"grid": [table]})
+
+
+def sizes(obligation: Obligation) -> tuple[int, ...]:
+    settings = dict(obligation.settings)
+    return tuple(int(settings[n]) for n in ("ensemble", "write_quorum", "ack_quorum", "bookies"))
+
+
+def test_every_valid_combination_is_asked_for_once_and_the_others_are_counted() -> None:
+    made = grid(protocols="bookkeeper-4.13", properties=ONE, set=QUORUMS)
+    valid = {(e, w, a, e) for e in range(1, 4) for w in range(1, e + 1) for a in range(1, w + 1)}
+    assert sorted(map(sizes, made.obligations)) == sorted(valid)
+    assert (len(valid), made.invalid) == (10, 27 - 10)
+
+
+def test_a_value_may_refer_to_another_parameter() -> None:
+    made = grid(
+        protocols="bookkeeper-4.13", properties=ONE, set=QUORUMS | {"bookies": ["ensemble", "ensemble+1"]}
+    )
+    spare = {sizes(o)[3] - sizes(o)[0] for o in made.obligations}
+    assert (len(made.obligations), spare) == (20, {0, 1})
+
+
+def test_switches_properties_solvers_bounds_and_rounds_multiply() -> None:
+    made = grid(
+        protocols="bookkeeper-4.13",
+        properties=["no-divergence", "entries-in-order"],
+        solvers=["cadical", "glucose"],
+        bounds="10..12",
+        rounds=[2, 4],
+        set={"recovery_reads_fence": ["no", "yes"]},
+    )
+    assert len(made.obligations) == 2 * 2 * 2 * 3 * 2
+    assert len(set(made.obligations)) == len(made.obligations)
+
+
+def test_without_properties_all_of_the_instance_are_asked_for() -> None:
+    names = {o.property for o in grid(protocols="ledger-chain").obligations}
+    assert names == {"written-ledgers-listed", "entry-order", "one-open-ledger"}
+
+
+def test_a_property_that_only_some_instances_have_is_left_out_of_the_others_and_counted() -> None:
+    made = grid(protocols="bookkeeper", properties=["fencing-is-enough"], set={"crashes": [0, 1]})
+    assert (len(made.obligations), made.inapplicable) == (1, 1)
+
+
+def test_what_two_tables_ask_for_is_asked_once() -> None:
+    table = {"protocols": "ledger-chain", "properties": ["entry-order"]}
+    spelled_out = table | {"set": {"clients": 3}}
+    made = plan({"grid": [table, spelled_out]})
+    assert (len(made.obligations), made.repeated) == (1, 1), "a default spelled out is the same instance"
+
+
+def test_the_hardest_come_first() -> None:
+    weights = [o.weight for o in grid(protocols="bookkeeper-4.13", properties=ONE, set=QUORUMS).obligations]
+    assert weights == sorted(weights, reverse=True)
+    assert weights[0] > weights[-1]
+
+
+def test_an_id_depends_on_all_that_is_asked_and_on_the_engine_but_not_on_the_estimate() -> None:
+    first = Obligation("p", (("n", "1"),), "q", "cadical", 5, 2, "steps", weight=7)
+    others = [
+        Obligation("o", (("n", "1"),), "q", "cadical", 5, 2, "steps"),
+        Obligation("p", (("n", "2"),), "q", "cadical", 5, 2, "steps"),
+        Obligation("p", (("n", "1"),), "r", "cadical", 5, 2, "steps"),
+        Obligation("p", (("n", "1"),), "q", "glucose", 5, 2, "steps"),
+        Obligation("p", (("n", "1"),), "q", "cadical", 6, 2, "steps"),
+        Obligation("p", (("n", "1"),), "q", "cadical", None, 2, "steps"),
+        Obligation("p", (("n", "1"),), "q", "cadical", 5, 3, "steps"),
+        Obligation("p", (("n", "1"),), "q", "cadical", 5, 2, "faults"),
+    ]
+    ids = {o.identify("1") for o in [first, *others]} | {first.identify("2")}
+    assert len(ids) == len(others) + 2
+    same = Obligation("p", (("n", "1"),), "q", "cadical", 5, 2, "steps", weight=8)
+    assert same.identify("1") == first.identify("1")
+
+
+def test_ids_and_their_order_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
+    file = tmp_path / "grid.toml"
+    file.write_text(
+        "[[grid]]\nprotocols = ['verified-log-01', 'ledger-chain', 'bookkeeper-4.13']\n"
+        "[[grid]]\nprotocols = 'bookkeeper'\nset.ensemble = '1..3'\nset.write_quorum = '1..3'\n"
+    )
+    code = (
+        "import sys; from pathlib import Path; from fencepost.sweeps.grid import read_grid\n"
+        "from fencepost.sweeps.versions import engine\n"
+        "print(*[o.identify(engine()) for o in read_grid(Path(sys.argv[1])).obligations])"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(file)],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4711")
+    }
+    assert len(printed) == 1
+    assert len(printed.pop().split()) == len(read_grid(file).obligations)
+
+
+BAD = [
+    ("protcols = 'bookkeeper'", "protcols: no such key of a grid; valid: protocols, set"),
+    ("properties = 'entry-order'", "[[grid]] without protocols"),
+    ("protocols = 'bookeeper'", "bookeeper: no such protocol"),
+    ("protocols = []", "protocols = []: is empty"),
+    ("protocols = 'bookkeeper'\nset.ensemble = '3..1'", "ensemble = '3..1': an empty range"),
+    ("protocols = 'bookkeeper'\nset.ensemble = []", "ensemble = []: is empty"),
+    ("protocols = 'bookkeeper'\nset.ensembel = 3", "ensembel: no such parameter or switch"),
+    ("protocols = 'bookkeeper'\nset.ensemble = 0", "ensemble=0: must be 1 or more"),
+    ("protocols = 'bookkeeper'\nset.ensemble = 1.5", "ensemble = 1.5: must be a whole number or a string"),
+    ("protocols = 'bookkeeper'\nset.ensemble = true", "ensemble = True: must be a whole number or a string"),
+    ("protocols = 'bookkeeper'\nset.timeouts = 'some'", "timeouts=some: not a value of this switch"),
+    ("protocols = 'bookkeeper'\nset.bookies = 'nodes+1'", "nodes is no parameter"),
+    (
+        "protocols = 'bookkeeper'\nset.bookies = 'ensemble'\nset.ensemble = 'write_quorum'",
+        "ensemble refers to another one itself",
+    ),
+    ("protocols = 'bookkeeper'\nset = 3", "set = 3: must be a table"),
+    ("protocols = 'bookkeeper'\nproperties = 'no-loss'", "no-loss: no such property of bookkeeper"),
+    ("protocols = 'bookkeeper'\nsolvers = 'magic'", "solvers = 'magic': no such value; valid: cadical"),
+    ("protocols = 'bookkeeper'\nrounds = '0..2'", "rounds = '0': a whole number is needed"),
+    ("protocols = 'bookkeeper'\nbounds = 'few'", "bounds = 'few': a whole number is needed"),
+    ("protocols = 'bookkeeper'\nminimize = ['steps', 'faults']", "only one is possible"),
+    ("protocols = 'bookkeeper'\nset.ack_quorum = 9", "asks for nothing: all 1 combinations are invalid"),
+    ("protocols = ", "is not TOML"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD, ids=[message for _, message in BAD])
+def test_a_grid_that_cannot_be_used_is_refused_in_one_line(text: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "grid.toml"
+    file.write_text(f"[[grid]]\n{text}\n")
+    with pytest.raises(BadInput) as refused:
+        read_grid(file)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_without_a_grid_or_with_another_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"has no \[\[grid\]\]"):
+        plan({})
+    with pytest.raises(BadInput, match="grids: no such key"):
+        plan({"grids": []})
+    with pytest.raises(BadInput, match="cannot be read"):
+        read_grid(tmp_path / "nowhere.toml")

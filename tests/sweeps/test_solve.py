@@ -1,0 +1,162 @@
+"""One obligation, one row, whatever happens; and rows that come back from Arrow as they went in."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.verdicts import Result
+from fencepost.sweeps.grid import Obligation, Plan
+from fencepost.sweeps.rows import (
+    COLUMNS,
+    ERROR,
+    FOUND,
+    Row,
+    arrow_schema,
+    from_arrow,
+    obligation_of,
+    to_arrow,
+    unanswered,
+)
+from fencepost.sweeps.solve import Allowance, solve
+from support.processes import gone
+from support.sweeps import looped, planned
+
+FIRST = Obligation("verified-log-01", (("nodes", "2"),), "durability")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    return planned(tmp_path_factory.mktemp("grid"))[1]
+
+
+@pytest.fixture(scope="module")
+def rows(tiny: Plan) -> dict[str, Row]:
+    return looped(tiny)
+
+
+def test_the_small_grid_has_every_kind_of_verdict(rows: dict[str, Row], tiny: Plan) -> None:
+    assert len(rows) == len(tiny.obligations) == 10
+    assert Counter((row["verdict"], row["basis"]) for row in rows.values()) == {
+        ("proved", "induction"): 3,
+        ("proved", "rounds"): 4,
+        ("vacuous", None): 1,
+        ("violated", None): 1,
+        ("holds", None): 1,
+    }
+
+
+def test_a_violation_brings_a_trace_that_replays_and_a_proof_none(
+    rows: dict[str, Row], tmp_path: Path
+) -> None:
+    for row in rows.values():
+        assert (row["trace"] is not None) == (row["verdict"] == "violated")
+    (violated,) = (row for row in rows.values() if row["verdict"] == "violated")
+    assert len(json.loads(violated["trace"])["steps"]) == violated["steps"] == 13
+    (tmp_path / "trace.json").write_text(violated["trace"])
+    assert run(["trace", str(tmp_path / "trace.json")]) == 0
+
+
+def test_a_row_says_which_obligation_it_answers(rows: dict[str, Row], tiny: Plan) -> None:
+    assert [obligation_of(row) for row in rows.values()] == list(tiny.obligations)
+
+
+def raises_bad_input(obligation: Obligation, allowance: Allowance) -> Result:
+    raise BadInput("nodes=2: too many")
+
+
+def contradicts_itself(obligation: Obligation, allowance: Allowance) -> Result:
+    raise AssertionError("cannot be")
+
+
+def needs_too_much(obligation: Obligation, allowance: Allowance) -> Result:
+    raise MemoryError
+
+
+def is_killed(obligation: Obligation, allowance: Allowance) -> Result:
+    os.kill(os.getpid(), 9)
+    raise AssertionError
+
+
+def leaves(obligation: Obligation, allowance: Allowance) -> Result:
+    os._exit(3)
+
+
+@pytest.mark.parametrize(
+    ("decided", "verdict", "reason"),
+    [
+        (raises_bad_input, ERROR, "nodes=2: too many"),
+        (contradicts_itself, ERROR, "AssertionError: cannot be"),
+        (leaves, ERROR, "ended with code 3"),
+        (needs_too_much, "undecided", "out of memory"),
+        (is_killed, "undecided", "out of memory"),
+    ],
+    ids=lambda x: x.__name__ if callable(x) else "",
+)
+def test_whatever_goes_wrong_is_a_row(decided: object, verdict: str, reason: str) -> None:
+    row = solve(FIRST, "engine", Allowance(), decided)  # type: ignore[arg-type]
+    assert (row["verdict"], reason in row["reason"]) == (verdict, True), row["reason"]
+    assert row.keys() == {c.name for c in COLUMNS}
+
+
+@linux
+def test_what_never_ends_is_killed_with_its_children_and_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hangs_with_a_child(obligation: Obligation, allowance: Allowance) -> Result:
+        child = subprocess.Popen(["sleep", "600"])
+        (tmp_path / "pids").write_text(f"{os.getpid()} {child.pid}")
+        child.wait()
+        raise AssertionError
+
+    monkeypatch.setattr("fencepost.sweeps.solve.GRACE", 1.0)
+    begun = time.monotonic()
+    row = solve(FIRST, "engine", Allowance(timeout=0.5), hangs_with_a_child)
+    assert (row["verdict"], row["reason"]) == ("undecided", "time-out after 0.5 s, killed 1 s later")
+    assert time.monotonic() - begun < 30
+    pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+    assert len(pids) == 2
+    assert gone(pids)
+
+
+def test_a_check_that_runs_out_of_time_says_how_deep_it_came() -> None:
+    large = Obligation("bookkeeper-4.13", (("bookies", "5"), ("entries", "3")), "no-divergence")
+    row = solve(large, "engine", Allowance(timeout=1))
+    assert (row["verdict"], row["reason"]) == ("undecided", "time-out after 1 s")
+
+
+# Rows as Arrow.
+
+
+def test_rows_come_back_from_arrow_as_they_went_in(rows: dict[str, Row]) -> None:
+    pytest.importorskip("pyarrow")
+    full: list[Row] = [{**row, "seconds": 1.25, "host": "here"} for row in rows.values()]
+    full.append({**full[0], **unanswered(ERROR, "two\nlines", 0.5), "faults": {"lost": 1, "crashes": 0}})
+    batch = to_arrow(full)
+    assert from_arrow(batch) == full
+    assert batch.schema.equals(arrow_schema())
+
+
+def test_a_row_with_other_columns_or_an_empty_one_is_refused(rows: dict[str, Row]) -> None:
+    pytest.importorskip("pyarrow")
+    row = {**next(iter(rows.values())), "seconds": 1.0, "host": "here"}
+    with pytest.raises(ValueError, match="columns"):
+        to_arrow([{**row, "blob": b""}])
+    with pytest.raises(ValueError, match="columns"):
+        to_arrow([{name: value for name, value in row.items() if name != "host"}])
+    with pytest.raises(ValueError, match="nothing in the column verdict"):
+        to_arrow([{**row, "verdict": None}])
+
+
+def test_an_unanswered_row_fills_every_column_that_an_answer_does() -> None:
+    assert unanswered("undecided", "", 0).keys() == {c.name for c in FOUND} - {"host"}
