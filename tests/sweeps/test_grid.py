@@ -165,3 +165,9 @@ def test_a_file_without_a_grid_or_with_another_table_is_refused(tmp_path: Path) 
         plan({"grids": []})
     with pytest.raises(BadInput, match="cannot be read"):
         read_grid(tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize(("name", "obligations", "invalid"), [("bookkeeper-4.13-up-to-3", 20, 34)])
+def test_the_grids_that_ship_ask_for_what_their_page_says(name: str, obligations: int, invalid: int) -> None:
+    made = read_grid(Path(__file__).parents[2] / "grids" / f"{name}.toml")
+    assert (len(made.obligations), made.invalid) == (obligations, invalid)
