@@ -197,10 +197,14 @@ REPAIRS = {"suspend_demotes": "no", "ack_matches": "yes", "one_order": "yes", "l
 
 
 def violated(settings: Settings) -> dict[str, int | None]:
-    """What an instance of stage 04 violates, and in how few steps; all else must be proved."""
+    """What an instance of stage 04 violates, and in how few steps; all else must be proved.
+
+    Save that of one entry nothing need be reported, so `progress` says nothing.
+    """
     system, _ = built(STAGE_4, settings)
     results = checked_all(STAGE_4, settings, [p.name for p in system.properties])
-    assert {r.verdict.value for r in results} <= {"violated", "proved"}
+    undecided = {r.property for r in results if r.verdict.value not in ("violated", "proved")}
+    assert undecided == ({"progress"} if settings.get("entries", 1) == 1 else set())
     assert all(r.fewest == "proved" for r in results if r.verdict.value == "violated")
     return {r.property: r.steps for r in results if r.verdict.value == "violated"}
 
@@ -302,8 +306,8 @@ def link(message: Sending) -> object:
 
 
 WALKED = [
-    (STAGE_2, {"replicas": 2, **READ, "attempts": 2}),
-    (STAGE_3, {**SAFE, **READ, "attempts": 2, "resends": 1}),
+    pytest.param(STAGE_2, {"replicas": 2, **READ, "attempts": 2}, marks=pytest.mark.slow),
+    pytest.param(STAGE_3, {**SAFE, **READ, "attempts": 2, "resends": 1}, marks=pytest.mark.slow),
     (STAGE_4, {**LONG, "attempts": 2, "resends": 1}),
 ]
 

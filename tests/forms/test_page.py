@@ -28,6 +28,10 @@ FLAGS = (
 )
 
 
+pytestmark = pytest.mark.slow
+"""Chromium takes its time."""
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
     """Debian's Chromium, without a window and without the network."""

@@ -31,6 +31,8 @@ from fencepost.sweeps.solve import Allowance, solve
 from support.processes import gone
 from support.sweeps import looped, planned
 
+pytestmark = pytest.mark.slow
+
 FIRST = Obligation("verified-log-01", (("nodes", "2"),), "durability")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 
