@@ -248,10 +248,12 @@ def _certified(request: Request, outcome: Outcome, folder: Path, progress: Progr
 
 def _walk(request: Request, walks: int, verbose: bool) -> Outcome:
     from fencepost.encoding.exploring import walk
+    from fencepost.encoding.traps import check_traps_of
 
     limits, begun = request.limits, time.perf_counter()
     if limits.bound is not None or limits.budgets or limits.count > 1:
         raise BadInput("--walks: takes no --bound, --budget or --count; leave them out")
+    check_traps_of(request.system, request.properties)
     found = walk(
         request.system,
         request.protocol.subject(request.parameters),

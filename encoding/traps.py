@@ -14,7 +14,13 @@ import z3
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas import Symbolic
 from fencepost.encoding.logic import Formula, conj, neg
-from fencepost.encoding.system import GroundAction, Property
+from fencepost.encoding.system import GroundAction, Property, System
+
+
+def check_traps_of(system: System, properties: Sequence[Property]) -> None:
+    """The same for whoever has no symbolic reading yet; nothing to do if there are no traps."""
+    if any(prop.traps for prop in properties):
+        check_traps(Symbolic(system), properties)
 
 
 def check_traps(symbolic: Symbolic, properties: Sequence[Property]) -> None:

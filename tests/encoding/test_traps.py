@@ -10,6 +10,7 @@ from fencepost.encoding.state import StateSpace, family, variable
 from fencepost.encoding.system import Action, Property, Schema, System, each
 from fencepost.encoding.terms import BOOL, Parameter, Term, integers
 from fencepost.encoding.traces import Subject
+from fencepost.encoding.traps import check_traps_of
 
 
 class Lamps(StateSpace):
@@ -94,3 +95,11 @@ def test_a_variable_has_one_value_in_every_state_asked_about() -> None:
     s = Lamps()
     actions = each(turn_on, s, s.lamp), each(order_spare, s), each(fit_spare, s, s.lamp)
     assert verdict(s, s.spare == 1, *actions) == "violated"
+
+
+def test_whoever_walks_without_a_solver_can_ask_too() -> None:
+    s = Lamps()
+    prop = Property("light", "", ~dark(s), s.lit[1], "lamp 1 is lit", traps={"dark": dark(s)})
+    system = System(s, (each(turn_on_anyway, s, s.lamp), each(break_down, s, s.lamp)), (prop,))
+    with pytest.raises(ModelError, match=r'turn on anyway\(2\) may end the trap "dark"'):
+        check_traps_of(system, system.properties)
