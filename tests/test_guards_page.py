@@ -23,6 +23,7 @@ SMALLEST = {
     "bookkeeper-4.13": "ADG",
     "bookkeeper-4.13-tla": "ADG",
     "ledger-chain": "ABE",
+    "verified-log-04": "A",
 }
 """Instances that take seconds, by letter."""
 

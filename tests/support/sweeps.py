@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from fencepost.sweeps.grid import Plan, read_grid
@@ -59,18 +61,23 @@ def comparable(row: Row) -> Row:
     return {name: value for name, value in row.items() if name not in VARYING}
 
 
-def started(grid: Path, out: Path, *options: str) -> subprocess.Popen[str]:
-    """`fencepost sweep run` on two local cores, under way."""
+@contextmanager
+def started(grid: Path, out: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """`fencepost sweep run` on two local cores, under way; at the end it is there no more."""
     command = [*COMMAND, "run", str(grid), "--out", str(out), "--master", "local[2]", "-v", *options]
-    return subprocess.Popen(
+    with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def swept(grid: Path, out: Path, *options: str) -> tuple[int, str, str]:
     """The same, run to its end: exit code, stdout and stderr."""
-    process = started(grid, out, *options)
-    told, said = process.communicate(timeout=600)
+    with started(grid, out, *options) as process:
+        told, said = process.communicate(timeout=600)
     return process.returncode, told, said
 
 

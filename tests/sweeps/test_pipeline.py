@@ -11,12 +11,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from fencepost.sweeps.rows import Row
 from support.processes import children, gone
 from support.sweeps import BOUNDED, TINY, looped, planned, started, stored, swept
+
+Found = TypeVar("Found")
 
 pytestmark = [
     pytest.mark.slow,
@@ -50,11 +53,12 @@ def undisturbed(grid: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def wait_until(condition: Callable[[], object], process: subprocess.Popen[str]) -> None:
-    """Wait for what must come before the process ends."""
-    while not condition():
+def awaited(look: Callable[[], list[Found]], process: subprocess.Popen[str]) -> list[Found]:
+    """What a look finds at last: it must be there before the process ends."""
+    while not (found := look()):
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.02)
+    return found
 
 
 def agree(rows: list[Row], expected: dict[str, Row]) -> None:
@@ -82,11 +86,11 @@ def test_a_finished_sweep_resumed_asks_for_nothing(undisturbed: Path, grid: Path
 
 def test_a_driver_killed_halfway_is_resumed(grid: Path, tmp_path: Path, expected: dict[str, Row]) -> None:
     out = tmp_path / "out"
-    process = started(grid, out)
-    wait_until(lambda: list(out.glob("rows/wave=*")), process)
-    below = children(process.pid)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
+    with started(grid, out) as process:
+        awaited(lambda: list(out.glob("rows/wave=*")), process)
+        below = children(process.pid)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate(timeout=60)
     halfway = stored(out)
     assert 0 < len(halfway) < len(expected), "killed too late or too early to show anything"
     assert len(below) > 2
@@ -118,13 +122,12 @@ def test_a_python_worker_that_is_killed_loses_nothing(
     grid: Path, tmp_path: Path, expected: dict[str, Row]
 ) -> None:
     out = tmp_path / "out"
-    process = started(grid, out)
-    for _ in range(2):
-        wait_until(lambda: busy_worker(process.pid), process)
-        victim = busy_worker(process.pid)[0]
-        below = children(victim)
-        os.kill(victim, signal.SIGKILL)
-        assert gone(below), "its obligation and its solvers end with it"
-    said = process.communicate(timeout=600)[1]
+    with started(grid, out) as process:
+        for _ in range(2):
+            victim = awaited(lambda: busy_worker(process.pid), process)[0]
+            below = children(victim)
+            os.kill(victim, signal.SIGKILL)
+            assert gone(below), "its obligation and its solvers end with it"
+        said = process.communicate(timeout=600)[1]
     assert process.returncode == 0, said
     agree(stored(out), expected)
