@@ -239,7 +239,7 @@ def _stays_open(s: Log, segment: Term) -> Term:
 
 def _readers_before(s: Log, segment: Term) -> Term:
     """Every consumer still has to pass the segment."""
-    if not s.consumers_there:
+    if not s.parameters.consumers:
         return lift(True)
     return forall(s.consumer, lambda c: (s.reads_from[c] <= segment) & (s.reading[c] != Reading.DONE))
 
@@ -265,7 +265,7 @@ def _stored_on_all(s: Log, entry: Term) -> Term:
 
 def _reported(s: Log, entry: Term) -> Term:
     """A node has sent the entry to a consumer."""
-    if not s.consumers_there:
+    if not s.parameters.consumers:
         return FALSE
     sorts = list(s.read.over.values())
 
@@ -366,9 +366,7 @@ def committed_kept(s: Log) -> Property:
     """StrongDurability, its second half: a committed entry stays where a reader of its segment can come by it."""
 
     def kept(e: Term, t: Term) -> Term:
-        held = exists(
-            s.node, lambda n: s.up[n] & exists(s.place, lambda i: s.log[n, t, i] == e) & s.placed[t, n]
-        )
+        held = exists(s.node, lambda n: s.up[n] & s.holds(n, t, e) & s.placed[t, n])
         ordered = exists(s.node, lambda n: s.pending[t, Order.TAKEN, n] & s.up[n]) & (s.vouched_entry[t] == e)
         return held | ordered
 

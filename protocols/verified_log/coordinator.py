@@ -12,6 +12,8 @@ from fencepost.encoding.terms import (
     Term,
     TermLike,
     Update,
+    Value,
+    all_of,
     exists,
     forall,
     if_,
@@ -90,22 +92,21 @@ def _answering(
 
 def _grant_first(s: Log, producer: Term, when: Term) -> tuple[list[Update], list[Posting]]:
     """The first segment, on the first R nodes: which nodes makes no difference while none has been told apart."""
-    nodes = list(s.node)[: s.parameters.replicas]
     then = [
         s.granted[1].set(True, when=when),
         s.owner[1].set(producer, when=when),
-        *(s.placed[1, n].set(True, when=when) for n in nodes),
+        *(s.placed[1, n].set(True, when=when) for n in _first_nodes(s)),
     ]
     return then, [s.grant.to_send(producer, 1, when=when, answer=Answer.OK)]
 
 
 def _first_is_known(s: Log, granted: Term) -> Term:
     """The nodes of the first segment are not known to have crashed when it is opened."""
-    nodes = list(s.node)[: s.parameters.replicas]
-    known: Term = TRUE
-    for n in nodes:
-        known = known & ~s.failed[n]
-    return granted | known
+    return granted | all_of(*(~s.failed[n] for n in _first_nodes(s)))
+
+
+def _first_nodes(s: Log) -> list[Value]:
+    return list(s.node)[: s.parameters.replicas]
 
 
 def _order_close(
@@ -140,10 +141,7 @@ def _grant_after(
 
 def _is_known(s: Log, placement: Term) -> Term:
     """None of the nodes is known to have crashed."""
-    known: Term = TRUE
-    for n in s.node:
-        known = known & implies(s.holds_node(placement, n), ~s.failed[n])
-    return known
+    return all_of(*(implies(s.holds_node(placement, n), ~s.failed[n]) for n in s.node))
 
 
 def receive_close_answer(
