@@ -15,6 +15,7 @@ from fencepost.encoding.terms import (
     Value,
     all_of,
     exists,
+    exists_over,
     forall,
     if_,
     implies,
@@ -298,9 +299,7 @@ def receive_late_suspend_answer(s: Log, segment: Parameter, node: Parameter, sen
 def coordinator_time_out(s: Log, time: Parameter) -> Action:
     """The coordinator repeats its close orders, save to nodes that have crashed, and what it asked to be suspended."""
     earlier = forall(s.time, lambda t: implies(t < time, s.timed_out[t]))
-    waiting = exists(
-        s.segment, lambda t: exists(s.order, lambda o: exists(s.node, lambda n: s.pending[t, o, n]))
-    )
+    waiting = exists_over((s.segment, s.order, s.node), lambda t, o, n: s.pending[t, o, n])
     p = s.parameters
     then: list[Update] = [s.timed_out[time].set(True)]
     sends: list[Posting] = []
