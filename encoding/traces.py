@@ -96,6 +96,12 @@ class Trace:
             for earlier in self.steps[: step.index - 1]
         )
 
+    def last_change(self, variable: str, to: Json | None = None, before: int | None = None) -> TraceStep:
+        """The last step that changed the variable (to that value, before that step); there must be one."""
+        earlier = self.steps if before is None else self.steps[: before - 1]
+        changes = (step for step in reversed(earlier) if variable in step.changes)
+        return next(step for step in changes if to is None or step.changes[variable] == to)
+
     def in_flight(self) -> list[Sending]:
         """Messages that were sent, are not lost, and were never received."""
         received = {step.received.key for step in self.steps if step.received is not None}
