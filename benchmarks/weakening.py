@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.guards import Effort, Finding, Instance, Known, Outcome, classify
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.versions import version
 from fencepost.encoding.weakening import Conjunct
@@ -46,7 +45,7 @@ def instances(protocol: Protocol, settings: Sequence[str]) -> list[Instance]:
     found = []
     for letter, text in zip(LETTERS, settings, strict=False):
         pairs = [setting.partition("=") for setting in text.split()]
-        parameters = assign(protocol.defaults, [(name, value) for name, _, value in pairs])
+        parameters = protocol.parameters((name, value) for name, _, value in pairs)
         found.append(Instance(letter, protocol.system(parameters), protocol.subject(parameters)))
     return found
 

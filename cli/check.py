@@ -22,7 +22,6 @@ from fencepost.encoding.checking import MINIMIZE, Limits, Outcome, check, fault_
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import Protocol, choose, load
 from fencepost.encoding.solvers import SOLVERS
 from fencepost.encoding.system import Property, System
@@ -208,7 +207,7 @@ def command(
     if protocol is None:
         raise BadInput("no PROTOCOL: give a protocol's name, a Python file, or --known")
     found = find_protocol(protocol)
-    parameters = assign(found.defaults, [setting(text, "NAME=VALUE") for text in settings])
+    parameters = found.parameters(setting(text, "NAME=VALUE") for text in settings)
     system = found.system(parameters)
     if limits["rounds"] is None:
         limits["rounds"] = system.default_rounds

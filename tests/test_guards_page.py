@@ -10,7 +10,6 @@ from typing import NamedTuple
 import pytest
 
 from fencepost.encoding.guards import Effort, Instance, Outcome, classify
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.weakening import described
 from fencepost.properties.catalogue import find
 from fencepost.properties.instances import GUARD_INSTANCES
@@ -56,7 +55,7 @@ def _outcome(says: str) -> Outcome:
 def instance(preset: str, number: int) -> Instance:
     protocol = find(preset)
     settings: Mapping[str, object] = GUARD_INSTANCES[preset][number]
-    parameters = assign(protocol.defaults, [(name, str(value)) for name, value in settings.items()])
+    parameters = protocol.parameters(settings.items())
     return Instance("ABCDEFGHIJ"[number], protocol.system(parameters), protocol.subject(parameters))
 
 

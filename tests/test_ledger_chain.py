@@ -13,7 +13,6 @@ from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.concrete import Concrete
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.exploring import explore, walk
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.system import System
 from fencepost.encoding.terms import Term, Value, forall, implies
@@ -325,7 +324,7 @@ def test_whatever_counterexample_random_walks_meet_can_be_told(mutant: Settings)
 
 def test_a_retry_needs_a_comparison_that_can_fail() -> None:
     with pytest.raises(BadInput, match="append_compares=yes if append_conflict=retry"):
-        assign(find(CHAIN).defaults, [("append_compares", "no"), ("append_conflict", "retry")])
+        find(CHAIN).parameters([("append_compares", "no"), ("append_conflict", "retry")])
 
 
 def test_elections_are_a_cap_if_they_are_bounded() -> None:

@@ -15,7 +15,6 @@ from fencepost.cli.headline import violated
 from fencepost.encoding import checking
 from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.concrete import Concrete
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import load
 from fencepost.encoding.search import Message, Task, Violated, hunt
 from fencepost.encoding.solvers import Session
@@ -40,7 +39,7 @@ def result_of(system: System, limits: Limits) -> Result:
 
 def copies(limits: Limits, **settings: str) -> Result:
     """The same of examples/two_copies.py with those switches."""
-    return result_of(TWO_COPIES.build(assign(TWO_COPIES.defaults, settings.items())), limits)
+    return result_of(TWO_COPIES.build(TWO_COPIES.parameters(settings.items())), limits)
 
 
 # Fewest faults, then fewest crashes, then fewest steps.

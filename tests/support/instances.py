@@ -11,7 +11,6 @@ from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.concrete import Concrete, State
 from fencepost.encoding.exploring import explore, wander
 from fencepost.encoding.formulas import Symbolic
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.solvers import Session
 from fencepost.encoding.system import System
@@ -32,7 +31,7 @@ SMALL_BUG = replace(chosen(KNOWN, ["#2614"])[0], name="#2614-N=2", settings=TWO_
 def built(name: str, settings: Mapping[str, object]) -> tuple[System, object]:
     """The system of that protocol with those settings, and its parameters."""
     protocol = find(name)
-    parameters = assign(protocol.defaults, [(key, str(value)) for key, value in settings.items()])
+    parameters = protocol.parameters(settings.items())
     return protocol.build(parameters), parameters
 
 

@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 from fencepost.encoding.forms.story import Story
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose, load
 from fencepost.encoding.traces import Replayer
 from fencepost.properties.catalogue import find
@@ -101,7 +100,7 @@ def story(name: str) -> Story:
 def replayed(told: Told) -> Story:
     """Those steps, as a story; raises NotAnExecution unless they violate the property."""
     protocol = load(Path(told.protocol)) if told.protocol.endswith(".py") else find(told.protocol)
-    parameters = assign(protocol.defaults, [(key, str(value)) for key, value in told.settings.items()])
+    parameters = protocol.parameters(told.settings.items())
     system = protocol.system(parameters)
     (prop,) = choose(system, (told.prop,))
     actions = [
