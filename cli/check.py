@@ -25,6 +25,7 @@ from fencepost.encoding.forms.story import Story
 from fencepost.encoding.protocol import Protocol, choose, load
 from fencepost.encoding.solvers import SOLVERS
 from fencepost.encoding.system import Property, System
+from fencepost.encoding.traces import Subject
 from fencepost.encoding.verdicts import Result, Verdict, worst
 from fencepost.encoding.versions import version
 
@@ -80,6 +81,11 @@ class Request:
     system: System
     properties: list[Property]
     limits: Limits
+
+    @property
+    def subject(self) -> Subject:
+        """The names and values under which the instance is reported."""
+        return self.protocol.subject(self.parameters)
 
 
 @click.command()
@@ -236,13 +242,11 @@ def command(
 
 
 def _check(request: Request, progress: Progress) -> Outcome:
-    subject = request.protocol.subject(request.parameters)
-    return check(request.system, subject, request.properties, request.limits, progress.hear)
+    return check(request.system, request.subject, request.properties, request.limits, progress.hear)
 
 
 def _certified(request: Request, outcome: Outcome, folder: Path, progress: Progress) -> Outcome:
-    subject = request.protocol.subject(request.parameters)
-    return with_certificates(folder, request.system, subject, request.limits, outcome, progress.hear)
+    return with_certificates(folder, request.system, request.subject, request.limits, outcome, progress.hear)
 
 
 def _walk(request: Request, walks: int, verbose: bool) -> Outcome:
@@ -255,7 +259,7 @@ def _walk(request: Request, walks: int, verbose: bool) -> Outcome:
     check_traps_of(request.system, request.properties)
     found = walk(
         request.system,
-        request.protocol.subject(request.parameters),
+        request.subject,
         request.properties,
         walks,
         limits.seed if limits.seed is not None else 1,
@@ -314,7 +318,6 @@ def _text(request: Request, outcome: Outcome, walks: int | None) -> str:
 
 
 def _json(request: Request, outcome: Outcome) -> str:
-    subject = request.protocol.subject(request.parameters)
     limits = _in_force(request, outcome)
     caps: dict[str, object] = dict(request.system.caps)
     caps |= {
@@ -326,9 +329,7 @@ def _json(request: Request, outcome: Outcome) -> str:
     document = {
         "schema": "fencepost.check/1",
         "version": version(),
-        "protocol": subject.protocol,
-        "parameters": dict(subject.parameters),
-        "switches": dict(subject.switches),
+        **request.subject.to_json(),
         "changed_switches": request.protocol.changed_switches(request.parameters),
         "caps": caps,
         "results": [result.to_json() for result in outcome.results],

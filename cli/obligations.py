@@ -18,6 +18,7 @@ from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.protocol import Protocol, choose
 from fencepost.encoding.solvers import SOLVERS
+from fencepost.encoding.state import show_all
 from fencepost.encoding.system import Property
 from fencepost.encoding.verdicts import Result, Verdict
 
@@ -81,7 +82,7 @@ class Checked:
             "rounds": result.rounds,
             "steps": result.steps,
             "fewest": result.fewest,
-            "faults": " ".join(f"{name}={n}" for name, n in (result.faults or {}).items()) or None,
+            "faults": show_all(result.faults or {}) or None,
             "solver": result.solver,
         }
         return {name: value for name, value in found.items() if value is not None}

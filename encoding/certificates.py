@@ -102,9 +102,7 @@ class Manifest:
         return {
             "schema": SCHEMA,
             "version": self.version,
-            "protocol": self.subject.protocol,
-            "parameters": dict(self.subject.parameters),
-            "switches": dict(self.subject.switches),
+            **self.subject.to_json(),
             "budgets": dict(self.budgets),
             "claims": [claim.to_json() for claim in self.claims],
             "parts": list(self.parts),

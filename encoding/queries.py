@@ -17,7 +17,7 @@ from fencepost.encoding.obligations import sent_at_most_once
 from fencepost.encoding.rounds import Clause, Template, Unrolling, Window
 from fencepost.encoding.search import Tally, base, carried, counters, within
 from fencepost.encoding.solvers import Session
-from fencepost.encoding.state import amount, show
+from fencepost.encoding.state import amount, show, show_all
 from fencepost.encoding.system import Invariant, Property, System
 from fencepost.encoding.templates import Round, one_round, template
 from fencepost.encoding.terms import Term
@@ -164,9 +164,8 @@ class Query:
 def remarks(query: Query, subject: Subject, budgets: Mapping[str, int]) -> list[str]:
     """What a file with a query in it says of itself."""
     question, sat, unsat = query.sentences()
-    values = {**subject.parameters, **subject.switches}
     return [
-        f"{subject.protocol}: {' '.join(f'{name}={value}' for name, value in values.items())}",
+        f"{subject.protocol}: {show_all({**subject.parameters, **subject.switches})}",
         *([f"at most: {', '.join(f'{name} {most}' for name, most in budgets.items())}"] if budgets else []),
         f"{query.name}: {question}",
         f"sat: {sat}",

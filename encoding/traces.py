@@ -72,6 +72,11 @@ class Trace:
     steps: tuple[TraceStep, ...]
 
     @cached_property
+    def subject(self) -> Subject:
+        """What it is a trace of."""
+        return Subject(self.protocol, self.parameters, self.switches)
+
+    @cached_property
     def states(self) -> tuple[Mapping[str, Json], ...]:
         """What each variable holds before the first step and after each step."""
         states = [dict(self.initial)]
@@ -112,9 +117,7 @@ class Trace:
         return {
             "schema": SCHEMA,
             "version": version(),
-            "protocol": self.protocol,
-            "parameters": dict(self.parameters),
-            "switches": dict(self.switches),
+            **self.subject.to_json(),
             "property": self.property,
             "faults": dict(self.faults),
             "initial": dict(self.initial),
@@ -156,6 +159,14 @@ class Subject:
     protocol: str
     parameters: Mapping[str, Json]
     switches: Mapping[str, Json]
+
+    def to_json(self) -> dict[str, object]:
+        """As every document has it that is about an instance."""
+        return {
+            "protocol": self.protocol,
+            "parameters": dict(self.parameters),
+            "switches": dict(self.switches),
+        }
 
 
 class NotAnExecution(Exception):
