@@ -12,6 +12,7 @@ from enum import Enum
 
 from fencepost.encoding.checking import tally
 from fencepost.encoding.commutation import Cache, Commutation, cache_folder
+from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas import Symbolic
 from fencepost.encoding.obligations import sent_at_most_once
 from fencepost.encoding.rounds import Clause, Template, Unrolling, Window
@@ -208,10 +209,10 @@ class _Recorded:
         self.clauses.extend(clauses)
 
     def solve(self, assumptions: Sequence[int]) -> bool | None:
-        raise NotImplementedError("clauses are recorded here, not solved")
+        raise InternalError("clauses are recorded here, not solved")
 
     def model(self) -> Sequence[int]:
-        raise NotImplementedError("clauses are recorded here, not solved")
+        raise InternalError("clauses are recorded here, not solved")
 
     def conflicts(self) -> int:
         return 0

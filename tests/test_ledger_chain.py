@@ -210,27 +210,18 @@ def test_fenced_empty_ledgers_are_listed_too() -> None:
 
 # What a person is told, of executions as they were found.
 
-OVERWRITTEN = """become leader: c1
+OVERTAKEN = """become leader: c1
 find no ledger: c1
 create ledger: c1 1
 elect: c2
 become leader: c2
 find no ledger: c2
 create ledger: c2 2
-append ledger: c2 2
-write: c2 2
-append ledger: c1 1"""
+append ledger: c2 2"""
+"""A leader that has read the empty list, and then another one appends."""
 
-RETRIED = """become leader: c1
-find no ledger: c1
-create ledger: c1 1
-elect: c2
-become leader: c2
-find no ledger: c2
-create ledger: c2 2
-append ledger: c2 2
-read list again: c1 1
-append ledger: c1 1"""
+OVERWRITTEN = f"{OVERTAKEN}\nwrite: c2 2\nappend ledger: c1 1"
+RETRIED = f"{OVERTAKEN}\nread list again: c1 1\nappend ledger: c1 1"
 
 TAKEN_OVER = """become leader: c1
 find no ledger: c1
