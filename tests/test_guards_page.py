@@ -18,10 +18,10 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "guards.md"
 PRESETS = tuple(GUARD_INSTANCES)
 SMALLEST = {
     "bookkeeper": "AEG",
-    "bookkeeper-no-journal": "BCD",
+    "bookkeeper-no-journal": "BC",
     "bookkeeper-4.13": "ADG",
     "bookkeeper-4.13-tla": "ADG",
-    "ledger-chain": "ABE",
+    "ledger-chain": "E",
     "verified-log-04": "A",
 }
 """Instances that take seconds, by letter."""
@@ -78,7 +78,7 @@ def test_the_smallest_instances_say_what_the_page_says(preset: str) -> None:
     page = rows(preset)
     smallest = [one for one in instances(preset) if one.name in SMALLEST[preset]]
     findings = classify(smallest, Effort())
-    assert len(findings) > 40
+    assert len(findings) > len(page) / 2
     for finding in findings:
         row = page[str(finding.conjunct)]
         if row.outcome is Outcome.IMPLIED:
