@@ -116,4 +116,3 @@ def test_exploring_finds_what_a_rule_without_stripes_misses_in_6_steps_too() -> 
 def test_exploring_finds_the_forgotten_fence_in_14_steps_too() -> None:
     two = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "fence_on_unclean_shutdown": "no"}
     assert nearest_violation("bookkeeper-no-journal", two, "no-divergence") == 14
-    assert checked("bookkeeper-no-journal", two, "no-divergence").steps == 14
