@@ -188,8 +188,7 @@ def find_witness(instance: Instance, subject: Subject, prop: Property) -> Trace:
         found = session.solve([*within(limits), witness])
     execution = executed(session)
     actions = [instance.symbolic.actions[slot] for slot in execution.slots]
-    choices = [v.name for v in instance.system.variables if v.is_choice]
-    lost = [choices[position] for position in execution.choices]
+    lost = [instance.system.choices[position].name for position in execution.choices]
     return Replayer(instance.system, subject).spare_faults(never_reached(prop), actions, lost)
 
 

@@ -276,7 +276,7 @@ class Instance:
     def names(self, unrolling: Unrolling) -> Iterator[tuple[int, str]]:
         """What the variables of an unrolling stand for, those that stand for something."""
         variables = self.system.variables
-        for position, variable in enumerate(v for v in variables if v.is_choice):
+        for position, variable in enumerate(self.system.choices):
             yield unrolling.choice(position), variable.name
         bits = [
             f"{v.name} = {show(value)}"

@@ -263,7 +263,7 @@ class Replayer:
         return self.replay(prop, actions, [names[place] for place in needed])
 
     def _places(self, choices: Iterable[str]) -> frozenset[int]:
-        places = {v.name: v.place for v in self.system.variables if v.is_choice}
+        places = {v.name: v.place for v in self.system.choices}
         return frozenset(places[choice] for choice in choices)
 
     def _execute(
@@ -432,7 +432,7 @@ def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop
             given = ", ".join(f"{k}={show(v)}" for k, v in arguments.items())
             raise NotAnExecution(f"step {number}: {name}({given}) is not an action of {subject.protocol}")
         actions.append(action)
-    known = {v.name for v in system.variables if v.is_choice}
+    known = {v.name for v in system.choices}
     choices = [name for name, value in _get(saved, "initial").items() if name in known and value is True]
     trace = replayer.replay(prop, actions, choices)
     _compare("initial", _get(saved, "initial"), trace.initial)

@@ -50,7 +50,7 @@ def instance(name: str, settings: str) -> System:
 @pytest.mark.parametrize(("name", "settings", "states"), TINY)
 def test_shipped_instances_agree_state_by_state(name: str, settings: str, states: int) -> None:
     system = instance(name, settings)
-    choices = [v.place for v in system.variables if v.is_choice]
+    choices = [v.place for v in system.choices]
     explored = {bytes(c for p, c in enumerate(v.state) if p not in choices) for v in explore(system)}
     assert len(explored) == states
     assert compare(system).agree

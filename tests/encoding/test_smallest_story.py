@@ -63,7 +63,7 @@ def cheapest(system: System) -> Cost | None:
     """What the cheapest violation costs, by visiting states in the order of what they cost: no formula, no solver."""
     concrete = Concrete(system)
     holds = concrete.predicate(system.properties[0].holds)
-    (lost,) = (v.place for v in system.variables if v.is_choice)
+    (lost,) = (v.place for v in system.choices)
     queue: list[tuple[Cost, bytes]] = [((n, 0, 0), concrete.initial({lost: bool(n)})) for n in (0, 1)]
     seen: set[bytes] = set()
     while queue:

@@ -13,7 +13,7 @@ from fencepost.encoding.exploring import explore, wander
 from fencepost.encoding.formulas import Symbolic
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.solvers import Session
-from fencepost.encoding.system import System
+from fencepost.encoding.system import GroundAction, System
 from fencepost.encoding.templates import template
 from fencepost.encoding.terms import Value
 from fencepost.encoding.traces import NotAnExecution, Replayer, Trace, TraceStep
@@ -103,11 +103,16 @@ def replayed(
 ) -> Trace:
     """Those steps, such as `push: w 1 2`, with those losses; raises NotAnExecution unless they violate the property."""
     system, parameters = built(name, settings)
-    actions = [system.find(action, given.split()) for action, _, given in (s.partition(":") for s in steps)]
-    found = [action for action in actions if action is not None]
-    assert len(found) == len(steps), "a step that is no action of the instance"
     replayer = Replayer(system, find(name).subject(parameters))
-    return replayer.replay(choose(system, (prop,))[0], found, lost)
+    return replayer.replay(choose(system, (prop,))[0], actions(system, steps), lost)
+
+
+def actions(system: System, steps: Sequence[str]) -> list[GroundAction]:
+    """The actions that such lines name: `push: w 1 2`."""
+    named = [system.find(action, given.split()) for action, _, given in (s.partition(":") for s in steps)]
+    found = [action for action in named if action is not None]
+    assert len(found) == len(steps), "a step that is no action of the instance"
+    return found
 
 
 def happens(

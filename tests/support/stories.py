@@ -11,6 +11,7 @@ from fencepost.encoding.forms.story import Story
 from fencepost.encoding.protocol import choose, load
 from fencepost.encoding.traces import Replayer
 from fencepost.properties.catalogue import find
+from support.instances import actions
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_copies.py"
 
@@ -103,10 +104,6 @@ def replayed(told: Told) -> Story:
     parameters = protocol.parameters(told.settings.items())
     system = protocol.system(parameters)
     (prop,) = choose(system, (told.prop,))
-    actions = [
-        system.find(action, given.split()) for action, _, given in (s.partition(":") for s in told.steps)
-    ]
-    found = [action for action in actions if action is not None]
-    assert len(found) == len(told.steps), "a step that is no action of the instance"
-    trace = Replayer(system, protocol.subject(parameters)).replay(prop, found, told.lost)
+    replayer = Replayer(system, protocol.subject(parameters))
+    trace = replayer.replay(prop, actions(system, told.steps), told.lost)
     return Story(trace, system, prop, f"{prop.name}: violated", protocol.changed_switches(parameters))
