@@ -179,11 +179,11 @@ def _first_line(error: BaseException) -> str:
 
 
 def _reason(log: str) -> str | None:
-    """What the first exception in Spark's log says, if there is one: PySpark only says that Java has ended."""
-    found = re.search(
-        r"^(?:Exception in thread.*?|Caused by: )?[\w.$]+(?:Exception|Error): (.+)$", log, re.MULTILINE
-    )
-    return found[1].strip() if found else None
+    """Why Spark gave up, as its log has it, if it has: PySpark only says that Java has ended."""
+    for pattern in (r"Application has been killed\. Reason: (.+)", r"(?:Exception|Error): (.+)"):
+        if found := re.search(pattern, log):
+            return found[1].strip()
+    return None
 
 
 def _set_aside(log: Path, size: int) -> Path:

@@ -39,9 +39,9 @@ BOUNDED = """
 [[grid]]
 protocols = "verified-log-01"
 properties = "durability"
-bounds = "1..10"
+bounds = "1..8"
 """
-"""Ten more, a second each: together with `TINY` more than two waves on two cores."""
+"""Eight more, a second each: together with `TINY` more than two waves on two cores."""
 
 CONFLICTS = 500
 """A limit that some of `TINY` run into."""
