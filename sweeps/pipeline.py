@@ -257,10 +257,10 @@ def _answer_all(
 
 def _cancel(spark: Any, under_way: Iterable[Future[None]]) -> None:
     """Stop the waves under way, and look again: one may not have come to its job yet."""
-    while under_way:
+    while left := [wave for wave in under_way if not wave.done()]:
         with suppress(OSError, *_spark_errors()):
             spark.sparkContext.cancelAllJobs()
-        under_way = wait(under_way, PULSE).not_done
+        wait(left, PULSE)
 
 
 def _verdicts(spark: Any) -> Any:

@@ -88,22 +88,21 @@ def test_a_finished_sweep_resumed_asks_for_nothing(undisturbed: Path, grid: Path
 def test_an_interrupted_sweep_ends_at_once_with_what_is_committed(
     grid: Path, tmp_path: Path, expected: dict[str, Row]
 ) -> None:
-    """Ctrl-C goes to all in the foreground, as from a terminal."""
+    """Ctrl-C goes to all in the foreground, as from a terminal; two waves are under way, and one waits."""
     out = tmp_path / "out"
     with started(grid, out) as process:
-        awaited(lambda: list(out.glob("rows/wave=*")), process)
         awaited(lambda: busy_workers(process.pid), process)
         below, begun = children(process.pid), time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
-        told, said = process.communicate(timeout=60)
+        told, said = process.communicate(timeout=120)
         took = time.monotonic() - begun
     rows = stored(out)
     assert process.returncode == 130, said
     assert told.startswith(f"Interrupted: {len(rows)} of 18 done, ")
-    assert 0 < len(rows) < len(expected)
+    assert len(rows) < len(expected)
     assert all(row == expected[row["id"]] for row in rows)
     assert gone(below), "nobody is left"
-    assert took < 30
+    assert took < 60, "on an idle machine it is two seconds"
 
 
 def test_a_spark_that_does_not_start_leaves_nothing_behind(grid: Path, tmp_path: Path) -> None:
