@@ -149,7 +149,7 @@ def session(master: str, log: Path) -> Iterator[Any]:
                 gateway = launch_gateway(conf, {"stdout": messages, "stderr": messages})
                 end.callback(_forget, gateway)
                 context = SparkContext(conf=conf, gateway=gateway)
-                end.callback(context.stop)
+                end.callback(_stop, context)
                 spark = SparkSession(context)
             except _spark_errors() as error:
                 said = _first_line(error)
@@ -206,11 +206,17 @@ def retrying(master: str) -> str:
 
 
 def _spark_errors() -> tuple[type[Exception], ...]:
-    """What PySpark raises when Spark fails."""
+    """What PySpark raises when Spark fails, or its Java is no more."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    return (PySparkException, Py4JError)
+    return (PySparkException, Py4JError, ConnectionError)
+
+
+def _stop(context: Any) -> None:
+    """Stop Spark, unless its Java is no more."""
+    with suppress(*_spark_errors()):
+        context.stop()
 
 
 def _forget(gateway: Any) -> None:
@@ -218,6 +224,7 @@ def _forget(gateway: Any) -> None:
     from pyspark import SparkContext
 
     gateway.shutdown()
+    SparkContext._active_spark_context = None
     SparkContext._gateway = None
     SparkContext._jvm = None
     gateway.proc.stdin.close()
@@ -258,7 +265,7 @@ def _answer_all(
 def _cancel(spark: Any, under_way: Iterable[Future[None]]) -> None:
     """Stop the waves under way, and look again: one may not have come to its job yet."""
     while left := [wave for wave in under_way if not wave.done()]:
-        with suppress(OSError, *_spark_errors()):
+        with suppress(*_spark_errors()):
             spark.sparkContext.cancelAllJobs()
         wait(left, PULSE)
 

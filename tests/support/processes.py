@@ -15,11 +15,12 @@ Found = TypeVar("Found")
 
 def children(pid: int) -> list[int]:
     """The processes that a process has started, and theirs."""
-    found = []
+    started: dict[int, list[int]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
-        child = int(entry.name)
-        if parent(child) == pid:
-            found += [child, *children(child)]
+        started.setdefault(parent(int(entry.name)), []).append(int(entry.name))
+    found = list(started.get(pid, []))
+    for child in found:
+        found += started.get(child, [])
     return found
 
 
