@@ -6,9 +6,10 @@ import csv
 import io
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import click
 
@@ -47,10 +48,24 @@ def command() -> None:
 @click.option(
     "--memory", type=click.FloatRange(0, min_open=True), metavar="GIB", help="Memory for each solver process."
 )
+@click.option(
+    "--conflicts-per-obligation",
+    "conflicts",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Conflicts that the solvers of one property of one instance may spend: the same on every machine.",
+)
 @click.option("--resume", is_flag=True, help="Go on with what an earlier run left in DIR.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on stderr how far it is, terminal or not.")
 def run_command(
-    grid: str, out: str, master: str, timeout: float, memory: float | None, resume: bool, verbose: bool
+    grid: str,
+    out: str,
+    master: str,
+    timeout: float,
+    memory: float | None,
+    conflicts: int | None,
+    resume: bool,
+    verbose: bool,
 ) -> int:
     """Check every instance of GRID.toml, and write a row for each of its properties to DIR.
 
@@ -62,10 +77,11 @@ def run_command(
     from fencepost.sweeps.solve import Allowance
 
     plan = read_grid(Path(grid))
-    progress = Progress(len(plan.obligations), shown=verbose or sys.stderr.isatty())
-    sweep = Sweep(plan, Path(out), master, Allowance(timeout, memory), resume)
+    sweep = Sweep(plan, Path(out), master, Allowance(timeout, memory, conflicts), resume)
+    progress = Progress(len(plan.obligations), verbose)
     try:
-        rows = run(sweep, progress.hear)
+        with progress:
+            rows = run(sweep, progress.hear, progress.see)
     except KeyboardInterrupt:
         emit(f"Interrupted: {progress.line()}. What is done stays; --resume goes on.", None)
         return int(ExitCode.INTERRUPTED)
@@ -73,35 +89,70 @@ def run_command(
     return int(ExitCode.INTERNAL if any(row["verdict"] == ERROR for row in rows) else ExitCode.AS_WISHED)
 
 
-class Progress:
-    """Says on stderr, with each wave that is committed, what is done and when the rest may be."""
+EVERY = 10.0
+"""Seconds between two lines about waves under way, where there is no terminal on which one line can change."""
 
-    def __init__(self, total: int, shown: bool) -> None:
-        self._total, self._shown = total, shown
+
+class Progress:
+    """Says on stderr how far a sweep is: a status line on a terminal; with `verbose`, lines now and then elsewhere."""
+
+    def __init__(self, total: int, verbose: bool) -> None:
+        self._total, self._verbose = total, verbose
         self._begun: float | None = None
         self._before = 0
-        self._rows: list[Row] = []
+        self._committed: dict[str, str] = {}
+        self._seen: dict[str, str] = {}
+        self._told = 0.0
+        self._status: Any = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status("Spark starts")
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._seen.clear()  # what is not committed by now is lost
+        if self._status is not None:
+            self._status.stop()
 
     def hear(self, rows: Sequence[Row]) -> None:
         """Count rows that were committed; the first call brings those of earlier runs."""
-        self._rows += rows
+        self._committed |= {row["id"]: row["verdict"] for row in rows}
         if self._begun is None:
-            self._begun, self._before = time.perf_counter(), len(self._rows)
+            self._begun, self._before = time.perf_counter(), len(self._committed)
             return
-        if self._shown:
+        self._show()
+
+    def see(self, verdicts: Mapping[str, str]) -> None:
+        """Count obligations that are answered, though their wave may be under way."""
+        news = len(verdicts) > len(self._seen)
+        self._seen = dict(verdicts)
+        if self._status is not None or (news and time.perf_counter() > self._told + EVERY):
+            self._show()
+
+    def _show(self) -> None:
+        self._told = time.perf_counter()
+        if self._status is not None:
+            self._status.update(self.line())
+        elif self._verbose:
             click.echo(self.line(), err=True)
 
     def line(self, seconds: float | None = None) -> str:
         """How far it is after so many seconds of this run, by default those until now."""
         if seconds is None:
             seconds = time.perf_counter() - (self._begun or time.perf_counter())
-        counted = counts(self._rows)
-        said = [f"{len(self._rows)} of {self._total} done"]
-        said += [f"{counted.get(verdict, 0)} {verdict}" for verdict in ("violated", "undecided")]
-        now = len(self._rows) - self._before
+        verdicts = self._seen | self._committed
+        counted, done = Counter(verdicts.values()), len(verdicts)
+        said = [f"{done} of {self._total} done"]
+        said += [f"{counted[verdict]} {verdict}" for verdict in ("violated", "undecided")]
+        said += [f"{counted[ERROR]} {ERROR}"] if counted[ERROR] else []
+        now = done - self._before
         if now and seconds:
             said.append(f"{now / seconds * 60:.1f} a minute")
-            left = (self._total - len(self._rows)) * seconds / now
+            left = (self._total - done) * seconds / now
             said.append(f"about {left:.0f} s left" if left < 120 else f"about {left / 60:.0f} min left")
         return ", ".join(said)
 

@@ -39,7 +39,16 @@ from fencepost.encoding.search import (
     induct,
     surpass,
 )
-from fencepost.encoding.solvers import SOLVERS, Progress, Session, SolverGaveUpError, load
+from fencepost.encoding.solvers import (
+    SOLVERS,
+    Progress,
+    Purse,
+    Session,
+    SolverGaveUpError,
+    SpentError,
+    countable,
+    load,
+)
 from fencepost.encoding.state import Variable, amount, decode, show
 from fencepost.encoding.system import GroundAction, Invariant, Property, System
 from fencepost.encoding.terms import FALSE, Value
@@ -62,6 +71,7 @@ class Limits:
     """How far to search, and with what.
 
     `bound` is in protocol steps, `timeout` in seconds for the whole check, `memory` in GiB for each process.
+    `conflicts` is what the searches of a process may spend together: with `jobs=1` no machine's speed changes what comes of it.
     `budgets` caps faults by name. `count` asks for that many counterexamples of each property.
     """
 
@@ -72,6 +82,7 @@ class Limits:
     count: int = 1
     timeout: float = 300.0
     memory: float | None = None
+    conflicts: int | None = None
     solver: str = "cadical"
     jobs: int = 2
     seed: int | None = None
@@ -146,6 +157,8 @@ def check(
 def _validate(system: System, limits: Limits) -> None:
     if limits.solver not in SOLVERS:
         raise BadInput(f"{limits.solver}: no such solver; valid: {', '.join(SOLVERS)}")
+    if limits.conflicts is not None:
+        countable(limits.solver)
     known_faults(system, limits.budgets)
 
 
@@ -219,14 +232,21 @@ def search_jobs(
     A job is a name and a number of steps: the bound of the executions that `exhaust` looks at, or the bound
     that `surpass` tries to exceed.
     """
-    return [_job(send, template, task, limits, name, steps) for name, steps in jobs]
+    purse = Purse(limits.conflicts) if limits.conflicts is not None else None
+    return [_job(send, template, task, limits, purse, name, steps) for name, steps in jobs]
 
 
 def _job(
-    send: Send, template: Template, task: Task, limits: Limits, name: str, steps: int | None
+    send: Send,
+    template: Template,
+    task: Task,
+    limits: Limits,
+    purse: Purse | None,
+    name: str,
+    steps: int | None,
 ) -> Iterator[Message]:
     unrolling = Window if name == "induct" else Unrolling
-    session = Session(template, limits.solver, limits.seed, send, name, unrolling)
+    session = Session(template, limits.solver, limits.seed, send, name, unrolling, purse)
     if name == "hunt":
         yield from hunt(session, task)
     elif name == "induct":
@@ -410,6 +430,8 @@ class _Run:
             return
         elif message.kind == ModelError.__name__:
             raise ModelError(message.says)
+        elif message.kind == SpentError.__name__:
+            self._reason = message.says
         elif self._limits.memory is not None:
             self._reason = (
                 f"failed within {self._limits.memory:g} GiB of memory ({worker.name}: {message.says})"

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.rounds import Clause, Template, Unrolling
+from fencepost.encoding.state import amount
 
 SOLVERS = {
     "cadical": "cadical195",
@@ -27,6 +28,9 @@ SOLVERS = {
 SLICE = 20_000
 """Conflicts between two reports of progress."""
 
+UNCOUNTED = ("z3",)
+"""The solvers that cannot be told how many conflicts they may spend."""
+
 
 class Backend(Protocol):
     """What a session needs of a solver."""
@@ -34,8 +38,8 @@ class Backend(Protocol):
     def add(self, clauses: Iterable[Clause]) -> None:
         """Add clauses."""
 
-    def solve(self, assumptions: Sequence[int]) -> bool | None:
-        """True or false; None if a slice of conflicts was used up first."""
+    def solve(self, assumptions: Sequence[int], conflicts: int = SLICE) -> bool | None:
+        """True or false; None if so many conflicts were used up first."""
 
     def model(self) -> Sequence[int]:
         """After true: model[v - 1] is v or -v for every variable v."""
@@ -55,8 +59,8 @@ class PySat:
     def add(self, clauses: Iterable[Clause]) -> None:
         self._solver.append_formula(clauses)
 
-    def solve(self, assumptions: Sequence[int]) -> bool | None:
-        self._solver.conf_budget(SLICE)
+    def solve(self, assumptions: Sequence[int], conflicts: int = SLICE) -> bool | None:
+        self._solver.conf_budget(conflicts)
         answer = self._solver.solve_limited(assumptions=list(assumptions))
         return None if answer is None else bool(answer)
 
@@ -92,7 +96,7 @@ class Z3:
         for clause in clauses:
             self._solver.add(self._logic.disj(map(self._literal, clause)))
 
-    def solve(self, assumptions: Sequence[int]) -> bool | None:
+    def solve(self, assumptions: Sequence[int], conflicts: int = SLICE) -> bool | None:
         answer = self._solver.check(*map(self._literal, assumptions))
         if answer == self._z3.unknown:
             raise SolverGaveUpError(f"z3: {self._solver.reason_unknown()}")
@@ -112,6 +116,27 @@ class SolverGaveUpError(Exception):
     """The solver itself said that it does not know; becomes `undecided`."""
 
 
+class SpentError(Exception):
+    """The conflicts that a search may take are spent; becomes `undecided`."""
+
+
+class Purse:
+    """The conflicts that searches which take turns in one process may spend together."""
+
+    def __init__(self, conflicts: int) -> None:
+        self._all = self._left = conflicts
+
+    def slice(self) -> int:
+        """How many the next question may spend before it reports; raises SpentError if none are left."""
+        if self._left <= 0:
+            raise SpentError(f"{amount(self._all, 'conflict')} spent")
+        return min(SLICE, self._left)
+
+    def spend(self, conflicts: int) -> None:
+        """So many were taken: a solver that looks at its limit now and then only takes more than it was told."""
+        self._left -= conflicts
+
+
 def load(name: str) -> None:
     """Import the solver's library, so that processes forked later need not."""
     if name != "z3":
@@ -124,6 +149,13 @@ def backend(name: str) -> Backend:
     if name not in SOLVERS:
         raise BadInput(f"{name}: no such solver; valid: {', '.join(SOLVERS)}")
     return Z3() if name == "z3" else PySat(SOLVERS[name])
+
+
+def countable(name: str) -> None:
+    """Raise BadInput for a solver that cannot be told how many conflicts it may spend."""
+    if name in UNCOUNTED:
+        valid = ", ".join(solver for solver in SOLVERS if solver not in UNCOUNTED)
+        raise BadInput(f"{name}: no limit in conflicts is possible with this solver; valid: {valid}")
 
 
 @dataclass(frozen=True)
@@ -147,8 +179,10 @@ class Session:
         report: Callable[[Progress], None] = lambda progress: None,
         task: str = "",
         unrolling: type[Unrolling] = Unrolling,
+        purse: Purse | None = None,
     ) -> None:
         self.unrolling = unrolling(template)
+        self._purse = purse
         self._backend = backend(solver) if isinstance(solver, str) else solver
         self._shuffle = random.Random(seed).shuffle if seed is not None else None
         self._report, self._task = report, task
@@ -184,13 +218,18 @@ class Session:
 
     def solve(self, assumptions: Sequence[int]) -> bool:
         """Whether the clauses and assumptions can hold together; reports progress while it takes."""
-        while (answer := self._backend.solve(assumptions)) is None:
+        while (answer := self.attempt(assumptions)) is None:
             self._report(self.progress())
         return answer
 
     def attempt(self, assumptions: Sequence[int]) -> bool | None:
         """The same with one slice of conflicts to spend; None if that is not enough to tell."""
-        return self._backend.solve(assumptions)
+        if self._purse is None:
+            return self._backend.solve(assumptions)
+        before = self._backend.conflicts()
+        answer = self._backend.solve(assumptions, self._purse.slice())
+        self._purse.spend(self._backend.conflicts() - before)
+        return answer
 
     def progress(self) -> Progress:
         """Where the session stands."""

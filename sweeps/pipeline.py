@@ -12,16 +12,19 @@ import os
 import platform
 import re
 import shutil
+import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from fencepost.encoding.errors import BadInput, InternalError
+from fencepost.encoding.solvers import countable
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import (
     ASKED,
@@ -47,10 +50,22 @@ TASKS_PER_CORE = 4
 ATTEMPTS = 4
 """How often Spark tries a task whose process died."""
 
+PULSE = 0.5
+"""Seconds between two looks at what the waves under way have come to."""
+
+ANSWERED = 5.0
+"""Seconds in which a standalone master must take a connection."""
+
 EXTRA = "fencepost[spark]"
 
 Listener = Callable[[list[Row]], None]
 """Hears of rows as they are committed, those of earlier runs first."""
+
+Watcher = Callable[[Mapping[str, str]], None]
+"""Hears, several times a second, which obligations have which verdict so far in this run: by id, committed or not."""
+
+Answer = Callable[[Iterator[Any]], Iterator[Any]]
+"""Arrow batches of obligations in, of rows out."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +81,20 @@ class Sweep:
     """Obligations in a wave; by default as many as the cores make sensible."""
 
 
-def run(sweep: Sweep, listener: Listener = lambda rows: None) -> list[Row]:
+def run(
+    sweep: Sweep, listener: Listener = lambda rows: None, watcher: Watcher = lambda verdicts: None
+) -> list[Row]:
     """Answer every obligation that is not answered yet, and return all rows.
 
-    Raises BadInput if there is no Java, no PySpark or no usable folder, InternalError if rows are lost or doubled.
+    Raises BadInput if there is no Java, no PySpark, no usable folder or no Spark, and leaves the folder as it was;
+    InternalError if rows are lost or doubled.
     """
     require_spark()
-    with opened(sweep.folder, sweep.plan, engine(), sweep.resume) as store:
+    conflicts = sweep.allowance.conflicts
+    if conflicts is not None:
+        for solver in {obligation.solver: None for obligation in sweep.plan.obligations}:
+            countable(solver)
+    with opened(sweep.folder, sweep.plan, engine(), sweep.resume, conflicts) as store:
         before = store.rows()
         listener(before)
         known = {row["id"] for row in before}
@@ -81,7 +103,7 @@ def run(sweep: Sweep, listener: Listener = lambda rows: None) -> list[Row]:
         ]
         if waiting:
             with session(sweep.master, store.log) as spark:
-                _answer_all(spark, sweep, store, waiting, listener)
+                _answer_all(spark, sweep, store, waiting, listener, watcher)
         return _complete(sweep.plan, store.rows())
 
 
@@ -112,6 +134,7 @@ def session(master: str, log: Path) -> Iterator[Any]:
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
+    require_answer(master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf().setAppName("fencepost sweep").setMaster(retrying(master))
     conf.set("spark.task.maxFailures", str(ATTEMPTS))
@@ -120,17 +143,61 @@ def session(master: str, log: Path) -> Iterator[Any]:
     if master.startswith("local"):
         conf.set("spark.driver.host", "127.0.0.1")
     with log.open("ab") as messages:
+        before = messages.tell()
+        with ExitStack() as end:
+            try:
+                gateway = launch_gateway(conf, {"stdout": messages, "stderr": messages})
+                end.callback(_forget, gateway)
+                context = SparkContext(conf=conf, gateway=gateway)
+                end.callback(_stop, context)
+                spark = SparkSession(context)
+            except _spark_errors() as error:
+                said = _first_line(error)
+                end.close()
+                aside = _set_aside(log, before)
+                said = _reason(aside.read_text(errors="replace")) or said
+                raise BadInput(f"--master {master}: Spark does not start ({said}); see {aside}") from error
+            yield spark
+
+
+def require_answer(master: str) -> None:
+    """Raise BadInput for a standalone master that nobody can connect to, rather than let Spark try for a minute."""
+    addresses = re.findall(r"(?:spark://|,)([^:,/]+):(\d+)", master) if master.startswith("spark://") else []
+    failed: Exception | None = None
+    for host, port in addresses:
         try:
-            gateway = launch_gateway(conf, {"stdout": messages, "stderr": messages})
-            context = SparkContext(conf=conf, gateway=gateway)
-        except _spark_errors() as error:
-            said = str(error).strip().splitlines()[0]
-            raise BadInput(f"--master {master}: Spark does not start ({said}); see {log}") from error
-    try:
-        yield SparkSession(context)
-    finally:
-        context.stop()
-        _forget(gateway)
+            socket.create_connection((host, int(port)), ANSWERED).close()
+            return
+        except (OSError, OverflowError) as error:
+            failed = error
+    if failed is not None:
+        raise BadInput(f"--master {master}: nobody answers there ({failed}); start one, or give another")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _reason(log: str) -> str | None:
+    """Why Spark gave up, as its log has it, if it has: PySpark only says that Java has ended."""
+    for pattern in (r"Application has been killed\. Reason: (.+)", r"(?:Exception|Error): (.+)"):
+        if found := re.search(pattern, log):
+            return found[1].strip()
+    return None
+
+
+def _set_aside(log: Path, size: int) -> Path:
+    """Take what a start that failed has added to the log out of it again, into a file that is left for a look."""
+    with log.open("r+b") as file:
+        file.seek(size)
+        said = file.read()
+        file.truncate(size)
+    if not size:
+        log.unlink()
+    handle, aside = tempfile.mkstemp(prefix="fencepost-spark-", suffix=".log")
+    with os.fdopen(handle, "wb") as copy:
+        copy.write(said)
+    return Path(aside)
 
 
 def retrying(master: str) -> str:
@@ -139,11 +206,17 @@ def retrying(master: str) -> str:
 
 
 def _spark_errors() -> tuple[type[Exception], ...]:
-    """What PySpark raises when Spark fails."""
+    """What PySpark raises when Spark fails, or its Java is no more."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    return (PySparkException, Py4JError)
+    return (PySparkException, Py4JError, ConnectionError)
+
+
+def _stop(context: Any) -> None:
+    """Stop Spark, unless its Java is no more."""
+    with suppress(*_spark_errors()):
+        context.stop()
 
 
 def _forget(gateway: Any) -> None:
@@ -151,56 +224,89 @@ def _forget(gateway: Any) -> None:
     from pyspark import SparkContext
 
     gateway.shutdown()
+    SparkContext._active_spark_context = None
     SparkContext._gateway = None
     SparkContext._jvm = None
     gateway.proc.stdin.close()
     gateway.proc.wait()
 
 
-def _answer_all(spark: Any, sweep: Sweep, store: Store, waiting: Sequence[Row], listener: Listener) -> None:
+def _answer_all(
+    spark: Any, sweep: Sweep, store: Store, waiting: Sequence[Row], listener: Listener, watcher: Watcher
+) -> None:
     size = sweep.wave or max(1, TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
     waves = [waiting[start : start + size] for start in range(0, len(waiting), size)]
-    committing = Lock()
+    committing, verdicts = Lock(), _verdicts(spark)
 
     def answer(wave: Sequence[Row]) -> None:
         staged = store.stage()
-        _write(spark, wave, sweep.allowance, staged)
+        _write(spark, wave, answering(sweep.allowance, verdicts), staged)
         with committing:
             listener(store.commit(staged))
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
+        under_way = {pool.submit(answer, wave) for wave in waves}
         try:
-            for done in as_completed([pool.submit(answer, wave) for wave in waves]):
-                done.result()
+            while under_way:
+                done, under_way = wait(under_way, PULSE, return_when=FIRST_COMPLETED)
+                watcher(verdicts.value)
+                for wave in done:
+                    wave.result()
         except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
-            spark.sparkContext.cancelAllJobs()
+            _cancel(spark, under_way)
             if isinstance(error, _spark_errors()):
-                said = str(error).strip().splitlines()[0]
                 raise InternalError(
-                    f"Spark gave up ({said}); see {store.log}. What is committed stays; --resume goes on."
+                    f"Spark gave up ({_first_line(error)}); see {store.log}. What is committed stays; --resume goes on."
                 ) from error
             raise
 
 
-def _write(spark: Any, wave: Sequence[Row], allowance: Allowance, folder: Path) -> None:
+def _cancel(spark: Any, under_way: Iterable[Future[None]]) -> None:
+    """Stop the waves under way, and look again: one may not have come to its job yet."""
+    while left := [wave for wave in under_way if not wave.done()]:
+        with suppress(*_spark_errors()):
+            spark.sparkContext.cancelAllJobs()
+        wait(left, PULSE)
+
+
+def _verdicts(spark: Any) -> Any:
+    """An accumulator that tells the driver of each verdict when its task ends, by the obligation's id.
+
+    A task that is tried again says the same once more, which changes nothing.
+    """
+    from pyspark.accumulators import AccumulatorParam
+
+    class Verdicts(AccumulatorParam):  # type: ignore[misc]
+        def zero(self, value: dict[str, str]) -> dict[str, str]:
+            return {}
+
+        def addInPlace(self, value: dict[str, str], more: dict[str, str]) -> dict[str, str]:  # noqa: N802
+            return {**value, **more}
+
+    return spark.sparkContext.accumulator({}, Verdicts())
+
+
+def _write(spark: Any, wave: Sequence[Row], answer: Answer, folder: Path) -> None:
     """Answer the obligations of a wave and write their rows, by protocol."""
     import pyarrow as pa
 
     obligations = spark.createDataFrame(pa.Table.from_batches([to_arrow(wave, ASKED)]))
-    rows = obligations.mapInArrow(answering(allowance), spark_schema())
+    rows = obligations.mapInArrow(answer, spark_schema())
     rows.repartition(1).sortWithinPartitions("protocol", "id").write.partitionBy("protocol").parquet(
         folder.absolute().as_uri()
     )
 
 
-def answering(allowance: Allowance) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What a task does: Arrow batches of obligations in, of rows out."""
+def answering(allowance: Allowance, verdicts: Any) -> Answer:
+    """What a task does: Arrow batches of obligations in, of rows out, and its verdicts to the accumulator."""
 
     def answer(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             for row in from_arrow(batch, ASKED):
-                yield to_arrow([_answer(row, allowance)])
+                answered = _answer(row, allowance)
+                verdicts.add({answered["id"]: answered["verdict"]})
+                yield to_arrow([answered])
 
     return answer
 

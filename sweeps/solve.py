@@ -25,10 +25,11 @@ building of the formulas' terms, nor the replay of what was found."""
 
 @dataclass(frozen=True)
 class Allowance:
-    """What an obligation may take: seconds, and GiB of memory for each process."""
+    """What an obligation may take: seconds, GiB of memory for each process, and conflicts of its searches together."""
 
     timeout: float = 300.0
     memory: float | None = None
+    conflicts: int | None = None
 
 
 Check = Callable[[Obligation, Allowance], Result]
@@ -49,6 +50,7 @@ def decide(obligation: Obligation, allowance: Allowance) -> Result:
         minimize=obligation.minimize,
         timeout=allowance.timeout,
         memory=allowance.memory,
+        conflicts=allowance.conflicts,
         solver=obligation.solver,
         jobs=1,
     )

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.versions import version
@@ -72,33 +72,68 @@ class Store:
 
 
 @contextlib.contextmanager
-def opened(folder: Path, plan: Plan, engine: str, resume: bool) -> Iterator[Store]:
+def opened(
+    folder: Path, plan: Plan, engine: str, resume: bool, conflicts: int | None = None
+) -> Iterator[Store]:
     """The store of a sweep, new or to be resumed, for this process alone.
 
-    Raises BadInput for a folder that holds something without `resume`, another sweep, or another engine's.
+    Raises BadInput for a folder that holds something without `resume`, another sweep, or another engine's. The
+    folder is left as it was found whenever BadInput is raised, here or by whoever uses the store.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / ".lock", "w")  # noqa: SIM115 - closed below, and by the kernel however we end
-    except OSError as error:
-        raise BadInput(f"{folder}: cannot be written to ({error.strerror}); give another folder") from error
-    with lock:
+    undo = contextlib.ExitStack()
+    with _made(folder, undo) as lock, _held(folder, lock):
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise BadInput(f"{folder}: another sweep is writing there; wait for it") from None
-        store = Store(folder)
-        _begin(store, _described(plan, engine), resume)
-        yield store
+            store = Store(folder)
+            if _begin(store, _described(plan, engine, conflicts), resume):
+                undo.callback((folder / "sweep.json").unlink)
+            yield store
+        except BadInput:
+            undo.close()
+            raise
 
 
-def _begin(store: Store, described: dict[str, Any], resume: bool) -> None:
+def _made(folder: Path, undo: contextlib.ExitStack) -> TextIO:
+    """The file that is locked, in a folder that is made unless it is there; `undo` learns how to remove both."""
+    try:
+        for missing in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
+            missing.mkdir()
+            undo.callback(_remove_empty, missing)
+        file = folder / ".lock"
+        if not file.exists():
+            undo.callback(file.unlink, missing_ok=True)
+        return file.open("w")
+    except OSError as error:
+        undo.close()
+        raise BadInput(f"{folder}: cannot be written to ({error.strerror}); give another folder") from error
+
+
+@contextlib.contextmanager
+def _held(folder: Path, lock: TextIO) -> Iterator[None]:
+    """Hold the lock, which the kernel lets go of however this process ends; it is still the folder's own file."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        held = os.path.samestat(os.fstat(lock.fileno()), os.stat(folder / ".lock"))
+    except OSError:
+        held = False
+    if not held:
+        raise BadInput(f"{folder}: another sweep is writing there; wait for it")
+    yield
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder unless something has been put there."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def _begin(store: Store, described: dict[str, Any], resume: bool) -> bool:
+    """Begin the sweep, or go on with it; whether it is a new one."""
     held = [entry.name for entry in store.folder.iterdir() if entry.name != ".lock"]
     if not held:
         temporary = store.folder / ".sweep.json"
         temporary.write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
         os.replace(temporary, store.folder / "sweep.json")
-        return
+        return True
     if not resume:
         raise BadInput(f"{store.folder}: is not empty; give --resume to go on, or another folder")
     known = store.manifest()
@@ -109,10 +144,20 @@ def _begin(store: Store, described: dict[str, Any], resume: bool) -> None:
         )
     if known["asks"] != described["asks"]:
         raise BadInput(f"{store.folder}: holds the sweep of another grid; give that grid, or another folder")
+    if known["conflicts"] != described["conflicts"]:
+        raise BadInput(
+            f"{store.folder}: was begun with {_limit(known['conflicts'])}, this is {_limit(described['conflicts'])}; "
+            "give the same, or another folder"
+        )
     shutil.rmtree(store.folder / "staging", ignore_errors=True)
+    return False
 
 
-def _described(plan: Plan, engine: str) -> dict[str, Any]:
+def _limit(conflicts: int | None) -> str:
+    return "no limit in conflicts" if conflicts is None else f"--conflicts-per-obligation {conflicts}"
+
+
+def _described(plan: Plan, engine: str, conflicts: int | None) -> dict[str, Any]:
     ids = sorted(obligation.identify(engine) for obligation in plan.obligations)
     return {
         "schema": SCHEMA,
@@ -120,6 +165,7 @@ def _described(plan: Plan, engine: str) -> dict[str, Any]:
         "engine": engine,
         "obligations": len(ids),
         "asks": hashlib.sha256("\n".join(ids).encode()).hexdigest(),
+        "conflicts": conflicts,
         "invalid": plan.invalid,
         "inapplicable": plan.inapplicable,
         "repeated": plan.repeated,

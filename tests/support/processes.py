@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
+
+Found = TypeVar("Found")
 
 
 def children(pid: int) -> list[int]:
     """The processes that a process has started, and theirs."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid:
-            child = int(stat.parent.name)
-            found += [child, *children(child)]
+    started: dict[int, list[int]] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        started.setdefault(parent(int(entry.name)), []).append(int(entry.name))
+    found = list(started.get(pid, []))
+    for child in found:
+        found += started.get(child, [])
     return found
 
 
@@ -39,10 +41,78 @@ def printed(code: str, *arguments: str) -> set[str]:
     }
 
 
-def gone(pids: list[int]) -> bool:
-    """None of the processes is there any more, waiting a moment for the kernel."""
-    for _ in range(50):
-        if not any(Path(f"/proc/{pid}").exists() for pid in pids):
-            return True
-        time.sleep(0.1)
-    return False
+def gone(pids: Sequence[int], seconds: float = 30.0) -> bool:
+    """None of the processes runs any more, waiting for it a while; who only waits to be reaped does not."""
+    end = time.monotonic() + seconds
+    while any(map(_runs, pids)):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _runs(pid: int) -> bool:
+    fields = stat(pid)
+    return bool(fields) and fields[0] != "Z"
+
+
+def stat(pid: int) -> list[str]:
+    """What the kernel says of a process, from its state on; nothing if it is no more."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return []
+
+
+def command(pid: int) -> bytes:
+    """The command line of a process; empty if it is no more."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def awaited(look: Callable[[], list[Found]], process: subprocess.Popen[str]) -> list[Found]:
+    """What a look finds at last: it must be there before the process ends."""
+    while not (found := look()):
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.02)
+    return found
+
+
+def kill_one(look: Callable[[], list[int]], process: subprocess.Popen[str]) -> list[int]:
+    """Kill the first process that a look finds; those that it had started."""
+    while True:
+        victim = awaited(look, process)[0]
+        below = children(victim)
+        try:
+            os.kill(victim, signal.SIGKILL)
+        except ProcessLookupError:  # it ended by itself
+            continue
+        return below
+
+
+def busy_workers(driver: int) -> list[int]:
+    """Python workers of Spark's that are about an obligation: Java, daemon, worker, obligation."""
+    return [
+        pid
+        for pid in children(driver)
+        if b"pyspark" in command(pid)
+        and b"pyspark" in command(parent(pid))
+        and b"java" in command(parent(parent(pid)))
+        and children(pid)
+    ]
+
+
+def busy_executors(driver: int) -> list[int]:
+    """Executors, each a Java of its own, with an obligation under way."""
+    return [
+        pid
+        for pid in children(driver)
+        if b"CoarseGrainedExecutorBackend" in command(pid) and busy_workers(pid)
+    ]
+
+
+def parent(pid: int) -> int:
+    """Who started a process; 0, which is nobody, if it is no more."""
+    return int((stat(pid) or ["", "0"])[1])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.sweeps.grid import Plan, read_grid
@@ -38,9 +39,12 @@ BOUNDED = """
 [[grid]]
 protocols = "verified-log-01"
 properties = "durability"
-bounds = "1..16"
+bounds = "1..8"
 """
-"""Sixteen more, a second each: together with `TINY` more than three waves on two cores."""
+"""Eight more, a second each: together with `TINY` more than two waves on two cores."""
+
+CONFLICTS = 500
+"""A limit that some of `TINY` run into."""
 
 
 def planned(folder: Path, text: str = TINY) -> tuple[Path, Plan]:
@@ -50,9 +54,10 @@ def planned(folder: Path, text: str = TINY) -> tuple[Path, Plan]:
     return file, read_grid(file)
 
 
-def looped(made: Plan) -> dict[str, Row]:
+def looped(made: Plan, conflicts: int | None = None) -> dict[str, Row]:
     """The rows of those obligations by id, one after another, without Spark."""
-    rows = [solve(obligation, engine(), Allowance()) for obligation in made.obligations]
+    allowance = Allowance(conflicts=conflicts)
+    rows = [solve(obligation, engine(), allowance) for obligation in made.obligations]
     return {row["id"]: comparable(row) for row in rows}
 
 
@@ -61,12 +66,25 @@ def comparable(row: Row) -> Row:
     return {name: value for name, value in row.items() if name not in VARYING}
 
 
+@dataclass(frozen=True)
+class Spark:
+    """On what a sweep runs: a master, and the seed with which Python hashes text there."""
+
+    master: str = "local[2]"
+    seed: str = "1"
+
+
 @contextmanager
-def started(grid: Path, out: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
-    """`fencepost sweep run` on two local cores, under way; at the end it is there no more."""
-    command = [*COMMAND, "run", str(grid), "--out", str(out), "--master", "local[2]", "-v", *options]
+def started(grid: Path, out: Path, *options: str, spark: Spark = Spark()) -> Iterator[subprocess.Popen[str]]:
+    """`fencepost sweep run`, under way with a limit of `CONFLICTS`, as a shell starts it; in the end it is there no more."""
+    command = [*COMMAND, "run", str(grid), "--out", str(out), "--master", spark.master, "-v"]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+        [*command, "--conflicts-per-obligation", str(CONFLICTS), *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONHASHSEED": spark.seed},
+        start_new_session=True,
     ) as process:
         try:
             yield process
@@ -74,9 +92,9 @@ def started(grid: Path, out: Path, *options: str) -> Iterator[subprocess.Popen[s
             process.kill()
 
 
-def swept(grid: Path, out: Path, *options: str) -> tuple[int, str, str]:
+def swept(grid: Path, out: Path, *options: str, spark: Spark = Spark()) -> tuple[int, str, str]:
     """The same, run to its end: exit code, stdout and stderr."""
-    with started(grid, out, *options) as process:
+    with started(grid, out, *options, spark=spark) as process:
         told, said = process.communicate(timeout=600)
     return process.returncode, told, said
 
@@ -84,3 +102,9 @@ def swept(grid: Path, out: Path, *options: str) -> tuple[int, str, str]:
 def stored(out: Path) -> list[Row]:
     """The committed rows of a sweep, as far as two runs must agree."""
     return [comparable(row) for row in Store(out).rows()]
+
+
+def agree(rows: list[Row], expected: dict[str, Row]) -> None:
+    """None is there twice, none is missing, and each says what it should."""
+    assert len(rows) == len({row["id"] for row in rows}), "a row is there twice"
+    assert {row["id"]: row for row in rows} == expected

@@ -5,6 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +86,19 @@ def test_what_is_staged_is_not_there_until_it_is_committed_and_gone_when_resumed
 
 def test_a_folder_that_is_not_empty_or_not_this_sweep_is_refused(folder: Path, plan: Plan) -> None:
     other = Plan(plan.obligations[1:], 0, 0, 0)
-    for asks, by, resume, message in (
-        (plan, ENGINE, False, "is not empty; give --resume"),
-        (plan, "0.0+other", True, "was begun by engine 0.0\\+test, this is 0.0\\+other"),
-        (other, ENGINE, True, "holds the sweep of another grid"),
+    for asks, by, resume, conflicts, message in (
+        (plan, ENGINE, False, None, "is not empty; give --resume"),
+        (plan, "0.0+other", True, None, "was begun by engine 0.0\\+test, this is 0.0\\+other"),
+        (other, ENGINE, True, None, "holds the sweep of another grid"),
+        (
+            plan,
+            ENGINE,
+            True,
+            500,
+            "was begun with no limit in conflicts, this is --conflicts.* 500; give the",
+        ),
     ):
-        with pytest.raises(BadInput, match=message), opened(folder, asks, by, resume):
+        with pytest.raises(BadInput, match=message), opened(folder, asks, by, resume, conflicts):
             pass
     (folder / "sweep.json").unlink()
     with pytest.raises(BadInput, match="cannot be read"), opened(folder, plan, ENGINE, True):
@@ -172,16 +183,86 @@ def test_an_internal_error_among_the_rows_is_exit_code_4(
     assert told(ERROR) == (4, _summary("1 error, 9 violated"))
 
 
-def test_an_interrupted_sweep_says_how_far_it_is(
+def test_an_interrupted_sweep_says_what_is_committed_whatever_else_is_answered(
     capsys: pytest.CaptureFixture[str], plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(sweep: pipeline.Sweep, listener: pipeline.Listener) -> list[Row]:
+    def interrupted(
+        sweep: pipeline.Sweep, listener: pipeline.Listener, watcher: pipeline.Watcher
+    ) -> list[Row]:
         listener([answered(plan.obligations[0], "violated")])
+        watcher({"another": "violated"})
         raise KeyboardInterrupt
 
     monkeypatch.setattr(pipeline, "run", interrupted)
     assert run(["sweep", "run", str(tmp_path / "grid.toml"), "--out", "out"]) == 130
     assert capsys.readouterr().out.startswith("Interrupted: 1 of 10 done, 1 violated, 0 undecided. What is")
+
+
+def listed(folder: Path) -> dict[str, bytes | None]:
+    """All that lies in a folder, and what the files say."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+def test_what_cannot_be_run_leaves_the_folder_as_it_was(
+    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def does_not_start(master: str, log: Path) -> Iterator[None]:
+        raise BadInput("Spark does not start")
+        yield
+
+    monkeypatch.setattr(pipeline, "require_spark", lambda: None)
+    monkeypatch.setattr(pipeline, "session", does_not_start)
+    monkeypatch.setattr(pipeline, "engine", lambda: ENGINE)
+    shutil.rmtree(folder / "staging")  # which every run throws away
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.txt").write_text("mine")
+    before = listed(tmp_path)
+    grid = str(tmp_path / "grid.toml")
+    for out, message in (
+        (tmp_path / "new" / "below", "Spark does not start"),
+        (tmp_path / "empty", "Spark does not start"),
+        (tmp_path / "other", "is not empty"),
+        (tmp_path / "grid.toml" / "below", "cannot be written to"),
+    ):
+        assert message in refused(capsys, "run", grid, "--out", str(out))
+        assert listed(tmp_path) == before, out
+    assert "Spark does not start" in refused(capsys, "run", grid, "--out", str(folder), "--resume")
+    assert listed(tmp_path) == before
+
+
+def test_a_master_that_nobody_answers_for_is_refused_before_spark_tries(
+    capsys: pytest.CaptureFixture[str], plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "require_spark", lambda: None)
+    with socket.socket() as taken:  # bound and not listening: nobody else can take the port meanwhile
+        taken.bind(("127.0.0.1", 0))
+        master = f"spark://127.0.0.1:{taken.getsockname()[1]}"
+        out = str(tmp_path / "new")
+        grid = str(tmp_path / "grid.toml")
+        said = refused(capsys, "run", grid, "--out", out, "--master", master)
+        assert f"--master {master}: nobody answers there" in said
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            pipeline.require_answer(f"{master},127.0.0.1:{listening.getsockname()[1]}")
+    assert not (tmp_path / "new").exists()
+    pipeline.require_answer("local[2]")
+
+
+def test_a_limit_in_conflicts_that_a_solver_cannot_keep_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "require_spark", lambda: None)
+    grid = tmp_path / "grid.toml"
+    grid.write_text("[[grid]]\nprotocols = 'ledger-chain'\nsolvers = ['cadical', 'z3']\n")
+    arguments = ("run", str(grid), "--out", str(tmp_path / "new"), "--conflicts-per-obligation", "10")
+    assert "z3: no limit in conflicts is possible with this solver; valid: cadical, " in refused(
+        capsys, *arguments
+    )
+    assert not (tmp_path / "new").exists()
 
 
 def _summary(counted: str) -> str:
@@ -225,14 +306,37 @@ def test_the_csv_has_a_line_for_each_row_with_what_varies_first(
 
 
 def test_progress_says_what_is_done_and_how_long_the_rest_takes(plan: Plan) -> None:
-    progress = Progress(10, shown=False)
+    progress = Progress(10, verbose=False)
+    ids = [o.identify(ENGINE) for o in plan.obligations]
     progress.hear([answered(o, "proved") for o in plan.obligations[:4]])
-    progress.hear(
-        [answered(o, v) for o, v in zip(plan.obligations[4:], ("violated", "undecided"), strict=False)]
-    )
+    progress.hear([answered(plan.obligations[4], "violated")])
+    progress.see({ids[4]: "violated", ids[5]: "undecided"})
     assert progress.line(60.0) == ("6 of 10 done, 1 violated, 1 undecided, 2.0 a minute, about 2 min left"), (
-        "the four of an earlier run do not count for the rate"
+        "the four of an earlier run do not count for the rate, and none counts twice"
     )
+    progress.hear([answered(plan.obligations[5], "undecided")])
+    progress.see({ids[4]: "violated", ids[5]: "undecided", ids[6]: ERROR})
+    assert progress.line(60.0).startswith("7 of 10 done, 1 violated, 1 undecided, 1 error, 3.0 a minute")
+
+
+def test_progress_is_told_while_waves_are_under_way_but_not_all_the_time(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moments = (
+        (103.0, {"a": "proved"}),
+        (104.0, {"a": "proved", "b": "proved"}),
+        (120.0, {"a": "proved", "b": "proved"}),
+        (121.0, {"a": "proved", "b": "proved", "c": "violated"}),
+    )
+    told = []
+    with Progress(10, verbose=True) as progress:
+        progress.hear([])
+        for moment, verdicts in moments:
+            monkeypatch.setattr("fencepost.cli.sweep.time.perf_counter", lambda now=moment: now)
+            progress.see(verdicts)
+            told.append(capsys.readouterr().err)
+        monkeypatch.undo()
+    assert [line.partition(",")[0] for line in told] == ["1 of 10 done", "", "", "3 of 10 done"]
 
 
 def test_the_manifest_says_what_the_sweep_is(folder: Path) -> None:

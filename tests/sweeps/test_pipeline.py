@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections import Counter
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
 from fencepost.sweeps.rows import Row
-from support.processes import children, gone
-from support.sweeps import BOUNDED, TINY, looped, planned, started, stored, swept
+from support.processes import awaited, busy_executors, busy_workers, children, command, gone, kill_one
+from support.sweeps import (
+    BOUNDED,
+    CONFLICTS,
+    TINY,
+    Spark,
+    agree,
+    looped,
+    planned,
+    started,
+    stored,
+    swept,
+)
 
-Found = TypeVar("Found")
+CLUSTER = Spark("local-cluster[2,1,1024]", seed="3")
+"""Two executors, each a Java of its own with Python workers of its own; text hashes otherwise than on `local[2]`."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -39,31 +50,21 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     """What a plain loop makes of the grid."""
-    return looped(planned(tmp_path_factory.mktemp("loop"), TINY + BOUNDED)[1])
+    rows = looped(planned(tmp_path_factory.mktemp("loop"), TINY + BOUNDED)[1], CONFLICTS)
+    reasons = Counter(row["reason"] for row in rows.values())
+    assert reasons[f"{CONFLICTS} conflicts spent"] >= 3, reasons
+    return rows
 
 
 @pytest.fixture(scope="module")
 def undisturbed(grid: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("sweep") / "out"
     code, told, said = swept(grid, out)
-    assert (code, "26 obligations: " in told) == (0, True), said
+    assert (code, "18 obligations: " in told) == (0, True), said
     assert "left out: 1 combinations that break a rule" in told
-    assert "26 of 26 done, 1 violated, 0 undecided, " in said
+    assert re.search("18 of 18 done, 1 violated, [3-9] undecided, ", said)
     assert "WARN" not in said
     return out
-
-
-def awaited(look: Callable[[], list[Found]], process: subprocess.Popen[str]) -> list[Found]:
-    """What a look finds at last: it must be there before the process ends."""
-    while not (found := look()):
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.02)
-    return found
-
-
-def agree(rows: list[Row], expected: dict[str, Row]) -> None:
-    assert len(rows) == len({row["id"] for row in rows}), "a row is there twice"
-    assert {row["id"]: row for row in rows} == expected
 
 
 def test_the_rows_are_those_of_a_plain_loop(undisturbed: Path, expected: dict[str, Row]) -> None:
@@ -72,7 +73,7 @@ def test_the_rows_are_those_of_a_plain_loop(undisturbed: Path, expected: dict[st
 
 def test_rows_lie_in_waves_by_protocol(undisturbed: Path) -> None:
     waves = sorted(path.name for path in (undisturbed / "rows").iterdir())
-    assert waves == [f"wave={number:04}" for number in range(1, 5)], "26 obligations, 8 to a wave"
+    assert waves == [f"wave={number:04}" for number in range(1, 4)], "18 obligations, 8 to a wave"
     protocols = {path.parent.name for path in (undisturbed / "rows").rglob("*.parquet")}
     assert protocols == {f"protocol={n}" for n in ("bookkeeper-4.13", "ledger-chain", "verified-log-01")}
 
@@ -80,54 +81,88 @@ def test_rows_lie_in_waves_by_protocol(undisturbed: Path) -> None:
 def test_a_finished_sweep_resumed_asks_for_nothing(undisturbed: Path, grid: Path) -> None:
     before = sorted((undisturbed / "rows").rglob("*"))
     code, told, _ = swept(grid, undisturbed, "--resume")
-    assert (code, "26 obligations: " in told) == (0, True)
+    assert (code, "18 obligations: " in told) == (0, True)
     assert sorted((undisturbed / "rows").rglob("*")) == before
 
 
-def test_a_driver_killed_halfway_is_resumed(grid: Path, tmp_path: Path, expected: dict[str, Row]) -> None:
+def test_an_interrupted_sweep_ends_at_once_with_what_is_committed(
+    grid: Path, tmp_path: Path, expected: dict[str, Row]
+) -> None:
+    """Ctrl-C goes to all in the foreground, as from a terminal; two waves are under way, and one waits."""
     out = tmp_path / "out"
     with started(grid, out) as process:
+        awaited(lambda: busy_workers(process.pid), process)
+        below, begun = children(process.pid), time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        told, said = process.communicate(timeout=120)
+        took = time.monotonic() - begun
+    rows = stored(out)
+    assert process.returncode == 130, said
+    assert told.startswith(f"Interrupted: {len(rows)} of 18 done, ")
+    assert len(rows) < len(expected)
+    assert all(row == expected[row["id"]] for row in rows)
+    assert gone(below), "nobody is left"
+    assert took < 60, "on an idle machine it is two seconds"
+
+
+def test_a_java_that_is_killed_ends_the_sweep_in_one_line_and_it_can_be_resumed(
+    grid: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with started(grid, out) as process:
+        awaited(lambda: busy_workers(process.pid), process)
+        below = kill_one(lambda: [p for p in children(process.pid) if b"java" in command(p)], process)
+        said = process.communicate(timeout=120)[1]
+    assert process.returncode == 4
+    assert "internal error: Spark gave up (" in said
+    assert "--resume goes on" in said
+    assert "Traceback" not in said
+    assert gone(below), "Python workers and their obligations end with it"
+    assert (out / "sweep.json").exists()
+
+
+def test_a_spark_that_does_not_start_leaves_nothing_behind(grid: Path, tmp_path: Path) -> None:
+    code, told, said = swept(grid, tmp_path / "out", spark=Spark("spork"))
+    assert (code, told, said.count("\n")) == (2, "", 1), said
+    assert "--master spork: Spark does not start (Master must either be yarn or start with spark" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_core_gives_the_same_rows(grid: Path, tmp_path: Path, expected: dict[str, Row]) -> None:
+    code, _, said = swept(grid, tmp_path / "out", spark=Spark("local[1]", seed="2"))
+    assert code == 0, said
+    agree(stored(tmp_path / "out"), expected)
+
+
+# Several processes: a driver, and executors that are Javas of their own.
+
+
+def test_executors_give_the_same_rows_though_one_is_killed_and_a_python_worker_too(
+    grid: Path, tmp_path: Path, expected: dict[str, Row]
+) -> None:
+    out = tmp_path / "out"
+    with started(grid, out, spark=CLUSTER) as process:
+        below = kill_one(lambda: busy_executors(process.pid), process)
+        assert below
+        assert gone(below), "its Python workers and their obligations end with it"
+        assert gone(kill_one(lambda: busy_workers(process.pid), process))
+        said = process.communicate(timeout=600)[1]
+    assert process.returncode == 0, said
+    agree(stored(out), expected)
+
+
+def test_a_driver_with_executors_killed_halfway_is_resumed(
+    grid: Path, tmp_path: Path, expected: dict[str, Row]
+) -> None:
+    out = tmp_path / "out"
+    with started(grid, out, spark=CLUSTER) as process:
         awaited(lambda: list(out.glob("rows/wave=*")), process)
         below = children(process.pid)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate(timeout=60)
     halfway = stored(out)
     assert 0 < len(halfway) < len(expected), "killed too late or too early to show anything"
-    assert len(below) > 2
-    assert gone(below), "Java, the Python workers and the solvers end with the driver"
-    code, _, said = swept(grid, out, "--resume")
+    assert gone(below), "executors, Python workers and solvers end with the driver"
+    code, _, said = swept(grid, out, "--resume", spark=CLUSTER)
     assert code == 0, said
-    agree(stored(out), expected)
-    assert not [row for row in halfway if row not in stored(out)]
-
-
-def busy_worker(driver: int) -> list[int]:
-    """A Python worker of Spark's that is about an obligation: daemon, worker, obligation, solver."""
-    found = []
-    for pid in children(driver):
-        try:
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-            parent = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-            above = Path(f"/proc/{parent}/cmdline").read_bytes()
-            grand = int(Path(f"/proc/{parent}/stat").read_text().rsplit(")", 1)[1].split()[1])
-            top = Path(f"/proc/{grand}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if b"pyspark" in command and b"pyspark" in above and b"java" in top and children(pid):
-            found.append(pid)
-    return found
-
-
-def test_a_python_worker_that_is_killed_loses_nothing(
-    grid: Path, tmp_path: Path, expected: dict[str, Row]
-) -> None:
-    out = tmp_path / "out"
-    with started(grid, out) as process:
-        for _ in range(2):
-            victim = awaited(lambda: busy_worker(process.pid), process)[0]
-            below = children(victim)
-            os.kill(victim, signal.SIGKILL)
-            assert gone(below), "its obligation and its solvers end with it"
-        said = process.communicate(timeout=600)[1]
-    assert process.returncode == 0, said
     agree(stored(out), expected)

@@ -1,0 +1,82 @@
+"""A limit in conflicts: the searches of one process share it, a spent one is `undecided`, and no clock has a say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+
+from fencepost.encoding.checking import Limits
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.rounds import Clause, Template
+from fencepost.encoding.solvers import SLICE, SOLVERS, UNCOUNTED, Purse, Session, SpentError
+from fencepost.encoding.verdicts import Result
+from support.instances import checked
+
+EMPTY = Template([], 0, 0, [], 0, [], {}, [], [])
+"""No variables, no clauses: what is asked does not matter to `Ponders`."""
+
+
+class Ponders:
+    """A solver that takes every conflict it may, and as many more as it overlooks, and never knows."""
+
+    def __init__(self, overlooks: int = 0) -> None:
+        self._overlooks, self._taken = overlooks, 0
+        self.allowed: list[int] = []
+
+    def add(self, clauses: Iterable[Clause]) -> None:
+        """They are of no interest."""
+
+    def solve(self, assumptions: Sequence[int], conflicts: int = SLICE) -> bool | None:
+        """Not this time."""
+        self.allowed.append(conflicts)
+        self._taken += conflicts + self._overlooks
+        return None
+
+    def model(self) -> Sequence[int]:
+        """There is none."""
+        return []
+
+    def conflicts(self) -> int:
+        """What it took so far."""
+        return self._taken
+
+
+def asks_until_spent(session: Session) -> str:
+    with pytest.raises(SpentError) as spent:
+        session.solve([])
+    return str(spent.value)
+
+
+def test_searches_of_one_process_spend_from_one_purse() -> None:
+    purse = Purse(2 * SLICE + 10)
+    first, second = Ponders(), Ponders()
+    sessions = [Session(EMPTY, solver, purse=purse) for solver in (first, second)]
+    assert sessions[0].attempt([]) is None
+    assert asks_until_spent(sessions[1]) == asks_until_spent(sessions[0]) == "40010 conflicts spent"
+    assert (first.allowed, second.allowed) == ([SLICE], [SLICE, 10])
+
+
+def test_what_a_solver_takes_too_many_of_is_spent_too() -> None:
+    solver = Ponders(overlooks=7)
+    asks_until_spent(Session(EMPTY, solver, purse=Purse(SLICE + 8)))
+    assert solver.allowed == [SLICE, 1]
+
+
+def counted(conflicts: int | None, solver: str = "cadical", memory: float | None = None) -> Result:
+    limits = Limits(conflicts=conflicts, solver=solver, memory=memory, jobs=1)
+    return checked("verified-log-01", {}, "durability", limits)
+
+
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name not in UNCOUNTED])
+def test_a_spent_limit_is_undecided_and_says_so_and_a_generous_one_changes_nothing(solver: str) -> None:
+    spent = counted(100, solver, memory=8.0)
+    assert (spent.verdict.value, spent.reason) == ("undecided", "100 conflicts spent")
+    enough = counted(1_000_000, solver)
+    assert enough.verdict.value == "proved"
+    assert spent.searched < enough.searched
+
+
+def test_a_solver_that_cannot_count_is_refused() -> None:
+    with pytest.raises(BadInput, match="z3: no limit in conflicts is possible with this solver; valid: cad"):
+        counted(100, "z3")
