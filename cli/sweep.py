@@ -46,10 +46,18 @@ def command() -> None:
 @click.option(
     "--memory", type=click.FloatRange(0, min_open=True), metavar="GIB", help="Memory for each solver process."
 )
+@click.option("--certificates", is_flag=True, help="Keep a certificate of each proof in DIR/certificates.")
 @click.option("--resume", is_flag=True, help="Go on with what an earlier run left in DIR.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on stderr how far it is, terminal or not.")
 def run_command(
-    grid: str, out: str, master: str, timeout: float, memory: float | None, resume: bool, verbose: bool
+    grid: str,
+    out: str,
+    master: str,
+    timeout: float,
+    memory: float | None,
+    certificates: bool,
+    resume: bool,
+    verbose: bool,
 ) -> int:
     """Check every instance of GRID.toml, and write a row for each of its properties to DIR.
 
@@ -59,10 +67,12 @@ def run_command(
     from fencepost.sweeps.grid import read_grid
     from fencepost.sweeps.pipeline import Sweep, run
     from fencepost.sweeps.solve import Allowance
+    from fencepost.sweeps.store import Store
 
     plan = read_grid(Path(grid))
     progress = Progress(len(plan.obligations), shown=verbose or sys.stderr.isatty())
-    sweep = Sweep(plan, Path(out), master, Allowance(timeout, memory), resume)
+    folder = Store(Path(out).absolute()).certificates if certificates else None
+    sweep = Sweep(plan, Path(out), master, Allowance(timeout, memory, folder), resume)
     try:
         rows = run(sweep, progress.hear)
     except KeyboardInterrupt:
