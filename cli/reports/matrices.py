@@ -103,7 +103,7 @@ def _by_solver(rows: Sequence[Row]) -> Matrix:
     lines: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
         unusual = (_limit(row, n) for n, usual in USUAL.items() if n != "solver" and row[n] != usual)
-        label = (row["property"], ", ".join(filter(None, (instance(row), *unusual))))
+        label = (row["property"], ", ".join((named(row), *unusual)))
         lines.setdefault(label, {})[row["solver"]] = row
     cells = [(label, tuple(found.get(name) for name in solvers)) for label, found in lines.items()]
     return Matrix("", ("property", "instance"), tuple(solvers), tuple(cells), sized=False)
@@ -136,13 +136,19 @@ def _spare_in_words(row: Row) -> str:
     return f"N = E + {spare} ({amount(spare, 'spare bookie')})" if spare else "N = E (no spare bookie)"
 
 
-def instance(row: Row) -> str:
-    """The settings of a row that differ from its protocol's defaults."""
-    return " ".join(f"{name}={value}" for name, value in changed(row).items())
+def named(row: Row) -> str:
+    """The instance of a row in a few words: its sizes, and what else differs from its protocol's defaults."""
+    sizes, others = configuration(row), changed(row)
+    if sizes is None:
+        return " ".join(f"{name}={value}" for name, value in others.items()) or "as by default"
+    bookies = row["settings"].get("bookies")
+    parts = [sizes, *([f"N = {bookies}"] if bookies else [])]
+    parts += [f"{name}={value}" for name, value in others.items() if name not in (*SIZES, "bookies")]
+    return ", ".join(parts)
 
 
 def changed(row: Row) -> dict[str, str]:
-    """The same by name; all settings if this Fencepost has no such protocol."""
+    """The settings of a row that differ from its protocol's defaults; all if this Fencepost has no such protocol."""
     try:
         defaults = {o.name: str(o.default) for o in find(row["protocol"]).options()}
     except BadInput:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from string import Template
 
 from fencepost.cli.render import trace_text
-from fencepost.cli.reports.matrices import Matrix, Report, changed, matrices
+from fencepost.cli.reports.matrices import Matrix, Report, changed, matrices, named
 from fencepost.cli.reports.plot import MARKS, plot
 from fencepost.cli.reports.text import COLUMNS, solver_lines
 from fencepost.cli.reports.words import (
@@ -19,7 +19,6 @@ from fencepost.cli.reports.words import (
     brief,
     certify_command,
     check_command,
-    named,
     trace_command,
 )
 from fencepost.encoding.errors import BadInput, InternalError
@@ -34,6 +33,9 @@ from fencepost.sweeps.grid import Obligation
 from fencepost.sweeps.rows import Row, obligation_of
 from fencepost.sweeps.solve import instance
 from fencepost.sweeps.summary import finding, varying
+
+WIDE = 3
+"""Columns of a matrix whose cells are wide enough for steps and faults on one line."""
 
 
 def page(report: Report) -> str:
@@ -164,11 +166,11 @@ def _matrix(matrix: Matrix) -> str:
         group = labels[0].partition("/")[0]
         first = ' class="first"' if matrix.sized and before not in (None, group) else ""
         before = group
-        names = "".join(f'<th scope="row">{escape(label) or "as by default"}</th>' for label in labels)
+        names = "".join(f'<th scope="row">{_parts(label)}</th>' for label in labels)
         lines.append(f"<tr{first}>{names}{''.join(_cell(matrix, row) for row in cells)}</tr>")
     caption = f"<caption>{escape(matrix.title)}</caption>" if matrix.title else ""
     return (
-        f'<div class="scroll"><table class="matrix">{caption}<thead><tr>{heads}</tr></thead>\n'
+        f'<div class="scroll"><table class="matrix{" narrow" if len(matrix.columns) > WIDE else ""}">{caption}<thead><tr>{heads}</tr></thead>\n'
         f"<tbody>{chr(10).join(lines)}</tbody></table></div>"
     )
 
@@ -179,7 +181,7 @@ def _cell(matrix: Matrix, row: Row | None) -> str:
     seconds = "" if matrix.sized else f" <span>{row['seconds']:.1f} s</span>"
     label = escape(f"{named(row)}, {row['property']}: {finding(row)}")
     return (
-        f'<td class="{row["verdict"]}"><a href="#{row["id"]}" title="{label}" aria-label="{label}">'
+        f'<td class="{row["verdict"]}"><a href="#{row["id"]}" title="{label}">'
         f"<b>{_sign(row['verdict'])} {row['verdict']}</b> <small>{_parts(brief(row))}{seconds}</small></a></td>"
     )
 
@@ -228,7 +230,7 @@ def _detail(report: Report, row: Row) -> str:
         finding=escape(_first_up(finding(row))),
         meaning=escape(MEANINGS[row["verdict"]]),
         evidence=_evidence(report, row),
-        settings=_terms(row["settings"], changed(row)),
+        settings=escape(" ".join(f"{name}={value}" for name, value in row["settings"].items())),
         check=escape(check_command(row)),
         rest=escape(_rest(row)),
     )

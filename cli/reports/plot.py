@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from fencepost.cli.reports.words import named
+from fencepost.cli.reports.matrices import named
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import finding
 from fencepost.sweeps.tables import Table

@@ -10,7 +10,7 @@ from fencepost.cli.reports.matrices import USUAL, changed
 from fencepost.encoding.state import amount
 from fencepost.encoding.verdicts import Verdict
 from fencepost.sweeps.rows import ERROR, Row
-from fencepost.sweeps.summary import VERDICTS, configuration
+from fencepost.sweeps.summary import VERDICTS
 
 SIGNS = {"proved": "✓", "holds": "≈", "violated": "✗", "undecided": "?", "vacuous": "∅", "error": "!"}
 
@@ -54,17 +54,6 @@ def faults(row: Row) -> str:
 def in_words(counted: Mapping[str, int]) -> str:
     """How many have which verdict; those that none has are left out."""
     return ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS if counted.get(verdict))
-
-
-def named(row: Row) -> str:
-    """The instance of a row in a few words."""
-    sizes = configuration(row)
-    if sizes is None:
-        return " ".join(f"{name}={value}" for name, value in changed(row).items()) or "as by default"
-    others = {n: v for n, v in changed(row).items() if n not in ("ensemble", "write_quorum", "ack_quorum")}
-    others.pop("bookies", None)
-    bookies = f", N = {row['settings']['bookies']}" if "bookies" in row["settings"] else ""
-    return f"{sizes}{bookies}" + "".join(f", {name}={value}" for name, value in others.items())
 
 
 def check_command(row: Row) -> str:
