@@ -15,8 +15,11 @@ from fencepost.cli.render import trace_text
 from fencepost.cli.reports import FORMS
 from fencepost.cli.reports.matrices import Report, matrices
 from fencepost.cli.reports.words import MEANINGS, SIGNS, brief, check_command
+from fencepost.encoding.certificates import Claim, manifest
 from fencepost.encoding.errors import InternalError
-from fencepost.sweeps.rows import Row
+from fencepost.encoding.verdicts import Basis
+from fencepost.sweeps.rows import Row, obligation_of
+from fencepost.sweeps.solve import instance
 from fencepost.sweeps.store import Store
 from fencepost.sweeps.summary import VERDICTS, ordered
 from fencepost.sweeps.tables import TABLES, read_summary
@@ -159,6 +162,31 @@ def test_the_trace_of_another_row_or_one_that_does_not_replay_is_an_internal_err
     del trace["steps"][4]
     with pytest.raises(InternalError, match="its trace does not replay: step 5"):
         FORMS["html"](reported([{**late, "trace": json.dumps(trace)}]))
+
+
+def certified(folder: Path, row: Row, about: Row) -> Row:
+    """The row with a certificate in that folder, which is about the obligation of another row, or of this one."""
+    name = f"certificates/{row['id']}"
+    (folder / name).mkdir(parents=True)
+    subject = instance(obligation_of(about))[1]
+    claim = Claim(about["property"], Basis(about["basis"]), about["induction"] or about["rounds"])
+    document = manifest(subject, {}, [claim]).to_json()
+    (folder / name / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
+    return {**row, "certificate": name}
+
+
+def test_a_proof_leads_to_its_own_certificate(rows: list[Row], tmp_path: Path) -> None:
+    first, second, *_ = (row for row in rows if row["basis"] == "rounds")
+    made = [certified(tmp_path, row, row) for row in (first, second)]
+    details = Reader(FORMS["html"](reported(made, tmp_path))).details
+    for row in made:
+        assert f"fencepost certify {tmp_path}/certificates/{row['id']}" in details[row["id"]]
+    assert first["id"] not in details[second["id"]]
+    swapped = {**first, "certificate": made[1]["certificate"]}
+    with pytest.raises(InternalError, match=f"certificates/{second['id']} is of another obligation"):
+        FORMS["html"](reported([swapped], tmp_path))
+    gone = {**first, "certificate": "certificates/gone"}
+    assert "which is not there any more" in FORMS["html"](reported([gone], tmp_path))
 
 
 def test_nothing_in_a_row_ends_an_element_and_nothing_is_loaded(page: str, rows: list[Row]) -> None:
