@@ -31,7 +31,7 @@ def form_option_of(names: Sequence[str]) -> Callable[[Command], Command]:
 
 form_option = form_option_of(FORMATS)
 output_option = click.option(
-    "--output", type=click.Path(), metavar="FILE", help="Write the result to a file."
+    "-o", "--output", type=click.Path(), metavar="FILE", help="Write the result to a file."
 )
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.output import emit, output_option
-from fencepost.encoding.state import show_all
+from fencepost.cli.output import emit, form_option_of, output_option
+from fencepost.cli.reports.words import in_words
+from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Plan
-from fencepost.sweeps.rows import COLUMNS, ERROR, Row
-from fencepost.sweeps.summary import by, configuration, counts, finding, ordered, varying
+from fencepost.sweeps.rows import ERROR, Row
+from fencepost.sweeps.summary import counts, ordered
+
+if TYPE_CHECKING:
+    from fencepost.sweeps.store import Store
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -55,6 +57,7 @@ def command() -> None:
     metavar="N",
     help="Conflicts that the solvers of one property of one instance may spend: the same on every machine.",
 )
+@click.option("--certificates", is_flag=True, help="Keep a certificate of each proof in DIR/certificates.")
 @click.option("--resume", is_flag=True, help="Go on with what an earlier run left in DIR.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on stderr how far it is, terminal or not.")
 def run_command(
@@ -64,6 +67,7 @@ def run_command(
     timeout: float,
     memory: float | None,
     conflicts: int | None,
+    certificates: bool,
     resume: bool,
     verbose: bool,
 ) -> int:
@@ -75,9 +79,11 @@ def run_command(
     from fencepost.sweeps.grid import read_grid
     from fencepost.sweeps.pipeline import Sweep, run
     from fencepost.sweeps.solve import Allowance
+    from fencepost.sweeps.store import Store
 
     plan = read_grid(Path(grid))
-    sweep = Sweep(plan, Path(out), master, Allowance(timeout, memory, conflicts), resume)
+    folder = Store(Path(out).absolute()).certificates if certificates else None
+    sweep = Sweep(plan, Path(out), master, Allowance(timeout, memory, conflicts, folder), resume)
     progress = Progress(len(plan.obligations), verbose)
     try:
         with progress:
@@ -158,7 +164,7 @@ class Progress:
 
 
 def _told(plan: Plan, rows: Sequence[Row], out: str) -> str:
-    lines = [f"{len(rows)} obligations: {_in_words(counts(rows))}"]
+    lines = [f"{len(rows)} obligations: {in_words(counts(rows))}"]
     if plan.invalid:
         lines.append(f"left out: {plan.invalid} combinations that break a rule of their protocol")
     if plan.inapplicable:
@@ -168,98 +174,44 @@ def _told(plan: Plan, rows: Sequence[Row], out: str) -> str:
     return "\n".join([*lines, f"fencepost sweep report {out}"])
 
 
-def _in_words(counted: dict[str, int]) -> str:
-    return ", ".join(f"{number} {verdict}" for verdict, number in counted.items())
-
-
 @command.command("report")
 @click.argument("folder", type=click.Path(), metavar="DIR")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "csv"]), default="text", show_default=True, help="Form."
-)
+@form_option_of(("text", "csv", "markdown", "html"))
 @output_option
 def report_command(folder: str, form: str, output: str | None) -> int:
-    """Say what the rows in DIR come to: by property, by E/WQ/AQ, and each by itself."""
+    """Say what the rows in DIR come to: by property, by E/WQ/AQ, and each by itself.
+
+    The page (html) is one file that loads nothing; each of its cells leads to its counterexample or certificate.
+    """
+    from fencepost.cli.reports import FORMS
+    from fencepost.cli.reports.matrices import Report
+    from fencepost.sweeps.tables import read_summary
+
+    store = _store(folder)
+    report = Report(Path(folder), store.manifest(), ordered(store.rows()), read_summary(store))
+    emit(FORMS[form](report), output)
+    return int(ExitCode.AS_WISHED)
+
+
+@command.command("trace")
+@click.argument("folder", type=click.Path(), metavar="DIR")
+@click.argument("name", metavar="ID")
+@output_option
+def trace_command(folder: str, name: str, output: str | None) -> int:
+    """Give the counterexample of the row ID in DIR, as `fencepost trace` reads it."""
+    found = {row["id"]: row["trace"] for row in _store(folder).rows()}
+    if found.get(name) is None:
+        why = "its row has no counterexample" if name in found else "no such row"
+        raise BadInput(f"{name}: {why} in {folder}; fencepost sweep report {folder} names them")
+    emit(found[name], output)
+    return int(ExitCode.AS_WISHED)
+
+
+def _store(folder: str) -> Store:
     from fencepost.sweeps.pipeline import require_arrow
     from fencepost.sweeps.store import Store
 
     require_arrow()
     store = Store(Path(folder))
-    manifest, rows = store.manifest(), ordered(store.rows())
-    emit(_csv(rows) if form == "csv" else _text(manifest, rows), output)
-    return int(ExitCode.AS_WISHED)
-
-
-def _text(manifest: dict[str, Any], rows: Sequence[Row]) -> str:
-    asked = manifest["obligations"]
-    parts = [f"engine {manifest['engine']}; {manifest['invalid']} invalid combinations left out"]
-    if len(rows) < asked:
-        parts.append(f"Not finished: {len(rows)} of {asked} obligations have their row; go on with --resume.")
-    for protocol in dict.fromkeys(row["protocol"] for row in rows):
-        of_one = [row for row in rows if row["protocol"] == protocol]
-        parts.append(f"{protocol}: {_in_words(counts(of_one))}")
-        parts.append(_tally("property", by("property", of_one)))
-        sized = [{**row, "E/WQ/AQ": configuration(row)} for row in of_one]
-        if all(row["E/WQ/AQ"] for row in sized):
-            parts.append(_tally("E/WQ/AQ", by("E/WQ/AQ", sized)))
-        parts.append(_each(of_one))
-    return "\n\n".join(parts)
-
-
-def _tally(title: str, counted: dict[str, dict[str, int]]) -> str:
-    return _table([[title, "verdicts"], *([value, _in_words(found)] for value, found in counted.items())])
-
-
-def _each(rows: Sequence[Row]) -> str:
-    names = varying(rows)
-    titles = [*names, "property", *_where_varied(rows), "found", "seconds"]
-    lines = [
-        [
-            *(row["settings"][name] for name in names),
-            row["property"],
-            *(str(row[name] if row[name] is not None else "-") for name in _where_varied(rows)),
-            finding(row),
-            f"{row['seconds']:.1f}",
-        ]
-        for row in rows
-    ]
-    return _table([titles, *lines])
-
-
-def _where_varied(rows: Sequence[Row]) -> list[str]:
-    """Of solver, bound and rounds, those in which the rows differ."""
-    return [name for name in ("solver", "bound", "most_rounds") if len({row[name] for row in rows}) > 1]
-
-
-def _table(lines: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    return "\n".join(
-        "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
-
-
-def _csv(rows: Sequence[Row]) -> str:
-    """A line for each row: the settings that vary within a protocol, then every column but the trace."""
-    protocols = dict.fromkeys(row["protocol"] for row in rows)
-    settings = dict.fromkeys(
-        name for protocol in protocols for name in varying([r for r in rows if r["protocol"] == protocol])
-    )
-    names = [c.name for c in COLUMNS if c.name != "trace"]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*settings, *names])
-    for row in rows:
-        cells = [row["settings"].get(name, "") for name in settings]
-        writer.writerow([*cells, *(_cell(row[name]) for name in names)])
-    return text.getvalue().rstrip("\n")
-
-
-def _cell(value: object) -> object:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, dict):
-        return show_all(value)
-    return " ".join(value) if isinstance(value, list) else value
+    store.manifest()
+    return store

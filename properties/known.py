@@ -89,6 +89,11 @@ class Run:
         """The fewest steps expected; None if any number is as good, or nothing should be violated."""
         return self.known.steps if self.with_bug else None
 
+    @property
+    def minimize(self) -> str:
+        """What to make small in a counterexample: nothing, if any number of steps is as good."""
+        return "none" if self.with_bug and self.known.steps is None else "steps"
+
 
 _UNFENCED_READ = Known(
     name="#2614",
@@ -468,9 +473,7 @@ def decide(run: Run, limits: Limits, listener: Listener = lambda event: None) ->
     protocol = find(run.known.protocol)
     parameters = protocol.parameters(run.settings.items())
     system = protocol.system(parameters)
-    limits = replace(limits, rounds=system.default_rounds, bound=run.bound)
-    if run.with_bug and run.steps is None:
-        limits = replace(limits, minimize="none")
+    limits = replace(limits, rounds=system.default_rounds, bound=run.bound, minimize=run.minimize)
     subject = protocol.subject(parameters)
     return check(system, subject, choose(system, (run.known.property,)), limits, listener)
 

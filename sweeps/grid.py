@@ -1,7 +1,8 @@
 """Grids: a file that names many instances, and the obligations that come of it.
 
 A grid file has tables `[[grid]]`. Each names protocols and, if not all are meant, properties; what to set, as one
-value, a list of values, or a range such as "1..5"; and how far to search. Every combination is an instance.
+value, a list of values, or a range such as "1..5"; and how far to search. Every combination is an instance. Or it names
+known bugs, whose instances and properties `properties/known.py` has.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,15 @@ from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.parameters import Option
 from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.solvers import SOLVERS
+from fencepost.encoding.system import System
 from fencepost.properties.catalogue import find
+from fencepost.properties.known import KNOWN, chosen
 
-KEYS = ("protocols", "set", "properties", "bounds", "rounds", "solvers", "minimize")
+KEYS = ("protocols", "set", "properties", "bounds", "rounds", "solvers", "minimize", "known")
 """What a table `[[grid]]` may hold."""
+
+KNOWN_KEYS = ("known", "solvers")
+"""What it may hold if it names known bugs, which say all else."""
 
 RANGE = re.compile(r"(\d+)\.\.(\d+)")
 RELATIVE = re.compile(r"([a-z_]+)\s*(?:\+\s*(\d+))?")
@@ -92,9 +98,7 @@ def plan(document: Mapping[str, Any]) -> Plan:
     found: dict[Obligation, None] = {}
     invalid = inapplicable = asked = 0
     for table in tables:
-        grid = _read_table(table)
-        for protocol in grid.protocols:
-            made = _obligations(grid, protocol)
+        for made in _asked(table):
             invalid += made.invalid
             inapplicable += made.inapplicable
             asked += len(made.obligations)
@@ -103,6 +107,36 @@ def plan(document: Mapping[str, Any]) -> Plan:
         raise BadInput(f"asks for nothing: all {invalid} combinations are invalid; widen a range")
     hardest_first = sorted(found, key=lambda o: (-o.weight, repr(o)))
     return Plan(tuple(hardest_first), invalid, inapplicable, asked - len(found))
+
+
+def _asked(table: Mapping[str, Any]) -> Iterator[Plan]:
+    """What a table asks, protocol by protocol."""
+    if "known" in table:
+        yield _of_known_bugs(table)
+        return
+    grid = _read_table(table)
+    for protocol in grid.protocols:
+        yield _obligations(grid, protocol)
+
+
+def _of_known_bugs(table: Mapping[str, Any]) -> Plan:
+    """The runs of `fencepost check --known`, of all bugs or of those named, put to each solver."""
+    for key in table:
+        if key in KEYS and key not in KNOWN_KEYS:
+            raise BadInput(f"{key}: not beside known, which says it; leave out one of them")
+    _refuse_unknown(table, KNOWN_KEYS)
+    names = [] if table["known"] == "all" else list(map(str, _listed("known", table["known"])))
+    solvers = _solvers(table)
+    found: list[Obligation] = []
+    for run in (run for known in chosen(KNOWN, names) for run in known.runs()):
+        protocol = find(run.known.protocol)
+        instance, system = _instance(protocol, run.settings)
+        asked = Obligation(
+            protocol.name, instance, run.known.property, bound=run.bound, minimize=run.minimize
+        )
+        weight = len(system.ground_actions)
+        found += [replace(asked, solver=solver, weight=weight) for solver in solvers]
+    return Plan(tuple(found), 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -131,11 +165,15 @@ def _read_table(table: Mapping[str, Any]) -> _Grid:
     bounds, rounds = (
         _numbers(name, table[name]) if name in table else (None,) for name in ("bounds", "rounds")
     )
-    solvers = _names("solvers", table.get("solvers", "cadical"), tuple(SOLVERS))
+    solvers = _solvers(table)
     (minimize,) = _names("minimize", table.get("minimize", "steps"), MINIMIZE, most=1)
     properties = tuple(map(str, _listed("properties", table["properties"]))) if "properties" in table else ()
     limits = tuple(itertools.product(solvers, bounds, rounds))
     return _Grid(protocols, settings, properties, limits, minimize)
+
+
+def _solvers(table: Mapping[str, Any]) -> tuple[str, ...]:
+    return _names("solvers", table.get("solvers", "cadical"), tuple(SOLVERS))
 
 
 def _refuse_unknown(table: Mapping[str, Any], valid: Sequence[str]) -> None:
@@ -220,8 +258,7 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
     missing, known = set(grid.properties), set[str]()
     for settings in _combinations(grid, protocol):
         try:
-            parameters = protocol.parameters(settings.items())
-            system = protocol.system(parameters)
+            instance, system = _instance(protocol, settings)
         except ModelError:
             raise
         except BadInput:
@@ -232,8 +269,6 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
         known |= set(names)
         wanted = grid.properties or names
         inapplicable += len(set(wanted) - set(names))
-        subject = protocol.subject(parameters)
-        instance = tuple((n, str(v)) for n, v in {**subject.parameters, **subject.switches}.items())
         weight = len(system.ground_actions)
         found += [
             Obligation(protocol.name, instance, name, *limits, grid.minimize, weight)
@@ -246,6 +281,14 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
             f"{min(missing)}: no such property of {protocol.name}; valid: {', '.join(sorted(known))}"
         )
     return Plan(tuple(found), invalid, inapplicable, 0)
+
+
+def _instance(protocol: Protocol, settings: Mapping[str, str]) -> tuple[tuple[tuple[str, str], ...], System]:
+    """All settings of an instance, defaults too, and its system; raises BadInput if it breaks a rule."""
+    parameters = protocol.parameters(settings.items())
+    subject = protocol.subject(parameters)
+    named = {**subject.parameters, **subject.switches}
+    return tuple((name, str(value)) for name, value in named.items()), protocol.system(parameters)
 
 
 def _combinations(grid: _Grid, protocol: Protocol) -> Iterator[dict[str, str]]:

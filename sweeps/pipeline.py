@@ -39,6 +39,7 @@ from fencepost.sweeps.rows import (
 )
 from fencepost.sweeps.solve import Allowance, solve
 from fencepost.sweeps.store import Store, opened, repeated
+from fencepost.sweeps.tables import summarize
 from fencepost.sweeps.versions import engine
 
 AT_ONCE = 2
@@ -101,9 +102,11 @@ def run(
         waiting = [
             row for row in (asked(o, engine()) for o in sweep.plan.obligations) if row["id"] not in known
         ]
-        if waiting:
+        if waiting or not store.summary.exists():
             with session(sweep.master, store.log) as spark:
                 _answer_all(spark, sweep, store, waiting, listener, watcher)
+                _complete(sweep.plan, store.rows())
+                summarize(spark, store)
         return _complete(sweep.plan, store.rows())
 
 

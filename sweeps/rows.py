@@ -66,8 +66,11 @@ FOUND = (
     Column("witness", "boolean", "the property's witness was reached"),
     Column("induction", "integer", "rounds that the induction goes over", optional=True),
     Column("invariants", "texts", "what the induction carries along"),
-    Column("reason", "text", "why it is undecided, vacuous or an error", optional=True),
+    Column(
+        "reason", "text", "why it is undecided, vacuous or an error, or a proof uncertified", optional=True
+    ),
     Column("trace", "text", "the counterexample, as JSON", optional=True),
+    Column("certificate", "text", "the folder in DIR with the certificate of a proof", optional=True),
     Column("seconds", "number", "time from the start of the check to this answer"),
     Column("host", "text", "the machine that answered"),
 )
@@ -124,13 +127,14 @@ def found(result: Result) -> Row:
         "invariants": list(result.invariants),
         "reason": result.reason,
         "trace": json.dumps(result.trace.to_json()) if result.trace else None,
+        "certificate": result.certificate,
         "seconds": round(result.seconds, 3),
     }
 
 
 def unanswered(verdict: str, reason: str, seconds: float) -> Row:
     """The columns `FOUND`, but for the host, where no check came to an end: `undecided`, or `error`."""
-    nothing = {"basis", "steps", "fewest", "faults", "induction", "trace"}
+    nothing = {"basis", "steps", "fewest", "faults", "induction", "trace", "certificate"}
     return {
         "verdict": verdict,
         **dict.fromkeys(nothing),

@@ -6,12 +6,16 @@ import platform
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
+from pathlib import Path
 
+from fencepost.encoding.certifying import make_certificate
 from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.protocol import choose
+from fencepost.encoding.system import System
+from fencepost.encoding.traces import Subject
 from fencepost.encoding.verdicts import Result, Verdict
 from fencepost.encoding.workers import Ended, Worker
 from fencepost.properties.catalogue import find
@@ -25,11 +29,14 @@ building of the formulas' terms, nor the replay of what was found."""
 
 @dataclass(frozen=True)
 class Allowance:
-    """What an obligation may take: seconds, GiB of memory for each process, and conflicts of its searches together."""
+    """What an obligation may take: seconds, its certificate's too, GiB of memory for each process, and conflicts of its
+    searches together."""
 
     timeout: float = 300.0
     memory: float | None = None
     conflicts: int | None = None
+    certificates: Path | None = None
+    """Where the certificates of proofs go, each in a folder named after its obligation; None: none is made."""
 
 
 Check = Callable[[Obligation, Allowance], Result]
@@ -41,10 +48,21 @@ def decide(obligation: Obligation, allowance: Allowance) -> Result:
     One search at a time (`jobs=1`): obligations are what runs side by side, and an answer then does not depend on
     which of two searches was faster.
     """
+    system, subject = instance(obligation)
+    properties = choose(system, (obligation.property,))
+    return check(system, subject, properties, limits(obligation, allowance, system)).results[0]
+
+
+def instance(obligation: Obligation) -> tuple[System, Subject]:
+    """The system that an obligation is about, and the names under which it was built."""
     protocol = find(obligation.protocol)
     parameters = protocol.parameters(obligation.settings)
-    system = protocol.system(parameters)
-    limits = Limits(
+    return protocol.system(parameters), protocol.subject(parameters)
+
+
+def limits(obligation: Obligation, allowance: Allowance, system: System) -> Limits:
+    """How far to search, and with what."""
+    return Limits(
         bound=obligation.bound,
         rounds=system.default_rounds if obligation.rounds is None else obligation.rounds,
         minimize=obligation.minimize,
@@ -54,27 +72,49 @@ def decide(obligation: Obligation, allowance: Allowance) -> Result:
         solver=obligation.solver,
         jobs=1,
     )
-    properties = choose(system, (obligation.property,))
-    return check(system, protocol.subject(parameters), properties, limits).results[0]
 
 
 def solve(obligation: Obligation, engine: str, allowance: Allowance, decided: Check = decide) -> Row:
     """The row of an obligation; whatever goes wrong is a row too, `undecided` or an `error`."""
-    return {**asked(obligation, engine), **_found(obligation, allowance, decided), "host": platform.node()}
+    row = asked(obligation, engine)
+    folder = allowance.certificates and allowance.certificates / row["id"]
+    return {**row, **_found(obligation, allowance, decided, folder), "host": platform.node()}
 
 
 def answers(
-    send: object, obligation: Obligation, allowance: Allowance, decided: Check
+    send: object, obligation: Obligation, allowance: Allowance, decided: Check, folder: Path | None
 ) -> Sequence[Iterator[Row]]:
     """What the process of an obligation runs: one message, the answer."""
-    return [_answer(obligation, allowance, decided)]
+    return [_answer(obligation, allowance, decided, folder)]
 
 
-def _answer(obligation: Obligation, allowance: Allowance, decided: Check) -> Iterator[Row]:
-    yield found(decided(obligation, allowance))
+def _answer(
+    obligation: Obligation, allowance: Allowance, decided: Check, folder: Path | None
+) -> Iterator[Row]:
+    begun = time.perf_counter()
+    result = decided(obligation, allowance)
+    if folder is not None and result.verdict is Verdict.PROVED:
+        left = allowance.timeout - (time.perf_counter() - begun)
+        result = _certified(obligation, allowance, result, folder, left)
+    yield found(result)
 
 
-def _found(obligation: Obligation, allowance: Allowance, decided: Check) -> Row:
+def _certified(
+    obligation: Obligation, allowance: Allowance, result: Result, folder: Path, left: float
+) -> Result:
+    """The proof with its certificate in the folder, or with why there is none."""
+    system, subject = instance(obligation)
+    asked_for = limits(obligation, allowance, system)
+    try:
+        lacking = make_certificate(folder, system, subject, asked_for, [result], left)
+    except FileExistsError:
+        lacking = None  # an attempt at this task that was lost had made it
+    if lacking is not None:
+        return replace(result, reason=f"no certificate: {lacking}")
+    return replace(result, certificate=f"{folder.parent.name}/{folder.name}")
+
+
+def _found(obligation: Obligation, allowance: Allowance, decided: Check, folder: Path | None) -> Row:
     begun = time.perf_counter()
     try:
         worker = Worker(
@@ -83,6 +123,7 @@ def _found(obligation: Obligation, allowance: Allowance, decided: Check) -> Row:
             obligation,
             allowance,
             decided,
+            folder,
             gib=allowance.memory,
             with_children=True,
         )

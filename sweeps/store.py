@@ -2,6 +2,8 @@
 
 sweep.json                          what the sweep is: engine, obligations, what the grid left out
 rows/wave=0001/protocol=…/*.parquet a committed wave; it comes into being whole, by a rename
+certificates/ID/                    with --certificates: what the proof of an obligation rests on
+summary/                            what all rows come to, once there is one for each obligation (`tables.py`)
 staging/                            waves under way, thrown away by the next run
 spark.log                           what Spark says
 """
@@ -40,6 +42,16 @@ class Store:
         """Where Spark's own messages go."""
         return self.folder / "spark.log"
 
+    @property
+    def certificates(self) -> Path:
+        """Where tasks put certificates, each in a folder named after its obligation."""
+        return self.folder / "certificates"
+
+    @property
+    def summary(self) -> Path:
+        """Where the tables are that all rows come to; it is there only if the sweep is finished."""
+        return self.folder / "summary"
+
     def stage(self) -> Path:
         """A folder that does not exist yet, for a wave that nobody sees before it is committed."""
         return self.folder / "staging" / uuid.uuid4().hex
@@ -51,6 +63,10 @@ class Store:
         wave.parent.mkdir(exist_ok=True)
         os.rename(staged, wave)
         return _read([wave])
+
+    def commit_summary(self, staged: Path) -> None:
+        """Make the staged tables those of the sweep, in one rename."""
+        os.rename(staged, self.summary)
 
     def rows(self) -> list[Row]:
         """The rows of all committed waves."""
@@ -149,7 +165,8 @@ def _begin(store: Store, described: dict[str, Any], resume: bool) -> bool:
             f"{store.folder}: was begun with {_limit(known['conflicts'])}, this is {_limit(described['conflicts'])}; "
             "give the same, or another folder"
         )
-    shutil.rmtree(store.folder / "staging", ignore_errors=True)
+    for unfinished in (store.folder / "staging", *store.certificates.glob(".*")):
+        shutil.rmtree(unfinished, ignore_errors=True)
     return False
 
 

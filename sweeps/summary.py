@@ -23,12 +23,6 @@ def counts(rows: Iterable[Row]) -> dict[str, int]:
     return {verdict: counted[verdict] for verdict in VERDICTS if counted[verdict]}
 
 
-def by(name: str, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
-    """How many rows have which verdict, for each value of a column."""
-    values = sorted({row[name] for row in rows})
-    return {value: counts(row for row in rows if row[name] == value) for value in values}
-
-
 def configuration(row: Row) -> str | None:
     """E/WQ/AQ of a row; None if its protocol has no such sizes."""
     settings = row["settings"]

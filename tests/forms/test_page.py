@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import which
 
 import pytest
 from selenium import webdriver
@@ -13,20 +12,8 @@ from selenium.webdriver.common.keys import Keys
 
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.state import show
+from support.browsing import chromium, complaints
 from support.stories import TOLD, story
-
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1366,768",
-)
-
 
 pytestmark = pytest.mark.slow
 """Chromium takes its time."""
@@ -34,17 +21,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    """Debian's Chromium, without a window and without the network."""
-    options = webdriver.ChromeOptions()
-    chromium, chromedriver = which("chromium"), which("chromedriver")
-    assert chromium and chromedriver, "make browser installs Chromium and its driver"
-    options.binary_location = chromium
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(chromedriver))
-    yield driver
-    driver.quit()
+    with chromium(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
 
 
 @pytest.fixture(params=TOLD)
@@ -158,6 +136,4 @@ def test_the_row_stepped_to_is_in_view(browser: webdriver.Chrome, page: str) -> 
 
 def test_the_page_loads_nothing_and_complains_of_nothing(browser: webdriver.Chrome, page: str) -> None:
     press(browser, Keys.END)
-    assert browser.get_log("browser") == []
-    loaded = browser.execute_script("return performance.getEntriesByType('resource').map((e) => e.name)")
-    assert loaded == []
+    assert complaints(browser) == []

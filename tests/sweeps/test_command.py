@@ -19,10 +19,11 @@ from fencepost.cli.sweep import Progress
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.sweeps import pipeline
 from fencepost.sweeps.grid import Obligation, Plan
-from fencepost.sweeps.rows import COLUMNS, ERROR, Row, asked, to_arrow, unanswered
+from fencepost.sweeps.rows import COLUMNS, ERROR, Row, asked, unanswered
 from fencepost.sweeps.solve import Allowance
 from fencepost.sweeps.store import Store, opened
 from fencepost.sweeps.versions import engine
+from support.reports import stage
 from support.sweeps import planned
 
 ENGINE = "0.0+test"
@@ -32,19 +33,6 @@ def answered(obligation: Obligation, verdict: str, **others: object) -> Row:
     """A row as if checked."""
     row = {**asked(obligation, ENGINE), **unanswered(verdict, "as planted", 1.5), "host": "here"}
     return {**row, **others}
-
-
-def stage(store: Store, rows: list[Row]) -> Path:
-    """A wave as Spark writes it: by protocol, the protocol in the folder's name only."""
-    pa = pytest.importorskip("pyarrow", reason="rows as Arrow need the extra spark")
-    pq = pytest.importorskip("pyarrow.parquet", reason="rows as Arrow need the extra spark")
-    staged = store.stage()
-    for row in rows:
-        folder = staged / f"protocol={row['protocol']}"
-        folder.mkdir(parents=True, exist_ok=True)
-        table = pa.Table.from_batches([to_arrow([row])]).drop_columns(["protocol"])
-        pq.write_table(table, folder / f"{row['id']}.parquet")
-    return staged
 
 
 @pytest.fixture
@@ -82,6 +70,13 @@ def test_what_is_staged_is_not_there_until_it_is_committed_and_gone_when_resumed
         assert len(store.rows()) == 5
         assert store.commit(stage(store, [answered(plan.obligations[5], "undecided")]))
         assert len(store.rows()) == 6
+
+
+def test_certificates_that_were_under_way_are_gone_when_resumed(folder: Path, plan: Plan) -> None:
+    (folder / "certificates" / "done").mkdir(parents=True)
+    (folder / "certificates" / ".done.under-way").mkdir()
+    with opened(folder, plan, ENGINE, resume=True) as store:
+        assert [path.name for path in store.certificates.iterdir()] == ["done"]
 
 
 def test_a_folder_that_is_not_empty_or_not_this_sweep_is_refused(folder: Path, plan: Plan) -> None:

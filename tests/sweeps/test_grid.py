@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.parameters import assign
+from fencepost.properties.catalogue import find
+from fencepost.properties.known import KNOWN, Run
 from fencepost.sweeps.grid import Obligation, Plan, plan, read_grid
 from support.processes import printed
 
@@ -60,6 +63,33 @@ def test_without_properties_all_of_the_instance_are_asked_for() -> None:
 def test_a_property_that_only_some_instances_have_is_left_out_of_the_others_and_counted() -> None:
     made = grid(protocols="bookkeeper", properties=["fencing-is-enough"], set={"crashes": [0, 1]})
     assert (len(made.obligations), made.inapplicable) == (1, 1)
+
+
+def test_known_bugs_are_asked_as_they_are_checked() -> None:
+    made = plan({"grid": [{"known": "all", "solvers": ["cadical", "z3"]}]})
+    runs = [run for known in KNOWN for run in known.runs()]
+    assert len(made.obligations) + made.repeated == 2 * len(runs)
+    for run in runs:
+        found = [o for o in made.obligations if is_of(o, run)]
+        assert [o.solver for o in sorted(found, key=lambda o: o.solver)] == ["cadical", "z3"], run.known.name
+
+
+def is_of(obligation: Obligation, run: Run) -> bool:
+    """The obligation asks what a run of `check --known` does."""
+    protocol = find(run.known.protocol)
+    parameters = assign(protocol.defaults, run.settings.items())
+    subject = protocol.subject(parameters)
+    settings = {name: str(value) for name, value in {**subject.parameters, **subject.switches}.items()}
+    asked = (obligation.protocol, dict(obligation.settings), obligation.property)
+    limits = (obligation.bound, obligation.rounds, obligation.minimize)
+    expected = (run.known.protocol, settings, run.known.property)
+    return asked == expected and limits == (run.bound, None, run.minimize)
+
+
+def test_known_bugs_can_be_named_one_by_one() -> None:
+    made = plan({"grid": [{"known": ["2614", "#2615"]}]})
+    assert {o.property for o in made.obligations} == {"no-divergence", "valid-fragments"}
+    assert len(made.obligations) == 4
 
 
 def test_what_two_tables_ask_for_is_asked_once() -> None:
@@ -132,6 +162,10 @@ BAD = [
     ("protocols = 'bookkeeper'\nbounds = 'few'", "bounds = 'few': a whole number is needed"),
     ("protocols = 'bookkeeper'\nminimize = ['steps', 'faults']", "only one is possible"),
     ("protocols = 'bookkeeper'\nset.ack_quorum = 9", "asks for nothing: all 1 combinations are invalid"),
+    ("known = 'all'\nset.ensemble = 3", "set: not beside known"),
+    ("known = 'all'\nset.solver = 3", "set: not beside known"),
+    ("known = ['#4711']", "#4711: no such known bug; valid: "),
+    ("known = []", "known = []: is empty"),
     ("protocols = ", "is not TOML"),
 ]
 
@@ -155,7 +189,14 @@ def test_a_file_without_a_grid_or_with_another_table_is_refused(tmp_path: Path) 
         read_grid(tmp_path / "nowhere.toml")
 
 
-@pytest.mark.parametrize(("name", "obligations", "invalid"), [("bookkeeper-4.13-up-to-3", 20, 34)])
+@pytest.mark.parametrize(
+    ("name", "obligations", "invalid"),
+    [
+        ("bookkeeper-4.13-up-to-3", 20, 34),
+        ("bookkeeper-up-to-5", 140, 360),
+        ("regression-solvers", 285, 0),
+    ],
+)
 def test_the_grids_that_ship_ask_for_what_their_page_says(name: str, obligations: int, invalid: int) -> None:
     made = read_grid(Path(__file__).parents[2] / "grids" / f"{name}.toml")
     assert (len(made.obligations), made.invalid) == (obligations, invalid)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.encoding.certificates import read_manifest
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.verdicts import Result
 from fencepost.sweeps.grid import Obligation, Plan
@@ -27,7 +28,8 @@ from fencepost.sweeps.rows import (
     to_arrow,
     unanswered,
 )
-from fencepost.sweeps.solve import Allowance, solve
+from fencepost.sweeps.solve import Allowance, decide, solve
+from fencepost.sweeps.versions import engine
 from support.processes import gone
 from support.sweeps import looped, planned
 
@@ -71,6 +73,44 @@ def test_a_violation_brings_a_trace_that_replays_and_a_proof_none(
 
 def test_a_row_says_which_obligation_it_answers(rows: dict[str, Row], tiny: Plan) -> None:
     assert [obligation_of(row) for row in rows.values()] == list(tiny.obligations)
+
+
+def test_a_proof_brings_a_certificate_that_stands_and_what_is_violated_none(
+    tiny: Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "certificates"
+    allowance = Allowance(certificates=folder)
+    for obligation in tiny.obligations:
+        row = solve(obligation, engine(), allowance)
+        certificate = f"certificates/{row['id']}" if row["verdict"] == "proved" else None
+        assert row["certificate"] == certificate, row
+        if certificate:
+            assert run(["certify", str(tmp_path / certificate)]) == 0, capsys.readouterr()
+            assert obligation.property in capsys.readouterr().out
+            assert obligation_of(row) == obligation
+            manifest = read_manifest(tmp_path / certificate)
+            assert manifest.subject.protocol == obligation.protocol
+            assert manifest.claims[0].property == obligation.property
+    assert not list(folder.glob(".*")), "what was under way is there under its name, or not at all"
+    assert {path.name for path in folder.iterdir()} == {
+        o.identify(engine()) for o in tiny.obligations if (folder / o.identify(engine())).exists()
+    }
+    again = solve(FIRST, engine(), allowance)
+    assert solve(FIRST, engine(), allowance)["certificate"] == again["certificate"], "a task tried again"
+
+
+def proves_slowly(obligation: Obligation, allowance: Allowance) -> Result:
+    """A proof that leaves its certificate no time."""
+    result = decide(obligation, Allowance())
+    time.sleep(max(0.0, allowance.timeout - result.seconds))
+    return result
+
+
+def test_a_proof_stays_one_if_its_certificate_has_no_time(tmp_path: Path) -> None:
+    row = solve(FIRST, engine(), Allowance(timeout=20, certificates=tmp_path), proves_slowly)
+    assert (row["verdict"], row["certificate"]) == ("proved", None)
+    assert row["reason"].startswith("no certificate: time-out after 20 s")
+    assert not list(tmp_path.iterdir())
 
 
 def raises_bad_input(obligation: Obligation, allowance: Allowance) -> Result:

@@ -1,0 +1,75 @@
+"""The words and signs for verdicts that every form of a report uses."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from fencepost.cli.reports.matrices import USUAL, changed
+from fencepost.encoding.state import amount
+from fencepost.encoding.verdicts import Verdict
+from fencepost.sweeps.rows import ERROR, Row
+from fencepost.sweeps.summary import VERDICTS
+
+SIGNS = {"proved": "✓", "holds": "≈", "violated": "✗", "undecided": "?", "vacuous": "∅", "error": "!"}
+
+MEANINGS = {
+    Verdict.PROVED.value: "It cannot happen. Every execution of this configuration was covered, however long: whatever the "
+    "order of messages, losses and crashes that the model allows, the property holds.",
+    Verdict.HOLDS.value: "Not found as far as the bound that is named. Longer executions exist, and nobody has looked at them.",
+    Verdict.VIOLATED.value: "It can happen. An execution breaks the property, and you can read it step by step; it was replayed "
+    "on plain values before anyone saw it.",
+    Verdict.UNDECIDED.value: "Time or memory ran out. Nothing was found in the rounds that were finished; beyond them, nobody knows.",
+    Verdict.VACUOUS.value: "Nothing was tested: what the property is about cannot come up here.",
+    ERROR: "Fencepost failed. This says nothing about the configuration.",
+}
+"""What a verdict says to someone who has never seen a solver."""
+
+
+def brief(row: Row) -> str:
+    """What stands beside the verdict in a cell: rounds, steps, faults."""
+    match row["verdict"]:
+        case "proved":
+            return "by induction" if row["basis"] == "induction" else amount(row["rounds"], "round")
+        case "holds":
+            return f"to {amount(*((row['bound'], 'step') if row['bound'] is not None else (row['searched'], 'round')))}"
+        case "violated":
+            least = "" if row["fewest"] == "proved" else "≤"
+            return f"{least}{amount(row['steps'], 'step')}, {faults(row)}"
+        case "undecided":
+            return f"none in {amount(row['searched'], 'round')}" if row["searched"] else "no round finished"
+        case "vacuous":
+            return "nothing tested"
+        case _:
+            return "see why"
+
+
+def faults(row: Row) -> str:
+    """How many faults a counterexample has."""
+    number = sum((row["faults"] or {}).values())
+    return amount(number, "fault") if number else "no fault"
+
+
+def in_words(counted: Mapping[str, int]) -> str:
+    """How many have which verdict; those that none has are left out."""
+    return ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS if counted.get(verdict))
+
+
+def check_command(row: Row) -> str:
+    """The command that checks a row's obligation by itself."""
+    options = [f"--property={row['property']}", *(f"--set={n}={v}" for n, v in changed(row).items())]
+    options += [f"--{n.removeprefix('most_')}={row[n]}" for n, usual in USUAL.items() if row[n] != usual]
+    return shlex.join(["fencepost", "check", row["protocol"], *options])
+
+
+def trace_command(folder: Path, row: Row) -> str:
+    """The command that replays a row's counterexample."""
+    return (
+        f"{shlex.join(['fencepost', 'sweep', 'trace', str(folder), row['id']])} | fencepost trace /dev/stdin"
+    )
+
+
+def certify_command(folder: Path, row: Row) -> str:
+    """The command that checks a row's certificate."""
+    return shlex.join(["fencepost", "certify", str(folder / row["certificate"])])

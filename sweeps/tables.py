@@ -1,0 +1,95 @@
+"""What all rows of a sweep come to, as tables: counted once, by Spark SQL, when the last row is committed.
+
+Each table is a query over the rows, in a view `found`. The answers lie as Parquet in the sweep's folder `summary`,
+where whoever reports them needs no Spark.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fencepost.sweeps.rows import COLUMNS, spark_schema
+from fencepost.sweeps.store import Store
+from fencepost.sweeps.summary import SIZES, VERDICTS
+
+_NUMBER_OF = "count_if(verdict = '{0}') AS {0}"
+_COUNTS = ", ".join(_NUMBER_OF.format(verdict) for verdict in VERDICTS)
+"""How many rows have which verdict, a column for each."""
+
+_SIZES = ", ".join(f"int(settings['{name}']) AS {name}" for name in (*SIZES, "bookies"))
+
+TABLES = {
+    "properties": f"""
+        SELECT protocol, property, count(*) AS obligations, {_COUNTS}, sum(seconds) AS seconds
+        FROM found
+        GROUP BY protocol, property
+        ORDER BY protocol, property
+    """,
+    "configurations": f"""
+        SELECT protocol, property, {_SIZES}, count(*) AS obligations, {_COUNTS},
+               max(rounds) FILTER (WHERE verdict = 'proved' AND basis = 'rounds') AS most_rounds,
+               min(searched) FILTER (WHERE verdict IN ('holds', 'undecided')) AS least_searched,
+               min(steps) AS fewest_steps,
+               min(aggregate(map_values(faults), 0L, (sum, one) -> sum + one)) AS fewest_faults,
+               sum(seconds) AS seconds
+        FROM found
+        WHERE size(array_intersect(map_keys(settings), array{(*SIZES, "bookies")})) = {len(SIZES) + 1}
+        GROUP BY ALL
+        ORDER BY protocol, property, ensemble, write_quorum, ack_quorum, bookies
+    """,
+    "times": """
+        SELECT protocol, solver, weight, count(*) AS obligations, count_if(verdict = 'undecided') AS undecided,
+               min(seconds) AS shortest, median(seconds) AS median, max(seconds) AS longest
+        FROM found
+        GROUP BY protocol, solver, weight
+        ORDER BY protocol, solver, weight
+    """,
+    "solvers": """
+        WITH answers AS (
+            SELECT *, verdict NOT IN ('undecided', 'error') AS decided,
+                   struct(protocol, map_entries(settings), property, bound, most_rounds, minimize) AS question
+            FROM found
+        ), compared AS (
+            SELECT *, every(decided) OVER (PARTITION BY question) AS all_decided,
+                   min(seconds) FILTER (WHERE decided) OVER (PARTITION BY question) AS best,
+                   size(collect_set(verdict = 'violated') FILTER (WHERE decided) OVER (PARTITION BY question)) AS sides
+            FROM answers
+        )
+        SELECT solver, count(*) AS obligations, count_if(decided) AS decided,
+               count_if(decided AND seconds = best) AS fastest, count_if(decided AND sides > 1) AS contradicted,
+               count_if(all_decided) AS decided_by_all,
+               sum(seconds) FILTER (WHERE all_decided) AS seconds_on_those, sum(seconds) AS seconds
+        FROM compared
+        GROUP BY solver
+        ORDER BY solver
+    """,
+}
+"""By name, the question that a table answers.
+
+`properties`: how many obligations of each property have which verdict. `configurations`: the same for each E/WQ/AQ and
+number of bookies, with the rounds that its proofs cover, the fewest rounds that what is not proved was searched to,
+and the fewest steps and faults among its counterexamples. `times`: seconds by size, which is the number of ground actions.
+`solvers`: what each decided, how often it was the fastest, how often another one that decided said the
+opposite, and its seconds on what all decided.
+"""
+
+Table = list[dict[str, Any]]
+
+
+def summarize(spark: Any, store: Store) -> None:
+    """Write the tables of all committed rows, and make them part of the sweep."""
+    rows = spark.read.schema(spark_schema(COLUMNS)).parquet((store.folder / "rows").absolute().as_uri())
+    rows.createOrReplaceTempView("found")
+    staged = store.stage()
+    for name, query in TABLES.items():
+        spark.sql(query).coalesce(1).write.parquet((staged / name).absolute().as_uri())
+    store.commit_summary(staged)
+
+
+def read_summary(store: Store) -> dict[str, Table] | None:
+    """The tables by name; None if the sweep is not finished."""
+    import pyarrow.parquet as pq
+
+    if not store.summary.exists():
+        return None
+    return {name: pq.read_table(store.summary / name).to_pylist() for name in TABLES}

@@ -1,0 +1,142 @@
+"""The page of a sweep in a browser: each cell leads to what it rests on, by mouse and by keys, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from fencepost.cli.reports import FORMS
+from fencepost.cli.reports.matrices import Report
+from fencepost.sweeps.rows import Row
+from fencepost.sweeps.summary import ordered
+from support.browsing import chromium, complaints
+from support.reports import fabricated, recounted
+
+pytestmark = pytest.mark.slow
+"""Chromium takes its time."""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    with chromium(tmp_path_factory.mktemp("profile")) as browser:
+        browser.set_window_size(1280, 900)
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
+    return {row["id"]: row for row in fabricated(tmp_path_factory.mktemp("rows"))}
+
+
+@pytest.fixture(scope="module")
+def file(rows: dict[str, Row], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    listed = list(rows.values())
+    manifest = {"engine": "0.0+test", "obligations": len(rows), "invalid": 7}
+    report = Report(Path("found"), manifest, ordered(listed), recounted(listed))
+    file = tmp_path_factory.mktemp("page") / "page.html"
+    file.write_text(FORMS["html"](report), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(autouse=True)
+def page(browser: webdriver.Chrome, file: Path) -> None:
+    browser.get_log("browser")
+    browser.get("about:blank")
+    browser.get(file.as_uri())
+
+
+def shown(browser: webdriver.Chrome) -> list[str]:
+    """The ids of the rows of which more is shown."""
+    return [d.get_attribute("id") or "" for d in browser.find_elements(By.CSS_SELECTOR, "dialog[open]")]
+
+
+def focused(browser: webdriver.Chrome) -> str:
+    return (browser.switch_to.active_element.get_attribute("href") or "").partition("#")[2]
+
+
+def test_a_click_on_each_cell_shows_its_row_and_escape_leads_back(
+    browser: webdriver.Chrome, rows: dict[str, Row]
+) -> None:
+    cells = browser.find_elements(By.CSS_SELECTOR, "table.matrix td a")
+    assert len(cells) == len(rows)
+    for cell in cells:
+        id_ = (cell.get_attribute("href") or "").partition("#")[2]
+        cell.click()
+        assert shown(browser) == [id_]
+        assert browser.current_url.endswith(f"#{id_}")
+        dialog = browser.find_element(By.ID, id_)
+        assert rows[id_]["verdict"] in dialog.find_element(By.TAG_NAME, "h3").text
+        steps = dialog.find_elements(By.CSS_SELECTOR, "pre.trace")
+        assert len(steps) == (rows[id_]["verdict"] == "violated")
+        if steps:
+            assert f"\n {rows[id_]['steps']:2}  " in steps[0].text
+        browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+        assert shown(browser) == []
+        assert focused(browser) == id_
+        assert "#" not in browser.current_url
+    assert complaints(browser) == []
+
+
+def test_keys_alone_lead_from_cell_to_cell_and_into_one(browser: webdriver.Chrome) -> None:
+    first = browser.find_element(By.CSS_SELECTOR, "table.matrix td a")
+    browser.execute_script("arguments[0].focus()", first)
+    table = first.find_element(By.XPATH, "ancestor::table")
+
+    def at(line: int, column: int) -> str:
+        cells = table.find_elements(By.CSS_SELECTOR, "tbody tr")[line].find_elements(By.TAG_NAME, "td")
+        return (cells[column].find_element(By.TAG_NAME, "a").get_attribute("href") or "").partition("#")[2]
+
+    walk = [
+        (Keys.ARROW_DOWN, at(1, 0)),
+        (Keys.ARROW_RIGHT, at(1, 0)),  # 2/1/2 is no configuration
+        (Keys.ARROW_DOWN, at(2, 0)),
+        (Keys.ARROW_RIGHT, at(2, 1)),
+        (Keys.ARROW_DOWN, at(4, 1)),  # over 3/1
+        (Keys.ARROW_LEFT, at(4, 0)),
+        (Keys.TAB, at(4, 1)),
+    ]
+    for key, expected in walk:
+        browser.switch_to.active_element.send_keys(key)
+        assert focused(browser) == expected
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    assert shown(browser) == [at(4, 1)]
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    assert shown(browser) == [], "what has the focus is the button that closes"
+
+
+def test_a_point_of_the_picture_and_an_address_lead_to_a_row_too(
+    browser: webdriver.Chrome, file: Path, rows: dict[str, Row]
+) -> None:
+    point = browser.find_element(By.CSS_SELECTOR, "figure a")
+    browser.execute_script("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", point)
+    assert shown(browser) == [(point.get_dom_attribute("href") or "").partition("#")[2]]
+    id_ = next(iter(rows))
+    browser.get("about:blank")
+    browser.get(f"{file.as_uri()}#{id_}")
+    assert shown(browser) == [id_]
+
+
+@pytest.mark.parametrize("width", [1280, 700])
+def test_nothing_runs_off_the_side(browser: webdriver.Chrome, width: int) -> None:
+    browser.set_window_size(width, 900)
+    script = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert browser.execute_script(script) == 0
+    spilling = browser.execute_script(
+        "return [...document.querySelectorAll('.sized td a')].filter((a) => a.scrollWidth > a.clientWidth).length"
+    )
+    assert spilling == 0
+    browser.set_window_size(1280, 900)
+
+
+def test_it_asks_the_network_for_nothing(browser: webdriver.Chrome, file: Path) -> None:
+    sent = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = [m["params"]["request"]["url"] for m in sent if m["method"] == "Network.requestWillBeSent"]
+    assert [url for url in asked if file.name in url], "the page itself is in the log"
+    assert {url.partition(":")[0] for url in asked} <= {"file", "data", "about", "chrome"}, asked
+    assert complaints(browser) == []

@@ -1,0 +1,287 @@
+"""`fencepost sweep report`: every row is told once, in the cell that is its own, with what it rests on."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.cli.render import trace_text
+from fencepost.cli.reports import FORMS
+from fencepost.cli.reports.matrices import Report, matrices
+from fencepost.cli.reports.words import MEANINGS, SIGNS, brief, check_command
+from fencepost.encoding.certificates import Claim, manifest
+from fencepost.encoding.errors import InternalError
+from fencepost.encoding.verdicts import Basis
+from fencepost.sweeps.rows import Row, obligation_of
+from fencepost.sweeps.solve import instance
+from fencepost.sweeps.store import Store
+from fencepost.sweeps.summary import VERDICTS, ordered
+from fencepost.sweeps.tables import TABLES, read_summary
+from support.reports import fabricated, recounted, stored_as
+from support.stories import story
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+    return fabricated(tmp_path_factory.mktemp("rows"))
+
+
+def reported(rows: list[Row], folder: Path = Path("found/it")) -> Report:
+    """The report of a finished sweep with those rows."""
+    manifest = {"engine": "0.0+test", "obligations": len(rows), "invalid": 7}
+    return Report(folder, manifest, ordered(rows), recounted(rows))
+
+
+@pytest.fixture(scope="module")
+def page(rows: list[Row]) -> str:
+    return FORMS["html"](reported(rows))
+
+
+class Reader(HTMLParser):
+    """What a page shows: the cells of its matrices, and the text of each of its dialogs."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.cells: list[dict[str, str]] = []
+        self.details: dict[str, str] = {}
+        self.addresses: list[str] = []
+        self._title = self._verdict = self._part = self._id = ""
+        self._heads: list[str] = []
+        self._line: list[str] = []
+        self._column = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.addresses += [given[name] for name in ("href", "src") if name in given]
+        if tag == "table":
+            self._title, self._heads = "", []
+        elif tag == "tr":
+            self._line = []
+        elif tag in ("caption", "th"):
+            self._part = tag
+            if tag == "th":
+                (self._heads if given["scope"] == "col" else self._line).append("")
+        elif tag == "td":
+            self._column = self._column + 1 if self._verdict else 0
+            self._verdict, self._part = given.get("class", "-"), "td"
+        elif tag == "a" and self._part == "td":
+            at = len(self._line) + self._column
+            place = {"title": self._title, "line": " ".join(self._line), "column": self._heads[at]}
+            self.cells.append(place | {"id": given["href"][1:], "verdict": self._verdict, "words": ""})
+        elif tag == "dialog":
+            self._id = given["id"]
+            assert self._id not in self.details
+            self.details[self._id] = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("caption", "th", "td"):
+            self._part = ""
+        elif tag == "tr":
+            self._verdict = ""
+        elif tag == "dialog":
+            self._id = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._part == "caption":
+            self._title += data
+        elif self._part == "th":
+            (self._line if self._line else self._heads)[-1] += data
+        elif self._part == "td" and self.cells and self._verdict != "-":
+            self.cells[-1]["words"] += data
+        if self._id:
+            self.details[self._id] += data
+
+
+def test_every_row_is_in_one_cell_with_the_colour_and_the_words_of_its_verdict(
+    page: str, rows: list[Row]
+) -> None:
+    cells = Reader(page).cells
+    assert sorted(cell["id"] for cell in cells) == sorted(row["id"] for row in rows)
+    known = {row["id"]: row for row in rows}
+    assert {row["verdict"] for row in rows} == set(VERDICTS), "one of each at least"
+    for cell in cells:
+        row = known[cell["id"]]
+        assert cell["verdict"] == row["verdict"]
+        assert cell["words"].startswith(f"{SIGNS[row['verdict']]} {row['verdict']} {brief(row)}")
+
+
+def test_a_cell_is_where_its_sizes_and_switches_say(page: str, rows: list[Row]) -> None:
+    known = {row["id"]: row for row in rows}
+    sized = [cell for cell in Reader(page).cells if cell["title"]]
+    assert len(sized) == 40
+    assert len({cell["title"] for cell in sized}) == 4
+    for cell in sized:
+        settings = known[cell["id"]]["settings"]
+        assert cell["line"] == f"{settings['ensemble']}/{settings['write_quorum']}"
+        assert cell["column"] == f"AQ {settings['ack_quorum']}"
+        assert f"recovery_reads_fence={settings['recovery_reads_fence']}," in cell["title"]
+        spare = int(settings["bookies"]) - int(settings["ensemble"])
+        assert cell["title"].endswith("N = E + 1 (1 spare bookie)" if spare else "N = E (no spare bookie)")
+
+
+def test_what_has_no_sizes_is_listed_with_a_column_for_each_solver(page: str, rows: list[Row]) -> None:
+    known = {row["id"]: row for row in rows}
+    listed = [cell for cell in Reader(page).cells if not cell["title"]]
+    assert len(listed) == 12
+    for cell in listed:
+        row = known[cell["id"]]
+        instance = "append_compares=no" if row["settings"]["append_compares"] == "no" else "as by default"
+        assert (cell["column"], cell["line"]) == (row["solver"], f"{row['property']} {instance}")
+
+
+def test_each_row_has_its_own_evidence(page: str, rows: list[Row]) -> None:
+    details = Reader(page).details
+    assert details.keys() == {row["id"] for row in rows}
+    violated = [row for row in rows if row["verdict"] == "violated"]
+    assert [row["protocol"] for row in violated] == ["ledger-chain"] * 2 + ["bookkeeper-4.13"]
+    for row in rows:
+        said = details[row["id"]]
+        assert MEANINGS[row["verdict"]] in said
+        assert check_command(row) in said
+        told = story("late" if row["protocol"] == "bookkeeper-4.13" else "chained")
+        assert (trace_text(told.trace, told.prop) in said) == (row["verdict"] == "violated")
+        command = f"fencepost sweep trace found/it {row['id']} | fencepost trace /dev/stdin"
+        assert (command in said) == (row["verdict"] == "violated")
+        if row["verdict"] in ("proved", "error"):
+            assert (row["reason"] or "no certificate was kept").lower() in said.lower()
+
+
+def test_the_trace_of_another_row_or_one_that_does_not_replay_is_an_internal_error(rows: list[Row]) -> None:
+    (late,) = (row for row in rows if row["verdict"] == "violated" and row["protocol"] == "bookkeeper-4.13")
+    settings = late["settings"] | {"recovery_reads_fence": "yes"}
+    with pytest.raises(InternalError, match="its trace is of another obligation"):
+        FORMS["html"](reported([{**late, "settings": settings}]))
+    trace = json.loads(late["trace"])
+    del trace["steps"][4]
+    with pytest.raises(InternalError, match="its trace does not replay: step 5"):
+        FORMS["html"](reported([{**late, "trace": json.dumps(trace)}]))
+
+
+def certified(folder: Path, row: Row, about: Row) -> Row:
+    """The row with a certificate in that folder, which is about the obligation of another row, or of this one."""
+    name = f"certificates/{row['id']}"
+    (folder / name).mkdir(parents=True)
+    subject = instance(obligation_of(about))[1]
+    claim = Claim(about["property"], Basis(about["basis"]), about["induction"] or about["rounds"])
+    document = manifest(subject, {}, [claim]).to_json()
+    (folder / name / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
+    return {**row, "certificate": name}
+
+
+def test_a_proof_leads_to_its_own_certificate(rows: list[Row], tmp_path: Path) -> None:
+    first, second, *_ = (row for row in rows if row["basis"] == "rounds")
+    made = [certified(tmp_path, row, row) for row in (first, second)]
+    details = Reader(FORMS["html"](reported(made, tmp_path))).details
+    for row in made:
+        assert f"fencepost certify {tmp_path}/certificates/{row['id']}" in details[row["id"]]
+    assert first["id"] not in details[second["id"]]
+    swapped = {**first, "certificate": made[1]["certificate"]}
+    with pytest.raises(InternalError, match=f"certificates/{second['id']} is of another obligation"):
+        FORMS["html"](reported([swapped], tmp_path))
+    gone = {**first, "certificate": "certificates/gone"}
+    assert "which is not there any more" in FORMS["html"](reported([gone], tmp_path))
+
+
+def test_nothing_in_a_row_ends_an_element_and_nothing_is_loaded(page: str, rows: list[Row]) -> None:
+    assert page.count("<script>") == page.count("</script>") == 1
+    assert "alert('&')" not in page
+    assert page.count("<dialog") == page.count("</dialog>") == len(rows)
+    odd = FORMS["html"](reported([{**row, "host": "<u>"} for row in rows], Path('found/"><em>')))
+    assert not re.search("<(u|em)>", odd)
+    addresses = Reader(page).addresses
+    assert {a for a in addresses if not a.startswith("#")} == {"data:,"}
+    assert not re.search(r"https?:|url\(|@import|<img|<iframe", page)
+
+
+def test_a_picture_shows_how_time_grows_with_each_row_as_a_point(page: str, rows: list[Row]) -> None:
+    (picture,) = re.findall(r'<svg viewBox="0 0 600.*?</svg>', page, flags=re.DOTALL)
+    points = re.findall(
+        r'<a href="#(\w+)" tabindex="-1" class="(\w+)" transform="translate\((\S+) (\S+)\)">', picture
+    )
+    sized = {row["id"]: row for row in rows if row["protocol"] == "bookkeeper-4.13"}
+    assert {id_: verdict for id_, verdict, *_ in points} == {i: row["verdict"] for i, row in sized.items()}
+    by_size = sorted((float(x), sized[id_]["weight"]) for id_, _, x, _ in points)
+    assert [weight for _, weight in by_size] == sorted(row["weight"] for row in sized.values())
+    by_time = sorted((-float(y), sized[id_]["seconds"]) for id_, _, _, y in points)
+    assert [seconds for _, seconds in by_time] == sorted(row["seconds"] for row in sized.values())
+
+
+def test_a_grid_of_scattered_instances_is_listed_and_not_drawn(rows: list[Row]) -> None:
+    sized = [row for row in rows if row["protocol"] == "bookkeeper-4.13"]
+    assert [matrix.sized for matrix in matrices(sized)] == [True] * 4
+    few = [row for row in sized if row["settings"]["ensemble"] == "1"]
+    assert [matrix.sized for matrix in matrices(few)] == [False]
+
+
+# In a folder.
+
+
+@pytest.fixture(scope="module")
+def folder(rows: list[Row], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return stored_as(tmp_path_factory.mktemp("sweep"), rows)
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert run(["sweep", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_tables_come_back_as_they_went_in(folder: Path, rows: list[Row]) -> None:
+    assert read_summary(Store(folder)) == recounted(rows)
+    assert recounted(rows).keys() == TABLES.keys()
+
+
+def test_text_has_sums_and_a_compact_matrix(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    out = told(capsys, "report", str(folder))
+    assert re.search(r"^solver +obligations +decided +fastest", out, flags=re.MULTILINE)
+    assert re.search(r"^no-divergence +2/2/2 +2 +1 violated, ", out, flags=re.MULTILINE)
+    block = out.partition("no-divergence, recovery_reads_fence=no, N = E (no spare bookie)\n")[2].split(
+        "\n\n"
+    )[0]
+    assert re.match(r"E/WQ +AQ 1 +AQ 2 +AQ 3\n1/1 +\S", block)
+    assert re.search(r"^2/2 .*✗ violated \(13 steps, \d fault", block, flags=re.MULTILINE)
+    assert len(block.splitlines()) == 7
+
+
+def test_markdown_has_each_row_in_one_cell(
+    capsys: pytest.CaptureFixture[str], folder: Path, rows: list[Row]
+) -> None:
+    out = told(capsys, "report", str(folder), "--format", "markdown")
+    cells = [
+        cell.strip(" *") for line in out.splitlines() if line.startswith("|") for cell in line.split("|")
+    ]
+    for verdict in VERDICTS:
+        found = [cell for cell in cells if re.match(rf"{verdict}\b.*: ", cell)]
+        assert len(found) == sum(row["verdict"] == verdict for row in rows), verdict
+    assert "| 2/2 |" in out
+
+
+def test_an_unfinished_sweep_says_so_in_every_form_and_has_no_sums(
+    capsys: pytest.CaptureFixture[str], rows: list[Row], tmp_path: Path
+) -> None:
+    folder = stored_as(tmp_path, rows[:30], finished=False)
+    for form in ("text", "markdown", "html"):
+        out = told(capsys, "report", str(folder), "--format", form)
+        assert "Not finished: 30 of 52 obligations have their row; go on with --resume." in out
+        assert "fewest faults" not in out
+    assert len(Reader(unescape(out)).cells) == 30
+
+
+def test_the_trace_of_a_row_is_given_as_trace_reads_it(
+    capsys: pytest.CaptureFixture[str], folder: Path, rows: list[Row], tmp_path: Path
+) -> None:
+    file = tmp_path / "trace.json"
+    (row, *_) = (row for row in rows if row["verdict"] == "violated")
+    told(capsys, "trace", str(folder), row["id"], "-o", str(file))
+    assert run(["trace", str(file)]) == 0
+    (proved, *_) = (row for row in rows if row["verdict"] == "proved")
+    for name, why in ((proved["id"], "its row has no counterexample"), ("nobody", "no such row")):
+        assert run(["sweep", "trace", str(folder), name]) == 2
+        assert f"{name}: {why} in" in capsys.readouterr().err

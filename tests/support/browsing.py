@@ -1,0 +1,43 @@
+"""Debian's Chromium, without a window and without the network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import which
+
+from selenium import webdriver
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1366,768",
+)
+
+
+@contextmanager
+def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
+    """A browser with that folder for its own files; what it logs and asks the network for can be read."""
+    options = webdriver.ChromeOptions()
+    binary, driver = which("chromium"), which("chromedriver")
+    assert binary and driver, "make browser installs Chromium and its driver"
+    options.binary_location = binary
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    yield browser
+    browser.quit()
+
+
+def complaints(browser: webdriver.Chrome) -> list[object]:
+    """What the page complained of on the console, and what it loaded besides itself."""
+    loaded = browser.execute_script("return performance.getEntriesByType('resource').map((e) => e.name)")
+    return [*browser.get_log("browser"), *loaded]
