@@ -46,10 +46,25 @@ def command() -> None:
 @click.option(
     "--memory", type=click.FloatRange(0, min_open=True), metavar="GIB", help="Memory for each solver process."
 )
+@click.option(
+    "--cubes",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Split each obligation into up to N parts, each a task and with all of that time.",
+)
 @click.option("--resume", is_flag=True, help="Go on with what an earlier run left in DIR.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on stderr how far it is, terminal or not.")
 def run_command(
-    grid: str, out: str, master: str, timeout: float, memory: float | None, resume: bool, verbose: bool
+    grid: str,
+    out: str,
+    master: str,
+    timeout: float,
+    memory: float | None,
+    cubes: int,
+    resume: bool,
+    verbose: bool,
 ) -> int:
     """Check every instance of GRID.toml, and write a row for each of its properties to DIR.
 
@@ -62,7 +77,7 @@ def run_command(
 
     plan = read_grid(Path(grid))
     progress = Progress(len(plan.obligations), shown=verbose or sys.stderr.isatty())
-    sweep = Sweep(plan, Path(out), master, Allowance(timeout, memory), resume)
+    sweep = Sweep(plan, Path(out), master, Allowance(timeout, memory), resume, cubes=cubes)
     try:
         rows = run(sweep, progress.hear)
     except KeyboardInterrupt:

@@ -7,9 +7,11 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import wait
 
-from fencepost.encoding.checking import Limits, check
+from fencepost.encoding.checking import Limits, Outcome, check
+from fencepost.encoding.cubes import Part
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
@@ -24,6 +26,10 @@ GRACE = 5.0
 building of the formulas' terms, nor the replay of what was found."""
 
 
+LOOK = 0.5
+"""Seconds between two looks at whether time is up, or the answer is wanted no more."""
+
+
 @dataclass(frozen=True)
 class Allowance:
     """What an obligation may take: seconds, and GiB of memory for each process."""
@@ -36,7 +42,12 @@ Check = Callable[[Obligation, Allowance], Result]
 
 
 def decide(obligation: Obligation, allowance: Allowance) -> Result:
-    """What checking the obligation comes to.
+    """What checking the obligation comes to."""
+    return checked(obligation, allowance).results[0]
+
+
+def checked(obligation: Obligation, allowance: Allowance, part: Part | None = None) -> Outcome:
+    """The same, or what checking one cube of it comes to.
 
     One search at a time (`jobs=1`): obligations are what runs side by side, and an answer then does not depend on
     which of two searches was faster.
@@ -54,41 +65,48 @@ def decide(obligation: Obligation, allowance: Allowance) -> Result:
         jobs=1,
     )
     properties = choose(system, (obligation.property,))
-    return check(system, protocol.subject(parameters), properties, limits).results[0]
+    return check(system, protocol.subject(parameters), properties, limits, part=part)
 
 
 def solve(obligation: Obligation, engine: str, allowance: Allowance, decided: Check = decide) -> Row:
     """The row of an obligation; whatever goes wrong is a row too, `undecided` or an `error`."""
-    return {**asked(obligation, engine), **_found(obligation, allowance, decided), "host": platform.node()}
-
-
-def answers(
-    send: object, obligation: Obligation, allowance: Allowance, decided: Check
-) -> Sequence[Iterator[Row]]:
-    """What the process of an obligation runs: one message, the answer."""
-    return [_answer(obligation, allowance, decided)]
-
-
-def _answer(obligation: Obligation, allowance: Allowance, decided: Check) -> Iterator[Row]:
-    yield found(decided(obligation, allowance))
+    answer = answered(partial(_found, obligation, allowance, decided), allowance)
+    assert answer is not None
+    return {**asked(obligation, engine), **answer, "host": platform.node()}
 
 
 def _found(obligation: Obligation, allowance: Allowance, decided: Check) -> Row:
+    return found(decided(obligation, allowance))
+
+
+def answers(send: object, asking: Callable[[], Row | None]) -> Sequence[Iterator[Row | None]]:
+    """What the process of an obligation runs: one message, the answer."""
+    return [_answer(asking)]
+
+
+def _answer(asking: Callable[[], Row | None]) -> Iterator[Row | None]:
+    yield asking()
+
+
+def never() -> bool:
+    """Nothing stops it but time."""
+    return False
+
+
+def answered(
+    asking: Callable[[], Row | None], allowance: Allowance, stopped: Callable[[], bool] = never
+) -> Row | None:
+    """What `asking` says in a process of its own, or what became of it instead; None if it was stopped."""
     begun = time.perf_counter()
     try:
-        worker = Worker(
-            "obligation",
-            answers,
-            obligation,
-            allowance,
-            decided,
-            gib=allowance.memory,
-            with_children=True,
-        )
+        worker = Worker("obligation", answers, asking, gib=allowance.memory, with_children=True)
         try:
-            if not wait([worker.connection], timeout=allowance.timeout + GRACE):
-                reason = f"time-out after {allowance.timeout:g} s, killed {GRACE:g} s later"
-                return unanswered(Verdict.UNDECIDED.value, reason, time.perf_counter() - begun)
+            while not wait([worker.connection], timeout=LOOK):
+                if stopped():
+                    return None
+                if time.perf_counter() - begun > allowance.timeout + GRACE:
+                    reason = f"time-out after {allowance.timeout:g} s, killed {GRACE:g} s later"
+                    return unanswered(Verdict.UNDECIDED.value, reason, time.perf_counter() - begun)
             message = worker.receive()
         finally:
             worker.kill()
@@ -96,7 +114,7 @@ def _found(obligation: Obligation, allowance: Allowance, decided: Check) -> Row:
         return unanswered(ERROR, traceback.format_exc(), time.perf_counter() - begun)
     if isinstance(message, Ended):
         return _failed(message, time.perf_counter() - begun)
-    row: Row = message
+    row: Row | None = message
     return row
 
 
