@@ -18,8 +18,8 @@ from fencepost.encoding.verdicts import Verdict
 FIRST = 3
 """Rounds within which the slots of a cube fire, or do not; by measurement, see docs/sweeps.md."""
 
-COMMON = 0.25
-"""A slot without which more than this share of all slots cannot fire splits off next to nothing."""
+COMMON = 0.05
+"""A slot without which more than this share of all slots cannot fire is a gate: one half of the split is next to nothing."""
 
 Cube = tuple[Early, ...]
 
@@ -47,16 +47,22 @@ def split(template: Template, most: int, rounds: int | None) -> list[Cube]:
 
 
 def candidates(template: Template) -> list[int]:
-    """The slots to split by, those first whose place among the others matters most.
+    """The slots that can fire early, those first whose place among the others matters most.
 
     That is measured by how many a slot may not move left past, and how many may not move left past it, whichever is
-    less. Slots are left out that nearly everything needs (`COMMON`), and those that cannot fire early.
+    less. Before all others come slots that wait for more than wait for them, and last those that nearly everything
+    needs (`COMMON`).
     """
     slots = range(len(template.fires))
-    blocks = [sum(slot in blockers for blockers in template.blockers) for slot in slots]
-    degree = [min(len(blockers), blocks[slot]) for slot, blockers in enumerate(template.blockers)]
-    able = [slot for slot, silent in enumerate(_silenced(template)) if 0 < silent <= COMMON * len(slots)]
-    return sorted(able, key=lambda slot: (-degree[slot], slot))
+    waits = [len(blockers) for blockers in template.blockers]
+    awaited = [sum(slot in blockers for blockers in template.blockers) for slot in slots]
+    silenced = list(_silenced(template))
+
+    def order(slot: int) -> tuple[bool, bool, int, int]:
+        gate = silenced[slot] > COMMON * len(slots)
+        return gate, awaited[slot] > waits[slot], -min(awaited[slot], waits[slot]), slot
+
+    return sorted((slot for slot in slots if silenced[slot]), key=order)
 
 
 def _silenced(template: Template) -> Iterator[int]:
