@@ -58,6 +58,14 @@ def command() -> None:
     help="Conflicts that the solvers of one property of one instance may spend: the same on every machine.",
 )
 @click.option("--certificates", is_flag=True, help="Keep a certificate of each proof in DIR/certificates.")
+@click.option(
+    "--cubes",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Split each obligation into up to N parts, each a task and with all of that time.",
+)
 @click.option("--resume", is_flag=True, help="Go on with what an earlier run left in DIR.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on stderr how far it is, terminal or not.")
 def run_command(
@@ -68,6 +76,7 @@ def run_command(
     memory: float | None,
     conflicts: int | None,
     certificates: bool,
+    cubes: int,
     resume: bool,
     verbose: bool,
 ) -> int:
@@ -82,8 +91,12 @@ def run_command(
     from fencepost.sweeps.store import Store
 
     plan = read_grid(Path(grid))
+    if certificates and cubes > 1:
+        raise BadInput(
+            "--certificates with --cubes: a proof in parts has no certificate yet; leave one of them out"
+        )
     folder = Store(Path(out).absolute()).certificates if certificates else None
-    sweep = Sweep(plan, Path(out), master, Allowance(timeout, memory, conflicts, folder), resume)
+    sweep = Sweep(plan, Path(out), master, Allowance(timeout, memory, conflicts, folder), resume, cubes=cubes)
     progress = Progress(len(plan.obligations), verbose)
     try:
         with progress:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import wait
 
+from fencepost.encoding.cubes import Cube, Part, described, split
 from fencepost.encoding.errors import BadInput, InternalError, ModelError
 from fencepost.encoding.obligations import sent_at_most_once
 from fencepost.encoding.rounds import Template, Unrolling, Window
@@ -116,6 +117,10 @@ class Outcome:
     interrupted: bool
     spent: Mapping[str, float]
     """Seconds by part of the work: building, commutation, CNF, solving."""
+    cube: tuple[str, ...] | None = None
+    """What the cube says that the check was about; None if it was to be about one, and did not come to know it."""
+    surpassed: bool | None = None
+    """With a bound in steps: whether some execution takes more."""
 
 
 @dataclass(frozen=True)
@@ -136,15 +141,17 @@ def check(
     properties: Sequence[Property],
     limits: Limits,
     listener: Listener = lambda event: None,
+    part: Part | None = None,
 ) -> Outcome:
     """Check the properties and return a result for each, in the order given.
 
-    Raises BadInput for limits that mean nothing for this system, ModelError if an action is not well
+    With a part, only the executions of one cube are looked at, so no result is a verdict by itself: `join` makes one
+    of them all. There are no results if there are not so many cubes. Raises BadInput for limits that mean nothing for this system, ModelError if an action is not well
     defined, InternalError if a solver's execution does not replay.
     """
     _validate(system, limits)
     sent_at_most_once(system)
-    run = _Run(system, subject, properties, limits, listener)
+    run = _Run(system, subject, properties, limits, listener, part)
     try:
         run.run()
     except KeyboardInterrupt:
@@ -246,7 +253,7 @@ def _job(
     steps: int | None,
 ) -> Iterator[Message]:
     unrolling = Window if name == "induct" else Unrolling
-    session = Session(template, limits.solver, limits.seed, send, name, unrolling, purse)
+    session = Session(template, limits.solver, limits.seed, send, name, unrolling, purse, task.cube)
     if name == "hunt":
         yield from hunt(session, task)
     elif name == "induct":
@@ -278,8 +285,11 @@ class _Run:
         properties: Sequence[Property],
         limits: Limits,
         listener: Listener,
+        part: Part | None = None,
     ) -> None:
         self._system, self._limits, self._listen = system, limits, listener
+        self._part = part
+        self._cube: Cube | None = Cube() if part is None else None
         self._properties = {p.name: p for p in properties}
         self._inducing = limits.bound is None and bool(system.default_rounds or system.invariants)
         self._invariants = system.invariants if self._inducing else ()
@@ -318,11 +328,23 @@ class _Run:
         self._receive_until(lambda: self._prepared is not None)
         if self._prepared is None:
             return
+        if self._part is not None:
+            self._choose_cube(self._prepared.template, self._part)
+        if not self._properties:
+            return
         self._searching = time.perf_counter()
         self._search()
         for name in list(self._traces):
             self._search_more(name)
         self._solving = time.perf_counter() - self._searching
+
+    def _choose_cube(self, template: Template, part: Part) -> None:
+        """The cube of that number; where induction is tried too, which is not about first rounds, the only one is all."""
+        cubes = split(template, 1 if self._inducing else part.most, self._limits.rounds)
+        if part.number < len(cubes):
+            self._cube = cubes[part.number]
+        else:
+            self._properties.clear()
 
     def _search(self) -> None:
         task, bound = self._task(tuple(self._properties)), self._limits.bound
@@ -570,6 +592,7 @@ class _Run:
             self._budgets(),
             self._objectives(),
             invariants=invariants,
+            cube=self._cube or (),
         )
 
     def _objectives(self) -> tuple[Tally, ...]:
@@ -685,7 +708,9 @@ class _Run:
         spent = dict(self._prepared.seconds if self._prepared else {})
         spent["solving"] = self._solving
         results = tuple(self._result(name) for name in self._properties)
-        return Outcome(results, seconds, self.interrupted, spent)
+        names = [action.name for action in self._actions()] if self._cube else []
+        cube = None if self._cube is None else described(self._cube, names)
+        return Outcome(results, seconds, self.interrupted, spent, cube, self._surpassed)
 
     def _result(self, name: str) -> Result:
         needed = self._rounds_needed(self._limits.bound)

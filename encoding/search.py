@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.rounds import Unrolling, fired, true_choices
+from fencepost.encoding.rounds import Early, Unrolling, fired, true_choices
 from fencepost.encoding.solvers import Counter, Progress, Session
 
 
@@ -53,6 +53,13 @@ class Task:
     """
     invariants: tuple[str, ...] = ()
     """What induction carries along with each property: they name outputs `invariant:NAME`."""
+    cube: tuple[Early, ...] = ()
+    """Only executions of this cube are looked at, and first within as many rounds as it speaks of."""
+
+    @property
+    def start(self) -> int:
+        """So many rounds say too little for any question."""
+        return max((literal.within for literal in self.cube), default=1) - 1
 
 
 @dataclass(frozen=True)
@@ -183,6 +190,8 @@ def hunt(session: Session, task: Task) -> Iterator[Message]:
     upholding = bool(task.invariants)
     while task.rounds is None or session.rounds < task.rounds:
         session.deepen()
+        if session.rounds <= task.start:
+            continue
         hunter.avoid()
         yield session.progress()
         if session.solve([*hunter.limits(), hunter.output("wrong")]):
@@ -322,15 +331,15 @@ class _Hunter:
         )
 
 
-def exhaust(session: Session, task: Task, steps: int | None, start: int = 0) -> Iterator[Message]:
+def exhaust(session: Session, task: Task, steps: int | None) -> Iterator[Message]:
     """Search for executions that need more than 0, 1, 2 … rounds, until there are none.
 
-    `steps` bounds the steps of the executions looked at; `start` skips rounds already known to be too few.
+    `steps` bounds the steps of the executions looked at.
     """
     limits = counters(session, task.budgets, steps)
     while task.rounds is None or session.rounds <= task.rounds:
         session.deepen()
-        if session.rounds <= start:
+        if session.rounds <= task.start:
             continue
         yield session.progress()
         guard = session.unrolling.fresh()
@@ -348,6 +357,8 @@ def surpass(session: Session, task: Task, bound: int) -> Iterator[Message]:
     limits = counters(session, task.budgets)
     while True:
         session.deepen()
+        if session.rounds <= task.start:
+            continue
         unrolling = session.unrolling
         fires = [f for r in range(1, session.rounds + 1) for f in unrolling.fires(r)]
         if len(fires) > bound:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.rounds import Clause, Template, Unrolling
+from fencepost.encoding.rounds import Clause, Early, Template, Unrolling
 from fencepost.encoding.state import amount
 
 SOLVERS = {
@@ -169,7 +169,10 @@ class Progress:
 
 
 class Session:
-    """A solver that holds some rounds of one system, and counters over what they fire."""
+    """A solver that holds some rounds of one system, and counters over what they fire.
+
+    With a cube it looks at no executions but those of the cube.
+    """
 
     def __init__(
         self,
@@ -180,6 +183,7 @@ class Session:
         task: str = "",
         unrolling: type[Unrolling] = Unrolling,
         purse: Purse | None = None,
+        cube: Sequence[Early] = (),
     ) -> None:
         self.unrolling = unrolling(template)
         self._purse = purse
@@ -188,6 +192,7 @@ class Session:
         self._report, self._task = report, task
         self._clauses = 0
         self._counters: list[Counter] = []
+        self._cube = cube
         self.add(self.unrolling.start())
 
     @property
@@ -203,8 +208,10 @@ class Session:
         self._backend.add(clauses)
 
     def deepen(self) -> None:
-        """Add one more round, to every counter too."""
+        """Add one more round, to every counter too, and what the cube says of it."""
         self.add(self.unrolling.add_round())
+        for literal in self._cube:
+            self.add(self.unrolling.early(literal, self.rounds))
         for counter in self._counters:
             self.add(counter.extend(self.unrolling, self.unrolling.rounds))
 

@@ -25,10 +25,20 @@ from typing import Any
 
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.solvers import countable
+from fencepost.sweeps.cubes import (
+    CUBE_COLUMNS,
+    CUBES_ASKED,
+    Stops,
+    failed_cube,
+    joined,
+    parts,
+    solve_cube,
+)
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import (
     ASKED,
     ERROR,
+    Column,
     Row,
     asked,
     from_arrow,
@@ -80,6 +90,8 @@ class Sweep:
     resume: bool = False
     wave: int | None = None
     """Obligations in a wave; by default as many as the cores make sensible."""
+    cubes: int = 1
+    """Into how many cubes each obligation is split, at most."""
 
 
 def run(
@@ -237,13 +249,13 @@ def _forget(gateway: Any) -> None:
 def _answer_all(
     spark: Any, sweep: Sweep, store: Store, waiting: Sequence[Row], listener: Listener, watcher: Watcher
 ) -> None:
-    size = sweep.wave or max(1, TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
+    size = sweep.wave or max(1, TASKS_PER_CORE * spark.sparkContext.defaultParallelism // sweep.cubes)
     waves = [waiting[start : start + size] for start in range(0, len(waiting), size)]
     committing, verdicts = Lock(), _verdicts(spark)
 
     def answer(wave: Sequence[Row]) -> None:
         staged = store.stage()
-        _write(spark, wave, answering(sweep.allowance, verdicts), staged)
+        _write(spark, wave, sweep, verdicts, staged)
         with committing:
             listener(store.commit(staged))
 
@@ -290,15 +302,26 @@ def _verdicts(spark: Any) -> Any:
     return spark.sparkContext.accumulator({}, Verdicts())
 
 
-def _write(spark: Any, wave: Sequence[Row], answer: Answer, folder: Path) -> None:
+def _write(spark: Any, wave: Sequence[Row], sweep: Sweep, verdicts: Any, folder: Path) -> None:
     """Answer the obligations of a wave and write their rows, by protocol."""
-    import pyarrow as pa
-
-    obligations = spark.createDataFrame(pa.Table.from_batches([to_arrow(wave, ASKED)]))
-    rows = obligations.mapInArrow(answer, spark_schema())
-    rows.repartition(1).sortWithinPartitions("protocol", "id").write.partitionBy("protocol").parquet(
+    if sweep.cubes == 1:
+        answer = answering(sweep.allowance, verdicts)
+        rows = _framed(spark, wave, ASKED).mapInArrow(answer, spark_schema()).repartition(1)
+    else:
+        asks = [cube for row in wave for cube in parts(row, sweep.cubes)]
+        answer = answering_cubes(sweep.allowance, Stops(folder.with_suffix(".stops").absolute()))
+        cubes = _framed(spark, asks, CUBES_ASKED).mapInArrow(answer, spark_schema(CUBE_COLUMNS))
+        rows = cubes.repartition(1).mapInArrow(joining, spark_schema())
+    rows.sortWithinPartitions("protocol", "id").write.partitionBy("protocol").parquet(
         folder.absolute().as_uri()
     )
+
+
+def _framed(spark: Any, rows: Sequence[Row], columns: Sequence[Column]) -> Any:
+    """Rows as a DataFrame, each a partition."""
+    import pyarrow as pa
+
+    return spark.createDataFrame(pa.Table.from_batches([to_arrow(rows, columns)]))
 
 
 def answering(allowance: Allowance, verdicts: Any) -> Answer:
@@ -314,12 +337,44 @@ def answering(allowance: Allowance, verdicts: Any) -> Answer:
     return answer
 
 
+def answering_cubes(allowance: Allowance, stops: Stops) -> Answer:
+    """What the task of a cube does; nothing comes of one that there is not, or that is wanted no more."""
+
+    def answer(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for row in from_arrow(batch, CUBES_ASKED):
+                answered = _answer_cube(row, allowance, stops)
+                if answered is not None:
+                    yield to_arrow([answered], CUBE_COLUMNS)
+
+    return answer
+
+
+def joining(batches: Iterator[Any]) -> Iterator[Any]:
+    """The rows of all cubes in, of their obligations out."""
+    rows = joined(row for batch in batches for row in from_arrow(batch, CUBE_COLUMNS))
+    if rows:
+        yield to_arrow(rows)
+
+
+def _answer_cube(row: Row, allowance: Allowance, stops: Stops) -> Row | None:
+    other = _other_engine(row)
+    return failed_cube(row, other) if other else solve_cube(row, allowance, stops)
+
+
 def _answer(row: Row, allowance: Allowance) -> Row:
     """The row of an obligation; an `error` if this machine has another engine than the driver."""
-    if engine() == row["engine"]:
+    other = _other_engine(row)
+    if other is None:
         return solve(obligation_of(row), row["engine"], allowance)
-    reason = f"this machine has engine {engine()}, the driver {row['engine']}"
-    return {**row, **unanswered(ERROR, reason, 0.0), "host": platform.node()}
+    return {**row, **unanswered(ERROR, other, 0.0), "host": platform.node()}
+
+
+def _other_engine(row: Row) -> str | None:
+    """Why this machine cannot answer for the driver, if it cannot."""
+    if engine() == row["engine"]:
+        return None
+    return f"this machine has engine {engine()}, the driver {row['engine']}"
 
 
 def _complete(plan: Plan, rows: list[Row]) -> list[Row]:

@@ -60,12 +60,17 @@ FOUND = (
     Column("rounds", "integer", "rounds of the trace, or that cover everything, or that were searched"),
     Column("searched", "integer", "the deepest round searched"),
     Column("steps", "integer", "length of the trace", optional=True),
-    Column("fewest", "text", "whether a shorter trace exists: proved, within-rounds", optional=True),
+    Column(
+        "fewest", "text", "whether a shorter trace exists: proved, within-rounds, within-cubes", optional=True
+    ),
     Column("faults", "counts", "faults of the trace by kind", optional=True),
     Column("complete", "boolean", "no execution within the caps needs more rounds than were searched"),
     Column("witness", "boolean", "the property's witness was reached"),
     Column("induction", "integer", "rounds that the induction goes over", optional=True),
     Column("invariants", "texts", "what the induction carries along"),
+    Column("cubes", "integer", "cubes that were asked, if it was split", optional=True),
+    Column("refuted", "integer", "those of them without a violation", optional=True),
+    Column("covered", "boolean", "they are shown to cover every execution", optional=True),
     Column(
         "reason", "text", "why it is undecided, vacuous or an error, or a proof uncertified", optional=True
     ),
@@ -77,6 +82,8 @@ FOUND = (
 """The columns that an answer adds."""
 
 COLUMNS = ASKED + FOUND
+SPLIT = ("cubes", "refuted", "covered")
+"""The columns that only an obligation in cubes has something in."""
 VARYING = ("seconds", "host")
 """The columns in which two runs of one sweep may differ."""
 
@@ -125,6 +132,7 @@ def found(result: Result) -> Row:
         "witness": result.witness,
         "induction": result.induction,
         "invariants": list(result.invariants),
+        **dict.fromkeys(SPLIT),
         "reason": result.reason,
         "trace": json.dumps(result.trace.to_json()) if result.trace else None,
         "certificate": result.certificate,
@@ -134,7 +142,7 @@ def found(result: Result) -> Row:
 
 def unanswered(verdict: str, reason: str, seconds: float) -> Row:
     """The columns `FOUND`, but for the host, where no check came to an end: `undecided`, or `error`."""
-    nothing = {"basis", "steps", "fewest", "faults", "induction", "trace", "certificate"}
+    nothing = {"basis", "steps", "fewest", "faults", "induction", "trace", "certificate", *SPLIT}
     return {
         "verdict": verdict,
         **dict.fromkeys(nothing),

@@ -7,11 +7,13 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 
 from fencepost.encoding.certifying import make_certificate
-from fencepost.encoding.checking import Limits, check
+from fencepost.encoding.checking import Limits, Outcome, check
+from fencepost.encoding.cubes import Part
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.system import System
@@ -25,6 +27,10 @@ from fencepost.sweeps.rows import ERROR, Row, asked, found, unanswered
 GRACE = 5.0
 """Seconds that a check may overrun its time before it is killed: it bounds its solvers by itself, but not the
 building of the formulas' terms, nor the replay of what was found."""
+
+
+LOOK = 0.5
+"""Seconds between two looks at whether time is up, or the answer is wanted no more."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +49,19 @@ Check = Callable[[Obligation, Allowance], Result]
 
 
 def decide(obligation: Obligation, allowance: Allowance) -> Result:
-    """What checking the obligation comes to.
+    """What checking the obligation comes to."""
+    return checked(obligation, allowance).results[0]
+
+
+def checked(obligation: Obligation, allowance: Allowance, part: Part | None = None) -> Outcome:
+    """The same, or what checking one cube of it comes to.
 
     One search at a time (`jobs=1`): obligations are what runs side by side, and an answer then does not depend on
     which of two searches was faster.
     """
     system, subject = instance(obligation)
     properties = choose(system, (obligation.property,))
-    return check(system, subject, properties, limits(obligation, allowance, system)).results[0]
+    return check(system, subject, properties, limits(obligation, allowance, system), part=part)
 
 
 def instance(obligation: Obligation) -> tuple[System, Subject]:
@@ -78,25 +89,18 @@ def solve(obligation: Obligation, engine: str, allowance: Allowance, decided: Ch
     """The row of an obligation; whatever goes wrong is a row too, `undecided` or an `error`."""
     row = asked(obligation, engine)
     folder = allowance.certificates and allowance.certificates / row["id"]
-    return {**row, **_found(obligation, allowance, decided, folder), "host": platform.node()}
+    answer = answered(partial(_found, obligation, allowance, decided, folder), allowance)
+    assert answer is not None
+    return {**row, **answer, "host": platform.node()}
 
 
-def answers(
-    send: object, obligation: Obligation, allowance: Allowance, decided: Check, folder: Path | None
-) -> Sequence[Iterator[Row]]:
-    """What the process of an obligation runs: one message, the answer."""
-    return [_answer(obligation, allowance, decided, folder)]
-
-
-def _answer(
-    obligation: Obligation, allowance: Allowance, decided: Check, folder: Path | None
-) -> Iterator[Row]:
+def _found(obligation: Obligation, allowance: Allowance, decided: Check, folder: Path | None) -> Row:
     begun = time.perf_counter()
     result = decided(obligation, allowance)
     if folder is not None and result.verdict is Verdict.PROVED:
         left = allowance.timeout - (time.perf_counter() - begun)
         result = _certified(obligation, allowance, result, folder, left)
-    yield found(result)
+    return found(result)
 
 
 def _certified(
@@ -114,23 +118,34 @@ def _certified(
     return replace(result, certificate=f"{folder.parent.name}/{folder.name}")
 
 
-def _found(obligation: Obligation, allowance: Allowance, decided: Check, folder: Path | None) -> Row:
+def answers(send: object, asking: Callable[[], Row | None]) -> Sequence[Iterator[Row | None]]:
+    """What the process of an obligation runs: one message, the answer."""
+    return [_answer(asking)]
+
+
+def _answer(asking: Callable[[], Row | None]) -> Iterator[Row | None]:
+    yield asking()
+
+
+def never() -> bool:
+    """Nothing stops it but time."""
+    return False
+
+
+def answered(
+    asking: Callable[[], Row | None], allowance: Allowance, stopped: Callable[[], bool] = never
+) -> Row | None:
+    """What `asking` says in a process of its own, or what became of it instead; None if it was stopped."""
     begun = time.perf_counter()
     try:
-        worker = Worker(
-            "obligation",
-            answers,
-            obligation,
-            allowance,
-            decided,
-            folder,
-            gib=allowance.memory,
-            with_children=True,
-        )
+        worker = Worker("obligation", answers, asking, gib=allowance.memory, with_children=True)
         try:
-            if not wait([worker.connection], timeout=allowance.timeout + GRACE):
-                reason = f"time-out after {allowance.timeout:g} s, killed {GRACE:g} s later"
-                return unanswered(Verdict.UNDECIDED.value, reason, time.perf_counter() - begun)
+            while not wait([worker.connection], timeout=LOOK):
+                if stopped():
+                    return None
+                if time.perf_counter() - begun > allowance.timeout + GRACE:
+                    reason = f"time-out after {allowance.timeout:g} s, killed {GRACE:g} s later"
+                    return unanswered(Verdict.UNDECIDED.value, reason, time.perf_counter() - begun)
             message = worker.receive()
         finally:
             worker.kill()
@@ -138,7 +153,7 @@ def _found(obligation: Obligation, allowance: Allowance, decided: Check, folder:
         return unanswered(ERROR, traceback.format_exc(), time.perf_counter() - begun)
     if isinstance(message, Ended):
         return _failed(message, time.perf_counter() - begun)
-    row: Row = message
+    row: Row | None = message
     return row
 
 

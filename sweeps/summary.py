@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from fencepost.encoding.cubes import WITHIN_CUBES
 from fencepost.encoding.state import amount
 from fencepost.encoding.verdicts import Verdict
 from fencepost.sweeps.rows import ERROR, Row
@@ -73,6 +74,8 @@ def _bound(row: Row) -> str:
 def _fewest(row: Row) -> str:
     if row["fewest"] == "proved":
         return " (fewest)"
+    if row["fewest"] == WITHIN_CUBES:
+        return " (fewest in the cubes that were searched)"
     return f" (fewest within {amount(row['searched'], 'round')})" if row["fewest"] else ""
 
 

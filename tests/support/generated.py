@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.commutation import Cache, Commutation
 from fencepost.encoding.concrete import Concrete
+from fencepost.encoding.cubes import Cube
 from fencepost.encoding.exploring import explore
 from fencepost.encoding.formulas import Symbolic
-from fencepost.encoding.rounds import Unrolling
+from fencepost.encoding.rounds import Template, Unrolling
+from fencepost.encoding.search import Task
 from fencepost.encoding.solvers import Session
 from fencepost.encoding.state import StateSpace, choice, decode, family
 from fencepost.encoding.system import Action, Property, Schema, System
@@ -95,19 +97,27 @@ class Comparison:
         return not (self.missing or self.extra)
 
 
+def unsplit(made: Template) -> list[Cube]:
+    """One cube, with everything in it."""
+    return [Cube()]
+
+
 def compare(
     system: System,
     commutation: type[Commutation] = Commutation,
     unrolling: type[Unrolling] = Unrolling,
     cache: Cache | None = None,
+    cubes: Callable[[Template], list[Cube]] = unsplit,
 ) -> Comparison:
-    """Both readings of a system, state by state; the classes can be replaced by mistaken ones."""
+    """Both readings of a system, state by state, also in cubes; the classes can be replaced by mistaken ones."""
     symbolic = Symbolic(system)
     blockers = commutation(symbolic, cache or Cache(None)).blockers()
-    session = Session(template(symbolic, blockers, {}), "cadical")
-    session.unrolling.__class__ = unrolling
-    rounds = _complete(session)
-    found = _final_states(session, symbolic)
+    made, rounds, found = template(symbolic, blockers, {}), 0, set[bytes]()
+    for cube in cubes(made):
+        session = Session(made, "cadical", cube=cube)
+        session.unrolling.__class__ = unrolling
+        rounds = max(rounds, _complete(session, Task((), cube=cube).start))
+        found |= _final_states(session, symbolic)
     choices = [v.place for v in system.choices]
     explored = {_without(visit.state, choices) for visit in explore(system)}
     return Comparison(rounds, frozenset(explored - found), frozenset(found - explored))
@@ -117,8 +127,10 @@ def _without(state: bytes, choices: Sequence[int]) -> bytes:
     return bytes(0 if place in choices else code for place, code in enumerate(state))
 
 
-def _complete(session: Session) -> int:
-    """Deepen until no execution needs more rounds; afterwards the last round cannot fire."""
+def _complete(session: Session, start: int) -> int:
+    """Deepen until no execution needs more rounds than that, or than `start`; afterwards the last cannot fire."""
+    for _ in range(start):
+        session.deepen()
     while True:
         session.deepen()
         guard = session.unrolling.fresh()

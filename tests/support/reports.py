@@ -93,7 +93,9 @@ def stored_as(folder: Path, rows: Sequence[Row], finished: bool = True, text: st
 def _arrow() -> tuple[Any, Any]:
     """PyArrow, and its Parquet; a test that needs them is skipped where they are missing."""
     reason = "rows as Arrow need the extra spark"
-    return pytest.importorskip("pyarrow", reason=reason), pytest.importorskip("pyarrow.parquet", reason=reason)
+    return pytest.importorskip("pyarrow", reason=reason), pytest.importorskip(
+        "pyarrow.parquet", reason=reason
+    )
 
 
 def stage(store: Store, rows: Iterable[Row]) -> Path:
