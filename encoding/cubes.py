@@ -206,7 +206,7 @@ def join(answers: Sequence[Answer]) -> Joined:
         searched=searched,
         complete=complete,
         witness=witness,
-        fewest=_fewest(heard[decisive].fewest, covered),
+        fewest=_fewest(heard, decisive, covered),
         reason=reason,
     )
 
@@ -215,8 +215,12 @@ def _first(answers: Sequence[Answer], verdict: Verdict) -> int | None:
     return next((n for n, answer in enumerate(answers) if answer.verdict is verdict), None)
 
 
-def _fewest(in_the_cube: str | None, covered: bool) -> str | None:
+def _fewest(heard: Sequence[Answer], decisive: int, covered: bool) -> str | None:
     """How a counterexample compares with all others: those of cubes that were not asked are not known."""
-    if covered:
-        return in_the_cube
-    return WITHIN_CUBES if in_the_cube == "proved" else None
+    fewest = heard[decisive].fewest
+    others = [answer for answer in heard if answer is not heard[decisive]]
+    if fewest is None or any(answer.verdict is Verdict.UNDECIDED for answer in others):
+        return None
+    if fewest == "proved" and all(answer.complete for answer in others):
+        return fewest if covered else WITHIN_CUBES
+    return "within-rounds" if covered else None

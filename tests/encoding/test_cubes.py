@@ -217,4 +217,11 @@ def test_fewest_is_claimed_only_if_the_other_cubes_are_refuted() -> None:
     assert (joined(first, OTHER).fewest, joined(first, OTHER).complete) == (WITHIN_CUBES, False)
     within = replace(first, fewest="within-rounds")
     assert joined(within, OTHER).fewest is None
-    assert joined(LATE, replace(FOUND, cube=("+a",))).fewest == WITHIN_CUBES
+
+
+def test_fewest_is_not_claimed_beside_a_cube_that_is_not_refuted_for_good() -> None:
+    late = replace(LATE, cube=("+a",))
+    assert (joined(late, FOUND).covered, joined(late, FOUND).fewest) == (True, None)
+    holds = replace(REFUTED, verdict=Verdict.HOLDS, complete=False)
+    assert joined(holds, FOUND).fewest == "within-rounds"
+    assert joined(holds, replace(FOUND, cube=("-a", "+b"))).fewest is None
