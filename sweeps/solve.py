@@ -11,7 +11,6 @@ from multiprocessing.connection import wait
 
 from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.verdicts import Result, Verdict
 from fencepost.encoding.workers import Ended, Worker
@@ -43,7 +42,7 @@ def decide(obligation: Obligation, allowance: Allowance) -> Result:
     which of two searches was faster.
     """
     protocol = find(obligation.protocol)
-    parameters = assign(protocol.defaults, obligation.settings)
+    parameters = protocol.parameters(obligation.settings)
     system = protocol.system(parameters)
     limits = Limits(
         bound=obligation.bound,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -99,3 +100,19 @@ def busy_executors(driver: int) -> list[int]:
 def parent(pid: int) -> int:
     """Who started a process; 0, which is nobody, if it is no more."""
     return int((stat(pid) or ["", "0"])[1])
+
+
+def printed(code: str, *arguments: str) -> set[str]:
+    """What a Python program prints, run thrice, each time with another order of sets."""
+    tests = str(Path(__file__).parents[1])
+    path = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))
+    return {
+        subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4711")
+    }
