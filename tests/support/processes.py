@@ -25,30 +25,16 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def printed(code: str, *arguments: str) -> set[str]:
-    """What a Python program prints, run thrice, each time with another order of sets."""
-    tests = str(Path(__file__).parents[1])
-    path = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))
-    return {
-        subprocess.run(
-            [sys.executable, "-c", code, *arguments],
-            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("0", "1", "4711")
-    }
+def gone(pids: Sequence[int]) -> bool:
+    """None of the processes runs any more, looking for it many times; who only waits to be reaped does not.
 
-
-def gone(pids: Sequence[int], seconds: float = 30.0) -> bool:
-    """None of the processes runs any more, waiting for it a while; who only waits to be reaped does not."""
-    end = time.monotonic() + seconds
-    while any(map(_runs, pids)):
-        if time.monotonic() > end:
-            return False
+    Looks are counted, not seconds: on a machine that stood still for a while, those are over at once.
+    """
+    for _ in range(600):
+        if not any(map(_runs, pids)):
+            return True
         time.sleep(0.05)
-    return True
+    return False
 
 
 def _runs(pid: int) -> bool:
@@ -116,3 +102,19 @@ def busy_executors(driver: int) -> list[int]:
 def parent(pid: int) -> int:
     """Who started a process; 0, which is nobody, if it is no more."""
     return int((stat(pid) or ["", "0"])[1])
+
+
+def printed(code: str, *arguments: str) -> set[str]:
+    """What a Python program prints, run thrice, each time with another order of sets."""
+    tests = str(Path(__file__).parents[1])
+    path = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))
+    return {
+        subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4711")
+    }

@@ -1,0 +1,178 @@
+"""Measure sweeps: what Spark costs over a plain loop, what a second core gains, and how long cores stand idle.
+
+    python benchmarks/sweeps.py run --runs 3     200 small obligations: a plain loop, local[1] and local[2] in turn
+    python benchmarks/sweeps.py order DIR        what orders of the obligations in DIR would leave idle
+
+`run` measures whole processes, so Java's start is in it. `order` measures nothing: it lays the seconds of rows that
+a sweep has found on cores, in the order in which each scheme would begin them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE
+from fencepost.sweeps.store import Store
+
+GRID = """
+[[grid]]
+protocols = "bookkeeper-4.13"
+properties = ["no-divergence", "entries-in-order"]
+bounds = "2..11"
+
+[grid.set]
+ensemble = "1..2"
+write_quorum = "1..2"
+ack_quorum = "1..2"
+bookies = "1..2"
+recovery_reads_fence = ["no", "yes"]
+"""
+"""200 obligations, well below a second each: what Spark adds to each shows."""
+
+LOOP = """
+import sys
+from pathlib import Path
+from fencepost.sweeps.grid import read_grid
+from fencepost.sweeps.solve import Allowance, solve
+for obligation in read_grid(Path(sys.argv[1])).obligations:
+    solve(obligation, "any", Allowance())
+"""
+"""The same obligations one after another, each in a process of its own as in a sweep, without Spark."""
+
+SWEEP = "from fencepost.cli.main import main; main()"
+
+WAYS = ("loop", "local[1]", "local[2]")
+
+
+def command(way: str, grid: Path, out: Path) -> list[str]:
+    """The process that is measured."""
+    if way == "loop":
+        return [sys.executable, "-c", LOOP, str(grid)]
+    options = ["--out", str(out), "--master", way]
+    return [sys.executable, "-c", SWEEP, "sweep", "run", str(grid), *options]
+
+
+def measure(runs: int) -> dict[str, list[float]]:
+    """Seconds of each run of each way, side by side: a busy hour of the machine meets all of them."""
+    seconds: dict[str, list[float]] = {way: [] for way in WAYS}
+    with tempfile.TemporaryDirectory() as folder:
+        grid = Path(folder, "grid.toml")
+        grid.write_text(GRID)
+        environment = os.environ | {"FENCEPOST_CACHE": str(Path(folder, "cache"))}
+        subprocess.run(command("loop", grid, Path()), env=environment, check=True)  # fills the cache
+        for number in range(runs):
+            for way in WAYS[:: 1 if number % 2 == 0 else -1]:
+                begun = time.perf_counter()
+                out = Path(folder, f"{way}-{number}")
+                subprocess.run(command(way, grid, out), env=environment, check=True, capture_output=True)
+                seconds[way].append(time.perf_counter() - begun)
+                print(f"{way} {seconds[way][-1]:.1f} s, load {os.getloadavg()[0]:.1f}", file=sys.stderr)
+    return seconds
+
+
+def ratios(seconds: dict[str, list[float]], way: str, other: str) -> str:
+    """One way over another, run by run: the median, least and most."""
+    found = sorted(a / b for a, b in zip(seconds[way], seconds[other], strict=True))
+    return f"{way} / {other}: {statistics.median(found):.2f} ({found[0]:.2f} to {found[-1]:.2f})"
+
+
+# Orders.
+
+Task = tuple[int, float]
+"""Weight and seconds of an obligation."""
+
+
+def laid(waves: Sequence[Sequence[Task]], cores: int, at_once: int) -> tuple[float, float]:
+    """When the last obligation ends, and the share of core time that is idle until then.
+
+    `at_once` waves are under way; the next begins when all of one are done, and cores take from the eldest first.
+    """
+    clock, begun = 0.0, 0
+    ends: list[tuple[float, int]] = []
+    waiting, left = [list(wave) for wave in waves], [len(wave) for wave in waves]
+    while any(left):
+        begun = max(begun, min(len(waves), left[:begun].count(0) + at_once))
+        for number in range(begun):
+            while waiting[number] and len(ends) < cores:
+                heapq.heappush(ends, (clock + waiting[number].pop(0)[1], number))
+        clock, number = heapq.heappop(ends)
+        left[number] -= 1
+    busy = sum(seconds for wave in waves for _, seconds in wave)
+    return clock, 1 - busy / (cores * clock)
+
+
+def cut(tasks: Sequence[Task], size: int) -> list[list[Task]]:
+    """In waves of that size."""
+    return [list(tasks[start : start + size]) for start in range(0, len(tasks), size)]
+
+
+def schemes(tasks: Sequence[Task], cores: int) -> dict[str, tuple[float, float]]:
+    """What each scheme comes to: its end, and its idle share."""
+    size = TASKS_PER_CORE * cores
+    estimated, known = sorted(tasks, key=lambda t: -t[0]), sorted(tasks, key=lambda t: -t[1])
+    shuffled = [random.Random(seed).sample(list(tasks), len(tasks)) for seed in range(101)]
+
+    def middle(lay: Callable[[Sequence[Task]], tuple[float, float]]) -> tuple[float, float]:
+        return statistics.median(map(lay, shuffled))  # type: ignore[type-var]
+
+    return {
+        f"by weight, waves of {size}, {AT_ONCE} at once (what is done)": laid(
+            cut(estimated, size), cores, AT_ONCE
+        ),
+        f"by weight, waves of {size}, one at once": laid(cut(estimated, size), cores, 1),
+        "by weight, all in one wave": laid([estimated], cores, 1),
+        f"in any order, waves of {size}, {AT_ONCE} at once": middle(
+            lambda t: laid(cut(t, size), cores, AT_ONCE)
+        ),
+        f"in any order, waves of {size}, one at once": middle(lambda t: laid(cut(t, size), cores, 1)),
+        "in any order, all in one wave": middle(lambda t: laid([t], cores, 1)),
+        "by seconds, if they were known, all in one wave": laid([known], cores, 1),
+    }
+
+
+def agreement(tasks: Sequence[Task]) -> float:
+    """The share of pairs with different weights in which the heavier one took longer."""
+    pairs = [(a, b) for a in tasks for b in tasks if a[0] > b[0]]
+    return sum(a[1] > b[1] for a, b in pairs) / len(pairs) if pairs else 1.0
+
+
+def main() -> None:
+    """Measure or lay out, and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands: Any = parser.add_subparsers(dest="what", required=True)
+    run = commands.add_parser("run")
+    run.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each way (default: 3)")
+    order = commands.add_parser("order")
+    order.add_argument("folder", type=Path, metavar="DIR", help="the folder of a finished sweep")
+    order.add_argument("--cores", type=int, default=2, metavar="N", help="cores to lay it on (default: 2)")
+    arguments = parser.parse_args()
+    if arguments.what == "run":
+        seconds = measure(arguments.runs)
+        for way in WAYS:
+            print(f"{way}: " + ", ".join(f"{s:.1f}" for s in seconds[way]) + " s")
+        print(ratios(seconds, "local[1]", "loop"), ratios(seconds, "local[1]", "local[2]"), sep="\n")
+        return
+    tasks = [(row["weight"], row["seconds"]) for row in Store(arguments.folder).rows()]
+    print(
+        f"{len(tasks)} obligations, {sum(s for _, s in tasks):.0f} s in all, the longest {max(s for _, s in tasks):.0f} s"
+    )
+    print(f"the heavier of two took longer: {agreement(tasks):.0%} of pairs")
+    for name, (end, idle) in schemes(tasks, arguments.cores).items():
+        print(f"{name}: {end:.0f} s, {idle:.0%} idle")
+
+
+if __name__ == "__main__":
+    main()
