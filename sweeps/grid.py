@@ -19,7 +19,7 @@ from typing import Any
 
 from fencepost.encoding.checking import MINIMIZE
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.parameters import Option, assign
+from fencepost.encoding.parameters import Option
 from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.solvers import SOLVERS
 from fencepost.encoding.system import System
@@ -285,7 +285,7 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
 
 def _instance(protocol: Protocol, settings: Mapping[str, str]) -> tuple[tuple[tuple[str, str], ...], System]:
     """All settings of an instance, defaults too, and its system; raises BadInput if it breaks a rule."""
-    parameters = assign(protocol.defaults, settings.items())
+    parameters = protocol.parameters(settings.items())
     subject = protocol.subject(parameters)
     named = {**subject.parameters, **subject.switches}
     return tuple((name, str(value)) for name, value in named.items()), protocol.system(parameters)

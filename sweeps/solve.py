@@ -13,7 +13,6 @@ from pathlib import Path
 from fencepost.encoding.certifying import make_certificate
 from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.system import System
 from fencepost.encoding.traces import Subject
@@ -55,7 +54,7 @@ def decide(obligation: Obligation, allowance: Allowance) -> Result:
 def instance(obligation: Obligation) -> tuple[System, Subject]:
     """The system that an obligation is about, and the names under which it was built."""
     protocol = find(obligation.protocol)
-    parameters = assign(protocol.defaults, obligation.settings)
+    parameters = protocol.parameters(obligation.settings)
     return protocol.system(parameters), protocol.subject(parameters)
 
 
