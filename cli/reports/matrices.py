@@ -9,7 +9,7 @@ from typing import Any
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.solvers import SOLVERS
-from fencepost.encoding.state import amount
+from fencepost.encoding.state import amount, show_all
 from fencepost.properties.catalogue import find
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import SIZES, configuration, varying
@@ -140,7 +140,7 @@ def named(row: Row) -> str:
     """The instance of a row in a few words: its sizes, and what else differs from its protocol's defaults."""
     sizes, others = configuration(row), changed(row)
     if sizes is None:
-        return " ".join(f"{name}={value}" for name, value in others.items()) or "as by default"
+        return show_all(others) or "as by default"
     bookies = row["settings"].get("bookies")
     parts = [sizes, *([f"N = {bookies}"] if bookies else [])]
     parts += [f"{name}={value}" for name, value in others.items() if name not in (*SIZES, "bookies")]

@@ -24,7 +24,7 @@ from fencepost.cli.reports.words import (
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.forms.story import explained
 from fencepost.encoding.protocol import choose
-from fencepost.encoding.state import amount
+from fencepost.encoding.state import amount, show_all
 from fencepost.encoding.system import Property, System
 from fencepost.encoding.traces import NotAnExecution, Subject, check_saved
 from fencepost.encoding.verdicts import Basis
@@ -230,7 +230,7 @@ def _detail(report: Report, row: Row) -> str:
         finding=escape(_first_up(finding(row))),
         meaning=escape(MEANINGS[row["verdict"]]),
         evidence=_evidence(report, row),
-        settings=escape(" ".join(f"{name}={value}" for name, value in row["settings"].items())),
+        settings=escape(show_all(row["settings"])),
         check=escape(check_command(row)),
         rest=escape(_rest(row)),
     )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from fencepost.cli.reports.matrices import Matrix, Report, matrices
 from fencepost.cli.reports.text import solver_lines
 from fencepost.cli.reports.words import brief, in_words
+from fencepost.encoding.state import show_all
 from fencepost.sweeps.rows import COLUMNS, Row
 from fencepost.sweeps.summary import varying
 
@@ -32,7 +33,7 @@ def _cell(value: object) -> object:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return " ".join(f"{name}={number}" for name, number in value.items())
+        return show_all(value)
     return " ".join(value) if isinstance(value, list) else value
 
 

@@ -13,7 +13,7 @@ import pytest
 from fencepost.cli.main import run
 from fencepost.cli.render import trace_text
 from fencepost.cli.reports import FORMS
-from fencepost.cli.reports.matrices import Report, matrices
+from fencepost.cli.reports.matrices import Report, matrices, named
 from fencepost.cli.reports.words import MEANINGS, SIGNS, brief, check_command
 from fencepost.encoding.certificates import Claim, manifest
 from fencepost.encoding.errors import InternalError
@@ -143,6 +143,7 @@ def test_each_row_has_its_own_evidence(page: str, rows: list[Row]) -> None:
     assert [row["protocol"] for row in violated] == ["ledger-chain"] * 2 + ["bookkeeper-4.13"]
     for row in rows:
         said = details[row["id"]]
+        assert f"{SIGNS[row['verdict']]} {row['verdict']} {named(row)}\n" in said
         assert MEANINGS[row["verdict"]] in said
         assert check_command(row) in said
         told = story("late" if row["protocol"] == "bookkeeper-4.13" else "chained")

@@ -78,7 +78,7 @@ def told_by(trace: Any) -> dict[str, str]:
 
 def stored_as(folder: Path, rows: Sequence[Row], finished: bool = True, text: str = SIZED + LISTED) -> Path:
     """The folder of the sweep of that grid with those rows, and their sums if it is finished."""
-    pa, pq = _arrow()
+    pa, pq = arrow()
     with opened(folder / "out", planned(folder, text)[1], ENGINE, resume=False) as store:
         store.commit(stage(store, rows))
         if finished:
@@ -90,8 +90,8 @@ def stored_as(folder: Path, rows: Sequence[Row], finished: bool = True, text: st
     return store.folder
 
 
-def _arrow() -> tuple[Any, Any]:
-    """PyArrow, and its Parquet; a test that needs them is skipped where they are missing."""
+def arrow() -> tuple[Any, Any]:
+    """PyArrow and what writes Parquet; without them the test is skipped."""
     reason = "rows as Arrow need the extra spark"
     return pytest.importorskip("pyarrow", reason=reason), pytest.importorskip(
         "pyarrow.parquet", reason=reason
@@ -100,7 +100,7 @@ def _arrow() -> tuple[Any, Any]:
 
 def stage(store: Store, rows: Iterable[Row]) -> Path:
     """A wave as Spark writes it: by protocol, the protocol in the folder's name only."""
-    pa, pq = _arrow()
+    pa, pq = arrow()
     staged = store.stage()
     for row in rows:
         folder = staged / f"protocol={row['protocol']}"

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.parameters import assign
 from fencepost.properties.catalogue import find
 from fencepost.properties.known import KNOWN, Run
 from fencepost.sweeps.grid import Obligation, Plan, plan, read_grid
@@ -77,7 +76,7 @@ def test_known_bugs_are_asked_as_they_are_checked() -> None:
 def is_of(obligation: Obligation, run: Run) -> bool:
     """The obligation asks what a run of `check --known` does."""
     protocol = find(run.known.protocol)
-    parameters = assign(protocol.defaults, run.settings.items())
+    parameters = protocol.parameters(run.settings.items())
     subject = protocol.subject(parameters)
     settings = {name: str(value) for name, value in {**subject.parameters, **subject.switches}.items()}
     asked = (obligation.protocol, dict(obligation.settings), obligation.property)
