@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.guards import Effort, Finding, Instance, Known, Outcome, classify
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import Protocol
+from fencepost.encoding.state import show_all
 from fencepost.encoding.versions import version
 from fencepost.encoding.weakening import Conjunct
 from fencepost.properties.catalogue import find
@@ -46,7 +46,7 @@ def instances(protocol: Protocol, settings: Sequence[str]) -> list[Instance]:
     found = []
     for letter, text in zip(LETTERS, settings, strict=False):
         pairs = [setting.partition("=") for setting in text.split()]
-        parameters = assign(protocol.defaults, [(name, value) for name, _, value in pairs])
+        parameters = protocol.parameters((name, value) for name, _, value in pairs)
         found.append(Instance(letter, protocol.system(parameters), protocol.subject(parameters)))
     return found
 
@@ -54,7 +54,7 @@ def instances(protocol: Protocol, settings: Sequence[str]) -> list[Instance]:
 def declared(preset: str) -> list[str]:
     """The instances that the guards of a preset are tried on; of others than the listed presets, as shipped."""
     settings = GUARD_INSTANCES.get(preset, ({},))
-    return [" ".join(f"{name}={value}" for name, value in s.items()) for s in settings]
+    return list(map(show_all, settings))
 
 
 def study(preset: str, settings: Sequence[str], effort: Effort, only: str) -> Study:
@@ -168,7 +168,7 @@ def _instance_row(preset: str, known: Known) -> str:
     defaults = find(preset).subject(find(preset).defaults)
     shipped = {**defaults.parameters, **defaults.switches}
     given = {**known.instance.subject.parameters, **known.instance.subject.switches}
-    settings = " ".join(f"{name}={value}" for name, value in given.items() if value != shipped[name])
+    settings = show_all({name: value for name, value in given.items() if value != shipped[name]})
     clean = ", ".join(p.name for p in known.clean) or "none"
     rounds = "not found" if known.rounds is None else str(known.rounds)
     cells = [known.instance.name, f"`{settings}`" if settings else "as shipped", rounds, clean]

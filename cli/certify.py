@@ -121,9 +121,7 @@ def _json(report: Report) -> dict[str, object]:
     return {
         "schema": "fencepost.certified/1",
         "version": version(),
-        "protocol": found.subject.protocol,
-        "parameters": dict(found.subject.parameters),
-        "switches": dict(found.subject.switches),
+        **found.subject.to_json(),
         "budgets": dict(found.budgets),
         "claims": [claim.to_json() for claim in found.claims],
         "certified": report.rejected is None,

@@ -22,10 +22,10 @@ from fencepost.encoding.checking import MINIMIZE, Limits, Outcome, check, fault_
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import Protocol, choose, load
 from fencepost.encoding.solvers import SOLVERS
 from fencepost.encoding.system import Property, System
+from fencepost.encoding.traces import Subject
 from fencepost.encoding.verdicts import Result, Verdict, worst
 from fencepost.encoding.versions import version
 
@@ -81,6 +81,11 @@ class Request:
     system: System
     properties: list[Property]
     limits: Limits
+
+    @property
+    def subject(self) -> Subject:
+        """The names and values under which the instance is reported."""
+        return self.protocol.subject(self.parameters)
 
 
 @click.command()
@@ -208,7 +213,7 @@ def command(
     if protocol is None:
         raise BadInput("no PROTOCOL: give a protocol's name, a Python file, or --known")
     found = find_protocol(protocol)
-    parameters = assign(found.defaults, [setting(text, "NAME=VALUE") for text in settings])
+    parameters = found.parameters(setting(text, "NAME=VALUE") for text in settings)
     system = found.system(parameters)
     if limits["rounds"] is None:
         limits["rounds"] = system.default_rounds
@@ -237,13 +242,11 @@ def command(
 
 
 def _check(request: Request, progress: Progress) -> Outcome:
-    subject = request.protocol.subject(request.parameters)
-    return check(request.system, subject, request.properties, request.limits, progress.hear)
+    return check(request.system, request.subject, request.properties, request.limits, progress.hear)
 
 
 def _certified(request: Request, outcome: Outcome, folder: Path, progress: Progress) -> Outcome:
-    subject = request.protocol.subject(request.parameters)
-    return with_certificates(folder, request.system, subject, request.limits, outcome, progress.hear)
+    return with_certificates(folder, request.system, request.subject, request.limits, outcome, progress.hear)
 
 
 def _walk(request: Request, walks: int, verbose: bool) -> Outcome:
@@ -256,7 +259,7 @@ def _walk(request: Request, walks: int, verbose: bool) -> Outcome:
     check_traps_of(request.system, request.properties)
     found = walk(
         request.system,
-        request.protocol.subject(request.parameters),
+        request.subject,
         request.properties,
         walks,
         limits.seed if limits.seed is not None else 1,
@@ -315,7 +318,6 @@ def _text(request: Request, outcome: Outcome, walks: int | None) -> str:
 
 
 def _json(request: Request, outcome: Outcome) -> str:
-    subject = request.protocol.subject(request.parameters)
     limits = _in_force(request, outcome)
     caps: dict[str, object] = dict(request.system.caps)
     caps |= {
@@ -327,9 +329,7 @@ def _json(request: Request, outcome: Outcome) -> str:
     document = {
         "schema": "fencepost.check/1",
         "version": version(),
-        "protocol": subject.protocol,
-        "parameters": dict(subject.parameters),
-        "switches": dict(subject.switches),
+        **request.subject.to_json(),
         "changed_switches": request.protocol.changed_switches(request.parameters),
         "caps": caps,
         "results": [result.to_json() for result in outcome.results],

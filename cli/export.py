@@ -8,7 +8,6 @@ from fencepost.cli.check import budget_option, budgets, find_protocol, setting, 
 from fencepost.cli.output import emit, output_option
 from fencepost.encoding.checking import known_faults
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.queries import ABOUT_ONE_PROPERTY, Instance, Kind, Query, remarks
 from fencepost.encoding.versions import version
@@ -53,7 +52,7 @@ def command(
     """
     query = _query(Kind(what), rounds, name)
     found = find_protocol(protocol)
-    parameters = assign(found.defaults, [setting(text, "NAME=VALUE") for text in settings])
+    parameters = found.parameters(setting(text, "NAME=VALUE") for text in settings)
     system, limits = found.system(parameters), budgets(budget)
     known_faults(system, limits)
     properties = choose(system, (name,)) if name is not None else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.state import amount, show
+from fencepost.encoding.state import amount, show, show_all
 from fencepost.encoding.traces import Trace, TraceStep
 from fencepost.encoding.verdicts import Result
 
@@ -57,7 +57,7 @@ def _steps(result: Result) -> str:
 
 
 def _counted(result: Result) -> str:
-    return " ".join(f"{fault}={number}" for fault, number in (result.faults or {}).items())
+    return show_all(result.faults or {})
 
 
 def _late(trace: Trace) -> str:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from fencepost.encoding.expressions import Reader, along
 from fencepost.encoding.forms.story import Story, action_line
-from fencepost.encoding.state import amount, show
+from fencepost.encoding.state import amount, show, show_all
 from fencepost.encoding.traces import Json, TraceStep
 from fencepost.encoding.versions import version
 
@@ -81,11 +81,8 @@ def _section(title: str, rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:
 def _settings(ours: Story, theirs: Story) -> Iterator[tuple[str, str, str]]:
     a, b = ({**s.trace.parameters, **s.trace.switches} for s in (ours, theirs))
     yield from _differing(a, b)
-    yield from _differing({"faults": _faults(ours)}, {"faults": _faults(theirs)})
-
-
-def _faults(story: Story) -> str:
-    return " ".join(f"{kind}={n}" for kind, n in story.trace.faults.items()) or "none"
+    faults = ({"faults": show_all(s.trace.faults) or "none"} for s in (ours, theirs))
+    yield from _differing(*faults)
 
 
 def _states(ours: Story, theirs: Story) -> Iterator[tuple[str, str, str]]:

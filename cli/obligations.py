@@ -16,9 +16,9 @@ from fencepost.cli.check import find_protocol
 from fencepost.cli.render import heading, trace_text, verdict_line
 from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import Protocol, choose
 from fencepost.encoding.solvers import SOLVERS
+from fencepost.encoding.state import show_all
 from fencepost.encoding.system import Property
 from fencepost.encoding.verdicts import Result, Verdict
 
@@ -82,7 +82,7 @@ class Checked:
             "rounds": result.rounds,
             "steps": result.steps,
             "fewest": result.fewest,
-            "faults": " ".join(f"{name}={n}" for name, n in (result.faults or {}).items()) or None,
+            "faults": show_all(result.faults or {}) or None,
             "solver": result.solver,
         }
         return {name: value for name, value in found.items() if value is not None}
@@ -100,7 +100,7 @@ def checked(
     A protocol that never completes keeps its own number of rounds unless one is given.
     """
     protocol = source if isinstance(source, Protocol) else find_protocol(str(source))
-    parameters = assign(protocol.defaults, [(name, str(value)) for name, value in settings.items()])
+    parameters = protocol.parameters(settings.items())
     system = protocol.system(parameters)
     limits = replace(limits, rounds=limits.rounds or system.default_rounds)
     (chosen,) = choose(system, (prop,))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from fencepost.cli.headline import violated
 from fencepost.encoding.checking import Limits
 from fencepost.encoding.forms.story import action_line, explained, gathered, message_line
 from fencepost.encoding.protocol import Protocol
-from fencepost.encoding.state import amount, show
+from fencepost.encoding.state import amount, show, show_all
 from fencepost.encoding.system import Property, System
 from fencepost.encoding.traces import Trace, TraceStep
 from fencepost.encoding.verdicts import Result, Verdict
@@ -21,10 +21,10 @@ WIDTH = 110
 def heading(protocol: Protocol, parameters: object, system: System, limits: Limits) -> str:
     """What was checked: the instance, the switches changed, and every cap in force; budgets of none are left out."""
     subject = protocol.subject(parameters)
-    lines = [f"{protocol.name}: {_pairs({name: n for name, n in subject.parameters.items() if n})}"]
+    lines = [f"{protocol.name}: {show_all({name: n for name, n in subject.parameters.items() if n})}"]
     switches = protocol.changed_switches(parameters)
     if switches:
-        lines.append(f"switches: {_pairs(switches)}")
+        lines.append(f"switches: {show_all(switches)}")
     caps = [f"{name} {number}" for name, number in system.caps.items()]
     caps += [f"steps {limits.bound}"] if limits.bound is not None else []
     caps += [f"rounds {limits.rounds}"] if limits.rounds is not None else []
@@ -32,10 +32,6 @@ def heading(protocol: Protocol, parameters: object, system: System, limits: Limi
     if caps:
         lines.append(f"every verdict is for this instance; at most: {', '.join(caps)}")
     return "\n".join(lines)
-
-
-def _pairs(values: Mapping[str, object]) -> str:
-    return " ".join(f"{name}={show(value)}" for name, value in values.items())
 
 
 def verdict_line(result: Result) -> str:

@@ -9,7 +9,6 @@ import click
 
 from fencepost.cli.check import find_protocol
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import Protocol
 
 source_option = click.option(
@@ -23,7 +22,7 @@ source_option = click.option(
 def saved_instance(source: str | None, name: str, settings: Mapping[str, object]) -> tuple[Protocol, Any]:
     """The protocol of that name, or the one in the file `source`, and its parameters with these settings."""
     protocol = _protocol(source, name)
-    return protocol, assign(protocol.defaults, [(key, str(value)) for key, value in settings.items()])
+    return protocol, protocol.parameters(settings.items())
 
 
 def _protocol(source: str | None, name: str) -> Protocol:

@@ -14,6 +14,7 @@ import click
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import emit, output_option
+from fencepost.encoding.state import show_all
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import COLUMNS, ERROR, Row
 from fencepost.sweeps.summary import by, configuration, counts, finding, ordered, varying
@@ -224,5 +225,5 @@ def _cell(value: object) -> object:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return " ".join(f"{name}={number}" for name, number in value.items())
+        return show_all(value)
     return " ".join(value) if isinstance(value, list) else value

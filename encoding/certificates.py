@@ -21,7 +21,8 @@ from fencepost.encoding.checking import Phase, known_faults
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.queries import Clauses, Instance, Kind, Query, remarks
-from fencepost.encoding.rounds import Clause, fired, true_choices
+from fencepost.encoding.rounds import Clause
+from fencepost.encoding.search import counters, executed, within
 from fencepost.encoding.solvers import Session
 from fencepost.encoding.state import amount
 from fencepost.encoding.system import Property, System
@@ -101,9 +102,7 @@ class Manifest:
         return {
             "schema": SCHEMA,
             "version": self.version,
-            "protocol": self.subject.protocol,
-            "parameters": dict(self.subject.parameters),
-            "switches": dict(self.subject.switches),
+            **self.subject.to_json(),
             "budgets": dict(self.budgets),
             "claims": [claim.to_json() for claim in self.claims],
             "parts": list(self.parts),
@@ -182,16 +181,14 @@ def find_witness(instance: Instance, subject: Subject, prop: Property) -> Trace:
     """A replayed trace to a state in which the property's witness is true; there must be one."""
     query = Query(Kind.WITNESS, 1, prop.name)
     session = Session(instance.template(query), "cadical")
-    counters = [(session.counter(t.slots, t.choices, most), most) for t, most in instance.limits(query)]
-    unrolling, found = session.unrolling, False
+    limits, found = counters(session, instance.limits(query)), False
     while not found:
         session.deepen()
-        limits = [literal for counter, most in counters for literal in counter.at_most(most)]
-        found = session.solve([*limits, unrolling.output(f"witness:{prop.name}", session.rounds)])
-    model = session.model()
-    actions = [instance.symbolic.actions[slot] for slot in fired(unrolling, session.rounds, model)]
-    choices = [v.name for v in instance.system.variables if v.is_choice]
-    lost = [choices[position] for position in true_choices(unrolling, model)]
+        witness = session.unrolling.output(f"witness:{prop.name}", session.rounds)
+        found = session.solve([*within(limits), witness])
+    execution = executed(session)
+    actions = [instance.symbolic.actions[slot] for slot in execution.slots]
+    lost = [instance.system.choices[position].name for position in execution.choices]
     return Replayer(instance.system, subject).spare_faults(never_reached(prop), actions, lost)
 
 
@@ -238,19 +235,12 @@ def certify(folder: Path, found: Manifest, system: System) -> Iterator[Phase | C
     yield Phase("certificate: building")
     begun = time.perf_counter()
     instance = Instance(system, properties, found.budgets, cached=False)
-    asked = _blocked(instance)
-    yield Checked("commutation", asked, 0, time.perf_counter() - begun, 0.0)
+    yield Checked("commutation", instance.asked, 0, time.perf_counter() - begun, 0.0)
     for query in queries(found.claims):
         yield Phase(f"certificate: {query.name}")
         yield _certify(folder, found, instance, query)
     for prop in properties:
         yield _certify_witness(folder, found, system, prop)
-
-
-def _blocked(instance: Instance) -> int:
-    """How many pairs of actions were put to z3 to find out what blocks what."""
-    assert instance.blockers is not None
-    return instance.commutation.asked
 
 
 def _certify(folder: Path, found: Manifest, instance: Instance, query: Query) -> Checked:

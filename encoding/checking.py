@@ -176,8 +176,7 @@ def fault_names(system: System) -> list[str]:
 def tally(system: System, slots: Sequence[GroundAction], wanted: Collection[str]) -> Tally:
     """The slots and choices that cost a fault of one of these names."""
     costly = tuple(i for i, action in enumerate(slots) if action.schema.action.fault in wanted)
-    choices = [v for v in system.variables if v.is_choice]
-    return Tally(costly, tuple(i for i, v in enumerate(choices) if v.family.fault in wanted))
+    return Tally(costly, tuple(i for i, v in enumerate(system.choices) if v.family.fault in wanted))
 
 
 def prepare(
@@ -375,7 +374,7 @@ class _Run:
     def _story(self, trace: Trace) -> Story:
         """What the trace needs; whatever it shows as lost it cannot do without."""
         names = {(s.action, tuple(s.arguments.values())) for s in trace.steps}
-        choices = [v.name for v in self._system.variables if v.is_choice]
+        choices = [v.name for v in self._system.choices]
         return Story(
             frozenset(
                 slot
@@ -489,8 +488,7 @@ class _Run:
         return [self._system.ground_actions[number] for number in self._prepared.actions]
 
     def _choice_names(self, execution: Execution) -> list[str]:
-        names = [v.name for v in self._system.variables if v.is_choice]
-        return [names[position] for position in execution.choices]
+        return [self._system.choices[position].name for position in execution.choices]
 
     def _fired(self, execution: Execution) -> list[GroundAction]:
         actions = self._actions()

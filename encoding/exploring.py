@@ -130,8 +130,8 @@ def _random_step(
 
 
 def _some_choices(system: System, chance: random.Random) -> dict[int, bool]:
-    return {v.place: chance.random() < 0.125 for v in system.variables if v.is_choice}
+    return {v.place: chance.random() < 0.125 for v in system.choices}
 
 
 def _true_choices(system: System, state: State) -> list[str]:
-    return [v.name for v in system.variables if v.is_choice and state[v.place] == 1]
+    return [v.name for v in system.choices if state[v.place] == 1]

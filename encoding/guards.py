@@ -476,5 +476,5 @@ def replay(facts: Known, conjunct: Conjunct, broken: Broken) -> Trial:
 
 def _names_of(system: System, path: Path) -> list[str]:
     """The choices of the system that the path takes to be true; choices of what to leave out come after them."""
-    names = [v.name for v in system.variables if v.is_choice]
+    names = [v.name for v in system.choices]
     return [names[position] for position in path.choices if position < len(names)]

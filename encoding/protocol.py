@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib.util
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.parameters import Option, options
+from fencepost.encoding.parameters import Option, assign, options
 from fencepost.encoding.system import Property, System
 from fencepost.encoding.traces import Json, Subject
 
@@ -48,6 +48,10 @@ class Protocol:
     def options(self) -> list[Option]:
         """Parameters and switches with this protocol's defaults."""
         return options(self.defaults)
+
+    def parameters(self, settings: Iterable[tuple[str, object]]) -> Any:
+        """The defaults with these settings made; raises BadInput for one that cannot be made."""
+        return assign(self.defaults, ((name, str(value)) for name, value in settings))
 
     def subject(self, parameters: Any) -> Subject:
         """The names and values under which an instance is reported."""

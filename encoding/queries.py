@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 
 from fencepost.encoding.checking import tally
 from fencepost.encoding.commutation import Cache, Commutation, cache_folder
+from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas import Symbolic
 from fencepost.encoding.obligations import sent_at_most_once
 from fencepost.encoding.rounds import Clause, Template, Unrolling, Window
-from fencepost.encoding.search import Tally, base, carried
+from fencepost.encoding.search import Tally, base, carried, counters, within
 from fencepost.encoding.solvers import Session
-from fencepost.encoding.state import amount, show
+from fencepost.encoding.state import amount, show, show_all
 from fencepost.encoding.system import Invariant, Property, System
 from fencepost.encoding.templates import Round, one_round, template
 from fencepost.encoding.terms import Term
@@ -165,9 +165,8 @@ class Query:
 def remarks(query: Query, subject: Subject, budgets: Mapping[str, int]) -> list[str]:
     """What a file with a query in it says of itself."""
     question, sat, unsat = query.sentences()
-    values = {**subject.parameters, **subject.switches}
     return [
-        f"{subject.protocol}: {' '.join(f'{name}={value}' for name, value in values.items())}",
+        f"{subject.protocol}: {show_all({**subject.parameters, **subject.switches})}",
         *([f"at most: {', '.join(f'{name} {most}' for name, most in budgets.items())}"] if budgets else []),
         f"{query.name}: {question}",
         f"sat: {sat}",
@@ -210,10 +209,10 @@ class _Recorded:
         self.clauses.extend(clauses)
 
     def solve(self, assumptions: Sequence[int]) -> bool | None:
-        raise NotImplementedError("clauses are recorded here, not solved")
+        raise InternalError("clauses are recorded here, not solved")
 
     def model(self) -> Sequence[int]:
-        raise NotImplementedError("clauses are recorded here, not solved")
+        raise InternalError("clauses are recorded here, not solved")
 
     def conflicts(self) -> int:
         return 0
@@ -237,13 +236,12 @@ class Instance:
         self.system, self.budgets = system, dict(budgets)
         self.symbolic = Symbolic(system)
         check_traps(self.symbolic, properties)
-        self.commutation = Commutation(self.symbolic, Cache(cache_folder() if cached else None))
-        self._templates: dict[tuple[str, ...], Template] = {}
-
-    @cached_property
-    def blockers(self) -> list[list[int]]:
+        commutation = Commutation(self.symbolic, Cache(cache_folder() if cached else None))
+        self.blockers = commutation.blockers()
         """For each slot the slots that it may not move left past."""
-        return self.commutation.blockers()
+        self.asked = commutation.asked
+        """How many pairs were put to the solver to find that out."""
+        self._templates: dict[tuple[str, ...], Template] = {}
 
     def round(self, query: Query) -> Round:
         """One round as formulas."""
@@ -267,10 +265,10 @@ class Instance:
         """The query as clauses, put together as the search does it."""
         recorded = _Recorded()
         session = Session(self.template(query), recorded, unrolling=query.unrolling)
-        counters = [(session.counter(t.slots, t.choices, most), most) for t, most in self.limits(query)]
+        limits = counters(session, self.limits(query))
         for _ in range(query.unrolled):
             session.deepen()
-        session.add([[literal] for counter, most in counters for literal in counter.at_most(most)])
+        session.add([[literal] for literal in within(limits)])
         session.add(query.asserts(session.unrolling, self.system))
         names = dict(self.names(session.unrolling))
         return Clauses(recorded.clauses, session.unrolling.top, names)
@@ -278,7 +276,7 @@ class Instance:
     def names(self, unrolling: Unrolling) -> Iterator[tuple[int, str]]:
         """What the variables of an unrolling stand for, those that stand for something."""
         variables = self.system.variables
-        for position, variable in enumerate(v for v in variables if v.is_choice):
+        for position, variable in enumerate(self.system.choices):
             yield unrolling.choice(position), variable.name
         bits = [
             f"{v.name} = {show(value)}"

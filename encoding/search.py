@@ -214,15 +214,27 @@ def executed(session: Session) -> Execution:
     return Execution(rounds, tuple(fired(unrolling, rounds, model)), tuple(true_choices(unrolling, model)))
 
 
+def counters(
+    session: Session, budgets: Sequence[tuple[Tally, int]], steps: int | None = None
+) -> list[Counter]:
+    """A counter for each budget, and one of all steps if they are bounded; see `within`."""
+    found = [session.counter(tally.slots, tally.choices, most) for tally, most in budgets]
+    if steps is not None:
+        found.append(session.counter(range(len(session.unrolling.template.fires)), (), steps))
+    return found
+
+
+def within(limits: Sequence[Counter]) -> list[int]:
+    """Assumptions under which none of these counts more than it may."""
+    return [literal for counter in limits for literal in counter.at_most(counter.most)]
+
+
 class _Hunter:
     """The state of a hunt: the counters in use, and the least cost found for each property."""
 
     def __init__(self, session: Session, task: Task) -> None:
         self._session, self._task = session, task
-        slots = range(len(session.unrolling.template.fires))
-        self._budgets = [(session.counter(t.slots, t.choices, most), most) for t, most in task.budgets]
-        if task.bound is not None:
-            self._budgets.append((session.counter(tuple(slots), (), task.bound), task.bound))
+        self._limits = counters(session, task.budgets, task.bound)
         self._least: dict[str, tuple[int, ...]] = {}
         self._counters: dict[int, Counter] = {}
         self._known: set[str] = set()
@@ -241,7 +253,7 @@ class _Hunter:
 
     def limits(self) -> list[int]:
         """Assumptions: the bound on steps and the budgets."""
-        return [literal for counter, most in self._budgets for literal in counter.at_most(most)]
+        return within(self._limits)
 
     def avoid(self) -> None:
         """From now on leave out executions that tell a story to avoid, in whatever rounds."""
@@ -324,10 +336,7 @@ def exhaust(session: Session, task: Task, steps: int | None) -> Iterator[Message
 
     `steps` bounds the steps of the executions looked at.
     """
-    slots = tuple(range(len(session.unrolling.template.fires)))
-    counters = [(session.counter(t.slots, t.choices, most), most) for t, most in task.budgets]
-    if steps is not None:
-        counters.append((session.counter(slots, (), steps), steps))
+    limits = counters(session, task.budgets, steps)
     while task.rounds is None or session.rounds <= task.rounds:
         session.deepen()
         if session.rounds <= task.start:
@@ -335,8 +344,7 @@ def exhaust(session: Session, task: Task, steps: int | None) -> Iterator[Message
         yield session.progress()
         guard = session.unrolling.fresh()
         session.add([[-guard, *session.unrolling.fires(session.rounds)]])
-        limits = [literal for counter, most in counters for literal in counter.at_most(most)]
-        if not session.solve([*limits, guard]):
+        if not session.solve([*within(limits), guard]):
             yield Complete(session.rounds - 1, steps)
             return
         yield Longer(session.rounds - 1, steps)
@@ -346,25 +354,24 @@ def surpass(session: Session, task: Task, bound: int) -> Iterator[Message]:
     """Whether some execution takes more than `bound` steps."""
     from pysat.card import CardEnc, EncType
 
-    counters = [(session.counter(t.slots, t.choices, most), most) for t, most in task.budgets]
+    limits = counters(session, task.budgets)
     while True:
         session.deepen()
         if session.rounds <= task.start:
             continue
         unrolling = session.unrolling
         fires = [f for r in range(1, session.rounds + 1) for f in unrolling.fires(r)]
-        limits = [literal for counter, most in counters for literal in counter.at_most(most)]
         if len(fires) > bound:
             guard = unrolling.fresh()
             enough = CardEnc.atleast(fires, bound + 1, top_id=unrolling.top, encoding=EncType.seqcounter)
             unrolling.reserve(max(enough.nv, unrolling.top))
             session.add([[-guard, *clause] for clause in enough.clauses])
-            if session.solve([*limits, guard]):
+            if session.solve([*within(limits), guard]):
                 yield Surpassed(True)
                 return
         last = unrolling.fresh()
         session.add([[-last, *unrolling.fires(session.rounds)]])
-        if not session.solve([*limits, last]):
+        if not session.solve([*within(limits), last]):
             yield Surpassed(False)
             return
 

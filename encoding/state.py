@@ -158,6 +158,11 @@ def show(value: object) -> str:
     return str(value)
 
 
+def show_all(values: Mapping[str, object]) -> str:
+    """Settings, or faults and how many of each, on one line: `lost=1 crashes=2`."""
+    return " ".join(f"{name}={show(value)}" for name, value in values.items())
+
+
 def amount(number: int, noun: str) -> str:
     """So many of them: 1 round, 2 rounds."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

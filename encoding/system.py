@@ -273,6 +273,11 @@ class System:
         return self.state.variables
 
     @cached_property
+    def choices(self) -> tuple[Variable, ...]:
+        """What is chosen up front, in order of declaration."""
+        return tuple(v for v in self.variables if v.is_choice)
+
+    @cached_property
     def ground_actions(self) -> tuple[GroundAction, ...]:
         """Every action with every combination of arguments, in the order of the slots of a round."""
         return tuple(

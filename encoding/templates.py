@@ -53,7 +53,7 @@ def one_round(symbolic: Symbolic, outputs: Mapping[str, Term], over_choices: boo
     system = symbolic.system
     state = {v.place: symbolic.bits[v.place] for v in system.variables if v.place in symbolic.written}
     before = [b for own in state.values() for b in own]
-    choices = [b for v in system.variables if v.is_choice for b in symbolic.bits[v.place]]
+    choices = [b for v in system.choices for b in symbolic.bits[v.place]]
     constraints: list[Formula] = []
     current: dict[int, list[Formula]] = dict(state)
     copied: list[Formula] = []

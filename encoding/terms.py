@@ -11,10 +11,10 @@ are part of the tree instead.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
@@ -320,6 +320,27 @@ def forall(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
 def exists(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
     """`body` holds of some value of `sort`."""
     return _quantified("exists", sort, body, "bool")
+
+
+def forall_over(sorts: Sequence[Sort], body: Callable[..., TermLike]) -> Term:
+    """`body` holds of all values of the sorts, taken together: forall_over((bookie, entry), lambda b, e: …)."""
+    return _nested(forall, sorts, body)
+
+
+def exists_over(sorts: Sequence[Sort], body: Callable[..., TermLike]) -> Term:
+    """`body` holds of some values of the sorts, taken together."""
+    return _nested(exists, sorts, body)
+
+
+def _nested(
+    quantify: Callable[[Sort, Callable[[Any], TermLike]], Term],
+    sorts: Sequence[Sort],
+    body: Callable[..., TermLike],
+) -> Term:
+    first, *others = sorts
+    if not others:
+        return quantify(first, body)
+    return quantify(first, lambda value: _nested(quantify, others, partial(body, value)))
 
 
 def maximum(sort: Sort, body: Callable[[Any], TermLike]) -> Term:

@@ -72,6 +72,11 @@ class Trace:
     steps: tuple[TraceStep, ...]
 
     @cached_property
+    def subject(self) -> Subject:
+        """What it is a trace of."""
+        return Subject(self.protocol, self.parameters, self.switches)
+
+    @cached_property
     def states(self) -> tuple[Mapping[str, Json], ...]:
         """What each variable holds before the first step and after each step."""
         states = [dict(self.initial)]
@@ -96,6 +101,12 @@ class Trace:
             for earlier in self.steps[: step.index - 1]
         )
 
+    def last_change(self, variable: str, to: Json | None = None, before: int | None = None) -> TraceStep:
+        """The last step that changed the variable (to that value, before that step); there must be one."""
+        earlier = self.steps if before is None else self.steps[: before - 1]
+        changes = (step for step in reversed(earlier) if variable in step.changes)
+        return next(step for step in changes if to is None or step.changes[variable] == to)
+
     def in_flight(self) -> list[Sending]:
         """Messages that were sent, are not lost, and were never received."""
         received = {step.received.key for step in self.steps if step.received is not None}
@@ -106,9 +117,7 @@ class Trace:
         return {
             "schema": SCHEMA,
             "version": version(),
-            "protocol": self.protocol,
-            "parameters": dict(self.parameters),
-            "switches": dict(self.switches),
+            **self.subject.to_json(),
             "property": self.property,
             "faults": dict(self.faults),
             "initial": dict(self.initial),
@@ -150,6 +159,14 @@ class Subject:
     protocol: str
     parameters: Mapping[str, Json]
     switches: Mapping[str, Json]
+
+    def to_json(self) -> dict[str, object]:
+        """As every document has it that is about an instance."""
+        return {
+            "protocol": self.protocol,
+            "parameters": dict(self.parameters),
+            "switches": dict(self.switches),
+        }
 
 
 class NotAnExecution(Exception):
@@ -246,7 +263,7 @@ class Replayer:
         return self.replay(prop, actions, [names[place] for place in needed])
 
     def _places(self, choices: Iterable[str]) -> frozenset[int]:
-        places = {v.name: v.place for v in self.system.variables if v.is_choice}
+        places = {v.name: v.place for v in self.system.choices}
         return frozenset(places[choice] for choice in choices)
 
     def _execute(
@@ -415,7 +432,7 @@ def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop
             given = ", ".join(f"{k}={show(v)}" for k, v in arguments.items())
             raise NotAnExecution(f"step {number}: {name}({given}) is not an action of {subject.protocol}")
         actions.append(action)
-    known = {v.name for v in system.variables if v.is_choice}
+    known = {v.name for v in system.choices}
     choices = [name for name, value in _get(saved, "initial").items() if name in known and value is True]
     trace = replayer.replay(prop, actions, choices)
     _compare("initial", _get(saved, "initial"), trace.initial)

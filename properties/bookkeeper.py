@@ -11,7 +11,9 @@ from fencepost.encoding.terms import (
     any_of,
     at_least,
     exists,
+    exists_over,
     forall,
+    forall_over,
     implies,
     lift,
 )
@@ -105,9 +107,8 @@ def valid_fragments(s: Ledger) -> Property:
         s.generation_,
         lambda g: (
             (g <= s.generation)
-            & exists(
-                s.position,
-                lambda i: exists(s.position, lambda j: (i < j) & (s.ensemble[g, i] == s.ensemble[g, j])),
+            & exists_over(
+                (s.position, s.position), lambda i, j: (i < j) & (s.ensemble[g, i] == s.ensemble[g, j])
             )
         ),
     )
@@ -126,11 +127,10 @@ def entries_in_order(s: Ledger) -> Property:
     return Property(
         name="entries-in-order",
         meaning="what a bookie stores as entry e is what the writer pushed as entry e",
-        holds=forall(
-            s.bookie,
-            lambda b: forall(s.entry, lambda e: (s.stored[b, e] == NOTHING) | (s.stored[b, e] == e)),
+        holds=forall_over(
+            (s.bookie, s.entry), lambda b, e: (s.stored[b, e] == NOTHING) | (s.stored[b, e] == e)
         ),
-        witness=exists(s.recoverer, lambda r: exists(s.entry, lambda e: s.complete(r, e))),
+        witness=exists_over((s.recoverer, s.entry), s.complete),
         witness_meaning="a recoverer has written an entry back",
         explain=explain_disorder,
     )
@@ -141,14 +141,11 @@ def no_dirty_read(s: Ledger) -> Property:
 
     def told(lac: Term) -> Term:
         """Some bookie has stored an entry that carries a LAC above this: whoever reads it there is told."""
-        return exists(
-            s.client,
-            lambda c: exists(
-                s.entry,
-                lambda e: (
-                    (lac < s.pushed_lac[c, e])
-                    & exists(s.generation_, lambda g: exists(s.bookie, lambda b: _stored_add(s, c, g, e, b)))
-                ),
+        return exists_over(
+            (s.client, s.entry),
+            lambda c, e: (
+                (lac < s.pushed_lac[c, e])
+                & exists_over((s.generation_, s.bookie), lambda g, b: _stored_add(s, c, g, e, b))
             ),
         )
 

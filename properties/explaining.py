@@ -11,7 +11,7 @@ from fencepost.encoding.traces import Trace, TraceStep
 def explain_divergence(trace: Trace) -> str:
     """Which entry was acknowledged and cut off, who closed the ledger, and which bookies let it happen."""
     end = int(trace.states[-1]["last_entry"])
-    closing = _step(trace, "status", "closed")
+    closing = trace.last_change("status", "closed")
     entry = end + 1
     if not _ackers(trace, entry):
         return "Clients that report success of a close disagree on where the ledger ends."
@@ -24,18 +24,13 @@ def explain_divergence(trace: Trace) -> str:
     return f"Entry {entry} is lost: {story}{': ' + reasons if reasons else ''}."
 
 
-def _step(trace: Trace, variable: str, value: object) -> TraceStep:
-    """The last step that gave the variable that value."""
-    return next(s for s in reversed(trace.steps) if s.changes.get(variable) == value)
-
-
 def _ackers(trace: Trace, entry: int) -> list[tuple[str, TraceStep]]:
     """The bookies whose ack of the writer's entry counts at the end, and when it was received."""
     found = []
     for name, value in trace.states[-1].items():
         if name.startswith(f"acked[w, {entry}, ") and value is True:
             bookie = name.rsplit(" ", 1)[1].rstrip("]")
-            found.append((bookie, _step(trace, name, True)))
+            found.append((bookie, trace.last_change(name, True)))
     return sorted(found, key=lambda pair: pair[1].index)
 
 

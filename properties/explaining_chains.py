@@ -17,7 +17,7 @@ READING = ("find no ledger", "find last ledger", "read list again", "append ledg
 def explain_unlisted(trace: Trace) -> str:
     """Which ledger is written and not listed, and who overwrote the list."""
     ledger = next(m for m in _ledgers(trace) if _end(trace, "entry", m) and not _end(trace, "position", m))
-    written, lost = _step(trace, f"entry[{ledger}]"), _step(trace, f"position[{ledger}]", 0)
+    written, lost = trace.last_change(f"entry[{ledger}]"), trace.last_change(f"position[{ledger}]", 0)
     return (
         f"The entry of ledger {ledger} is outside the log: {show(written.actor)} wrote it in step {written.index}, "
         f"and in step {lost.index} {show(lost.actor)} overwrote the list with the one that it had since "
@@ -32,7 +32,7 @@ def explain_disorder(trace: Trace) -> str:
         for m, n in combinations(_listed(trace), 2)
         if 0 < int(_end(trace, "entry", n)) < int(_end(trace, "entry", m))
     )
-    early, late = _step(trace, f"entry[{second}]"), _step(trace, f"entry[{first}]")
+    early, late = trace.last_change(f"entry[{second}]"), trace.last_change(f"entry[{first}]")
     return (
         f"Ledger {first} stands before ledger {second} in the list, but {show(late.actor)} wrote it in step "
         f"{late.index}, after {show(early.actor)} had written ledger {second} in step {early.index}: "
@@ -44,10 +44,10 @@ def _why_writable(trace: Trace, first: int, second: int, late: TraceStep) -> str
     """Why a ledger could be written after the next one in the list."""
     before = trace.states[late.index - 1]
     if before.get(f"fenced[{first}]") is True:
-        fence = _step(trace, f"fenced[{first}]", True)
+        fence = trace.last_change(f"fenced[{first}]", True)
         return f"ledger {first} was fenced in step {fence.index}, but the bookies took its entry all the same"
     if before[f"metadata[{first}]"] == CLOSED:
-        closing = _step(trace, f"metadata[{first}]", CLOSED)
+        closing = trace.last_change(f"metadata[{first}]", CLOSED)
         return f"{show(closing.actor)} had closed ledger {first} in step {closing.index}, and not fenced it"
     return _why_open(trace, first, second)
 
@@ -64,7 +64,7 @@ def explain_two_open(trace: Trace) -> str:
 
 def _why_open(trace: Trace, first: int, second: int) -> str:
     """Who appended the second ledger although the first was open."""
-    appended = _step(trace, f"position[{second}]")
+    appended = trace.last_change(f"position[{second}]")
     return (
         f"in step {appended.index} {show(appended.actor)} appended ledger {second} to the list that it had since "
         f"step {_had_list_since(trace, appended)}, and nobody had closed ledger {first}"
@@ -75,12 +75,6 @@ def _had_list_since(trace: Trace, appended: TraceStep) -> int:
     """The step that gave a client the list that it then appended to."""
     earlier = (step for step in trace.steps[: appended.index - 1] if step.actor == appended.actor)
     return max(step.index for step in earlier if step.action in READING)
-
-
-def _step(trace: Trace, variable: str, value: Json | None = None) -> TraceStep:
-    """The last step that changed the variable (to that value)."""
-    changes = (s for s in reversed(trace.steps) if variable in s.changes)
-    return next(s for s in changes if value is None or s.changes[variable] == value)
 
 
 def _ledgers(trace: Trace) -> range:

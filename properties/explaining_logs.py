@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from fencepost.encoding.state import show
-from fencepost.encoding.traces import Json, Trace, TraceStep
+from fencepost.encoding.traces import Trace, TraceStep
 from fencepost.protocols.verified_log.state import Phase, Status
 
 
@@ -16,7 +16,7 @@ def explain_truncation(trace: Trace) -> str:
     node, segment = last.actor, last.arguments["segment"]
     gone = [int(trace.states[-2][name]) for name in _changed(last, "log") if last.changes[name] == 0]
     entry = next(e for e in gone if _holds(trace, f"committed_in[{e}, {segment}]"))
-    committed = _step(trace, f"committed_in[{entry}, {segment}]", True)
+    committed = trace.last_change(f"committed_in[{entry}, {segment}]", True)
     return (
         f"Entry {entry}, which {show(committed.actor)} declared committed in step {committed.index}, is removed from "
         f"segment {segment} by {show(node)} in step {last.index}{_because(trace, last)}."
@@ -44,7 +44,7 @@ def explain_reopening(trace: Trace) -> str:
     """Who had closed the segment, and what undid it."""
     last = trace.steps[-1]
     node, segment = last.actor, last.arguments["segment"]
-    closed = _step(trace, f"status[{show(node)}, {segment}]", Status.CLOSED.value, before=last.index)
+    closed = trace.last_change(f"status[{show(node)}, {segment}]", Status.CLOSED.value, before=last.index)
     what = "suspends it again" if last.action == "handle suspend" else "closes it with other entries"
     assert last.received is not None
     return (
@@ -74,7 +74,7 @@ def explain_stuck(trace: Trace) -> str:
     halted = [name for name, _ in _family(state, "phase") if state[name] == Phase.HALTED.value]
     if halted:
         producer = _index(halted[-1])[0]
-        step = _step(trace, halted[-1], Phase.HALTED.value)
+        step = trace.last_change(halted[-1], Phase.HALTED.value)
         return (
             f"{producer}, the last producer, halted in step {step.index}, as if another one had the log; nobody else "
             "will write what it has not written."
@@ -110,7 +110,7 @@ def explain_late_commit(trace: Trace) -> str:
     last = trace.steps[-1]
     entry, producer = last.arguments["entry"], show(last.actor)
     active = trace.states[-1]["active"]
-    taken = _step(trace, "active", active)
+    taken = trace.last_change("active", active)
     sent = int(trace.states[-1][f"highest[{producer}]"])
     allowed = (
         "sent it while it was active itself" if sent >= int(entry) else f"sent no more than {sent} before"
@@ -157,12 +157,3 @@ def _changed(step: TraceStep, family: str) -> list[str]:
 
 def _holds(trace: Trace, variable: str) -> bool:
     return trace.states[-1].get(variable) is True
-
-
-def _step(trace: Trace, variable: str, value: Json, before: int | None = None) -> TraceStep:
-    """The last step (before that one) that gave the variable that value."""
-    return next(
-        s
-        for s in reversed(trace.steps)
-        if s.changes.get(variable) == value and (before is None or s.index < before)
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.encoding.system import Property
-from fencepost.encoding.terms import Term, TermLike, at_least, exists, forall, implies
+from fencepost.encoding.terms import Term, TermLike, at_least, exists, forall, forall_over, implies
 from fencepost.protocols.bookkeeper.state import Status
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger as Ledger
 
@@ -17,9 +17,8 @@ def valid_fragments(s: Ledger) -> Property:
     return Property(
         name="valid-fragments",
         meaning="no client's fragment starts below the one before it",
-        holds=forall(
-            s.client,
-            lambda c: forall(s.generation_, lambda g: implies(g <= s.own_generation[c], goes_up(c, g))),
+        holds=forall_over(
+            (s.client, s.generation_), lambda c, g: implies(g <= s.own_generation[c], goes_up(c, g))
         ),
         witness=s.generation > 1,
         witness_meaning="the metadata has a second ensemble (there must be a spare bookie)",
@@ -63,7 +62,7 @@ def lac_entry_at_aq(s: Ledger) -> Property:
     return Property(
         name="lac-entry-at-aq",
         meaning="the entry that a bookie's LAC names is stored on AQ bookies of its write set by the metadata",
-        holds=forall(s.bookie, lambda b: forall(s.entry, lambda e: confirmed(b, e))),
+        holds=forall_over((s.bookie, s.entry), confirmed),
         witness=exists(s.bookie, lambda b: s.heard(b, s.sent_lac) > 0),
         witness_meaning="a bookie has received a LAC above 0 (it takes a second entry)",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.encoding.system import Property
-from fencepost.encoding.terms import any_of, exists, forall, implies
+from fencepost.encoding.terms import any_of, exists, exists_over, forall, forall_over, implies
 from fencepost.properties.full_replication import (
     closed_ledger_at_wq,
     copies,
@@ -78,10 +78,9 @@ def entries_in_order(s: Ledger) -> Property:
     return Property(
         name="entries-in-order",
         meaning="what a bookie stores as entry e is what the writer pushed as entry e",
-        holds=forall(
-            s.bookie,
-            lambda b: forall(s.entry, lambda e: (s.stored[b, e] == NOTHING) | (s.stored[b, e] == e)),
+        holds=forall_over(
+            (s.bookie, s.entry), lambda b, e: (s.stored[b, e] == NOTHING) | (s.stored[b, e] == e)
         ),
-        witness=exists(s.recoverer, lambda r: exists(s.entry, lambda e: s.pushed(r, e))),
+        witness=exists_over((s.recoverer, s.entry), s.pushed),
         witness_meaning="a recoverer has written an entry back",
     )

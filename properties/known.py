@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 from fencepost.encoding.checking import Limits, Listener, Outcome, check
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.verdicts import Result, Verdict
 from fencepost.properties.catalogue import find
@@ -467,7 +466,7 @@ def chosen(table: Sequence[Known], names: Sequence[str]) -> list[Known]:
 def decide(run: Run, limits: Limits, listener: Listener = lambda event: None) -> Outcome:
     """Check the one property on the one instance; a protocol that never completes keeps its number of rounds."""
     protocol = find(run.known.protocol)
-    parameters = assign(protocol.defaults, run.settings.items())
+    parameters = protocol.parameters(run.settings.items())
     system = protocol.system(parameters)
     limits = replace(limits, rounds=system.default_rounds, bound=run.bound)
     if run.with_bug and run.steps is None:

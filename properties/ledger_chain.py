@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fencepost.encoding.system import Property
-from fencepost.encoding.terms import Term, exists, forall, implies
+from fencepost.encoding.terms import Term, exists, forall, forall_over, implies
 from fencepost.properties.explaining_chains import explain_disorder, explain_two_open, explain_unlisted
 from fencepost.protocols.ledger_chain import Chain, Metadata
 
@@ -74,4 +74,4 @@ def in_order(s: Chain, position: Callable[[Term], Term]) -> Term:
 
 def of_any_two(s: Chain, holds: Callable[[Term, Term], Term]) -> Term:
     """It holds of every pair of ledgers, both ways round, and of each with itself."""
-    return forall(s.ledger, lambda m: forall(s.ledger, lambda n: holds(m, n)))
+    return forall_over((s.ledger, s.ledger), holds)

@@ -14,7 +14,18 @@ import itertools
 from collections.abc import Callable
 
 from fencepost.encoding.system import Invariant
-from fencepost.encoding.terms import Term, all_of, any_of, at_least, exists, forall, if_, implies, maximum
+from fencepost.encoding.terms import (
+    Term,
+    all_of,
+    any_of,
+    at_least,
+    exists,
+    forall,
+    forall_over,
+    if_,
+    implies,
+    maximum,
+)
 from fencepost.properties.ledger_chain import in_order, of_any_two
 from fencepost.protocols.ledger_chain import NOTHING_READ, Chain, Metadata, Status
 
@@ -110,7 +121,7 @@ def ledgers_in_hand(s: Chain) -> Invariant:
         name="ledgers-in-hand",
         meaning="a ledger about to be appended is open, in no list, not on the bookies and one client's alone; one "
         "about to be closed or written is at the end of its client's copy; one read as closed is",
-        holds=forall(s.client, lambda c: forall(s.ledger, lambda m: known(c, m))),
+        holds=forall_over((s.client, s.ledger), known),
     )
 
 
@@ -119,11 +130,9 @@ def copies_are_beginnings(s: Chain) -> Invariant:
     return Invariant(
         name="copies-are-beginnings",
         meaning="a ledger that is in a client's copy is in the store's list at the same position",
-        holds=forall(
-            s.client,
-            lambda c: forall(
-                s.ledger, lambda m: implies(s.own_position[c, m] > 0, s.own_position[c, m] == s.position[m])
-            ),
+        holds=forall_over(
+            (s.client, s.ledger),
+            lambda c, m: implies(s.own_position[c, m] > 0, s.own_position[c, m] == s.position[m]),
         ),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fencepost.encoding.system import Property
-from fencepost.encoding.terms import Term, any_of, exists, forall, implies
+from fencepost.encoding.terms import Term, any_of, exists, exists_over, forall_over, implies
 from fencepost.properties.full_replication import (
     closed_ledger_at_wq,
     copies,
@@ -96,11 +96,8 @@ def same_value(s: Ledger) -> Property:
         name="same-value",
         meaning="two bookies of an entry's write set that both have it, each with a LAC that is not below it, "
         "hold the same value",
-        holds=forall(
-            s.entry, lambda e: forall(s.bookie, lambda a: forall(s.bookie, lambda b: agree(e, a, b)))
-        ),
-        witness=_taken_over(s)
-        & exists(s.entry, lambda e: exists(s.bookie, lambda a: exists(s.bookie, lambda b: both(e, a, b)))),
+        holds=forall_over((s.entry, s.bookie, s.bookie), agree),
+        witness=_taken_over(s) & exists_over((s.entry, s.bookie, s.bookie), both),
         witness_meaning="two bookies have an entry and a LAC that is not below it, and a client that took the "
         "ledger over writes on",
     )
@@ -119,7 +116,7 @@ def no_divergence(s: Ledger) -> Property:
 
 def _every(s: Ledger, which: Callable[[Term, Term], Term], so: Callable[[Term, Term], Term]) -> Term:
     """Of every client and entry of which the one is so, the other is."""
-    return forall(s.client, lambda c: forall(s.entry, lambda e: implies(which(c, e), so(c, e))))
+    return forall_over((s.client, s.entry), lambda c, e: implies(which(c, e), so(c, e)))
 
 
 def _counts(s: Ledger, client: Term, entry: Term) -> Term:
@@ -130,7 +127,7 @@ def _counts(s: Ledger, client: Term, entry: Term) -> Term:
 
 def _acknowledged(s: Ledger) -> Term:
     """Some client has acknowledged an entry."""
-    return exists(s.client, lambda c: exists(s.entry, lambda e: s.acknowledged(c, e)))
+    return exists_over((s.client, s.entry), s.acknowledged)
 
 
 def _taken_over(s: Ledger) -> Term:

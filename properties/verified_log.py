@@ -12,7 +12,9 @@ from fencepost.encoding.terms import (
     any_of,
     at_least,
     exists,
+    exists_over,
     forall,
+    forall_over,
     implies,
     lift,
 )
@@ -100,24 +102,15 @@ def servable_committed(s: Log) -> Property:
     def served(n: Term, t: Term, i: Term) -> Term:
         return s.serves(n, t, i) & (s.log[n, t, i] != NOTHING) & s.up[n]
 
-    some = exists(s.node, lambda n: exists(s.segment, lambda t: exists(s.place, lambda i: served(n, t, i))))
+    def committed(n: Term, t: Term, i: Term) -> Term:
+        return exists(s.entry, lambda e: (s.log[n, t, i] == e) & s.committed[e])
+
+    over = s.node, s.segment, s.place
     return Property(
         name="servable-entries-committed",
         meaning="an entry that a node would send to a reader, whoever asks, is committed",
-        holds=forall(
-            s.node,
-            lambda n: forall(
-                s.segment,
-                lambda t: forall(
-                    s.place,
-                    lambda i: implies(
-                        served(n, t, i),
-                        exists(s.entry, lambda e: (s.log[n, t, i] == e) & s.committed[e]),
-                    ),
-                ),
-            ),
-        ),
-        witness=some,
+        holds=forall_over(over, lambda n, t, i: implies(served(n, t, i), committed(n, t, i))),
+        witness=exists_over(over, served),
         witness_meaning="a node would send an entry to a reader",
         explain=explain_uncommitted,
     )
@@ -179,12 +172,9 @@ def traps(s: Log) -> dict[str, Term]:
 
 def _stopped(s: Log) -> Term:
     """Without a coordinator: no append and no answer to one is under way, and the node that is read has too little."""
-    under_way = exists(
-        s.segment,
-        lambda t: exists(
-            s.entry,
-            lambda e: exists(s.node, lambda n: s.append.under_way(t, e, n) | s.ack.under_way(t, e, n)),
-        ),
+    under_way = exists_over(
+        (s.segment, s.entry, s.node),
+        lambda t, e, n: s.append.under_way(t, e, n) | s.ack.under_way(t, e, n),
     )
     read = s.read_node.values[-1]
 
@@ -239,7 +229,7 @@ def _stays_open(s: Log, segment: Term) -> Term:
 
 def _readers_before(s: Log, segment: Term) -> Term:
     """Every consumer still has to pass the segment."""
-    if not s.consumers_there:
+    if not s.parameters.consumers:
         return lift(True)
     return forall(s.consumer, lambda c: (s.reads_from[c] <= segment) & (s.reading[c] != Reading.DONE))
 
@@ -265,23 +255,13 @@ def _stored_on_all(s: Log, entry: Term) -> Term:
 
 def _reported(s: Log, entry: Term) -> Term:
     """A node has sent the entry to a consumer."""
-    if not s.consumers_there:
+    if not s.parameters.consumers:
         return FALSE
-    sorts = list(s.read.over.values())
 
-    def body(*index: Term) -> Term:
+    def sent(*index: Term) -> Term:
         return (s.served[index] == Served.ENTRY) & (s.served_entry[index] == entry)
 
-    return exists(
-        sorts[0],
-        lambda a: exists(
-            sorts[1],
-            lambda b: exists(
-                sorts[2],
-                lambda c: exists(sorts[3], lambda d: exists(sorts[4], lambda e: body(a, b, c, d, e))),
-            ),
-        ),
-    )
+    return exists_over(tuple(s.read.over.values()), sent)
 
 
 ASSERTIONS = ("node_disorder", "wrong_length", "sealed_other", "no_nodes", "no_such_segment", "gap")
@@ -304,20 +284,16 @@ def closed_agreement(s: Log) -> Property:
     def closed(n: Term, t: Term) -> Term:
         return s.status[n, t] == Status.CLOSED
 
-    def pair(body: Callable[[Term, Term, Term], Term]) -> Term:
-        return exists(s.segment, lambda t: exists(s.node, lambda n: exists(s.node, lambda m: body(t, n, m))))
+    def differ(t: Term, n: Term, m: Term) -> Term:
+        different = exists(s.place, lambda i: s.log[n, t, i] != s.log[m, t, i])
+        return closed(n, t) & closed(m, t) & different
 
-    differ = pair(
-        lambda t, n, m: (
-            closed(n, t) & closed(m, t) & exists(s.place, lambda i: s.log[n, t, i] != s.log[m, t, i])
-        )
-    )
-    one_node = len(s.node) == 1
+    over, one_node = (s.segment, s.node, s.node), len(s.node) == 1
     return Property(
         name="closed-agreement",
         meaning="two nodes that have closed a segment hold the same entries of it",
-        holds=~differ,
-        witness=pair(lambda t, n, m: closed(n, t) & closed(m, t) & ((n != m) | one_node)),
+        holds=~exists_over(over, differ),
+        witness=exists_over(over, lambda t, n, m: closed(n, t) & closed(m, t) & ((n != m) | one_node)),
         witness_meaning="two nodes have closed a segment",
         explain=explain_disagreement,
     )
@@ -348,7 +324,7 @@ def committed_not_truncated(s: Log) -> Property:
 
 
 def _some_closed(s: Log) -> Term:
-    return exists(s.node, lambda n: exists(s.segment, lambda t: s.status[n, t] == Status.CLOSED))
+    return exists_over((s.node, s.segment), lambda n, t: s.status[n, t] == Status.CLOSED)
 
 
 def commit_on_all(s: Log) -> Property:
@@ -366,9 +342,7 @@ def committed_kept(s: Log) -> Property:
     """StrongDurability, its second half: a committed entry stays where a reader of its segment can come by it."""
 
     def kept(e: Term, t: Term) -> Term:
-        held = exists(
-            s.node, lambda n: s.up[n] & exists(s.place, lambda i: s.log[n, t, i] == e) & s.placed[t, n]
-        )
+        held = exists(s.node, lambda n: s.up[n] & s.holds(n, t, e) & s.placed[t, n])
         ordered = exists(s.node, lambda n: s.pending[t, Order.TAKEN, n] & s.up[n]) & (s.vouched_entry[t] == e)
         return held | ordered
 
@@ -376,9 +350,7 @@ def committed_kept(s: Log) -> Property:
         name="committed-kept",
         meaning="a committed entry is held by a node that is up, in the segment in which it was committed, or a "
         "close order that is repeated brings it along",
-        holds=forall(
-            s.entry, lambda e: forall(s.segment, lambda t: implies(s.committed_in[e, t], kept(e, t)))
-        ),
+        holds=forall_over((s.entry, s.segment), lambda e, t: implies(s.committed_in[e, t], kept(e, t))),
         witness=exists(s.entry, lambda e: s.committed[e]),
         witness_meaning="an entry is committed",
     )
@@ -393,12 +365,9 @@ def consumer_complete(s: Log) -> Property:
     return Property(
         name="consumer-complete",
         meaning="a consumer that has gone on to the next segment has read all entries committed in those before",
-        holds=forall(
-            s.consumer,
-            lambda c: forall(
-                s.segment,
-                lambda t: forall(s.entry, lambda e: implies(left(c, t) & s.committed_in[e, t], s.seen[c, e])),
-            ),
+        holds=forall_over(
+            (s.consumer, s.segment, s.entry),
+            lambda c, t, e: implies(left(c, t) & s.committed_in[e, t], s.seen[c, e]),
         ),
         witness=exists(s.consumer, lambda c: left(c, lift(1)) & exists(s.entry, lambda e: s.seen[c, e])),
         witness_meaning="a consumer has read an entry and gone on to the second segment",
@@ -413,14 +382,12 @@ def answers_end_orders(s: Log) -> Property:
         tries = list(s.close_answer.over.values())[-1]
         return exists(tries, lambda k: s.close_answer.received[t, o, n, k])
 
-    def some(body: Callable[[Term, Term, Term], Term]) -> Term:
-        return exists(s.segment, lambda t: exists(s.order, lambda o: exists(s.node, lambda n: body(t, o, n))))
-
+    over = s.segment, s.order, s.node
     return Property(
         name="answers-end-orders",
         meaning="a close order that a node has answered is not repeated to it",
-        holds=~some(lambda t, o, n: answered(t, o, n) & s.pending[t, o, n]),
-        witness=some(answered),
+        holds=~exists_over(over, lambda t, o, n: answered(t, o, n) & s.pending[t, o, n]),
+        witness=exists_over(over, answered),
         witness_meaning="an answer to a close order has been received",
     )
 

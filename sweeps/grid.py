@@ -18,7 +18,7 @@ from typing import Any
 
 from fencepost.encoding.checking import MINIMIZE
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.parameters import Option, assign
+from fencepost.encoding.parameters import Option
 from fencepost.encoding.protocol import Protocol
 from fencepost.encoding.solvers import SOLVERS
 from fencepost.properties.catalogue import find
@@ -220,7 +220,7 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
     missing, known = set(grid.properties), set[str]()
     for settings in _combinations(grid, protocol):
         try:
-            parameters = assign(protocol.defaults, settings.items())
+            parameters = protocol.parameters(settings.items())
             system = protocol.system(parameters)
         except ModelError:
             raise

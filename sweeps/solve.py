@@ -13,7 +13,6 @@ from multiprocessing.connection import wait
 from fencepost.encoding.checking import Limits, Outcome, check
 from fencepost.encoding.cubes import Part
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.verdicts import Result, Verdict
 from fencepost.encoding.workers import Ended, Worker
@@ -53,7 +52,7 @@ def checked(obligation: Obligation, allowance: Allowance, part: Part | None = No
     which of two searches was faster.
     """
     protocol = find(obligation.protocol)
-    parameters = assign(protocol.defaults, obligation.settings)
+    parameters = protocol.parameters(obligation.settings)
     system = protocol.system(parameters)
     limits = Limits(
         bound=obligation.bound,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -12,8 +13,11 @@ from fencepost.cli import pytest_plugin
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What commutes is asked once in a run: a key is a hash of all that the answer depends on."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # that of the run, which the workers share
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FENCEPOST_CACHE", str(tmp_path_factory.mktemp("commutation")))
+        patch.setenv("FENCEPOST_CACHE", str(folder / "commutation"))
         yield
 
 

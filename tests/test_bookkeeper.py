@@ -70,9 +70,9 @@ def test_exploring_finds_the_loss_of_3_3_3_in_15_steps_too() -> None:
     assert nearest_violation("bookkeeper-4.13", {"ack_quorum": 3}, "no-divergence") == 15
 
 
-@pytest.mark.slow
-def test_exploring_finds_the_data_loss_of_the_tla_preset_in_19_steps_too() -> None:
-    assert nearest_violation("bookkeeper-4.13-tla", {}, "no-divergence") == 19
+def test_exploring_finds_the_data_loss_of_the_tla_preset_in_15_steps_too() -> None:
+    assert nearest_violation("bookkeeper-4.13-tla", TWO_BOOKIES, "no-divergence") == 15
+    assert checked("bookkeeper-4.13-tla", TWO_BOOKIES, "no-divergence").steps == 15
 
 
 @pytest.mark.parametrize("settings", [{}, TWO_OF_ONE, DEFECT_2 | {"fragments": 2}])
@@ -112,8 +112,7 @@ def test_exploring_finds_what_a_rule_without_stripes_misses_in_6_steps_too() -> 
     assert checked("bookkeeper", striped, "fencing-is-enough").steps == 6
 
 
-@pytest.mark.slow
-def test_exploring_finds_the_forgotten_fence_in_14_steps_too() -> None:
-    two = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "fence_on_unclean_shutdown": "no"}
-    assert nearest_violation("bookkeeper-no-journal", two, "no-divergence") == 14
-    assert checked("bookkeeper-no-journal", two, "no-divergence").steps == 14
+def test_exploring_finds_the_forgotten_fence_in_12_steps_too() -> None:
+    alone = {**TINY, "fence_on_unclean_shutdown": "no"}
+    assert nearest_violation("bookkeeper-no-journal", alone, "no-divergence") == 12
+    assert checked("bookkeeper-no-journal", alone, "no-divergence").steps == 12

@@ -15,7 +15,6 @@ from fencepost.cli.main import run
 from fencepost.encoding import certificates
 from fencepost.encoding.certificates import CHECKER, RejectedError, check_proof, read_proof, refutation
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import load
 from fencepost.encoding.queries import Clauses, Instance, Kind, Query
 from fencepost.encoding.system import System
@@ -368,7 +367,7 @@ def test_a_query_that_has_an_answer_has_no_proof() -> None:
 def tiny() -> Iterator[tuple[str, Clauses]]:
     """Every query of two proofs of tiny instances."""
     copies = load(Path(COPIES))
-    fenced = copies.system(assign(copies.defaults, [("fence", "yes")]))
+    fenced = copies.system(copies.parameters([("fence", "yes")]))
     for kind in (Kind.WELL_DEFINED, Kind.COMPLETENESS):
         yield kind.value, Instance(fenced, [], {}).clauses(Query(kind, 1))
     yield "property", Instance(fenced, [], {}).clauses(Query(Kind.PROPERTY, 1, "nothing-lost"))
@@ -386,7 +385,7 @@ def random() -> Iterator[tuple[str, Clauses]]:
 
 def three_owners() -> System:
     protocol = load(Path(OWNER))
-    return protocol.system(assign(protocol.defaults, [("brokers", "3")]))
+    return protocol.system(protocol.parameters([("brokers", "3")]))
 
 
 TRIVIAL = ("well-defined", "property", "base")

@@ -15,6 +15,7 @@ import pytest
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
+from fencepost.encoding.state import show_all
 from fencepost.properties.boot import BOOT, Expected, Variant
 from fencepost.properties.known import KNOWN, Known
 from support.instances import SMALL_BUG
@@ -166,7 +167,7 @@ def check_table(page: Path, columns: int, rows: Iterable[str], request: pytest.F
 
 def row(known: Known) -> str:
     """A known bug as a line of the page's table."""
-    settings = " ".join(f"{name}={value}" for name, value in known.settings.items())
+    settings = show_all(known.settings)
     values = [known.broken, known.mended] if known.switch else []
     bug, *fix = (f"`{known.switch}={value}`: " for value in values) if values else [""]
     cells = [
@@ -196,7 +197,7 @@ BOOTING = ROOT / "docs" / "no-journal.md"
 
 def boot_row(variant: Variant) -> str:
     """A way to boot as a line of the page's table."""
-    settings = " ".join(f"{name}={value}" for name, value in variant.settings.items())
+    settings = show_all(variant.settings)
     cells = [variant.what, f"`{settings}`" if settings else "", *map(worth, variant.expected.values())]
     return line(cells)
 

@@ -13,7 +13,6 @@ from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.concrete import Concrete
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.exploring import explore, walk
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.system import System
 from fencepost.encoding.terms import Term, Value, forall, implies
@@ -211,27 +210,18 @@ def test_fenced_empty_ledgers_are_listed_too() -> None:
 
 # What a person is told, of executions as they were found.
 
-OVERWRITTEN = """become leader: c1
+OVERTAKEN = """become leader: c1
 find no ledger: c1
 create ledger: c1 1
 elect: c2
 become leader: c2
 find no ledger: c2
 create ledger: c2 2
-append ledger: c2 2
-write: c2 2
-append ledger: c1 1"""
+append ledger: c2 2"""
+"""A leader that has read the empty list, and then another one appends."""
 
-RETRIED = """become leader: c1
-find no ledger: c1
-create ledger: c1 1
-elect: c2
-become leader: c2
-find no ledger: c2
-create ledger: c2 2
-append ledger: c2 2
-read list again: c1 1
-append ledger: c1 1"""
+OVERWRITTEN = f"{OVERTAKEN}\nwrite: c2 2\nappend ledger: c1 1"
+RETRIED = f"{OVERTAKEN}\nread list again: c1 1\nappend ledger: c1 1"
 
 TAKEN_OVER = """become leader: c1
 find no ledger: c1
@@ -325,7 +315,7 @@ def test_whatever_counterexample_random_walks_meet_can_be_told(mutant: Settings)
 
 def test_a_retry_needs_a_comparison_that_can_fail() -> None:
     with pytest.raises(BadInput, match="append_compares=yes if append_conflict=retry"):
-        assign(find(CHAIN).defaults, [("append_compares", "no"), ("append_conflict", "retry")])
+        find(CHAIN).parameters([("append_compares", "no"), ("append_conflict", "retry")])
 
 
 def test_elections_are_a_cap_if_they_are_bounded() -> None:

@@ -15,7 +15,9 @@ from fencepost.encoding.protocol import choose
 from fencepost.encoding.state import show
 from fencepost.encoding.terms import TRUE, Term
 from fencepost.encoding.traces import Json, Replayer, Sending, Subject, TraceStep, plain
+from fencepost.encoding.verdicts import Result
 from fencepost.encoding.weakening import conjuncts, without
+from fencepost.properties.known import KNOWN, chosen
 from fencepost.protocols.verified_log.network import Network
 from fencepost.protocols.verified_log.state import Phase
 from support.instances import built, checked, checked_all, happens, nearest_violation, wanderings
@@ -54,11 +56,25 @@ TWICE: Settings = {**SAFE, "entries": 1, "segments": 1, "attempts": 2}
 SHORT: Settings = {**SAFE, "entries": 1}
 LONG: Settings = {**ALONE, "entries": 2}
 
+
+def known(name: str, bug: str) -> Mutant:
+    """The mutant that is that known bug: tests/test_known.py breaks and mends it."""
+    (found,) = chosen(KNOWN, [bug])
+    broken, mended = found.runs()
+    assert found.steps is not None
+    return Mutant(name, found.protocol, {}, broken.settings, mended.settings, found.property, found.steps)
+
+
+BUGS = [
+    known("B1", "log-happy-path"),
+    known("B2a", "log-last-entry"),
+    known("B3", "log-lost-close"),
+    known("B4", "log-double-answer"),
+]
+"""Explored here."""
+
 QUICK = [
-    Mutant("B1", STAGE_1, {}, {"last_entry": "always"}, {}, "durability", 4),
-    Mutant("B2a", STAGE_2, SAFE, UNCUT, {}, "servable-entries-committed", 7),
     Mutant("B2a-L=1", STAGE_2, SHORT, UNCUT, {}, "servable-entries-committed", 7, "vacuous"),
-    Mutant("B4", STAGE_3, TWICE, {}, {"double_answer": "no"}, "assertions", 5),
     Mutant("B5d", STAGE_4, ALONE, {"vouching": "no"}, {}, "servable-entries-committed", 9),
 ]
 """Where there is one entry in all, a producer that has committed it asks for nothing more. So nothing is closed that
@@ -69,21 +85,22 @@ SLOW = [
     Mutant("B2a-S=1", STAGE_2, {**SHORT, **READ, "segments": 1}, UNCUT, {}, "read-committed", 11, "vacuous"),
     Mutant("B2b", STAGE_2, {**SAFE, **READ}, HIDDEN, {}, "consumer-complete", 13),
     Mutant("B2c", STAGE_2, SAFE, {"truncation": "last"}, {}, "committed-not-truncated", 8),
-    Mutant("B3", STAGE_2, {}, {}, {"retry_close": "yes"}, "progress", 8),
     Mutant("B5a", STAGE_4, LONG, {"suspended_appends": "stored"}, {}, "single-active-producer", 11),
     Mutant("B5b", STAGE_4, LONG, {"seal": "none"}, {}, "single-active-producer", 10),
     Mutant("B5c", STAGE_4, {}, {"completion": "no"}, {}, "assertions", 9),
     Mutant("B5d-read", STAGE_4, {**ALONE, **READ}, {"vouching": "no"}, {}, "read-committed", 13),
 ]
 
-MUTANTS = [*QUICK, *(pytest.param(m, marks=pytest.mark.slow) for m in SLOW)]
+MUTANTS = [*BUGS, *QUICK, *SLOW]
 
 
 def label(value: object) -> str | None:
     return value.name if isinstance(value, Mutant) else None
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=label)
+@pytest.mark.parametrize(
+    "mutant", [*QUICK, *(pytest.param(m, marks=pytest.mark.slow) for m in SLOW)], ids=label
+)
 def test_a_mutant_breaks_one_property_in_as_many_steps_as_by_hand(mutant: Mutant) -> None:
     m = mutant
     broken = checked(m.stage, {**m.instance, **m.broken}, m.property)
@@ -92,7 +109,7 @@ def test_a_mutant_breaks_one_property_in_as_many_steps_as_by_hand(mutant: Mutant
     assert mended.verdict.value == m.without
 
 
-@pytest.mark.parametrize("mutant", [*QUICK, *SLOW], ids=label)
+@pytest.mark.parametrize("mutant", MUTANTS, ids=label)
 def test_exploring_finds_a_mutant_in_the_same_number_of_steps(mutant: Mutant) -> None:
     settings = {**mutant.instance, **mutant.broken}
     assert nearest_violation(mutant.stage, settings, mutant.property) == mutant.steps
@@ -122,7 +139,7 @@ def nearest(mutant: Mutant, network: str) -> int | None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mutant", [m for m in (*QUICK, *SLOW) if m.name in WITHOUT_LOSSES], ids=label)
+@pytest.mark.parametrize("mutant", [m for m in MUTANTS if m.name in WITHOUT_LOSSES], ids=label)
 def test_what_must_be_lost_depends_on_the_order_that_the_network_keeps(mutant: Mutant) -> None:
     """To overtake takes no loss; where nothing overtakes, what is in the way must be lost."""
     found = tuple(nearest(mutant, network) for network in ("bag", "link", "causal"))
@@ -157,22 +174,37 @@ def test_a_producer_commits_what_all_nodes_of_the_segment_hold() -> None:
     assert checked(STAGE_2, {"nodes": 2, "crashes": 0}, "commit-on-all").verdict.value == "proved"
 
 
+# What stage 04 comes to.
+
+_RESULTS: dict[object, dict[str, Result]] = {}
+
+
+def everything(settings: Settings) -> dict[str, Result]:
+    """What all properties of an instance of stage 04 come to, asked together and once."""
+    system, instance = built(STAGE_4, settings)
+    if instance not in _RESULTS:
+        results = checked_all(STAGE_4, settings, [p.name for p in system.properties])
+        _RESULTS[instance] = {result.property: result for result in results}
+    return _RESULTS[instance]
+
+
 # The specification that is too strong.
 
 
 @pytest.mark.parametrize(("instance", "steps"), [(ALONE, 9), pytest.param({}, 11, marks=pytest.mark.slow)])
 def test_the_refined_specification_allows_what_the_naive_one_does_not(instance: Settings, steps: int) -> None:
-    naive, refined = checked_all(STAGE_4, instance, ("naive-single-producer", "single-active-producer"))
+    found = everything(instance)
+    naive, refined = found["naive-single-producer"], found["single-active-producer"]
     assert (naive.verdict.value, naive.steps, naive.fewest) == ("violated", steps, "proved")
     assert refined.verdict.value == "proved"
     assert naive.trace is not None
     system, _ = built(STAGE_4, instance)
-    found = [
+    actions = [
         system.find(step.action, [show(a) for a in step.arguments.values()]) for step in naive.trace.steps
     ]
     lost = [name for name, value in naive.trace.initial.items() if value is True and " lost" in name]
     replayer = Replayer(system, Subject("test", {}, {}))
-    states = replayer.follow([action for action in found if action is not None], lost)
+    states = replayer.follow([action for action in actions if action is not None], lost)
     holds = {
         p.name: replayer.concrete.predicate(p.holds)
         for p in choose(system, ("naive-single-producer", "single-active-producer"))
@@ -201,8 +233,7 @@ def violated(settings: Settings) -> dict[str, int | None]:
 
     Save that of one entry nothing need be reported, so `progress` says nothing.
     """
-    system, _ = built(STAGE_4, settings)
-    results = checked_all(STAGE_4, settings, [p.name for p in system.properties])
+    results = everything(settings).values()
     undecided = {r.property for r in results if r.verdict.value not in ("violated", "proved")}
     assert undecided == ({"progress"} if settings.get("entries", 1) == 1 else set())
     assert all(r.fewest == "proved" for r in results if r.verdict.value == "violated")
@@ -258,7 +289,7 @@ def test_to_forget_an_answered_order_loses_a_committed_entry_where_a_segment_get
     """Whoever mends `ack_matches` alone makes it worse."""
     found = checked(STAGE_4, {**ALONE, "ack_matches": "yes"}, "committed-kept")
     assert (found.verdict.value, found.steps, found.fewest) == ("violated", 13, "proved")
-    assert checked(STAGE_4, ALONE, "committed-kept").verdict.value == "proved"
+    assert everything(ALONE)["committed-kept"].verdict.value == "proved"
 
 
 LATE_TAKEOVER = """start: p1

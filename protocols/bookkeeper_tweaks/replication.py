@@ -29,6 +29,7 @@ from fencepost.encoding.terms import (
     any_of,
     at_least,
     exists,
+    exists_over,
     forall,
     if_,
     implies,
@@ -284,12 +285,9 @@ class ReplicatedLedger(StateSpace, ABC):
 
     def timed_out(self, client: TermLike, bookie: TermLike) -> Term:
         """A write of the client to the bookie may be given up: it has not been answered."""
-        return exists(
-            self.generation_,
-            lambda g: exists(
-                self.entry,
-                lambda e: self.add_sent(client, g, e, bookie) & ~self.add_answered[client, g, e, bookie],
-            ),
+        return exists_over(
+            (self.generation_, self.entry),
+            lambda g, e: self.add_sent(client, g, e, bookie) & ~self.add_answered[client, g, e, bookie],
         )
 
     def pinned(self, client: TermLike, bookie: TermLike) -> Term:

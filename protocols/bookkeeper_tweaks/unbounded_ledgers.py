@@ -23,6 +23,7 @@ from fencepost.encoding.terms import (
     TermLike,
     any_of,
     exists,
+    exists_over,
     forall,
     if_,
     implies,
@@ -421,7 +422,7 @@ def reject(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
 
     reads_count = TRUE if s.parameters.read_term == "yes" else FALSE
     requested = any_of(
-        exists(s.generation_, lambda g: exists(s.entry, lambda e: add_waits(g, e))),
+        exists_over((s.generation_, s.entry), add_waits),
         s.fence_sent(client, bookie) & ~s.fence_handled[client, bookie],
         reads_count
         & exists(s.entry, lambda e: s.read_to(client, e, bookie) & ~s.read_handled[client, e, bookie]),

@@ -6,10 +6,8 @@ once. Its questions are counted, so that it asks for the same thing `reads` time
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from fencepost.encoding.system import Action
-from fencepost.encoding.terms import FALSE, Parameter, Term, at_least
+from fencepost.encoding.terms import FALSE, Parameter, Term, any_of, at_least
 from fencepost.protocols.verified_log.network import delivery, step
 from fencepost.protocols.verified_log.state import NOTHING, Log, Reading, Served
 
@@ -32,11 +30,10 @@ def start_consumer(s: Log, consumer: Parameter) -> Action:
 
 def repeat_where(s: Log, consumer: Parameter, segment: Parameter, attempt: Parameter) -> Action:
     """A consumer asks again where a segment is."""
-    locates = (s.reading[consumer] == Reading.LOCATE) & (s.reads_from[consumer] == segment)
     return step(
         s.network,
         consumer,
-        locates & s.where.is_next(consumer, segment, attempt),
+        _locates(s, consumer, segment) & s.where.is_next(consumer, segment, attempt),
         sends=[s.where.to_send(consumer, segment, attempt)],
         note="times out",
     )
@@ -46,8 +43,8 @@ def repeat_read(
     s: Log, consumer: Parameter, segment: Parameter, place: Parameter, attempt: Parameter, node: Parameter
 ) -> Action:
     """A consumer asks again for what is at a place, the same node or another."""
-    asked = _some(s.read.sent[consumer, segment, place, attempt - 1, n] for n in s.read_node)
-    again = _some(s.read.sent[consumer, segment, place, attempt, n] for n in s.read_node)
+    asked = any_of(*(s.read.sent[consumer, segment, place, attempt - 1, n] for n in s.read_node))
+    again = any_of(*(s.read.sent[consumer, segment, place, attempt, n] for n in s.read_node))
     return step(
         s.network,
         consumer,
@@ -62,14 +59,13 @@ def receive_where_answer(
 ) -> Action:
     """A consumer hears where the segment is, and reads from one of its nodes."""
     index = consumer, segment, attempt
-    locates = (s.reading[consumer] == Reading.LOCATE) & (s.reads_from[consumer] == segment)
     return delivery(
         s.network,
         s.where_answer,
         index,
         [s.reading[consumer].set(Reading.READ)],
         [s.read.to_send(consumer, segment, 1, 1, node)],
-        locates & s.found[index] & s.placed[segment, node],
+        _locates(s, consumer, segment) & s.found[index] & s.placed[segment, node],
         {"found": True},
     )
 
@@ -79,12 +75,11 @@ def receive_useless_where_answer(
 ) -> Action:
     """A consumer hears that the segment is not there yet, or what it knows by now."""
     index = consumer, segment, attempt
-    locates = (s.reading[consumer] == Reading.LOCATE) & (s.reads_from[consumer] == segment)
     return delivery(
         s.network,
         s.where_answer,
         index,
-        when=~locates | ~s.found[index],
+        when=~_locates(s, consumer, segment) | ~s.found[index],
         says={"found": s.found[index]},
     )
 
@@ -114,10 +109,7 @@ def receive_entry(
             s.reading[consumer].set(Reading.DONE, when=ends),
             s.mishap["gap"].set(True, when=~fits),
         ],
-        [
-            s.read.to_send(consumer, segment, i + 1, 1, following, when=~ends & (place == i))
-            for i in _numbers(s)
-        ],
+        [s.read.to_send(consumer, segment, place + 1, 1, following, when=~ends)],
         _awaits(s, consumer, segment, place)
         & (s.served[index] == Served.ENTRY)
         & s.placed[segment, following],
@@ -159,21 +151,22 @@ def receive_useless_read_answer(
     )
 
 
+def _locates(s: Log, consumer: Term, segment: Term) -> Term:
+    """The consumer wants to know where that segment is."""
+    return (s.reading[consumer] == Reading.LOCATE) & (s.reads_from[consumer] == segment)
+
+
 def _awaits(s: Log, consumer: Term, segment: Term, place: Term) -> Term:
     """The consumer wants what is at that place of that segment."""
     here = (s.reads_from[consumer] == segment) & (s.reads_at[consumer] == place)
     return (s.reading[consumer] == Reading.READ) & here
 
 
-def _numbers(s: Log) -> Iterator[int]:
-    yield from range(1, s.parameters.entries + 1)
-
-
 def _is_first_of_newcomer(s: Log, entry: Term) -> Term:
     """With take-over the first entry of any producer may come after a gap (a multiple of ten in the P code)."""
     if s.parameters.takeover == "no":
         return FALSE
-    return _some(entry == first for first in range(1, len(s.entry) + 1, s.parameters.entries))
+    return any_of(*(entry == first for first in range(1, len(s.entry) + 1, s.parameters.entries)))
 
 
 def _has_read_enough(s: Log, consumer: Term, entry: Term) -> Term:
@@ -184,10 +177,3 @@ def _has_read_enough(s: Log, consumer: Term, entry: Term) -> Term:
     if enough == 0:
         return FALSE
     return at_least(enough, s.entry, lambda e: s.seen[consumer, e] | (entry == e))
-
-
-def _some(terms: Iterator[Term]) -> Term:
-    found: Term = FALSE
-    for term in terms:
-        found = found | term
-    return found

@@ -12,7 +12,10 @@ from fencepost.encoding.terms import (
     Term,
     TermLike,
     Update,
+    Value,
+    all_of,
     exists,
+    exists_over,
     forall,
     if_,
     implies,
@@ -90,22 +93,21 @@ def _answering(
 
 def _grant_first(s: Log, producer: Term, when: Term) -> tuple[list[Update], list[Posting]]:
     """The first segment, on the first R nodes: which nodes makes no difference while none has been told apart."""
-    nodes = list(s.node)[: s.parameters.replicas]
     then = [
         s.granted[1].set(True, when=when),
         s.owner[1].set(producer, when=when),
-        *(s.placed[1, n].set(True, when=when) for n in nodes),
+        *(s.placed[1, n].set(True, when=when) for n in _first_nodes(s)),
     ]
     return then, [s.grant.to_send(producer, 1, when=when, answer=Answer.OK)]
 
 
 def _first_is_known(s: Log, granted: Term) -> Term:
     """The nodes of the first segment are not known to have crashed when it is opened."""
-    nodes = list(s.node)[: s.parameters.replicas]
-    known: Term = TRUE
-    for n in nodes:
-        known = known & ~s.failed[n]
-    return granted | known
+    return granted | all_of(*(~s.failed[n] for n in _first_nodes(s)))
+
+
+def _first_nodes(s: Log) -> list[Value]:
+    return list(s.node)[: s.parameters.replicas]
 
 
 def _order_close(
@@ -140,10 +142,7 @@ def _grant_after(
 
 def _is_known(s: Log, placement: Term) -> Term:
     """None of the nodes is known to have crashed."""
-    known: Term = TRUE
-    for n in s.node:
-        known = known & implies(s.holds_node(placement, n), ~s.failed[n])
-    return known
+    return all_of(*(implies(s.holds_node(placement, n), ~s.failed[n]) for n in s.node))
 
 
 def receive_close_answer(
@@ -300,9 +299,7 @@ def receive_late_suspend_answer(s: Log, segment: Parameter, node: Parameter, sen
 def coordinator_time_out(s: Log, time: Parameter) -> Action:
     """The coordinator repeats its close orders, save to nodes that have crashed, and what it asked to be suspended."""
     earlier = forall(s.time, lambda t: implies(t < time, s.timed_out[t]))
-    waiting = exists(
-        s.segment, lambda t: exists(s.order, lambda o: exists(s.node, lambda n: s.pending[t, o, n]))
-    )
+    waiting = exists_over((s.segment, s.order, s.node), lambda t, o, n: s.pending[t, o, n])
     p = s.parameters
     then: list[Update] = [s.timed_out[time].set(True)]
     sends: list[Posting] = []

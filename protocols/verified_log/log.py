@@ -41,6 +41,12 @@ def _again(most: int) -> list[Sort]:
     return [integers(2, most)] if most > 1 else []
 
 
+def _before_last(s: Log) -> list[Sort]:
+    """The segments that another may follow, if there are any."""
+    most = s.parameters.segments
+    return [integers(1, most - 1)] if most > 1 else []
+
+
 def _requests(s: Log) -> list[Schema | Group]:
     p = s.parameters
     attempt, since = integers(1, p.attempts), integers(0, p.segments)
@@ -55,8 +61,7 @@ def _requests(s: Log) -> list[Schema | Group]:
 def _takeover(s: Log) -> list[Schema | Group]:
     p = s.parameters
     attempt, sending = integers(1, p.attempts), integers(1, 1 + p.resends)
-    opening = [integers(1, p.segments - 1)] if p.segments > 1 else []
-    at_once = opening if p.seal == "none" else []
+    at_once = _before_last(s) if p.seal == "none" else []
     return [
         *(each(producers.repeat_take_over, s, s.producer, again) for again in _again(p.attempts)),
         each(coordinator.handle_take_over, s, s.producer, attempt),
@@ -64,7 +69,7 @@ def _takeover(s: Log) -> list[Schema | Group]:
         each(nodes.handle_suspend, s, s.segment, s.node, sending),
         *(
             each(coordinator.receive_suspend_answer, s, last, s.node, sending, s.placement)
-            for last in opening
+            for last in _before_last(s)
         ),
         each(coordinator.receive_late_suspend_answer, s, s.segment, s.node, sending),
     ]
@@ -101,11 +106,13 @@ def _writing(s: Log) -> list[Schema | Group]:
 def _closing(s: Log) -> list[Schema | Group]:
     p = s.parameters
     sending = integers(1, p.close_orders)
-    opening = [integers(1, p.segments - 1)] if p.segments > 1 else []
     return [
         *([each(coordinator.coordinator_time_out, s, s.time)] if p.resends else []),
         each(nodes.handle_close, s, s.segment, s.order, s.node, sending),
-        *(each(coordinator.receive_close_answer, s, last, s.node, sending, s.placement) for last in opening),
+        *(
+            each(coordinator.receive_close_answer, s, last, s.node, sending, s.placement)
+            for last in _before_last(s)
+        ),
         each(coordinator.receive_late_close_answer, s, s.segment, s.order, s.node, sending),
     ]
 
@@ -118,14 +125,16 @@ def _reading(s: Log) -> list[Schema | Group]:
     p = s.parameters
     attempt, place = integers(1, p.reads), integers(1, p.entries + 1)
     here = s.consumer, s.segment
-    over = [integers(1, p.segments - 1)] if p.segments > 1 else []
     return [
         each(consumers.start_consumer, s, s.consumer),
         *(_locating(s, attempt) if p.coordinator == "yes" else []),
         *(each(consumers.repeat_read, s, *here, place, again, s.read_node) for again in _again(p.reads)),
         each(nodes.handle_read, s, *here, place, attempt, s.read_node),
         each(consumers.receive_entry, s, *here, s.place, attempt, s.read_node, s.read_node),
-        *(each(consumers.receive_next_segment, s, s.consumer, t, place, attempt, s.read_node) for t in over),
+        *(
+            each(consumers.receive_next_segment, s, s.consumer, t, place, attempt, s.read_node)
+            for t in _before_last(s)
+        ),
         each(consumers.receive_useless_read_answer, s, *here, place, attempt, s.read_node),
     ]
 

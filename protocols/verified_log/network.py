@@ -9,7 +9,6 @@ nothing. A queue holds so many messages at most; a step for whose messages there
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -317,8 +316,3 @@ def delivery(
         sent=[posting.message for posting in postings],
         note=note,
     )
-
-
-def subsets(sort: Sort, size: int) -> list[tuple[str, ...]]:
-    """The subsets of that size, each in order."""
-    return [tuple(map(str, chosen)) for chosen in itertools.combinations(sort.values, size)]

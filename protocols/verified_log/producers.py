@@ -13,7 +13,6 @@ from fencepost.encoding.terms import (
     TermLike,
     Update,
     at_least,
-    exists,
     if_,
     lift,
 )
@@ -195,7 +194,7 @@ def _announce_commit(s: Log, producer: Term, segment: Term, entry: Term, when: T
     """A producer declares an entry committed (eLogEntryCommitted)."""
     active = s.active == producer
     stored = at_least(
-        s.parameters.replicas, s.node, lambda n: s.placed[segment, n] & _holds(s, n, segment, entry)
+        s.parameters.replicas, s.node, lambda n: s.placed[segment, n] & s.holds(n, segment, entry)
     )
     yield s.committed[entry].set(True, when=when)
     yield s.committed_in[entry, segment].set(True, when=when)
@@ -203,10 +202,6 @@ def _announce_commit(s: Log, producer: Term, segment: Term, entry: Term, when: T
     if s.parameters.takeover == "yes":
         yield s.mishap["not_active"].set(True, when=when & ~active)
         yield s.mishap["two_active"].set(True, when=when & ~active & (s.highest[producer] < entry))
-
-
-def _holds(s: Log, node: Term, segment: Term, entry: Term) -> Term:
-    return exists(s.place, lambda i: s.log[node, segment, i] == entry)
 
 
 def _asking(s: Log, producer: Term, after: Term, attempt: TermLike, when: TermLike = True) -> Posting:

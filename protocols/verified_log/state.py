@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from enum import Enum
 
 from fencepost.encoding.state import StateSpace, definition, family, variable
@@ -23,7 +24,7 @@ from fencepost.encoding.terms import (
     maximum,
     members,
 )
-from fencepost.protocols.verified_log.network import End, Index, Network, subsets
+from fencepost.protocols.verified_log.network import End, Index, Network
 from fencepost.protocols.verified_log.parameters import Parameters
 
 NOTHING = 0
@@ -102,7 +103,7 @@ class Log(StateSpace):
         self.entry = integers(1, p.producers * p.entries)
         self.segment = integers(1, p.segments)
         self.place = integers(1, p.entries)
-        self.placements = {"+".join(nodes): nodes for nodes in subsets(self.node, p.replicas)}
+        self.placements = {"+".join(nodes): nodes for nodes in _subsets(self.node, p.replicas)}
         self.placement = Sort("placement", tuple(self.placements))
         self.order = members(Order)
 
@@ -315,6 +316,11 @@ class Log(StateSpace):
         return self.entry_at(node, segment, self.length(node, segment))
 
     @definition
+    def holds(self, node: TermLike, segment: TermLike, entry: TermLike) -> Term:
+        """The node holds the entry in that segment."""
+        return exists(self.place, lambda i: self.log[node, segment, i] == entry)
+
+    @definition
     def close_count(self, segment: TermLike, order: TermLike) -> Term:
         """How many entries a close order says are committed. A producer's count of a segment stays once it left it."""
         told: Term = lift(0)
@@ -352,10 +358,6 @@ class Log(StateSpace):
             *(placement == name for name, nodes in self.placements.items() if _value(node) in nodes)
         )
 
-    @property
-    def consumers_there(self) -> bool:
-        return self.parameters.consumers > 0
-
 
 MISHAPS = (
     "two_active",
@@ -386,3 +388,8 @@ def _only(name: str, machine: object) -> Sort:
 
 def _machines(name: str, prefix: str, count: int) -> Sort:
     return Sort(name, labels(name, prefix, count).values, "machine")
+
+
+def _subsets(machines: Sort, size: int) -> list[tuple[str, ...]]:
+    """The subsets of that size, each in order."""
+    return [tuple(map(str, chosen)) for chosen in itertools.combinations(machines, size)]

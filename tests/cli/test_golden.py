@@ -44,8 +44,8 @@ def test_output_is_word_for_word(
     monkeypatch.setenv("COLUMNS", "110")
     run(CASES[name])
     out = re.sub(r"\[\d+\.\d s\]", "[… s]", capsys.readouterr().out)
-    out = re.sub(r" +\d+\.\d$", "  …", out, flags=re.MULTILINE)
     out = re.sub(r'"(seconds|searched)": [\d.]+', r'"\1": "…"', out)
+    out = re.sub(r" +\d+\.\d$", "  …", out, flags=re.MULTILINE)
     file = GOLDEN / f"{name}.txt"
     if request.config.getoption("--refresh-goldens"):
         file.write_text(out, encoding="utf-8")

@@ -11,7 +11,6 @@ from pysat.solvers import Solver
 
 from fencepost.cli.main import run
 from fencepost.encoding.checking import Limits, check
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import Protocol, choose, load
 from fencepost.encoding.queries import Instance, Kind, Query
 from fencepost.encoding.state import StateSpace, variable
@@ -57,7 +56,7 @@ def protocol_of(name: str) -> Protocol:
 def searched(name: str, settings: Mapping[str, object], about: str, budgets: Mapping[str, int]) -> Result:
     """What the search says."""
     protocol = protocol_of(name)
-    parameters = assign(protocol.defaults, [(key, str(value)) for key, value in settings.items()])
+    parameters = protocol.parameters(settings.items())
     system = protocol.system(parameters)
     limits = Limits(budgets=budgets, rounds=system.default_rounds)
     return check(system, protocol.subject(parameters), choose(system, (about,)), limits).results[0]

@@ -14,7 +14,6 @@ from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.commutation import Cache, Commutation
 from fencepost.encoding.concrete import Concrete
 from fencepost.encoding.exploring import explore
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.rounds import Clause, Unrolling
 from fencepost.encoding.system import System
 from fencepost.encoding.traces import Subject
@@ -44,14 +43,14 @@ TINY = (
 
 def instance(name: str, settings: str) -> System:
     protocol = find(name)
-    pairs = [tuple(text.split("=")) for text in settings.split()]
-    return protocol.build(assign(protocol.defaults, [(n, v) for n, v in pairs]))
+    pairs = (text.split("=") for text in settings.split())
+    return protocol.build(protocol.parameters((name, value) for name, value in pairs))
 
 
 @pytest.mark.parametrize(("name", "settings", "states"), TINY)
 def test_shipped_instances_agree_state_by_state(name: str, settings: str, states: int) -> None:
     system = instance(name, settings)
-    choices = [v.place for v in system.variables if v.is_choice]
+    choices = [v.place for v in system.choices]
     explored = {bytes(c for p, c in enumerate(v.state) if p not in choices) for v in explore(system)}
     assert len(explored) == states
     assert compare(system).agree

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from fencepost.encoding.commutation import Cache, Commutation
@@ -12,6 +9,7 @@ from fencepost.encoding.formulas import Symbolic
 from fencepost.encoding.rounds import Template
 from fencepost.encoding.templates import template
 from support.instances import TWO_BOOKIES, built
+from support.processes import printed
 
 PROGRAM = """
 import hashlib, runpy
@@ -38,16 +36,4 @@ def test_what_the_process_did_before_makes_no_difference(tmp_path: Path) -> None
 
 
 def test_the_order_of_sets_makes_no_difference() -> None:
-    tests = str(Path(__file__).parents[1])
-    path = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM.format(file=__file__)],
-            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2", "3")
-    }
-    assert len(printed) == 1
+    assert len(printed(PROGRAM.format(file=__file__))) == 1

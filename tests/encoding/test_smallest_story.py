@@ -15,7 +15,6 @@ from fencepost.cli.headline import violated
 from fencepost.encoding import checking
 from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.concrete import Concrete
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import load
 from fencepost.encoding.search import Message, Task, Violated, hunt
 from fencepost.encoding.solvers import Session
@@ -40,7 +39,7 @@ def result_of(system: System, limits: Limits) -> Result:
 
 def copies(limits: Limits, **settings: str) -> Result:
     """The same of examples/two_copies.py with those switches."""
-    return result_of(TWO_COPIES.build(assign(TWO_COPIES.defaults, settings.items())), limits)
+    return result_of(TWO_COPIES.build(TWO_COPIES.parameters(settings.items())), limits)
 
 
 # Fewest faults, then fewest crashes, then fewest steps.
@@ -64,7 +63,7 @@ def cheapest(system: System) -> Cost | None:
     """What the cheapest violation costs, by visiting states in the order of what they cost: no formula, no solver."""
     concrete = Concrete(system)
     holds = concrete.predicate(system.properties[0].holds)
-    (lost,) = (v.place for v in system.variables if v.is_choice)
+    (lost,) = (v.place for v in system.choices)
     queue: list[tuple[Cost, bytes]] = [((n, 0, 0), concrete.initial({lost: bool(n)})) for n in (0, 1)]
     seen: set[bytes] = set()
     while queue:

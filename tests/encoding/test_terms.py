@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
 import pytest
@@ -13,6 +14,7 @@ from fencepost.encoding.concrete import Concrete
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas import Symbolic, bits
 from fencepost.encoding.logic import conj
+from fencepost.encoding.printing import line
 from fencepost.encoding.state import StateSpace, choice, decode, family, variable
 from fencepost.encoding.system import Action, System, each
 from fencepost.encoding.terms import (
@@ -23,7 +25,9 @@ from fencepost.encoding.terms import (
     any_of,
     at_least,
     exists,
+    exists_over,
     forall,
+    forall_over,
     if_,
     implies,
     integers,
@@ -155,6 +159,14 @@ def test_every_value_of_every_domain_round_trips(variable: object) -> None:
 
 def _pairs(own: list[z3.BoolRef], chosen: list[bool]) -> list[tuple[z3.BoolRef, z3.BoolRef]]:
     return [(b, z3.BoolVal(c)) for b, c in zip(own, chosen, strict=True)]
+
+
+@pytest.mark.parametrize(("over", "written"), [(forall_over, "forall"), (exists_over, "exists")])
+def test_a_quantifier_over_several_sorts_gives_the_values_in_the_order_of_the_sorts(
+    over: Callable[..., Term], written: str
+) -> None:
+    term = over((BOX.bookie, BOX.entry, BOX.entry), lambda b, e, f: BOX.flag[b] | (BOX.number[e] < f))
+    assert line(term) == f"{written} b: {written} n: {written} n2: flag[b] or number[n] < n2"
 
 
 def test_a_term_cannot_be_decided_by_python() -> None:

@@ -150,7 +150,7 @@ def test_out_of_time_is_never_implied_and_never_caught() -> None:
 def is_needed(system: System, conjunct: Conjunct) -> bool:
     """Some state that exploring reaches, with some choices, is kept by the conjunct alone from going on."""
     evaluate = Concrete(system).function(needed(system, conjunct), {})
-    choices = [v.place for v in system.variables if v.is_choice]
+    choices = [v.place for v in system.choices]
     for visit in explore(system):
         options = [(0, 1) if visit.state[p] == UNDECIDED else (visit.state[p],) for p in choices]
         for values in itertools.product(*options):

@@ -84,6 +84,17 @@ def test_what_becomes_of_a_message_is_what_the_trace_says(told: Story) -> None:
     assert [t.message for t in told.in_flight] == trace.in_flight()
 
 
+def test_the_last_change_of_a_variable_is_found_by_its_value_and_by_what_came_after() -> None:
+    """The ledger is appended in step 8, and the list with it overwritten in step 10."""
+    trace, variable = story("chained").trace, "position[1]"
+    assert trace.last_change(variable).index == 10
+    assert trace.last_change(variable, 0).index == 10
+    assert trace.last_change(variable, 1).index == 8
+    assert trace.last_change(variable, before=10).index == 8
+    with pytest.raises(StopIteration):
+        trace.last_change(variable, before=8)
+
+
 def test_of_two_alike_the_one_is_received_that_says_the_same() -> None:
     told = story("lost")
 

@@ -118,7 +118,7 @@ def compare(
         session.unrolling.__class__ = unrolling
         rounds = max(rounds, _complete(session, Task((), cube=cube).start))
         found |= _final_states(session, symbolic)
-    choices = [v.place for v in system.variables if v.is_choice]
+    choices = [v.place for v in system.choices]
     explored = {_without(visit.state, choices) for visit in explore(system)}
     return Comparison(rounds, frozenset(explored - found), frozenset(found - explored))
 

@@ -11,10 +11,9 @@ from fencepost.encoding.checking import Limits, check
 from fencepost.encoding.concrete import Concrete, State
 from fencepost.encoding.exploring import explore, wander
 from fencepost.encoding.formulas import Symbolic
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose
 from fencepost.encoding.solvers import Session
-from fencepost.encoding.system import System
+from fencepost.encoding.system import GroundAction, System
 from fencepost.encoding.templates import template
 from fencepost.encoding.terms import Value
 from fencepost.encoding.traces import NotAnExecution, Replayer, Trace, TraceStep
@@ -32,7 +31,7 @@ SMALL_BUG = replace(chosen(KNOWN, ["#2614"])[0], name="#2614-N=2", settings=TWO_
 def built(name: str, settings: Mapping[str, object]) -> tuple[System, object]:
     """The system of that protocol with those settings, and its parameters."""
     protocol = find(name)
-    parameters = assign(protocol.defaults, [(key, str(value)) for key, value in settings.items()])
+    parameters = protocol.parameters(settings.items())
     return protocol.build(parameters), parameters
 
 
@@ -104,11 +103,16 @@ def replayed(
 ) -> Trace:
     """Those steps, such as `push: w 1 2`, with those losses; raises NotAnExecution unless they violate the property."""
     system, parameters = built(name, settings)
-    actions = [system.find(action, given.split()) for action, _, given in (s.partition(":") for s in steps)]
-    found = [action for action in actions if action is not None]
-    assert len(found) == len(steps), "a step that is no action of the instance"
     replayer = Replayer(system, find(name).subject(parameters))
-    return replayer.replay(choose(system, (prop,))[0], found, lost)
+    return replayer.replay(choose(system, (prop,))[0], actions(system, steps), lost)
+
+
+def actions(system: System, steps: Sequence[str]) -> list[GroundAction]:
+    """The actions that such lines name: `push: w 1 2`."""
+    named = [system.find(action, given.split()) for action, _, given in (s.partition(":") for s in steps)]
+    found = [action for action in named if action is not None]
+    assert len(found) == len(steps), "a step that is no action of the instance"
+    return found
 
 
 def happens(

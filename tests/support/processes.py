@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -18,6 +21,22 @@ def children(pid: int) -> list[int]:
             child = int(stat.parent.name)
             found += [child, *children(child)]
     return found
+
+
+def printed(code: str, *arguments: str) -> set[str]:
+    """What a Python program prints, run thrice, each time with another order of sets."""
+    tests = str(Path(__file__).parents[1])
+    path = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))
+    return {
+        subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4711")
+    }
 
 
 def gone(pids: list[int]) -> bool:

@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 
 from fencepost.encoding.forms.story import Story
-from fencepost.encoding.parameters import assign
 from fencepost.encoding.protocol import choose, load
 from fencepost.encoding.traces import Replayer
 from fencepost.properties.catalogue import find
+from support.instances import actions
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_copies.py"
 
@@ -101,13 +101,9 @@ def story(name: str) -> Story:
 def replayed(told: Told) -> Story:
     """Those steps, as a story; raises NotAnExecution unless they violate the property."""
     protocol = load(Path(told.protocol)) if told.protocol.endswith(".py") else find(told.protocol)
-    parameters = assign(protocol.defaults, [(key, str(value)) for key, value in told.settings.items()])
+    parameters = protocol.parameters(told.settings.items())
     system = protocol.system(parameters)
     (prop,) = choose(system, (told.prop,))
-    actions = [
-        system.find(action, given.split()) for action, _, given in (s.partition(":") for s in told.steps)
-    ]
-    found = [action for action in actions if action is not None]
-    assert len(found) == len(told.steps), "a step that is no action of the instance"
-    trace = Replayer(system, protocol.subject(parameters)).replay(prop, found, told.lost)
+    replayer = Replayer(system, protocol.subject(parameters))
+    trace = replayer.replay(prop, actions(system, told.steps), told.lost)
     return Story(trace, system, prop, f"{prop.name}: violated", protocol.changed_switches(parameters))

@@ -32,7 +32,8 @@ def answered(obligation: Obligation, verdict: str, **others: object) -> Row:
 
 def stage(store: Store, rows: list[Row]) -> Path:
     """A wave as Spark writes it: by protocol, the protocol in the folder's name only."""
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow", reason="rows as Arrow need the extra spark")
+    pq = pytest.importorskip("pyarrow.parquet", reason="rows as Arrow need the extra spark")
     staged = store.stage()
     for row in rows:
         folder = staged / f"protocol={row['protocol']}"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +9,7 @@ import pytest
 
 from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Obligation, Plan, plan, read_grid
+from support.processes import printed
 
 QUORUMS = {"ensemble": "1..3", "write_quorum": "1..3", "ack_quorum": "1..3", "bookies": "ensemble"}
 ONE = ["no-divergence"]
@@ -106,18 +104,8 @@ def test_ids_and_their_order_do_not_depend_on_the_hash_seed(tmp_path: Path) -> N
         "from fencepost.sweeps.versions import engine\n"
         "print(*[o.identify(engine()) for o in read_grid(Path(sys.argv[1])).obligations])"
     )
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", code, str(file)],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("0", "1", "4711")
-    }
-    assert len(printed) == 1
-    assert len(printed.pop().split()) == len(read_grid(file).obligations)
+    (ids,) = printed(code, str(file))
+    assert len(ids.split()) == len(read_grid(file).obligations)
 
 
 BAD = [
