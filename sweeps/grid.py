@@ -234,7 +234,7 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
         inapplicable += len(set(wanted) - set(names))
         subject = protocol.subject(parameters)
         instance = tuple((n, str(v)) for n, v in {**subject.parameters, **subject.switches}.items())
-        weight = len(system.ground_actions)
+        weight = len(system.variables)
         found += [
             Obligation(protocol.name, instance, name, *limits, grid.minimize, weight)
             for name in dict.fromkeys(wanted)
