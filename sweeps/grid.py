@@ -134,7 +134,7 @@ def _of_known_bugs(table: Mapping[str, Any]) -> Plan:
         asked = Obligation(
             protocol.name, instance, run.known.property, bound=run.bound, minimize=run.minimize
         )
-        weight = len(system.ground_actions)
+        weight = len(system.variables)
         found += [replace(asked, solver=solver, weight=weight) for solver in solvers]
     return Plan(tuple(found), 0, 0, 0)
 
@@ -269,7 +269,7 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
         known |= set(names)
         wanted = grid.properties or names
         inapplicable += len(set(wanted) - set(names))
-        weight = len(system.ground_actions)
+        weight = len(system.variables)
         found += [
             Obligation(protocol.name, instance, name, *limits, grid.minimize, weight)
             for name in dict.fromkeys(wanted)

@@ -48,7 +48,7 @@ from fencepost.sweeps.rows import (
     unanswered,
 )
 from fencepost.sweeps.solve import Allowance, solve
-from fencepost.sweeps.store import Store, opened, repeated
+from fencepost.sweeps.store import Manner, Store, opened, repeated
 from fencepost.sweeps.tables import summarize
 from fencepost.sweeps.versions import engine
 
@@ -107,7 +107,8 @@ def run(
     if conflicts is not None:
         for solver in {obligation.solver: None for obligation in sweep.plan.obligations}:
             countable(solver)
-    with opened(sweep.folder, sweep.plan, engine(), sweep.resume, conflicts) as store:
+    manner = Manner(conflicts, sweep.cubes)
+    with opened(sweep.folder, sweep.plan, engine(), sweep.resume, manner) as store:
         before = store.rows()
         listener(before)
         known = {row["id"] for row in before}

@@ -50,7 +50,7 @@ ASKED = (
     Column("bound", "integer", "at most so many protocol steps", optional=True),
     Column("most_rounds", "integer", "at most so many rounds", optional=True),
     Column("minimize", "text", "what is made small in a counterexample"),
-    Column("weight", "integer", "ground actions of the instance: an estimate of how hard it is"),
+    Column("weight", "integer", "state variables of the instance: an estimate of how hard it is"),
 )
 """The columns of an obligation."""
 

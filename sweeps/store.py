@@ -19,7 +19,7 @@ import shutil
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -87,10 +87,22 @@ class Store:
         return sorted((self.folder / "rows").glob("wave=*"))
 
 
+@dataclass(frozen=True)
+class Manner:
+    """What rows depend on besides what is asked: a sweep keeps to it."""
+
+    conflicts: int | None = None
+    """The limit in conflicts of each obligation, if there is one."""
+    cubes: int = 1
+
+    def __str__(self) -> str:
+        """As options of the command."""
+        limit = "" if self.conflicts is None else f"--conflicts-per-obligation {self.conflicts} "
+        return f"{limit}--cubes {self.cubes}"
+
+
 @contextlib.contextmanager
-def opened(
-    folder: Path, plan: Plan, engine: str, resume: bool, conflicts: int | None = None
-) -> Iterator[Store]:
+def opened(folder: Path, plan: Plan, engine: str, resume: bool, manner: Manner = Manner()) -> Iterator[Store]:
     """The store of a sweep, new or to be resumed, for this process alone.
 
     Raises BadInput for a folder that holds something without `resume`, another sweep, or another engine's. The
@@ -100,7 +112,7 @@ def opened(
     with _made(folder, undo) as lock, _held(folder, lock):
         try:
             store = Store(folder)
-            if _begin(store, _described(plan, engine, conflicts), resume):
+            if _begin(store, _described(plan, engine, manner), resume):
                 undo.callback((folder / "sweep.json").unlink)
             yield store
         except BadInput:
@@ -160,21 +172,17 @@ def _begin(store: Store, described: dict[str, Any], resume: bool) -> bool:
         )
     if known["asks"] != described["asks"]:
         raise BadInput(f"{store.folder}: holds the sweep of another grid; give that grid, or another folder")
-    if known["conflicts"] != described["conflicts"]:
+    before, now = (Manner(**document["manner"]) for document in (known, described))
+    if before != now:
         raise BadInput(
-            f"{store.folder}: was begun with {_limit(known['conflicts'])}, this is {_limit(described['conflicts'])}; "
-            "give the same, or another folder"
+            f"{store.folder}: was begun with {before}, this is {now}; give the same, or another folder"
         )
     for unfinished in (store.folder / "staging", *store.certificates.glob(".*")):
         shutil.rmtree(unfinished, ignore_errors=True)
     return False
 
 
-def _limit(conflicts: int | None) -> str:
-    return "no limit in conflicts" if conflicts is None else f"--conflicts-per-obligation {conflicts}"
-
-
-def _described(plan: Plan, engine: str, conflicts: int | None) -> dict[str, Any]:
+def _described(plan: Plan, engine: str, manner: Manner) -> dict[str, Any]:
     ids = sorted(obligation.identify(engine) for obligation in plan.obligations)
     return {
         "schema": SCHEMA,
@@ -182,7 +190,7 @@ def _described(plan: Plan, engine: str, conflicts: int | None) -> dict[str, Any]
         "engine": engine,
         "obligations": len(ids),
         "asks": hashlib.sha256("\n".join(ids).encode()).hexdigest(),
-        "conflicts": conflicts,
+        "manner": asdict(manner),
         "invalid": plan.invalid,
         "inapplicable": plan.inapplicable,
         "repeated": plan.repeated,

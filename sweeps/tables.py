@@ -68,7 +68,7 @@ TABLES = {
 
 `properties`: how many obligations of each property have which verdict. `configurations`: the same for each E/WQ/AQ and
 number of bookies, with the rounds that its proofs cover, the fewest rounds that what is not proved was searched to,
-and the fewest steps and faults among its counterexamples. `times`: seconds by size, which is the number of ground actions.
+and the fewest steps and faults among its counterexamples. `times`: seconds by size, which is the number of state variables.
 `solvers`: what each decided, how often it was the fastest, how often another one that decided said the
 opposite, and its seconds on what all decided.
 """

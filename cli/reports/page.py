@@ -210,7 +210,7 @@ def _growth(drawn: str, rows: Sequence[Row]) -> str:
     )
     return (
         f'<figure class="growth"><figcaption>How time grows<span class="keys">{keys}<span class="line">median</span></span></figcaption>\n{drawn}\n'
-        "<p>A ground action is one thing that one process can do to one entry or bookie; each point is a cell above."
+        "<p>A state variable is one thing that the model remembers, such as whether a bookie has an entry; each point is a cell above."
         "</p></figure>"
     )
 
@@ -241,7 +241,7 @@ def _first_up(sentence: str) -> str:
 
 
 def _rest(row: Row) -> str:
-    return f"{row['solver']}, {row['seconds']:.1f} s on {row['host']}; {row['weight']} ground actions; row {row['id']}"
+    return f"{row['solver']}, {row['seconds']:.1f} s on {row['host']}; {row['weight']} state variables; row {row['id']}"
 
 
 def _evidence(report: Report, row: Row) -> str:

@@ -57,7 +57,7 @@ def plot(rows: Sequence[Row], times: Table) -> str:
     x = _axis([row["weight"] for row in rows], LEFT, WIDTH - RIGHT)
     y = _axis([_seconds(row["seconds"]) for row in rows], HEIGHT - BOTTOM, TOP)
     parts = [*_grid(x, y), *_medians(times, x, y), *(_point(row, x, y) for row in rows)]
-    label = f"Seconds against ground actions, {rows[0]['protocol']}"
+    label = f"Seconds against state variables, {rows[0]['protocol']}"
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="group" aria-label="{escape(label)}">\n'
         + "\n".join(parts)
@@ -85,7 +85,7 @@ def _grid(x: Axis, y: Axis) -> list[str]:
         parts.append(f'<text x="{LEFT - 7}" y="{y(value) + 4:.1f}" text-anchor="end">{value:g} s</text>')
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(
-        f'<text class="what" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">size: ground actions</text>'
+        f'<text class="what" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">size: state variables</text>'
     )
     return parts
 

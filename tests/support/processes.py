@@ -79,15 +79,20 @@ def kill_one(look: Callable[[], list[int]], process: subprocess.Popen[str]) -> l
 
 
 def busy_workers(driver: int) -> list[int]:
-    """Python workers of Spark's that are about an obligation: Java, daemon, worker, obligation."""
+    """Python workers of Spark's that are about an obligation: executor, daemon, worker, obligation."""
     return [
         pid
         for pid in children(driver)
-        if b"pyspark" in command(pid)
-        and b"pyspark" in command(parent(pid))
-        and b"java" in command(parent(parent(pid)))
+        if _is_python(pid)
+        and _is_python(parent(pid))
+        and not _is_python(parent(parent(pid)))
         and children(pid)
     ]
+
+
+def _is_python(pid: int) -> bool:
+    """It is Spark's daemon, or was forked from it; an executor's Java has other words with `pyspark` in them."""
+    return b"pyspark.daemon" in command(pid)
 
 
 def busy_executors(driver: int) -> list[int]:

@@ -21,7 +21,7 @@ from fencepost.sweeps import pipeline
 from fencepost.sweeps.grid import Obligation, Plan
 from fencepost.sweeps.rows import COLUMNS, ERROR, Row, asked, unanswered
 from fencepost.sweeps.solve import Allowance
-from fencepost.sweeps.store import Store, opened
+from fencepost.sweeps.store import Manner, Store, opened
 from fencepost.sweeps.versions import engine
 from support.reports import stage
 from support.sweeps import planned
@@ -81,19 +81,15 @@ def test_certificates_that_were_under_way_are_gone_when_resumed(folder: Path, pl
 
 def test_a_folder_that_is_not_empty_or_not_this_sweep_is_refused(folder: Path, plan: Plan) -> None:
     other = Plan(plan.obligations[1:], 0, 0, 0)
-    for asks, by, resume, conflicts, message in (
-        (plan, ENGINE, False, None, "is not empty; give --resume"),
-        (plan, "0.0+other", True, None, "was begun by engine 0.0\\+test, this is 0.0\\+other"),
-        (other, ENGINE, True, None, "holds the sweep of another grid"),
-        (
-            plan,
-            ENGINE,
-            True,
-            500,
-            "was begun with no limit in conflicts, this is --conflicts.* 500; give the",
-        ),
+    same, limited, split = Manner(), Manner(conflicts=500), Manner(cubes=4)
+    for asks, by, resume, manner, message in (
+        (plan, ENGINE, False, same, "is not empty; give --resume"),
+        (plan, "0.0+other", True, same, "was begun by engine 0.0\\+test, this is 0.0\\+other"),
+        (other, ENGINE, True, same, "holds the sweep of another grid"),
+        (plan, ENGINE, True, limited, "begun with --cubes 1, this is --conflicts.* 500 --cubes 1; give the"),
+        (plan, ENGINE, True, split, "begun with --cubes 1, this is --cubes 4; give the same"),
     ):
-        with pytest.raises(BadInput, match=message), opened(folder, asks, by, resume, conflicts):
+        with pytest.raises(BadInput, match=message), opened(folder, asks, by, resume, manner):
             pass
     (folder / "sweep.json").unlink()
     with pytest.raises(BadInput, match="cannot be read"), opened(folder, plan, ENGINE, True):
