@@ -14,21 +14,18 @@ from fencepost.encoding.checking import Phase, Remark
 from fencepost.encoding.solvers import Progress as SolverProgress
 
 
-class Progress:
-    """Hears what a check reports and shows it; silent unless stderr is a terminal or `verbose`."""
+class StatusLine:
+    """A line on stderr that can be changed, from entering to leaving; there is none unless stderr is a terminal."""
 
-    def __init__(self, verbose: bool) -> None:
-        self._verbose = verbose
-        self._begun = time.perf_counter()
-        self._title: str | None = None
-        self._tasks: dict[str, str] = {}
+    def __init__(self, first: str) -> None:
+        self._first = first
         self._status: Any = None
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
             from rich.console import Console
 
-            self._status = Console(stderr=True).status("building")
+            self._status = Console(stderr=True).status(self._first)
             self._status.start()
         return self
 
@@ -37,6 +34,17 @@ class Progress:
     ) -> None:
         if self._status is not None:
             self._status.stop()
+
+
+class Progress(StatusLine):
+    """Hears what a check reports and shows it; silent unless stderr is a terminal or `verbose`."""
+
+    def __init__(self, verbose: bool) -> None:
+        super().__init__("building")
+        self._verbose = verbose
+        self._begun = time.perf_counter()
+        self._title: str | None = None
+        self._tasks: dict[str, str] = {}
 
     def begin(self, title: str) -> None:
         """Say which of several checks the events from now on belong to."""

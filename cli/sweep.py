@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import click
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import emit, form_option_of, output_option
+from fencepost.cli.progress import StatusLine
 from fencepost.cli.reports.words import in_words
 from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Plan
@@ -102,6 +102,7 @@ def run_command(
         with progress:
             rows = run(sweep, progress.hear, progress.see)
     except KeyboardInterrupt:
+        progress.forget()
         emit(f"Interrupted: {progress.line()}. What is done stays; --resume goes on.", None)
         return int(ExitCode.INTERRUPTED)
     emit(_told(plan, rows, out), None)
@@ -112,30 +113,17 @@ EVERY = 10.0
 """Seconds between two lines about waves under way, where there is no terminal on which one line can change."""
 
 
-class Progress:
+class Progress(StatusLine):
     """Says on stderr how far a sweep is: a status line on a terminal; with `verbose`, lines now and then elsewhere."""
 
     def __init__(self, total: int, verbose: bool) -> None:
+        super().__init__("Spark starts")
         self._total, self._verbose = total, verbose
         self._begun: float | None = None
         self._before = 0
         self._committed: dict[str, str] = {}
         self._seen: dict[str, str] = {}
         self._told = 0.0
-        self._status: Any = None
-
-    def __enter__(self) -> Self:
-        if sys.stderr.isatty():
-            from rich.console import Console
-
-            self._status = Console(stderr=True).status("Spark starts")
-            self._status.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._seen.clear()  # what is not committed by now is lost
-        if self._status is not None:
-            self._status.stop()
 
     def hear(self, rows: Sequence[Row]) -> None:
         """Count rows that were committed; the first call brings those of earlier runs."""
@@ -151,6 +139,10 @@ class Progress:
         self._seen = dict(verdicts)
         if self._status is not None or (news and time.perf_counter() > self._told + EVERY):
             self._show()
+
+    def forget(self) -> None:
+        """The run is over: what is answered and not committed is lost."""
+        self._seen.clear()
 
     def _show(self) -> None:
         self._told = time.perf_counter()
