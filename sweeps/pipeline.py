@@ -116,7 +116,7 @@ def run(
             row for row in (asked(o, engine()) for o in sweep.plan.obligations) if row["id"] not in known
         ]
         if waiting or not store.summary.exists():
-            with session(sweep.master, store.log) as spark:
+            with session(sweep.master, store.log) as spark, _one_line(store.log):
                 _answer_all(spark, sweep, store, waiting, listener, watcher)
                 _complete(sweep.plan, store.rows())
                 summarize(spark, store)
@@ -229,6 +229,17 @@ def _spark_errors() -> tuple[type[Exception], ...]:
     return (PySparkException, Py4JError, ConnectionError)
 
 
+@contextmanager
+def _one_line(log: Path) -> Iterator[None]:
+    """A Spark that fails halfway is an internal error in one line."""
+    try:
+        yield
+    except _spark_errors() as error:
+        raise InternalError(
+            f"Spark gave up ({_first_line(error)}); see {log}. What is committed stays; --resume goes on."
+        ) from error
+
+
 def _stop(context: Any) -> None:
     """Stop Spark, unless its Java is no more."""
     with suppress(*_spark_errors()):
@@ -268,13 +279,9 @@ def _answer_all(
                 watcher(verdicts.value)
                 for wave in done:
                     wave.result()
-        except BaseException as error:
+        except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             _cancel(spark, under_way)
-            if isinstance(error, _spark_errors()):
-                raise InternalError(
-                    f"Spark gave up ({_first_line(error)}); see {store.log}. What is committed stays; --resume goes on."
-                ) from error
             raise
 
 
