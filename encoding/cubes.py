@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.rounds import Early, Template, Unrolling
-from fencepost.encoding.solvers import backend
+from fencepost.encoding.solvers import SLICE, backend
 from fencepost.encoding.state import amount
 from fencepost.encoding.verdicts import Verdict
 
@@ -103,7 +103,7 @@ def uncovered(cubes: Sequence[Sequence[str]]) -> list[str] | None:
         return None
     solver = backend("cadical")
     solver.add([[-literal for literal in clause] for clause in clauses])
-    while (answer := solver.solve([])) is None:
+    while (answer := solver.solve([], SLICE)) is None:
         pass
     if not answer:
         return None

@@ -208,7 +208,7 @@ class _Recorded:
     def add(self, clauses: Iterable[Clause]) -> None:
         self.clauses.extend(clauses)
 
-    def solve(self, assumptions: Sequence[int], conflicts: int = 0) -> bool | None:
+    def solve(self, assumptions: Sequence[int], conflicts: int) -> bool | None:
         raise InternalError("clauses are recorded here, not solved")
 
     def model(self) -> Sequence[int]:

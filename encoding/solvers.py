@@ -38,7 +38,7 @@ class Backend(Protocol):
     def add(self, clauses: Iterable[Clause]) -> None:
         """Add clauses."""
 
-    def solve(self, assumptions: Sequence[int], conflicts: int = SLICE) -> bool | None:
+    def solve(self, assumptions: Sequence[int], conflicts: int) -> bool | None:
         """True or false; None if so many conflicts were used up first."""
 
     def model(self) -> Sequence[int]:
@@ -59,7 +59,7 @@ class PySat:
     def add(self, clauses: Iterable[Clause]) -> None:
         self._solver.append_formula(clauses)
 
-    def solve(self, assumptions: Sequence[int], conflicts: int = SLICE) -> bool | None:
+    def solve(self, assumptions: Sequence[int], conflicts: int) -> bool | None:
         self._solver.conf_budget(conflicts)
         answer = self._solver.solve_limited(assumptions=list(assumptions))
         return None if answer is None else bool(answer)
@@ -96,7 +96,7 @@ class Z3:
         for clause in clauses:
             self._solver.add(self._logic.disj(map(self._literal, clause)))
 
-    def solve(self, assumptions: Sequence[int], conflicts: int = SLICE) -> bool | None:
+    def solve(self, assumptions: Sequence[int], conflicts: int) -> bool | None:
         answer = self._solver.check(*map(self._literal, assumptions))
         if answer == self._z3.unknown:
             raise SolverGaveUpError(f"z3: {self._solver.reason_unknown()}")
@@ -232,7 +232,7 @@ class Session:
     def attempt(self, assumptions: Sequence[int]) -> bool | None:
         """The same with one slice of conflicts to spend; None if that is not enough to tell."""
         if self._purse is None:
-            return self._backend.solve(assumptions)
+            return self._backend.solve(assumptions, SLICE)
         before = self._backend.conflicts()
         answer = self._backend.solve(assumptions, self._purse.slice())
         self._purse.spend(self._backend.conflicts() - before)
