@@ -136,6 +136,8 @@ def answered(
     asking: Callable[[], Row | None], allowance: Allowance, stopped: Callable[[], bool] = never
 ) -> Row | None:
     """What `asking` says in a process of its own, or what became of it instead; None if it was stopped."""
+    if stopped():
+        return None
     begun = time.perf_counter()
     try:
         worker = Worker("obligation", answers, asking, gib=allowance.memory, with_children=True)
