@@ -75,7 +75,9 @@ def measure(runs: int) -> dict[str, list[float]]:
             for way in WAYS[:: 1 if number % 2 == 0 else -1]:
                 begun = time.perf_counter()
                 out = Path(folder, f"{way}-{number}")
-                subprocess.run(command(way, grid, out), env=environment, check=True, stdout=subprocess.DEVNULL)
+                subprocess.run(
+                    command(way, grid, out), env=environment, check=True, stdout=subprocess.DEVNULL
+                )
                 seconds[way].append(time.perf_counter() - begun)
                 print(f"{way} {seconds[way][-1]:.1f} s, load {os.getloadavg()[0]:.1f}", file=sys.stderr)
     return seconds
