@@ -48,7 +48,7 @@ from fencepost.sweeps.rows import (
     unanswered,
 )
 from fencepost.sweeps.solve import Allowance, solve
-from fencepost.sweeps.store import Manner, Store, opened, repeated
+from fencepost.sweeps.store import Manner, Store, opened, repeated, written
 from fencepost.sweeps.tables import summarize
 from fencepost.sweeps.versions import engine
 
@@ -320,9 +320,7 @@ def _write(spark: Any, wave: Sequence[Row], sweep: Sweep, verdicts: Any, folder:
         answer = answering_cubes(sweep.allowance, Stops(folder.with_suffix(".stops").absolute()))
         cubes = _framed(spark, asks, CUBES_ASKED).mapInArrow(answer, spark_schema(CUBE_COLUMNS))
         rows = cubes.repartition(1).mapInArrow(joining, spark_schema())
-    rows.sortWithinPartitions("protocol", "id").write.partitionBy("protocol").parquet(
-        folder.absolute().as_uri()
-    )
+    rows.sortWithinPartitions("protocol", "id").write.partitionBy("protocol").parquet(written(folder))
 
 
 def _framed(spark: Any, rows: Sequence[Row], columns: Sequence[Column]) -> Any:

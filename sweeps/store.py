@@ -15,6 +15,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import uuid
 from collections import Counter
@@ -195,6 +196,16 @@ def _described(plan: Plan, engine: str, manner: Manner) -> dict[str, Any]:
         "inapplicable": plan.inapplicable,
         "repeated": plan.repeated,
     }
+
+
+def written(path: Path) -> str:
+    """What Spark is to be told to write there: it takes a path to the letter, not as a URL has it."""
+    return f"file://{path.absolute()}"
+
+
+def found_at(path: Path) -> str:
+    """What Spark is to be told to read from there: brackets and stars would be a pattern."""
+    return re.sub(r"([{}\[\]*?\\])", r"\\\1", written(path))
 
 
 def repeated(ids: Iterable[str]) -> set[str]:

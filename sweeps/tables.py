@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fencepost.sweeps.rows import COLUMNS, spark_schema
-from fencepost.sweeps.store import Store
+from fencepost.sweeps.store import Store, found_at, written
 from fencepost.sweeps.summary import SIZES, VERDICTS
 
 _NUMBER_OF = "count_if(verdict = '{0}') AS {0}"
@@ -78,11 +78,11 @@ Table = list[dict[str, Any]]
 
 def summarize(spark: Any, store: Store) -> None:
     """Write the tables of all committed rows, and make them part of the sweep."""
-    rows = spark.read.schema(spark_schema(COLUMNS)).parquet((store.folder / "rows").absolute().as_uri())
+    rows = spark.read.schema(spark_schema(COLUMNS)).parquet(found_at(store.folder / "rows"))
     rows.createOrReplaceTempView("found")
     staged = store.stage()
     for name, query in TABLES.items():
-        spark.sql(query).coalesce(1).write.parquet((staged / name).absolute().as_uri())
+        spark.sql(query).coalesce(1).write.parquet(written(staged / name))
     store.commit_summary(staged)
 
 
