@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE
+from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE, lasting
 from fencepost.sweeps.store import Store
 
 GRID = """
@@ -119,6 +119,17 @@ def cut(tasks: Sequence[Task], size: int) -> list[list[Task]]:
     return [list(tasks[start : start + size]) for start in range(0, len(tasks), size)]
 
 
+def cut_as_done(tasks: Sequence[Task], cores: int) -> list[list[Task]]:
+    """In waves as a sweep cuts them: the first small, each later one by how long the one before the last took."""
+    waves: list[list[Task]] = []
+    size = least = TASKS_PER_CORE * cores
+    while (start := sum(map(len, waves))) < len(tasks):
+        if len(waves) >= AT_ONCE:
+            size = max(least, lasting([seconds for _, seconds in waves[-AT_ONCE]], cores))
+        waves.append(list(tasks[start : start + size]))
+    return waves
+
+
 def schemes(tasks: Sequence[Task], cores: int) -> dict[str, tuple[float, float]]:
     """What each scheme comes to: its end, and its idle share."""
     size = TASKS_PER_CORE * cores
@@ -129,13 +140,13 @@ def schemes(tasks: Sequence[Task], cores: int) -> dict[str, tuple[float, float]]
         return statistics.median(map(lay, shuffled))  # type: ignore[type-var]
 
     return {
-        f"by weight, waves of {size}, {AT_ONCE} at once (what is done)": laid(
-            cut(estimated, size), cores, AT_ONCE
+        f"by weight, growing waves, {AT_ONCE} at once (what is done)": laid(
+            cut_as_done(estimated, cores), cores, AT_ONCE
         ),
         f"by weight, waves of {size}, one at once": laid(cut(estimated, size), cores, 1),
         "by weight, all in one wave": laid([estimated], cores, 1),
-        f"in any order, waves of {size}, {AT_ONCE} at once": middle(
-            lambda t: laid(cut(t, size), cores, AT_ONCE)
+        f"in any order, growing waves, {AT_ONCE} at once": middle(
+            lambda t: laid(cut_as_done(t, cores), cores, AT_ONCE)
         ),
         f"in any order, waves of {size}, one at once": middle(lambda t: laid(cut(t, size), cores, 1)),
         "in any order, all in one wave": middle(lambda t: laid([t], cores, 1)),

@@ -56,7 +56,10 @@ AT_ONCE = 2
 """Waves under way side by side: the second takes the cores that the first has no work for any more."""
 
 TASKS_PER_CORE = 4
-"""Obligations in a wave, for each core: what a driver that dies may lose."""
+"""Obligations in a wave, for each core, at least."""
+
+WAVE = 60.0
+"""Seconds that a wave of more is meant to take: what a driver that dies may lose. Each wave costs Spark a second."""
 
 ATTEMPTS = 4
 """How often Spark tries a task whose process died."""
@@ -88,8 +91,6 @@ class Sweep:
     master: str = "local[*]"
     allowance: Allowance = field(default_factory=Allowance)
     resume: bool = False
-    wave: int | None = None
-    """Obligations in a wave; by default as many as the cores make sensible."""
     cubes: int = 1
     """Into how many cubes each obligation is split, at most."""
 
@@ -261,31 +262,41 @@ def _forget(gateway: Any) -> None:
 def _answer_all(
     spark: Any, sweep: Sweep, store: Store, waiting: Sequence[Row], listener: Listener, watcher: Watcher
 ) -> None:
-    size = sweep.wave or max(1, TASKS_PER_CORE * spark.sparkContext.defaultParallelism // sweep.cubes)
-    waves = [waiting[start : start + size] for start in range(0, len(waiting), size)]
+    cores = spark.sparkContext.defaultParallelism
+    size = least = max(1, TASKS_PER_CORE * cores // sweep.cubes)
     committing, verdicts = Lock(), _verdicts(spark)
 
-    def answer(wave: Sequence[Row]) -> None:
+    def answer(wave: Sequence[Row]) -> list[Row]:
         staged = store.stage()
         _write(spark, wave, sweep, verdicts, staged)
         with committing:
-            listener(store.commit(staged))
+            rows = store.commit(staged)
+            listener(rows)
+        return rows
 
+    begun, under_way = 0, set[Future[list[Row]]]()
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        under_way = {pool.submit(answer, wave) for wave in waves}
         try:
-            while under_way:
+            while begun < len(waiting) or under_way:
+                while begun < len(waiting) and len(under_way) < AT_ONCE:
+                    under_way.add(pool.submit(answer, waiting[begun : begun + size]))
+                    begun += size
                 done, under_way = wait(under_way, PULSE, return_when=FIRST_COMPLETED)
                 watcher(verdicts.value)
                 for wave in done:
-                    wave.result()
+                    size = max(least, lasting([row["seconds"] for row in wave.result()], cores))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             _cancel(spark, under_way)
             raise
 
 
-def _cancel(spark: Any, under_way: Iterable[Future[None]]) -> None:
+def lasting(seconds: Sequence[float], cores: int) -> int:
+    """How many obligations keep the cores busy for the time of a wave, if they take as long as these did."""
+    return int(WAVE * cores * len(seconds) / (sum(seconds) or 1.0))
+
+
+def _cancel(spark: Any, under_way: Iterable[Future[Any]]) -> None:
     """Stop the waves under way, and look again: one may not have come to its job yet."""
     while left := [wave for wave in under_way if not wave.done()]:
         with suppress(*_spark_errors()):

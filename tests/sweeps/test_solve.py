@@ -17,6 +17,7 @@ from fencepost.encoding.certificates import read_manifest
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.verdicts import Result
 from fencepost.sweeps.grid import Obligation, Plan
+from fencepost.sweeps.pipeline import WAVE, lasting
 from fencepost.sweeps.rows import (
     COLUMNS,
     ERROR,
@@ -202,3 +203,10 @@ def test_a_row_with_other_columns_or_an_empty_one_is_refused(rows: dict[str, Row
 
 def test_an_unanswered_row_fills_every_column_that_an_answer_does() -> None:
     assert unanswered("undecided", "", 0).keys() == {c.name for c in FOUND} - {"host"}
+
+
+def test_a_wave_takes_its_time_whatever_its_obligations_take() -> None:
+    for seconds, cores in (([0.5] * 8, 2), ([30.0, 10.0], 1), ([7.0], 16)):
+        each = sum(seconds) / len(seconds)
+        assert lasting(seconds, cores) * each / cores == pytest.approx(WAVE, abs=each / cores)
+    assert lasting([600.0] * 4, 1) == 0, "the least is for the caller to know"
