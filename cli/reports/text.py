@@ -59,7 +59,7 @@ COLUMNS: Mapping[str, Mapping[str, Any]] = {
     },
     "times": {
         "solver": _number("solver"),
-        "actions": _number("weight"),
+        "state variables": _number("weight"),
         "obligations": _number("obligations"),
         "undecided": _number("undecided"),
         "shortest": _seconds("shortest"),

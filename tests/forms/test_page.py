@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.state import show
-from support.browsing import chromium, complaints
+from support.browsing import await_fragment, chromium, complaints
 from support.stories import TOLD, story
 
 pytestmark = pytest.mark.slow
@@ -48,7 +48,7 @@ def step_shown(browser: webdriver.Chrome) -> int:
     words = browser.find_element(By.ID, "place").text
     (step,) = current
     assert words.startswith(f"step {step} of" if step else "before step 1 of")
-    assert browser.current_url.endswith(f"#step={step}")
+    await_fragment(browser, f"step={step}")
     assert browser.find_element(By.ID, "slider").get_property("value") == str(step)
     return step
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
+from urllib.parse import urldefrag
 
 from selenium import webdriver
+from selenium.webdriver.support.ui import WebDriverWait
 
 FLAGS = (
     "--headless",
@@ -41,3 +43,11 @@ def complaints(browser: webdriver.Chrome) -> list[object]:
     """What the page complained of on the console, and what it loaded besides itself."""
     loaded = browser.execute_script("return performance.getEntriesByType('resource').map((e) => e.name)")
     return [*browser.get_log("browser"), *loaded]
+
+
+def await_fragment(browser: webdriver.Chrome, fragment: str) -> None:
+    """Wait until the address ends in that fragment, or has none: the browser hears of it after the page."""
+    WebDriverWait(browser, 10).until(
+        lambda browser: urldefrag(browser.current_url).fragment == fragment,
+        f"the address does not come to end in #{fragment}",
+    )
