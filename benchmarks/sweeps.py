@@ -1,6 +1,7 @@
 """Measure sweeps: what Spark costs over a plain loop, what a second core gains, and how long cores stand idle.
 
     python benchmarks/sweeps.py run --runs 3     200 small obligations: a plain loop, local[1] and local[2] in turn
+    python benchmarks/sweeps.py run --grid FILE  the same for a grid of one's own
     python benchmarks/sweeps.py order DIR        what orders of the obligations in DIR would leave idle
 
 `run` measures whole processes, so Java's start is in it. `order` measures nothing: it lays the seconds of rows that
@@ -63,12 +64,12 @@ def command(way: str, grid: Path, out: Path) -> list[str]:
     return [sys.executable, "-c", SWEEP, "sweep", "run", str(grid), *options]
 
 
-def measure(runs: int) -> dict[str, list[float]]:
+def measure(text: str, runs: int) -> dict[str, list[float]]:
     """Seconds of each run of each way, side by side: a busy hour of the machine meets all of them."""
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as folder:
         grid = Path(folder, "grid.toml")
-        grid.write_text(GRID)
+        grid.write_text(text)
         environment = os.environ | {"FENCEPOST_CACHE": str(Path(folder, "cache"))}
         subprocess.run(command("loop", grid, Path()), env=environment, check=True)  # fills the cache
         for number in range(runs):
@@ -168,12 +169,13 @@ def main() -> None:
     commands: Any = parser.add_subparsers(dest="what", required=True)
     run = commands.add_parser("run")
     run.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each way (default: 3)")
+    run.add_argument("--grid", type=Path, metavar="FILE", help="a grid (default: 200 small obligations)")
     order = commands.add_parser("order")
     order.add_argument("folder", type=Path, metavar="DIR", help="the folder of a finished sweep")
     order.add_argument("--cores", type=int, default=2, metavar="N", help="cores to lay it on (default: 2)")
     arguments = parser.parse_args()
     if arguments.what == "run":
-        seconds = measure(arguments.runs)
+        seconds = measure(arguments.grid.read_text() if arguments.grid else GRID, arguments.runs)
         for way in WAYS:
             print(f"{way}: " + ", ".join(f"{s:.1f}" for s in seconds[way]) + " s")
         print(ratios(seconds, "local[1]", "loop"), ratios(seconds, "local[1]", "local[2]"), sep="\n")

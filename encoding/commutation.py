@@ -8,11 +8,11 @@ what they read and write; each other pair is put to the solver once, and only `u
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
-import tempfile
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,37 +24,60 @@ from fencepost.encoding.logic import FALSE, Formula, conj, disj, iff, neg
 
 
 class Cache:
-    """Answers of the solver, kept between runs in one file for each version of z3.
+    """Answers of the solver, kept between runs in one database for each version of z3.
 
-    A key is a hash of everything an answer depends on, so an entry never has to be thrown away. A file
+    A key is a hash of everything an answer depends on, so an entry never has to be thrown away. A database
     that cannot be read or written costs time, never a verdict.
     """
 
     def __init__(self, folder: Path | None) -> None:
-        self._path = folder / f"commutation-z3-{z3.get_version_string()}.json" if folder else None
-        self.answers: dict[str, bool] = self._load()
-        self._known = len(self.answers)
+        self._path = folder / f"commutation-z3-{z3.get_version_string()}.sqlite" if folder else None
+        self._kept: set[str] = set()
+        self.answers: dict[str, bool] = {}
+        """What is known of what was looked for."""
 
-    def _load(self) -> dict[str, bool]:
-        try:
-            loaded = json.loads(self._path.read_text()) if self._path else {}
-        except (OSError, ValueError):
-            return {}
-        return loaded if isinstance(loaded, dict) else {}
+    def recall(self, keys: Iterable[str]) -> None:
+        """Look up what other runs have answered."""
+        if self._path is None or not self._path.exists():
+            return
+        with _tolerant(self._path), _transaction(self._path) as database:
+            for key in keys:
+                for (answer,) in database.execute("SELECT answer FROM answers WHERE key = ?", (key,)):
+                    self.answers[key] = bool(answer)
+                    self._kept.add(key)
 
     def save(self) -> None:
-        """Write new answers beside those that other runs have added meanwhile."""
-        if self._path is None or len(self.answers) == self._known:
+        """Add what is new to what other runs have answered."""
+        new = [(key, answer) for key, answer in self.answers.items() if key not in self._kept]
+        if self._path is None or not new:
             return
-        try:
+        with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=self._path.parent)
-            with os.fdopen(handle, "w") as file:
-                json.dump(self._load() | self.answers, file)
-            os.replace(temporary, self._path)
-            self._known = len(self.answers)
-        except OSError:
-            pass
+        with _tolerant(self._path), _transaction(self._path) as database:
+            database.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?)", new)
+            self._kept.update(key for key, _ in new)
+
+
+@contextmanager
+def _transaction(path: Path) -> Iterator[sqlite3.Connection]:
+    """The database, for one transaction."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer INTEGER) WITHOUT ROWID"
+        )
+        yield database
+
+
+@contextmanager
+def _tolerant(path: Path) -> Iterator[None]:
+    """Leave out the rest if the database cannot be used; a file that is none is removed."""
+    try:
+        yield
+    except sqlite3.OperationalError:  # others use it for too long, or it cannot be written
+        pass
+    except sqlite3.DatabaseError:
+        with suppress(OSError):
+            path.unlink()
 
 
 def cache_folder() -> Path | None:
@@ -66,36 +89,41 @@ def cache_folder() -> Path | None:
 
 @dataclass
 class Commutation:
-    """Answers "may b move left past a?" for the ground actions of one system.
-
-    `solver_checked=False` leaves it at read and write sets: more pairs block, nothing is asked.
-    """
+    """Answers "may b move left past a?" for the ground actions of one system."""
 
     symbolic: Symbolic
     cache: Cache = field(default_factory=lambda: Cache(cache_folder()))
-    solver_checked: bool = True
     asked: int = 0
     """How many pairs were put to the solver, rather than answered by the cache."""
 
     def blockers(self) -> list[list[int]]:
         """For each slot b, the slots a that b may not move left past. Every action blocks itself."""
         count = len(self.symbolic.effects)
+        self.cache.recall(self._keys.values())
         table = [[a for a in range(count) if a == b or not self.may_move_left(b, a)] for b in range(count)]
         self.cache.save()
         return table
 
     def may_move_left(self, b: int, a: int) -> bool:
         """Slot b may move left past slot a."""
-        first, second = self.symbolic.effects[a], self.symbolic.effects[b]
-        if not _touch(first, second):
+        key = self._keys.get((b, a))
+        if key is None:
             return True
-        if not self.solver_checked:
-            return False
-        key = self._key(a, b)
         if key not in self.cache.answers:
             self.cache.answers[key] = self._ask(a, b)
             self.asked += 1
         return self.cache.answers[key]
+
+    @cached_property
+    def _keys(self) -> dict[tuple[int, int], str]:
+        """The questions that reading and writing do not settle: slots b and a that touch each other."""
+        effects = list(enumerate(self.symbolic.effects))
+        return {
+            (b, a): self._key(a, b)
+            for b, second in effects
+            for a, first in effects
+            if a != b and _touch(first, second)
+        }
 
     def _ask(self, a: int, b: int) -> bool:
         question = self._counterexample(a, b)
