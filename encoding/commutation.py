@@ -119,10 +119,7 @@ class Commutation:
         """The questions that reading and writing do not settle: slots b and a that touch each other."""
         effects = list(enumerate(self.symbolic.effects))
         return {
-            (b, a): self._key(a, b)
-            for b, second in effects
-            for a, first in effects
-            if a != b and _touch(first, second)
+            (b, a): self._key(a, b) for b, second in effects for a, first in effects if _touch(first, second)
         }
 
     def _ask(self, a: int, b: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -13,14 +14,22 @@ from fencepost.encoding.commutation import Cache, Commutation
 from fencepost.encoding.formulas import Symbolic
 from support.instances import TWO_BOOKIES, built
 
-SYMBOLIC = Symbolic(built("bookkeeper-4.13", TWO_BOOKIES)[0])
-RIGHT = Commutation(SYMBOLIC, Cache(None)).blockers()
+
+@cache
+def symbolic() -> Symbolic:
+    return Symbolic(built("bookkeeper-4.13", TWO_BOOKIES)[0])
+
+
+@cache
+def right() -> list[list[int]]:
+    """What the solver says if nothing is kept."""
+    return Commutation(symbolic(), Cache(None)).blockers()
 
 
 def asked(folder: Path) -> int:
     """How many pairs are put to the solver with the answers in that folder, which must make no difference."""
-    commutation = Commutation(SYMBOLIC, Cache(folder))
-    assert commutation.blockers() == RIGHT
+    commutation = Commutation(symbolic(), Cache(folder))
+    assert commutation.blockers() == right()
     return commutation.asked
 
 
@@ -50,7 +59,7 @@ def test_an_answer_that_is_kept_is_believed(tmp_path: Path) -> None:
     with sqlite3.connect(file(tmp_path)) as database:
         database.execute("UPDATE answers SET answer = 1 - answer")
     database.close()
-    assert Commutation(SYMBOLIC, Cache(tmp_path)).blockers() != RIGHT
+    assert Commutation(symbolic(), Cache(tmp_path)).blockers() != right()
 
 
 @pytest.mark.parametrize("damage", ["no database", "cut off"])
@@ -85,14 +94,14 @@ def test_processes_that_answer_at_once_lose_nothing(tmp_path: Path) -> None:
     for process in processes:
         process.join()
         assert process.exitcode == 0
-    cache = Cache(tmp_path)
+    kept = Cache(tmp_path)
     keys = [f"{n}-{i}" for n in range(8) for i in range(500)]
-    cache.recall(keys)
-    assert cache.answers == {key: int(key[-1]) % 2 == 0 for key in keys}
+    kept.recall(keys)
+    assert kept.answers == {key: int(key[-1]) % 2 == 0 for key in keys}
 
 
 def _add(folder: Path, number: int) -> None:
     for part in range(5):
-        cache = Cache(folder)
-        cache.answers = {f"{number}-{i}": i % 2 == 0 for i in range(100 * part, 100 * part + 100)}
-        cache.save()
+        added = Cache(folder)
+        added.answers = {f"{number}-{i}": i % 2 == 0 for i in range(100 * part, 100 * part + 100)}
+        added.save()

@@ -17,6 +17,7 @@ from fencepost.sweeps.grid import Obligation
 from fencepost.sweeps.rows import COLUMNS, Row, asked, from_arrow, to_arrow
 from fencepost.sweeps.solve import Allowance, solve
 from support.instances import TWO_BOOKIES
+from support.reports import arrow
 from support.sweeps import planned, stored, swept
 
 MOST = 3
@@ -112,7 +113,7 @@ def test_a_counterexample_stops_the_cubes_after_it_and_no_other(tmp_path: Path) 
 
 
 def test_rows_of_cubes_come_back_from_arrow_as_they_went_in(refuted: list[Row]) -> None:
-    pytest.importorskip("pyarrow", reason="rows as Arrow need the extra spark")
+    arrow()
     assert from_arrow(to_arrow(refuted, CUBE_COLUMNS), CUBE_COLUMNS) == refuted
 
 

@@ -32,6 +32,7 @@ from fencepost.sweeps.rows import (
 from fencepost.sweeps.solve import Allowance, decide, solve
 from fencepost.sweeps.versions import engine
 from support.processes import gone
+from support.reports import arrow
 from support.sweeps import looped, planned
 
 pytestmark = pytest.mark.slow
@@ -182,7 +183,7 @@ def test_a_check_that_runs_out_of_time_says_how_deep_it_came() -> None:
 
 
 def test_rows_come_back_from_arrow_as_they_went_in(rows: dict[str, Row]) -> None:
-    pytest.importorskip("pyarrow", reason="rows as Arrow need the extra spark")
+    arrow()
     full: list[Row] = [{**row, "seconds": 1.25, "host": "here"} for row in rows.values()]
     full.append({**full[0], **unanswered(ERROR, "two\nlines", 0.5), "faults": {"lost": 1, "crashes": 0}})
     batch = to_arrow(full)
@@ -191,7 +192,7 @@ def test_rows_come_back_from_arrow_as_they_went_in(rows: dict[str, Row]) -> None
 
 
 def test_a_row_with_other_columns_or_an_empty_one_is_refused(rows: dict[str, Row]) -> None:
-    pytest.importorskip("pyarrow", reason="rows as Arrow need the extra spark")
+    arrow()
     row = {**next(iter(rows.values())), "seconds": 1.0, "host": "here"}
     with pytest.raises(ValueError, match="columns"):
         to_arrow([{**row, "blob": b""}])
