@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fencepost.encoding.solvers import SOLVERS
+from fencepost.encoding.solving.solvers import SOLVERS
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import plot
 from instances import BY_SOLVER, GROWTH, TIMES, Row
 from measuring import LONG, SUFFIX, TIMEOUT, Run
 
-from fencepost.encoding.solvers import SOLVERS
+from fencepost.encoding.solving.solvers import SOLVERS
 
 Measured = Mapping[str, Sequence[Run]]
 LONGER = "longer executions"

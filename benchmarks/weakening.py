@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.guards import Effort, Finding, Instance, Known, Outcome, classify
-from fencepost.encoding.protocol import Protocol
-from fencepost.encoding.state import show_all
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.state import show_all
 from fencepost.encoding.versions import version
-from fencepost.encoding.weakening import Conjunct
 from fencepost.properties.catalogue import find
 from fencepost.properties.instances import GUARD_INSTANCES
+from support.guards import Effort, Finding, Instance, Known, Outcome, classify
+from support.weakening import Conjunct
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -14,7 +14,10 @@ from fencepost.cli.output import emit, form_option, output_option
 from fencepost.cli.progress import Progress
 from fencepost.cli.render import heading
 from fencepost.cli.saved import saved_instance, source_option
-from fencepost.encoding.certificates import (
+from fencepost.encoding.checking.running import Limits
+from fencepost.encoding.checking.verdicts import Basis
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.evidence.certificates import (
     MANIFEST,
     Checked,
     Claim,
@@ -23,11 +26,8 @@ from fencepost.encoding.certificates import (
     certify,
     read_manifest,
 )
-from fencepost.encoding.checking import Limits
-from fencepost.encoding.errors import BadInput
-from fencepost.encoding.state import amount
-from fencepost.encoding.system import System
-from fencepost.encoding.verdicts import Basis
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.language.system import System
 from fencepost.encoding.versions import version
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import click
 
 from fencepost.cli.output import prepare_folder
-from fencepost.encoding.certifying import make_certificate
-from fencepost.encoding.checking import Limits, Outcome, Phase
+from fencepost.encoding.checking.running import Limits, Outcome, Phase
+from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.system import System
-from fencepost.encoding.traces import Subject
-from fencepost.encoding.verdicts import Verdict
+from fencepost.encoding.evidence.certifying import make_certificate
+from fencepost.encoding.language.system import System
 
 
 def prepare_certificates(folder: Path) -> None:

@@ -18,15 +18,15 @@ from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder, w
 from fencepost.cli.progress import Progress, tell_spent
 from fencepost.cli.render import heading, trace_text, verdict_line, verdict_sentence
 from fencepost.cli.telling import story_form_option, tell
-from fencepost.encoding.checking import MINIMIZE, Limits, Outcome, check, fault_names
+from fencepost.encoding.checking.running import MINIMIZE, Limits, Outcome, check, fault_names
+from fencepost.encoding.checking.verdicts import Result, Verdict, worst
+from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story
-from fencepost.encoding.protocol import Protocol, choose, load
-from fencepost.encoding.solvers import SOLVERS
-from fencepost.encoding.system import Property, System
-from fencepost.encoding.traces import Subject
-from fencepost.encoding.verdicts import Result, Verdict, worst
+from fencepost.encoding.language.protocol import Protocol, choose, load
+from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.encoding.versions import version
 
 
@@ -250,8 +250,8 @@ def _certified(request: Request, outcome: Outcome, folder: Path, progress: Progr
 
 
 def _walk(request: Request, walks: int, verbose: bool) -> Outcome:
-    from fencepost.encoding.exploring import walk
-    from fencepost.encoding.traps import check_traps_of
+    from fencepost.encoding.concrete.exploring import walk
+    from fencepost.encoding.formulas.traps import check_traps_of
 
     limits, begun = request.limits, time.perf_counter()
     if limits.bound is not None or limits.budgets or limits.count > 1:

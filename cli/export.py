@@ -6,10 +6,10 @@ import click
 
 from fencepost.cli.check import budget_option, budgets, find_protocol, setting, settings_option
 from fencepost.cli.output import emit, output_option
-from fencepost.encoding.checking import known_faults
+from fencepost.encoding.checking.running import known_faults
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.protocol import choose
-from fencepost.encoding.queries import ABOUT_ONE_PROPERTY, Instance, Kind, Query, remarks
+from fencepost.encoding.evidence.queries import ABOUT_ONE_PROPERTY, Instance, Kind, Query, remarks
+from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.versions import version
 
 FORMATS = ("dimacs", "smt2")
@@ -73,6 +73,6 @@ def _query(kind: Kind, rounds: int, name: str | None) -> Query:
 
 
 def _text(form: str, instance: Instance, query: Query, said: list[str]) -> str:
-    from fencepost.encoding.smtlib import smtlib
+    from fencepost.encoding.evidence.smtlib import smtlib
 
     return smtlib(instance, query, said) if form == "smt2" else instance.clauses(query).dimacs(said)

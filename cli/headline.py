@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.state import amount, show, show_all
-from fencepost.encoding.traces import Trace, TraceStep
-from fencepost.encoding.verdicts import Result
+from fencepost.encoding.checking.verdicts import Result
+from fencepost.encoding.concrete.traces import Trace, TraceStep
+from fencepost.encoding.language.state import amount, show, show_all
 
 NAMED = 3
 """So many late messages are named, the rest is counted."""

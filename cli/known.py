@@ -15,9 +15,9 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import emit
 from fencepost.cli.progress import Progress, tell_spent
 from fencepost.cli.render import verdict_line
-from fencepost.encoding.checking import Limits
+from fencepost.encoding.checking.running import Limits
+from fencepost.encoding.checking.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.verdicts import Result, Verdict
 from fencepost.encoding.versions import version
 from fencepost.properties.known import KNOWN, Run, as_expected, chosen, decide
 

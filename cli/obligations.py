@@ -14,13 +14,13 @@ from typing import Any
 
 from fencepost.cli.check import find_protocol
 from fencepost.cli.render import heading, trace_text, verdict_line
-from fencepost.encoding.checking import Limits, check
+from fencepost.encoding.checking.running import Limits, check
+from fencepost.encoding.checking.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.protocol import Protocol, choose
-from fencepost.encoding.solvers import SOLVERS
-from fencepost.encoding.state import show_all
-from fencepost.encoding.system import Property
-from fencepost.encoding.verdicts import Result, Verdict
+from fencepost.encoding.language.protocol import Protocol, choose
+from fencepost.encoding.language.state import show_all
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.solving.solvers import SOLVERS
 
 EXPECTED = tuple(v.value for v in Verdict if v is not Verdict.UNDECIDED)
 """What an obligation may expect: failing to decide is never as wished."""

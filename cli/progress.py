@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import click
 
-from fencepost.encoding.checking import Phase, Remark
-from fencepost.encoding.solvers import Progress as SolverProgress
+from fencepost.encoding.checking.running import Phase, Remark
+from fencepost.encoding.solving.solvers import Progress as SolverProgress
 
 
 class StatusLine:

@@ -8,8 +8,8 @@ import click
 
 from fencepost.cli.check import find_protocol
 from fencepost.cli.output import emit, form_option, output_option
-from fencepost.encoding.protocol import Protocol
-from fencepost.encoding.system import Schema
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.system import Schema
 from fencepost.encoding.versions import version
 
 

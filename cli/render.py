@@ -6,13 +6,13 @@ import textwrap
 from collections.abc import Iterable
 
 from fencepost.cli.headline import violated
-from fencepost.encoding.checking import Limits
+from fencepost.encoding.checking.running import Limits
+from fencepost.encoding.checking.verdicts import Result, Verdict
+from fencepost.encoding.concrete.traces import Trace, TraceStep
 from fencepost.encoding.forms.story import action_line, explained, gathered, message_line
-from fencepost.encoding.protocol import Protocol
-from fencepost.encoding.state import amount, show, show_all
-from fencepost.encoding.system import Property, System
-from fencepost.encoding.traces import Trace, TraceStep
-from fencepost.encoding.verdicts import Result, Verdict
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.state import amount, show, show_all
+from fencepost.encoding.language.system import Property, System
 
 WIDTH = 110
 """Where running text is broken."""

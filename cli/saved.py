@@ -9,7 +9,7 @@ import click
 
 from fencepost.cli.check import find_protocol
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.protocol import Protocol
+from fencepost.encoding.language.protocol import Protocol
 
 source_option = click.option(
     "--protocol",

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from fencepost.encoding.parameters import parameter, switch
-from fencepost.encoding.protocol import Protocol
-from fencepost.encoding.state import StateSpace, family, variable
-from fencepost.encoding.system import Action, Property, System, each, message
-from fencepost.encoding.terms import BOOL, Parameter, exists, forall, implies, integers
+from fencepost.encoding.language.parameters import parameter, switch
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.state import StateSpace, family, variable
+from fencepost.encoding.language.system import Action, Property, System, each, message
+from fencepost.encoding.language.terms import BOOL, Parameter, exists, forall, implies, integers
 
 
 @dataclass(frozen=True)

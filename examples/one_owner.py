@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.encoding.parameters import parameter, switch
-from fencepost.encoding.protocol import Protocol
-from fencepost.encoding.state import StateSpace, family
-from fencepost.encoding.system import Action, Invariant, Property, System, each
-from fencepost.encoding.terms import BOOL, Parameter, at_least, exists, forall, implies, labels
+from fencepost.encoding.language.parameters import parameter, switch
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.state import StateSpace, family
+from fencepost.encoding.language.system import Action, Invariant, Property, System, each
+from fencepost.encoding.language.terms import BOOL, Parameter, at_least, exists, forall, implies, labels
 
 
 @dataclass(frozen=True)

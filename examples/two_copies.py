@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.encoding.parameters import parameter, switch
-from fencepost.encoding.protocol import Protocol
-from fencepost.encoding.state import StateSpace, choice, family, variable
-from fencepost.encoding.system import Action, Message, Property, System, each, message, to_each
-from fencepost.encoding.terms import (
+from fencepost.encoding.concrete.traces import Trace
+from fencepost.encoding.language.parameters import parameter, switch
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.state import StateSpace, choice, family, variable
+from fencepost.encoding.language.system import Action, Message, Property, System, each, message, to_each
+from fencepost.encoding.language.terms import (
     BOOL,
     Parameter,
     Read,
@@ -19,7 +20,6 @@ from fencepost.encoding.terms import (
     integers,
     labels,
 )
-from fencepost.encoding.traces import Trace
 
 # Parameters and switches: what `--set NAME=VALUE` sets.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Property, Schema, System
-from fencepost.encoding.terms import (
+from fencepost.encoding.language.system import Property, Schema, System
+from fencepost.encoding.language.terms import (
     FALSE,
     Constant,
     Parameter,

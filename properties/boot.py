@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fencepost.encoding.verdicts import Verdict
+from fencepost.encoding.checking.verdicts import Verdict
 
 PROTOCOL = "bookkeeper-no-journal"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.protocol import Protocol
-from fencepost.encoding.system import System
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.system import System
 from fencepost.properties.bookkeeper import ledger_properties
 from fencepost.properties.guaranteed_write_quorum import guaranteed_write_quorum_properties
 from fencepost.properties.ledger_chain import chain_properties

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fencepost.encoding.state import show
-from fencepost.encoding.traces import Trace, TraceStep
+from fencepost.encoding.concrete.traces import Trace, TraceStep
+from fencepost.encoding.language.state import show
 
 
 def explain_divergence(trace: Trace) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Property
-from fencepost.encoding.terms import Term, TermLike, at_least, exists, forall, forall_over, implies
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.terms import Term, TermLike, at_least, exists, forall, forall_over, implies
 from fencepost.protocols.bookkeeper.state import Status
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger as Ledger
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Property
-from fencepost.encoding.terms import any_of, exists, exists_over, forall, forall_over, implies
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.terms import any_of, exists, exists_over, forall, forall_over, implies
 from fencepost.properties.full_replication import (
     closed_ledger_at_wq,
     copies,

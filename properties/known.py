@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fencepost.encoding.checking import Limits, Listener, Outcome, check
+from fencepost.encoding.checking.running import Limits, Listener, Outcome, check
+from fencepost.encoding.checking.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.protocol import choose
-from fencepost.encoding.verdicts import Result, Verdict
+from fencepost.encoding.language.protocol import choose
 from fencepost.properties.catalogue import find
 
 

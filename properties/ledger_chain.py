@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fencepost.encoding.system import Property
-from fencepost.encoding.terms import Term, exists, forall, forall_over, implies
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.terms import Term, exists, forall, forall_over, implies
 from fencepost.properties.explaining_chains import explain_disorder, explain_two_open, explain_unlisted
 from fencepost.protocols.ledger_chain import Chain, Metadata
 

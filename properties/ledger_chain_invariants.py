@@ -13,8 +13,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from fencepost.encoding.system import Invariant
-from fencepost.encoding.terms import (
+from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.terms import (
     Term,
     all_of,
     any_of,

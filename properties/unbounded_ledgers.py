@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fencepost.encoding.system import Property
-from fencepost.encoding.terms import Term, any_of, exists, exists_over, forall_over, implies
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.terms import Term, any_of, exists, exists_over, forall_over, implies
 from fencepost.properties.full_replication import (
     closed_ledger_at_wq,
     copies,

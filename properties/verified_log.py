@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fencepost.encoding.system import Property, System
-from fencepost.encoding.terms import (
+from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.terms import (
     FALSE,
     Term,
     all_of,

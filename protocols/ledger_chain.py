@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
-from fencepost.encoding.parameters import parameter, require, switch
-from fencepost.encoding.state import StateSpace, definition, family, variable
-from fencepost.encoding.system import Action, Schema, System, each, in_turn
-from fencepost.encoding.terms import (
+from fencepost.encoding.language.parameters import parameter, require, switch
+from fencepost.encoding.language.state import StateSpace, definition, family, variable
+from fencepost.encoding.language.system import Action, Schema, System, each, in_turn
+from fencepost.encoding.language.terms import (
     BOOL,
     Parameter,
     Term,

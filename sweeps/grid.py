@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.checking import MINIMIZE
+from fencepost.encoding.checking.running import MINIMIZE
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.parameters import Option
-from fencepost.encoding.protocol import Protocol
-from fencepost.encoding.solvers import SOLVERS
-from fencepost.encoding.system import System
+from fencepost.encoding.language.parameters import Option
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.system import System
+from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
 from fencepost.properties.known import KNOWN, chosen
 

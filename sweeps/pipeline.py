@@ -24,7 +24,7 @@ from threading import Lock
 from typing import Any
 
 from fencepost.encoding.errors import BadInput, InternalError
-from fencepost.encoding.solvers import countable
+from fencepost.encoding.solving.solvers import countable
 from fencepost.sweeps.cubes import (
     CUBE_COLUMNS,
     CUBES_ASKED,

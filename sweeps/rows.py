@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.encoding.verdicts import Result
+from fencepost.encoding.checking.verdicts import Result
 from fencepost.sweeps.grid import Obligation
 
 Row = dict[str, Any]

@@ -11,15 +11,15 @@ from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from fencepost.encoding.certifying import make_certificate
-from fencepost.encoding.checking import Limits, Outcome, check
-from fencepost.encoding.cubes import Part
+from fencepost.encoding.checking.running import Limits, Outcome, check
+from fencepost.encoding.checking.verdicts import Result, Verdict
+from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.protocol import choose
-from fencepost.encoding.system import System
-from fencepost.encoding.traces import Subject
-from fencepost.encoding.verdicts import Result, Verdict
-from fencepost.encoding.workers import Ended, Worker
+from fencepost.encoding.evidence.certifying import make_certificate
+from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.system import System
+from fencepost.encoding.rounds.cubes import Part
+from fencepost.encoding.solving.workers import Ended, Worker
 from fencepost.properties.catalogue import find
 from fencepost.sweeps.grid import Obligation
 from fencepost.sweeps.rows import ERROR, Row, asked, found, unanswered

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from fencepost.encoding.checking import Limits
-from fencepost.encoding.concrete import Concrete
-from fencepost.encoding.exploring import explore
-from fencepost.encoding.solvers import SOLVERS
-from fencepost.encoding.verdicts import Verdict
+from fencepost.encoding.checking.running import Limits
+from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.protocols.bookkeeper.state import Ledger
 from support.instances import TWO_BOOKIES, built, checked, checked_all, nearest_violation, number
 

@@ -12,12 +12,18 @@ from random import Random
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.encoding import certificates
-from fencepost.encoding.certificates import CHECKER, RejectedError, check_proof, read_proof, refutation
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.protocol import load
-from fencepost.encoding.queries import Clauses, Instance, Kind, Query
-from fencepost.encoding.system import System
+from fencepost.encoding.evidence import certificates
+from fencepost.encoding.evidence.certificates import (
+    CHECKER,
+    RejectedError,
+    check_proof,
+    read_proof,
+    refutation,
+)
+from fencepost.encoding.evidence.queries import Clauses, Instance, Kind, Query
+from fencepost.encoding.language.protocol import load
+from fencepost.encoding.language.system import System
 from fencepost.properties.known import KNOWN, Known, Run, chosen
 from support.instances import TWO_BOOKIES, built
 from support.propagation import refutes

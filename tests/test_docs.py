@@ -15,7 +15,7 @@ import pytest
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
-from fencepost.encoding.state import show_all
+from fencepost.encoding.language.state import show_all
 from fencepost.properties.boot import BOOT, Expected, Variant
 from fencepost.properties.known import KNOWN, Known
 from support.instances import SMALL_BUG

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from fencepost.encoding.guards import Effort, Instance, Outcome, classify
-from fencepost.encoding.weakening import described
 from fencepost.properties.catalogue import find
 from fencepost.properties.instances import GUARD_INSTANCES
+from support.guards import Effort, Instance, Outcome, classify
+from support.weakening import described
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "guards.md"
 PRESETS = tuple(GUARD_INSTANCES)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from fencepost.encoding.concrete.traces import Replayer, Subject
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.obligations import sent_at_most_once
-from fencepost.encoding.system import System
-from fencepost.encoding.traces import Replayer, Subject
-from fencepost.encoding.weakening import conjuncts, without
+from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.language.system import System
 from fencepost.properties.catalogue import PROTOCOLS
 from fencepost.properties.instances import INSTANCES
 from support.instances import built, fired, wanderings
+from support.weakening import conjuncts, without
 
 ROUNDS = 6
 """A crash, the boot sequence and another crash, with a ledger in between, fit in so many."""

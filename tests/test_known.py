@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.encoding.checking import Limits
+from fencepost.encoding.checking.running import Limits
+from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.verdicts import Basis, Result, Verdict
 from fencepost.properties.catalogue import find
 from fencepost.properties.known import KNOWN, Known, Run, as_expected, chosen, decide
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.checking import Limits, check
-from fencepost.encoding.concrete import Concrete
+from fencepost.encoding.checking.running import Limits, check
+from fencepost.encoding.checking.verdicts import Basis
+from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.exploring import explore, walk
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.exploring import explore, walk
-from fencepost.encoding.protocol import choose
-from fencepost.encoding.system import System
-from fencepost.encoding.terms import Term, Value, forall, implies
-from fencepost.encoding.verdicts import Basis
+from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.system import System
+from fencepost.encoding.language.terms import Term, Value, forall, implies
 from fencepost.properties.catalogue import find
 from fencepost.properties.ledger_chain import of_any_two
 from fencepost.protocols.ledger_chain import Chain, Metadata, Status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.encoding.verdicts import Verdict
+from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.properties.boot import BOOT, INSTANCE, PROTOCOL, Variant
 from support.instances import checked_all
 

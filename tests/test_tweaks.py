@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from fencepost.encoding.concrete import Concrete
-from fencepost.encoding.system import System
-from fencepost.encoding.terms import Term
+from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.language.system import System
+from fencepost.encoding.language.terms import Term
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger
 from support.instances import built, happens, nearest_violation, number
 

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 import pytest
 
-from fencepost.encoding.concrete import State
+from fencepost.encoding.checking.verdicts import Result
+from fencepost.encoding.concrete.compiling import State
+from fencepost.encoding.concrete.traces import Json, Replayer, Sending, Subject, TraceStep, plain
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.protocol import choose
-from fencepost.encoding.state import show
-from fencepost.encoding.terms import TRUE, Term
-from fencepost.encoding.traces import Json, Replayer, Sending, Subject, TraceStep, plain
-from fencepost.encoding.verdicts import Result
-from fencepost.encoding.weakening import conjuncts, without
+from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.state import show
+from fencepost.encoding.language.terms import TRUE, Term
 from fencepost.properties.known import KNOWN, chosen
 from fencepost.protocols.verified_log.network import Network
 from fencepost.protocols.verified_log.state import Phase
 from support.instances import built, checked, checked_all, happens, nearest_violation, wanderings
+from support.weakening import conjuncts, without
 
 Settings = Mapping[str, object]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.solvers import SOLVERS
-from fencepost.encoding.state import amount, show_all
+from fencepost.encoding.language.state import amount, show_all
+from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import SIZES, configuration, varying

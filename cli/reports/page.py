@@ -21,13 +21,13 @@ from fencepost.cli.reports.words import (
     check_command,
     trace_command,
 )
+from fencepost.encoding.checking.verdicts import Basis
+from fencepost.encoding.concrete.traces import NotAnExecution, Subject, check_saved
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.forms.story import explained
-from fencepost.encoding.protocol import choose
-from fencepost.encoding.state import amount, show_all
-from fencepost.encoding.system import Property, System
-from fencepost.encoding.traces import NotAnExecution, Subject, check_saved
-from fencepost.encoding.verdicts import Basis
+from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.state import amount, show_all
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.versions import version
 from fencepost.sweeps.grid import Obligation
 from fencepost.sweeps.rows import Row, obligation_of
@@ -265,7 +265,7 @@ def _evidence(report: Report, row: Row) -> str:
 
 def _certificate(report: Report, row: Row) -> str:
     """Where the certificate is, and how to check it; raises InternalError if it certifies something else."""
-    from fencepost.encoding.certificates import Claim, read_manifest
+    from fencepost.encoding.evidence.certificates import Claim, read_manifest
 
     said = f"What the proof rests on is in <code>{escape(row['certificate'])}</code>"
     folder = report.folder / row["certificate"]

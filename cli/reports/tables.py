@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fencepost.cli.reports.matrices import Matrix, Report, matrices
 from fencepost.cli.reports.text import solver_lines
 from fencepost.cli.reports.words import brief, in_words
-from fencepost.encoding.state import show_all
+from fencepost.encoding.language.state import show_all
 from fencepost.sweeps.rows import COLUMNS, Row
 from fencepost.sweeps.summary import varying
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fencepost.cli.reports.matrices import USUAL, changed
-from fencepost.encoding.state import amount
-from fencepost.encoding.verdicts import Verdict
+from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.language.state import amount
 from fencepost.sweeps.rows import ERROR, Row
 from fencepost.sweeps.summary import VERDICTS
 

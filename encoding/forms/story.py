@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fencepost.encoding.state import Family, Variable, show
-from fencepost.encoding.system import Action, Property, System
-from fencepost.encoding.terms import AllOf, Constant, Not, Read, Term, Update, children
-from fencepost.encoding.traces import Json, Sending, Trace, TraceStep, is_as_sent, plain
+from fencepost.encoding.concrete.traces import Json, Sending, Trace, TraceStep, is_as_sent, plain
+from fencepost.encoding.language.state import Family, Variable, show
+from fencepost.encoding.language.system import Action, Property, System
+from fencepost.encoding.language.terms import AllOf, Constant, Not, Read, Term, Update, children
 
 
 @dataclass(frozen=True, eq=False)

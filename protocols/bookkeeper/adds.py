@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Action, Broadcast, to_each
-from fencepost.encoding.terms import Parameter, Term, Update, exists
+from fencepost.encoding.language.system import Action, Broadcast, to_each
+from fencepost.encoding.language.terms import Parameter, Term, Update, exists
 from fencepost.protocols.bookkeeper import messages
 from fencepost.protocols.bookkeeper.state import Ledger, Phase
 

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Action
-from fencepost.encoding.terms import FALSE, Parameter, Term, Update, at_least, exists, forall, if_, maximum
+from fencepost.encoding.language.system import Action
+from fencepost.encoding.language.terms import (
+    FALSE,
+    Parameter,
+    Term,
+    Update,
+    at_least,
+    exists,
+    forall,
+    if_,
+    maximum,
+)
 from fencepost.protocols.bookkeeper import messages
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger
 

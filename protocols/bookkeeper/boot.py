@@ -6,9 +6,19 @@ due, limbo, fence, flush) · stamp the cookies · serve · phase two (copy what 
 
 from __future__ import annotations
 
-from fencepost.encoding.state import Family
-from fencepost.encoding.system import Action
-from fencepost.encoding.terms import FALSE, TRUE, Parameter, Term, Update, exists, forall, if_, implies
+from fencepost.encoding.language.state import Family
+from fencepost.encoding.language.system import Action
+from fencepost.encoding.language.terms import (
+    FALSE,
+    TRUE,
+    Parameter,
+    Term,
+    Update,
+    exists,
+    forall,
+    if_,
+    implies,
+)
 from fencepost.protocols.bookkeeper.crashes import drops_requests, forgets_entries, in_boot_scope
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger, PhaseOne, Stage, Status
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Action, Broadcast, Message, to_each
-from fencepost.encoding.terms import (
+from fencepost.encoding.language.system import Action, Broadcast, Message, to_each
+from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
     Parameter,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Action
-from fencepost.encoding.terms import FALSE, TRUE, Parameter, Term, Update, exists, if_
+from fencepost.encoding.language.system import Action
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, Update, exists, if_
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger, Status
 
 

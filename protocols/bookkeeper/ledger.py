@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Group, Schema, System, each, in_turn
-from fencepost.encoding.terms import Sort, integers
+from fencepost.encoding.language.system import Group, Schema, System, each, in_turn
+from fencepost.encoding.language.terms import Sort, integers
 from fencepost.protocols.bookkeeper import adds, bookies, boot, changes, crashes, recovery, writer
 from fencepost.protocols.bookkeeper.parameters import Parameters
 from fencepost.protocols.bookkeeper.state import Ledger

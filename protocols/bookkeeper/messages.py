@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Message, message
-from fencepost.encoding.terms import Read, Term, TermLike, if_
+from fencepost.encoding.language.system import Message, message
+from fencepost.encoding.language.terms import Read, Term, TermLike, if_
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger
 
 

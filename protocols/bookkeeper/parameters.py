@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from fencepost.encoding.parameters import parameter, require, switch
+from fencepost.encoding.language.parameters import parameter, require, switch
 from fencepost.quorums.arithmetic import fencing_answers, negative_answers
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Action, to_each
-from fencepost.encoding.terms import FALSE, TRUE, Parameter, Term, any_of, exists, forall, implies
+from fencepost.encoding.language.system import Action, to_each
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, any_of, exists, forall, implies
 from fencepost.protocols.bookkeeper import messages
 from fencepost.protocols.bookkeeper.adds import adds, sends
 from fencepost.protocols.bookkeeper.state import NOTHING, Ledger, Phase, Status

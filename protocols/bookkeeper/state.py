@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import ClassVar
 
-from fencepost.encoding.state import StateSpace, choice, definition, family, variable
-from fencepost.encoding.terms import (
+from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
+from fencepost.encoding.language.terms import (
     BOOL,
     TRUE,
     Sort,

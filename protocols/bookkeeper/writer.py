@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Action
-from fencepost.encoding.terms import Parameter, any_of, exists, forall, implies
+from fencepost.encoding.language.system import Action
+from fencepost.encoding.language.terms import Parameter, any_of, exists, forall, implies
 from fencepost.protocols.bookkeeper.adds import adds, sends
 from fencepost.protocols.bookkeeper.state import WRITER, Ledger, Phase, Status
 

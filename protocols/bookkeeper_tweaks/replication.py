@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
 
-from fencepost.encoding.parameters import parameter, require
-from fencepost.encoding.state import Family, StateSpace, choice, family, variable
-from fencepost.encoding.system import Action, Broadcast, Group, Message, Schema, each, to_each
-from fencepost.encoding.terms import (
+from fencepost.encoding.language.parameters import parameter, require
+from fencepost.encoding.language.state import Family, StateSpace, choice, family, variable
+from fencepost.encoding.language.system import Action, Broadcast, Group, Message, Schema, each, to_each
+from fencepost.encoding.language.terms import (
     BOOL,
     TRUE,
     Parameter,

@@ -10,10 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from fencepost.encoding.parameters import parameter, switch
-from fencepost.encoding.state import family, variable
-from fencepost.encoding.system import Action, Broadcast, Message, System, each, in_turn, message, to_each
-from fencepost.encoding.terms import (
+from fencepost.encoding.language.parameters import parameter, switch
+from fencepost.encoding.language.state import family, variable
+from fencepost.encoding.language.system import (
+    Action,
+    Broadcast,
+    Message,
+    System,
+    each,
+    in_turn,
+    message,
+    to_each,
+)
+from fencepost.encoding.language.terms import (
     BOOL,
     FALSE,
     TRUE,

@@ -6,8 +6,8 @@ once. Its questions are counted, so that it asks for the same thing `reads` time
 
 from __future__ import annotations
 
-from fencepost.encoding.system import Action
-from fencepost.encoding.terms import FALSE, Parameter, Term, any_of, at_least
+from fencepost.encoding.language.system import Action
+from fencepost.encoding.language.terms import FALSE, Parameter, Term, any_of, at_least
 from fencepost.protocols.verified_log.network import delivery, step
 from fencepost.protocols.verified_log.state import NOTHING, Log, Reading, Served
 

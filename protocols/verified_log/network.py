@@ -13,9 +13,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.state import Family, StateSpace, choice, family
-from fencepost.encoding.system import Action, Message, message
-from fencepost.encoding.terms import (
+from fencepost.encoding.language.state import Family, StateSpace, choice, family
+from fencepost.encoding.language.system import Action, Message, message
+from fencepost.encoding.language.terms import (
     BOOL,
     FALSE,
     TRUE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-from fencepost.encoding.parameters import parameter, require, switch
+from fencepost.encoding.language.parameters import parameter, require, switch
 
 TAKEOVER_ONLY = (
     "suspend_demotes",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fencepost.encoding.system import Action
-from fencepost.encoding.terms import (
+from fencepost.encoding.language.system import Action
+from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
     Parameter,

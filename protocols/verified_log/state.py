@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from enum import Enum
 
-from fencepost.encoding.state import StateSpace, definition, family, variable
-from fencepost.encoding.terms import (
+from fencepost.encoding.language.state import StateSpace, definition, family, variable
+from fencepost.encoding.language.terms import (
     BOOL,
     FALSE,
     Constant,

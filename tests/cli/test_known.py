@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.encoding.checking import Limits, Listener, Outcome
+from fencepost.encoding.checking.running import Limits, Listener, Outcome
 from fencepost.properties.known import KNOWN, Known, Run, decide
 from support.instances import SMALL_BUG as BUG
 from support.instances import TWO_BOOKIES

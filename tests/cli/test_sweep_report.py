@@ -15,9 +15,9 @@ from fencepost.cli.render import trace_text
 from fencepost.cli.reports import FORMS
 from fencepost.cli.reports.matrices import Report, matrices, named
 from fencepost.cli.reports.words import MEANINGS, SIGNS, brief, check_command
-from fencepost.encoding.certificates import Claim, manifest
+from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.verdicts import Basis
+from fencepost.encoding.evidence.certificates import Claim, manifest
 from fencepost.sweeps.rows import Row, obligation_of
 from fencepost.sweeps.solve import instance
 from fencepost.sweeps.store import Store

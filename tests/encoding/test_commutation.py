@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.encoding.commutation import Cache, Commutation
-from fencepost.encoding.formulas import Symbolic
+from fencepost.encoding.formulas.commutation import Cache, Commutation
+from fencepost.encoding.formulas.symbolic import Symbolic
 from support.instances import TWO_BOOKIES, built
 
 

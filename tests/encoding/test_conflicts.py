@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from fencepost.encoding.checking import Limits
+from fencepost.encoding.checking.running import Limits
+from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.rounds import Clause, Template
-from fencepost.encoding.solvers import SLICE, SOLVERS, UNCOUNTED, Purse, Session, SpentError
-from fencepost.encoding.verdicts import Result
+from fencepost.encoding.rounds.unrolling import Clause, Template
+from fencepost.encoding.solving.solvers import SLICE, SOLVERS, UNCOUNTED, Purse, Session, SpentError
 from support.instances import checked
 
 EMPTY = Template([], 0, 0, [], 0, [], {}, [], [])

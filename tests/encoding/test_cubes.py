@@ -9,13 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fencepost.encoding.checking import Limits, check
-from fencepost.encoding.cubes import FIRST, WITHIN_CUBES, Answer, Cube, Joined, Part, join, split, uncovered
+from fencepost.encoding.checking.running import Limits, check
+from fencepost.encoding.checking.verdicts import Result, Verdict
+from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.rounds import Clause, Early, Template, Unrolling
-from fencepost.encoding.system import System
-from fencepost.encoding.traces import Subject
-from fencepost.encoding.verdicts import Result, Verdict
+from fencepost.encoding.language.system import System
+from fencepost.encoding.rounds.cubes import (
+    FIRST,
+    WITHIN_CUBES,
+    Answer,
+    Cube,
+    Joined,
+    Part,
+    join,
+    split,
+    uncovered,
+)
+from fencepost.encoding.rounds.unrolling import Clause, Early, Template, Unrolling
 from support.generated import compare, generate
 from support.instances import TWO_BOOKIES, built
 

@@ -8,14 +8,19 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.encoding import checking, solvers
-from fencepost.encoding.checking import Limits, Remark, check
-from fencepost.encoding.commutation import Cache, Commutation
-from fencepost.encoding.concrete import Concrete
-from fencepost.encoding.exploring import explore
-from fencepost.encoding.formulas import Symbolic
-from fencepost.encoding.rounds import Clause, Unrolling, Window
-from fencepost.encoding.search import (
+from fencepost.encoding.checking import running as checking
+from fencepost.encoding.checking.running import Limits, Remark, check
+from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
+from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.concrete.traces import Subject
+from fencepost.encoding.formulas.commutation import Cache, Commutation
+from fencepost.encoding.formulas.one_round import template
+from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.language.state import StateSpace, choice, family, variable
+from fencepost.encoding.language.system import Action, Invariant, Property, System, each
+from fencepost.encoding.language.terms import BOOL, TRUE, Parameter, Term, forall, if_, integers
+from fencepost.encoding.rounds.search import (
     WELL_DEFINED,
     Inductive,
     Message,
@@ -26,13 +31,9 @@ from fencepost.encoding.search import (
     hunt,
     induct,
 )
-from fencepost.encoding.solvers import Progress, Session
-from fencepost.encoding.state import StateSpace, choice, family, variable
-from fencepost.encoding.system import Action, Invariant, Property, System, each
-from fencepost.encoding.templates import template
-from fencepost.encoding.terms import BOOL, TRUE, Parameter, Term, forall, if_, integers
-from fencepost.encoding.traces import Subject
-from fencepost.encoding.verdicts import Basis, Result, Verdict
+from fencepost.encoding.rounds.unrolling import Clause, Unrolling, Window
+from fencepost.encoding.solving import solvers
+from fencepost.encoding.solving.solvers import Progress, Session
 from support.generated import generate
 
 ROUNDS = 5

@@ -10,13 +10,13 @@ from pysat.formula import CNF
 from pysat.solvers import Solver
 
 from fencepost.cli.main import run
-from fencepost.encoding.checking import Limits, check
-from fencepost.encoding.protocol import Protocol, choose, load
-from fencepost.encoding.queries import Instance, Kind, Query
-from fencepost.encoding.state import StateSpace, variable
-from fencepost.encoding.system import Action, Invariant, Property, Schema, System
-from fencepost.encoding.terms import integers
-from fencepost.encoding.verdicts import Basis, Result, Verdict
+from fencepost.encoding.checking.running import Limits, check
+from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
+from fencepost.encoding.evidence.queries import Instance, Kind, Query
+from fencepost.encoding.language.protocol import Protocol, choose, load
+from fencepost.encoding.language.state import StateSpace, variable
+from fencepost.encoding.language.system import Action, Invariant, Property, Schema, System
+from fencepost.encoding.language.terms import integers
 from fencepost.properties.catalogue import find
 from fencepost.quorums.smt import Answer, Deadline, ask_cvc5
 from support.instances import TWO_BOOKIES

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from fencepost.encoding.checking import Limits, check
-from fencepost.encoding.commutation import Cache, Commutation
-from fencepost.encoding.concrete import Concrete
-from fencepost.encoding.exploring import explore
-from fencepost.encoding.rounds import Clause, Unrolling
-from fencepost.encoding.system import System
-from fencepost.encoding.traces import Subject
-from fencepost.encoding.verdicts import Verdict
+from fencepost.encoding.checking.running import Limits, check
+from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.concrete.traces import Subject
+from fencepost.encoding.formulas.commutation import Cache, Commutation
+from fencepost.encoding.language.system import System
+from fencepost.encoding.rounds.unrolling import Clause, Unrolling
 from fencepost.properties.catalogue import find
 from support.generated import compare, generate
 

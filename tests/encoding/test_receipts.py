@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from fencepost.encoding.checking import Limits, check
+from fencepost.encoding.checking.running import Limits, check
+from fencepost.encoding.concrete.exploring import walk
+from fencepost.encoding.concrete.traces import Replayer, Subject
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.exploring import walk
-from fencepost.encoding.guards import Effort, Instance, Outcome, classify
-from fencepost.encoding.state import StateSpace, choice, family
-from fencepost.encoding.system import Action, Message, Property, System, each, message
-from fencepost.encoding.terms import BOOL, Parameter, Term, all_of, if_, integers
-from fencepost.encoding.traces import Replayer, Subject
+from fencepost.encoding.language.state import StateSpace, choice, family
+from fencepost.encoding.language.system import Action, Message, Property, System, each, message
+from fencepost.encoding.language.terms import BOOL, Parameter, Term, all_of, if_, integers
+from support.guards import Effort, Instance, Outcome, classify
 
 SUBJECT = Subject("post", {}, {})
 GUARD = ("sent", "not lost", "not received")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fencepost.encoding.commutation import Cache, Commutation
-from fencepost.encoding.formulas import Symbolic
-from fencepost.encoding.rounds import Template
-from fencepost.encoding.templates import template
+from fencepost.encoding.formulas.commutation import Cache, Commutation
+from fencepost.encoding.formulas.one_round import template
+from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.rounds.unrolling import Template
 from support.instances import TWO_BOOKIES, built
 from support.processes import printed
 

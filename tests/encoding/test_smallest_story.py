@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.headline import violated
-from fencepost.encoding import checking
-from fencepost.encoding.checking import Limits, check
-from fencepost.encoding.concrete import Concrete
-from fencepost.encoding.protocol import load
-from fencepost.encoding.search import Message, Task, Violated, hunt
-from fencepost.encoding.solvers import Session
-from fencepost.encoding.state import StateSpace, choice, family, variable
-from fencepost.encoding.system import Action, Property, Schema, System, each, message
-from fencepost.encoding.terms import BOOL, TRUE, Parameter, integers, members
-from fencepost.encoding.traces import Subject, Trace
-from fencepost.encoding.verdicts import Result, Verdict
+from fencepost.encoding.checking import running as checking
+from fencepost.encoding.checking.running import Limits, check
+from fencepost.encoding.checking.verdicts import Result, Verdict
+from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.traces import Subject, Trace
+from fencepost.encoding.language.protocol import load
+from fencepost.encoding.language.state import StateSpace, choice, family, variable
+from fencepost.encoding.language.system import Action, Property, Schema, System, each, message
+from fencepost.encoding.language.terms import BOOL, TRUE, Parameter, integers, members
+from fencepost.encoding.rounds.search import Message, Task, Violated, hunt
+from fencepost.encoding.solving.solvers import Session
 from support.generated import ACTIONS, generate
 
 SUBJECT = Subject("story", {}, {})

@@ -10,14 +10,14 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fencepost.encoding.concrete import Concrete
+from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.formulas import Symbolic, bits
-from fencepost.encoding.logic import conj
-from fencepost.encoding.printing import line
-from fencepost.encoding.state import StateSpace, choice, decode, family, variable
-from fencepost.encoding.system import Action, System, each
-from fencepost.encoding.terms import (
+from fencepost.encoding.formulas.logic import conj
+from fencepost.encoding.formulas.symbolic import Symbolic, bits
+from fencepost.encoding.language.printing import line
+from fencepost.encoding.language.state import StateSpace, choice, decode, family, variable
+from fencepost.encoding.language.system import Action, System, each
+from fencepost.encoding.language.terms import (
     BOOL,
     Sort,
     Term,
@@ -135,7 +135,7 @@ def test_both_readings_give_a_term_the_same_value(term: Term, state: bytes) -> N
 
 @pytest.mark.parametrize("variable", SYSTEM.variables, ids=lambda v: v.name)
 def test_every_value_of_every_domain_round_trips(variable: object) -> None:
-    from fencepost.encoding.state import Variable
+    from fencepost.encoding.language.state import Variable
 
     assert isinstance(variable, Variable)
     own = bits(variable)
@@ -145,7 +145,7 @@ def test_every_value_of_every_domain_round_trips(variable: object) -> None:
         chosen = [i == position for i in range(1, len(variable.domain))]
         assert decode(variable, chosen) == value
         fixed = conj(b if c else z3.Not(b) for b, c in zip(own, chosen, strict=True))
-        from fencepost.encoding.formulas import guarded
+        from fencepost.encoding.formulas.symbolic import guarded
 
         holding = [
             v
@@ -200,8 +200,8 @@ class Counter(StateSpace):
 
 
 def counting(*then: object, when: object = True) -> System:
-    from fencepost.encoding.system import Schema
-    from fencepost.encoding.terms import Update
+    from fencepost.encoding.language.system import Schema
+    from fencepost.encoding.language.terms import Update
 
     updates = [u for u in then if isinstance(u, Update)]
     return System(COUNTER, (Schema("count", "", (), Action(lift(when), updates, actor="me")),))  # type: ignore[arg-type]
@@ -222,9 +222,9 @@ COUNTER = Counter()
 def test_a_text_that_is_no_transition_system_is_refused_by_both_readings(
     system: System, message: str
 ) -> None:
-    from fencepost.encoding.checking import Limits, check
-    from fencepost.encoding.system import Property
-    from fencepost.encoding.traces import Subject
+    from fencepost.encoding.checking.running import Limits, check
+    from fencepost.encoding.concrete.traces import Subject
+    from fencepost.encoding.language.system import Property
 
     never = Property("never", "", lift(True), lift(True), "")
     with pytest.raises(ModelError, match=message):
@@ -237,10 +237,10 @@ def test_a_text_that_is_no_transition_system_is_refused_by_both_readings(
 
 
 def test_a_guard_that_keeps_a_value_inside_its_domain_is_enough() -> None:
-    from fencepost.encoding.checking import Limits, check
-    from fencepost.encoding.system import Property
-    from fencepost.encoding.traces import Subject
-    from fencepost.encoding.verdicts import Verdict
+    from fencepost.encoding.checking.running import Limits, check
+    from fencepost.encoding.checking.verdicts import Verdict
+    from fencepost.encoding.concrete.traces import Subject
+    from fencepost.encoding.language.system import Property
 
     system = counting(COUNTER.n.set(COUNTER.n + 1), when=COUNTER.n < 2)
     goal = Property("below three", "", COUNTER.n < 3, COUNTER.n == 2, "two is reached")

@@ -9,14 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.encoding.concrete import UNDECIDED, Concrete
+from fencepost.encoding.concrete.compiling import UNDECIDED, Concrete
+from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.exploring import explore
-from fencepost.encoding.guards import Effort, Instance, Outcome, classify
-from fencepost.encoding.printing import line
-from fencepost.encoding.state import StateSpace, choice, family, variable
-from fencepost.encoding.system import Action, Property, System, each, in_turn, message
-from fencepost.encoding.terms import (
+from fencepost.encoding.language.printing import line
+from fencepost.encoding.language.state import StateSpace, choice, family, variable
+from fencepost.encoding.language.system import Action, Property, System, each, in_turn, message
+from fencepost.encoding.language.terms import (
     BOOL,
     TRUE,
     AllOf,
@@ -33,9 +33,9 @@ from fencepost.encoding.terms import (
     labels,
     maximum,
 )
-from fencepost.encoding.traces import Subject
-from fencepost.encoding.weakening import Conjunct, needed, without
 from support.generated import Cells, generate
+from support.guards import Effort, Instance, Outcome, classify
+from support.weakening import Conjunct, needed, without
 
 SUBJECT = Subject("test", {}, {})
 

@@ -11,7 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from fencepost.encoding.forms import FORMS
-from fencepost.encoding.state import show
+from fencepost.encoding.language.state import show
 from support.browsing import await_fragment, chromium, complaints
 from support.stories import TOLD, story
 

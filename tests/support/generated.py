@@ -6,18 +6,18 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.commutation import Cache, Commutation
-from fencepost.encoding.concrete import Concrete
-from fencepost.encoding.cubes import Cube
-from fencepost.encoding.exploring import explore
-from fencepost.encoding.formulas import Symbolic
-from fencepost.encoding.rounds import Template, Unrolling
-from fencepost.encoding.search import Task
-from fencepost.encoding.solvers import Session
-from fencepost.encoding.state import StateSpace, choice, decode, family
-from fencepost.encoding.system import Action, Property, Schema, System
-from fencepost.encoding.templates import template
-from fencepost.encoding.terms import BOOL, TRUE, Term, Update, all_of, if_, integers
+from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.formulas.commutation import Cache, Commutation
+from fencepost.encoding.formulas.one_round import template
+from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.language.state import StateSpace, choice, decode, family
+from fencepost.encoding.language.system import Action, Property, Schema, System
+from fencepost.encoding.language.terms import BOOL, TRUE, Term, Update, all_of, if_, integers
+from fencepost.encoding.rounds.cubes import Cube
+from fencepost.encoding.rounds.search import Task
+from fencepost.encoding.rounds.unrolling import Template, Unrolling
+from fencepost.encoding.solving.solvers import Session
 
 FLAGS, ACTIONS, REPEATS, ROUNDS = 4, 6, 2, 5
 

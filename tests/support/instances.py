@@ -7,17 +7,17 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fencepost.encoding.checking import Limits, check
-from fencepost.encoding.concrete import Concrete, State
-from fencepost.encoding.exploring import explore, wander
-from fencepost.encoding.formulas import Symbolic
-from fencepost.encoding.protocol import choose
-from fencepost.encoding.solvers import Session
-from fencepost.encoding.system import GroundAction, System
-from fencepost.encoding.templates import template
-from fencepost.encoding.terms import Value
-from fencepost.encoding.traces import NotAnExecution, Replayer, Trace, TraceStep
-from fencepost.encoding.verdicts import Result
+from fencepost.encoding.checking.running import Limits, check
+from fencepost.encoding.checking.verdicts import Result
+from fencepost.encoding.concrete.compiling import Concrete, State
+from fencepost.encoding.concrete.exploring import explore, wander
+from fencepost.encoding.concrete.traces import NotAnExecution, Replayer, Trace, TraceStep
+from fencepost.encoding.formulas.one_round import template
+from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.language.terms import Value
+from fencepost.encoding.solving.solvers import Session
 from fencepost.properties.catalogue import find
 from fencepost.properties.known import KNOWN, chosen
 

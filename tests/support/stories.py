@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from fencepost.encoding.concrete.traces import Replayer
 from fencepost.encoding.forms.story import Story
-from fencepost.encoding.protocol import choose, load
-from fencepost.encoding.traces import Replayer
+from fencepost.encoding.language.protocol import choose, load
 from fencepost.properties.catalogue import find
 from support.instances import actions
 

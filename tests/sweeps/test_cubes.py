@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.encoding.checking import Outcome
-from fencepost.encoding.cubes import WITHIN_CUBES, Part
+from fencepost.encoding.checking.running import Outcome
+from fencepost.encoding.rounds.cubes import WITHIN_CUBES, Part
 from fencepost.sweeps.cubes import CUBE_COLUMNS, Stops, failed_cube, joined, parts, solve_cube
 from fencepost.sweeps.grid import Obligation
 from fencepost.sweeps.rows import COLUMNS, Row, asked, from_arrow, to_arrow

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.encoding.certificates import read_manifest
+from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.verdicts import Result
+from fencepost.encoding.evidence.certificates import read_manifest
 from fencepost.sweeps.grid import Obligation, Plan
 from fencepost.sweeps.pipeline import WAVE, lasting
 from fencepost.sweeps.rows import (

@@ -1,0 +1,1 @@
+"""Checks of a system, from the question to the verdict."""

@@ -1,0 +1,1 @@
+"""The plain reading: terms evaluated on values, executions explored, replayed and kept as traces."""

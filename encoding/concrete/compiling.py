@@ -1,0 +1,323 @@
+"""The concrete reading: terms evaluated on plain values, by compiling each action to a Python function.
+
+A state is a `bytes` object with one byte for each place: the position of its value in its domain. A choice
+made up front holds UNDECIDED until an action depends on it, so that exploring does not branch on losses
+that nothing ever reads.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.state import Variable, show
+from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.language.terms import (
+    AllOf,
+    AnyOf,
+    AtLeast,
+    Constant,
+    Equal,
+    If,
+    Less,
+    Not,
+    Parameter,
+    Plus,
+    Quantified,
+    Read,
+    Term,
+    Value,
+    all_of,
+)
+
+State = bytes
+Environment = Mapping[Parameter, Value]
+LONG = 300
+"""Characters of source beyond which a term is compiled on its own, so that a definition built on definitions does not
+grow with every level."""
+UNDECIDED = 2
+"""The byte of a choice that nothing has depended on yet."""
+
+
+def plain_index(term: Term, environment: Environment) -> tuple[Value, ...]:
+    """The one value of an index that does not depend on the state; empty if it does."""
+    match term:
+        case Constant(value=value):
+            return (value,)
+        case Parameter():
+            return (environment[term],)
+        case Plus(left=left, right=right, sign=sign):
+            a, b = plain_index(left, environment), plain_index(right, environment)
+            return (int(a[0]) + sign * int(b[0]),) if a and b else ()  # type: ignore[arg-type]
+    return ()
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """Writes terms as Python expressions over a state `s`.
+
+    `scope` gathers the values that the expressions name, `choices` the places of the choices they may read.
+    """
+
+    system: System
+    scope: dict[str, object] = field(default_factory=dict)
+    choices: set[int] = field(default_factory=set)
+    written: dict[tuple[Term, tuple[Value, ...]], str] = field(default_factory=dict)
+
+    def expression(self, term: Term, environment: Environment) -> str:
+        """The term as Python source that gives its plain value; what is long becomes a function and is written once."""
+        if not isinstance(term, Quantified | AtLeast | If):
+            return self._expression(term, environment)
+        key = term, tuple(environment[p] for p in term.free)
+        if key not in self.written:
+            source = self._expression(term, environment)
+            if len(source) > LONG:
+                source = f"{self._name(eval(f'lambda s: {source}', self.scope))}(s)"
+            self.written[key] = source
+        return self.written[key]
+
+    def _expression(self, term: Term, environment: Environment) -> str:
+        match term:
+            case Constant(value=value):
+                return self._plain(value)
+            case Parameter():
+                return self._plain(environment[term])
+            case Read():
+                return self._read(term, environment)
+            case Not(operand=operand):
+                return f"(not {self.expression(operand, environment)})"
+            case AllOf(operands=operands):
+                return _joined(" and ", (self.expression(o, environment) for o in operands), "True")
+            case AnyOf(operands=operands):
+                return _joined(" or ", (self.expression(o, environment) for o in operands), "False")
+            case Equal(left=left, right=right):
+                return f"({self.expression(left, environment)} == {self.expression(right, environment)})"
+            case Less(left=left, right=right):
+                return f"({self.expression(left, environment)} < {self.expression(right, environment)})"
+            case Plus(left=left, right=right, sign=sign):
+                operator = "+" if sign > 0 else "-"
+                return (
+                    f"({self.expression(left, environment)} {operator} {self.expression(right, environment)})"
+                )
+            case If(condition=condition, then=then, otherwise=otherwise):
+                parts = [self.expression(t, environment) for t in (then, condition, otherwise)]
+                return f"({parts[0]} if {parts[1]} else {parts[2]})"
+            case Quantified(quantifier="maximum"):
+                return f"max(({', '.join(self._instances(term, environment))},))"
+            case Quantified(quantifier="forall"):
+                return _joined(" and ", self._instances(term, environment), "True")
+            case Quantified():
+                return _joined(" or ", self._instances(term, environment), "False")
+            case AtLeast(count=count):
+                ones = (f"(1 if {part} else 0)" for part in self._instances(term, environment))
+                return f"({_joined(' + ', ones, '0')} >= {count})"
+        raise TypeError(f"cannot evaluate {term!r}")
+
+    def cell(self, target: Read, environment: Environment) -> str:
+        """The place that `target` names, as Python source; -1 if the state has no such place."""
+        places = {index: variable.place for index, variable in self._places(target, environment).items()}
+        if len(places) == 1 and all(plain_index(i, environment) for i in target.index):
+            return str(next(iter(places.values())))
+        return f"{self._name(places)}.get({self._key(target, environment)}, -1)"
+
+    def _instances(self, term: Quantified | AtLeast, environment: Environment) -> list[str]:
+        return [self.expression(term.body, {**environment, term.bound: value}) for value in term.bound.sort]
+
+    def _plain(self, value: Value) -> str:
+        return (
+            repr(value)
+            if isinstance(value, bool | int | str) and not isinstance(value, Enum)
+            else self._name(value)
+        )
+
+    def _name(self, thing: object) -> str:
+        """A name for `thing` in the scope of the compiled code."""
+        name = f"_{len(self.scope)}"
+        self.scope[name] = thing
+        return name
+
+    def _read(self, term: Read, environment: Environment) -> str:
+        places = self._places(term, environment)
+        self.choices.update(variable.place for variable in places.values() if variable.is_choice)
+        cells = {index: self._held(variable) for index, variable in places.items()}
+        if all(plain_index(i, environment) for i in term.index):
+            if not cells:
+                shown = ", ".join(show(plain_index(i, environment)[0]) for i in term.index)
+                raise ModelError(f"{term.family.name}[{shown}] is read but does not exist; bound the index")
+            return next(iter(cells.values()))
+        options = ", ".join(f"{self._name(index)}: {cell}" for index, cell in cells.items())
+        return f"{{{options}}}[{self._key(term, environment)}]"
+
+    def _held(self, variable: Variable) -> str:
+        """The value at a place; a domain that counts from 0 is its own positions."""
+        values = variable.domain.values
+        if values in ((False, True), tuple(range(len(values)))):
+            return f"s[{variable.place}]"
+        return f"{self._name(values)}[s[{variable.place}]]"
+
+    def _key(self, term: Read, environment: Environment) -> str:
+        return f"({''.join(self.expression(i, environment) + ', ' for i in term.index)})"
+
+    def _places(self, term: Read, environment: Environment) -> dict[tuple[Value, ...], Variable]:
+        """The variables the term may mean, by their index."""
+        options = [
+            plain_index(i, environment) or tuple(sort)
+            for i, sort in zip(term.index, term.family.over, strict=True)
+        ]
+        places = self.system.state.places
+        return {
+            index: places[term.family, index]
+            for index in itertools.product(*options)
+            if (term.family, index) in places
+        }
+
+
+def _joined(operator: str, parts: Iterable[str], empty: str) -> str:
+    return f"({operator.join(parts) or empty})"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A compiled action: whether it may happen in a state, and the state after it."""
+
+    action: GroundAction
+    possible: Callable[[State], object]
+    """The part of the guard that reads no choices."""
+    enabled: Callable[[State], object]
+    after: Callable[[State], State]
+    choices: tuple[int, ...]
+    """The places of the choices it depends on."""
+
+    def successors(self, state: State) -> Iterator[State]:
+        """The states after it, one for each way of making the choices it depends on; none if disabled."""
+        if not self.possible(state):
+            return
+        open_choices = [place for place in self.choices if state[place] == UNDECIDED]
+        if not open_choices:
+            if self.enabled(state):
+                yield self.after(state)
+            return
+        for values in itertools.product((0, 1), repeat=len(open_choices)):
+            decided = bytearray(state)
+            for place, value in zip(open_choices, values, strict=True):
+                decided[place] = value
+            if self.enabled(bytes(decided)):
+                yield self.after(bytes(decided))
+
+
+class Concrete:
+    """The concrete reading of a system."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._compiled: dict[GroundAction, Step] = {}
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """Every ground action, compiled, in the order of the slots."""
+        return tuple(map(self.step, self.system.ground_actions))
+
+    def step(self, action: GroundAction) -> Step:
+        """One ground action, compiled when it is first asked for."""
+        if action not in self._compiled:
+            self._compiled[action] = self._compile(action)
+        return self._compiled[action]
+
+    def initial(self, choices: Mapping[int, bool] | None = None) -> State:
+        """The first state. `choices` maps places to what was chosen; without it all are undecided."""
+        codes = []
+        for variable, value in zip(self.system.variables, self.system.initial, strict=True):
+            if variable.is_choice:
+                codes.append(UNDECIDED if choices is None else int(choices.get(variable.place, False)))
+            else:
+                codes.append(variable.domain.values.index(value))
+        return bytes(codes)
+
+    def value(self, state: State, variable: Variable) -> Value:
+        """What `variable` holds in `state`."""
+        return variable.domain.values[state[variable.place]]
+
+    def predicate(self, term: Term) -> Callable[[State], bool]:
+        """A closed truth-valued term as a function of the state; raises ModelError if it reads a choice."""
+        compiler = Compiler(self.system)
+        evaluate = self._function(compiler, term, {})
+        for place in compiler.choices:
+            name = self.system.variables[place].name
+            raise ModelError(f"{name} is a choice made up front; a property may read only the state")
+        return lambda state: bool(evaluate(state))
+
+    def function(self, term: Term, environment: Environment) -> Callable[[State], Value]:
+        """The plain value of a term as a function of the state."""
+        return self._function(Compiler(self.system), term, environment)
+
+    @staticmethod
+    def _function(compiler: Compiler, term: Term, environment: Environment) -> Callable[[State], Value]:
+        source = compiler.expression(term, environment)
+        compiled: Callable[[State], Value] = eval(f"lambda s: {source}", compiler.scope)
+        return compiled
+
+    def evaluate(self, term: Term, environment: Environment, state: State) -> Value:
+        """The plain value of a term in one state."""
+        value = self.function(term, environment)(state)
+        return bool(value) if term.type == "bool" else value
+
+    def _compile(self, action: GroundAction) -> Step:
+        environment = action.environment
+        body = action.schema.action
+        compiler = Compiler(self.system, {"put": self._putter(action)})
+        enabled = self._function(compiler, body.when, environment)
+        lines = ["def after(s):", " t = bytearray(s)", " written = set()"]
+        for update in body.then:
+            condition = compiler.expression(update.when, environment)
+            value = compiler.expression(update.value, environment)
+            lines.append(
+                f" if {condition}: put(t, written, {compiler.cell(update.target, environment)}, {value})"
+            )
+        lines.append(" return bytes(t)")
+        exec("\n".join(lines), compiler.scope)  # noqa: S102 - source of our own making
+        after = compiler.scope["after"]
+        assert callable(after)
+        possible = self.function(all_of(*self._without_choices(body.when, environment)), environment)
+        return Step(action, possible, enabled, after, tuple(sorted(compiler.choices)))
+
+    def _without_choices(self, guard: Term, environment: Environment) -> Iterator[Term]:
+        """The conjuncts of a guard that read no choices."""
+        for conjunct in guard.operands if isinstance(guard, AllOf) else (guard,):
+            compiler = Compiler(self.system)
+            compiler.expression(conjunct, environment)
+            if not compiler.choices:
+                yield conjunct
+
+    @cached_property
+    def _positions(self) -> list[dict[Value, int]]:
+        """For each place, where each value stands in its domain."""
+        return [{value: i for i, value in enumerate(v.domain.values)} for v in self.system.variables]
+
+    def _putter(self, action: GroundAction) -> Callable[[bytearray, set[int], int, Value], None]:
+        positions = self._positions
+
+        def put(after: bytearray, written: set[int], place: int, value: Value) -> None:
+            if place < 0:
+                raise ModelError(f"{action.name} sets a variable that does not exist; bound the index")
+            variable = self.system.variables[place]
+            if place in written:
+                raise ModelError(
+                    f"{action.name} sets {variable.name} twice; make the conditions exclude each other"
+                )
+            if value not in positions[place]:
+                raise ModelError(
+                    f"{action.name} sets {variable.name} to {show(value)}, outside {variable.domain.name}; "
+                    "widen the domain or tighten the guard"
+                )
+            if variable.is_choice:
+                raise ModelError(
+                    f"{action.name} sets {variable.name}, a choice made up front; those never change"
+                )
+            written.add(place)
+            after[place] = positions[place][value]
+
+        return put

@@ -1,0 +1,86 @@
+"""Making a certificate in a process of its own, in a folder that is there whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from fencepost.encoding.checking.running import Limits, Phase
+from fencepost.encoding.checking.verdicts import Result
+from fencepost.encoding.concrete.traces import Subject
+from fencepost.encoding.errors import InternalError
+from fencepost.encoding.language.system import System
+from fencepost.encoding.solving.workers import Ended, Worker
+
+
+def make_certificate(
+    folder: Path,
+    system: System,
+    subject: Subject,
+    limits: Limits,
+    proved: Sequence[Result],
+    left: float,
+    hear: Callable[[Phase], None] = lambda phase: None,
+) -> str | None:
+    """Put a certificate of what is proved into `folder`, in `left` seconds; if that fails for lack of time or memory,
+    say so. Raises FileExistsError if a certificate is there already.
+    """
+    from fencepost.encoding.evidence.certificates import Claim, make
+
+    claims = [
+        Claim(result.property, result.basis, result.induction or result.rounds)
+        for result in proved
+        if result.basis is not None
+    ]
+    with _renamed(folder) as temporary:
+        asked = (system, subject, limits.budgets, claims, temporary)
+        lacking = _heard(Worker("certificate", make, *asked, gib=limits.memory), left, hear)
+        if lacking is None:
+            _rename(temporary, folder)
+    return lacking and lacking.format(timeout=limits.timeout)
+
+
+@contextmanager
+def _renamed(folder: Path) -> Iterator[Path]:
+    """A folder beside the one given, which goes away unless it is renamed to that one."""
+    temporary = folder.absolute().with_name(f".{folder.name}.{uuid.uuid4().hex}")
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _rename(made: Path, folder: Path) -> None:
+    try:
+        os.replace(made, folder)
+    except OSError as error:
+        if error.errno == errno.ENOTEMPTY:
+            raise FileExistsError(errno.EEXIST, "is there already", str(folder)) from error
+        raise
+
+
+def _heard(worker: Worker, left: float, hear: Callable[[Phase], None]) -> str | None:
+    """Wait until the worker is done; why it is not, if it is not."""
+    end = time.perf_counter() + left
+    try:
+        while True:
+            if not worker.connection.poll(max(0.0, end - time.perf_counter())):
+                return "time-out after {timeout:g} s, which is for the proof and its certificate"
+            message = worker.receive()
+            if not isinstance(message, Ended):
+                hear(message)
+            elif message.memory:
+                return "out of memory"
+            elif message.error is not None:
+                raise InternalError(f"{worker.name} failed: {message.error}")
+            else:
+                return None
+    finally:
+        worker.kill()

@@ -1,0 +1,52 @@
+"""From z3 terms to clauses, through z3's own tactics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import z3
+
+from fencepost.encoding.formulas.logic import Formula
+from fencepost.encoding.rounds.unrolling import Clause
+
+_TACTIC = ("simplify", "propagate-values", "tseitin-cnf")
+"""Each keeps every model on the named variables. Domains are Booleans already: nothing is left to bit-blast."""
+
+
+@dataclass(frozen=True)
+class Cnf:
+    """Clauses over variables 1 .. `size`, and the number of each named variable that occurs in them."""
+
+    clauses: list[Clause]
+    size: int
+    numbers: dict[str, int]
+
+
+def to_cnf(formulas: Iterable[Formula]) -> Cnf:
+    """The conjunction of `formulas` in conjunctive normal form.
+
+    Whatever satisfies the formulas extends to the clauses and the other way round; a named variable
+    without a number is free. The same formulas in the same order give the same clauses, whatever was done before in this
+    process: z3's tactics look at the order in which terms were made, so they work on a copy in a context of its own.
+    """
+    goal = z3.Goal()
+    goal.add(*formulas)
+    apart = z3.Context()
+    result = z3.Then(*_TACTIC, ctx=apart)(goal.translate(apart))
+    assert len(result) == 1, "these tactics keep one goal"
+    return parse_dimacs(result[0].dimacs(include_names=True))
+
+
+def parse_dimacs(text: str) -> Cnf:
+    """Read DIMACS with the names of variables in comment lines."""
+    lines = text.splitlines()
+    size = int(lines[0].split()[2])
+    clauses, numbers = [], {}
+    for line in lines[1:]:
+        if line[0] == "c":
+            _, number, name = line.split(" ", 2)
+            numbers[name] = int(number)
+        else:
+            clauses.append([int(literal) for literal in line.split()[:-1]])
+    return Cnf(clauses, size, numbers)

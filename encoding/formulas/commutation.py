@@ -1,0 +1,199 @@
+"""Which actions may move left past which: the facts behind the normal form of rounds.
+
+Action b may move left past action a if, from every state in which a and then b can run, b and then a can
+run too, with the same result. This is not symmetric. Pairs that touch different variables are settled by
+what they read and write; each other pair is put to the solver once, and only `unsat` counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import z3
+
+from fencepost.encoding.formulas.logic import FALSE, Formula, conj, disj, iff, neg
+from fencepost.encoding.formulas.symbolic import Effect, Symbolic
+
+
+class Cache:
+    """Answers of the solver, kept between runs in one database for each version of z3.
+
+    A key is a hash of everything an answer depends on, so an entry never has to be thrown away. A database
+    that cannot be read or written costs time, never a verdict.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._path = folder / f"commutation-z3-{z3.get_version_string()}.sqlite" if folder else None
+        self._kept: set[str] = set()
+        self.answers: dict[str, bool] = {}
+        """What is known of what was looked for."""
+
+    def recall(self, keys: Iterable[str]) -> None:
+        """Look up what other runs have answered."""
+        if self._path is None or not self._path.exists():
+            return
+        with _tolerant(self._path), _transaction(self._path) as database:
+            for key in keys:
+                for (answer,) in database.execute("SELECT answer FROM answers WHERE key = ?", (key,)):
+                    self.answers[key] = bool(answer)
+                    self._kept.add(key)
+
+    def save(self) -> None:
+        """Add what is new to what other runs have answered."""
+        new = [(key, answer) for key, answer in self.answers.items() if key not in self._kept]
+        if self._path is None or not new:
+            return
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        with _tolerant(self._path), _transaction(self._path) as database:
+            database.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?)", new)
+            self._kept.update(key for key, _ in new)
+
+
+@contextmanager
+def _transaction(path: Path) -> Iterator[sqlite3.Connection]:
+    """The database, for one transaction."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer INTEGER) WITHOUT ROWID"
+        )
+        yield database
+
+
+@contextmanager
+def _tolerant(path: Path) -> Iterator[None]:
+    """Leave out the rest if the database cannot be used; a file that is none is removed."""
+    try:
+        yield
+    except sqlite3.OperationalError:  # others use it for too long, or it cannot be written
+        pass
+    except sqlite3.DatabaseError:
+        with suppress(OSError):
+            path.unlink()
+
+
+def cache_folder() -> Path | None:
+    """Where answers are kept: $FENCEPOST_CACHE (empty: nowhere), else the user's cache folder."""
+    if "FENCEPOST_CACHE" in os.environ:
+        return Path(os.environ["FENCEPOST_CACHE"]) if os.environ["FENCEPOST_CACHE"] else None
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost"
+
+
+@dataclass
+class Commutation:
+    """Answers "may b move left past a?" for the ground actions of one system."""
+
+    symbolic: Symbolic
+    cache: Cache = field(default_factory=lambda: Cache(cache_folder()))
+    asked: int = 0
+    """How many pairs were put to the solver, rather than answered by the cache."""
+
+    def blockers(self) -> list[list[int]]:
+        """For each slot b, the slots a that b may not move left past. Every action blocks itself."""
+        count = len(self.symbolic.effects)
+        self.cache.recall(self._keys.values())
+        table = [[a for a in range(count) if a == b or not self.may_move_left(b, a)] for b in range(count)]
+        self.cache.save()
+        return table
+
+    def may_move_left(self, b: int, a: int) -> bool:
+        """Slot b may move left past slot a."""
+        key = self._keys.get((b, a))
+        if key is None:
+            return True
+        if key not in self.cache.answers:
+            self.cache.answers[key] = self._ask(a, b)
+            self.asked += 1
+        return self.cache.answers[key]
+
+    @cached_property
+    def _keys(self) -> dict[tuple[int, int], str]:
+        """The questions that reading and writing do not settle: slots b and a that touch each other."""
+        effects = list(enumerate(self.symbolic.effects))
+        return {
+            (b, a): self._key(a, b) for b, second in effects for a, first in effects if _touch(first, second)
+        }
+
+    def _ask(self, a: int, b: int) -> bool:
+        question = self._counterexample(a, b)
+        if question is FALSE:
+            return True
+        self._solver.push()
+        self._solver.add(question)
+        answer = self._solver.check()
+        self._solver.pop()
+        return bool(answer == z3.unsat)
+
+    @cached_property
+    def _solver(self) -> z3.Solver:
+        return self.symbolic.solver()
+
+    def _counterexample(self, a: int, b: int) -> Formula:
+        """A state in which a and then b can run, but not the other way round with the same result."""
+        first, second = self.symbolic.effects[a], self.symbolic.effects[b]
+        past_first, past_second = self._past_of(a, b), self._past_of(b, a)
+        same_wrong = iff(
+            disj((first.wrong, past_first(second.wrong))), disj((second.wrong, past_second(first.wrong)))
+        )
+        swapped = [second.guard, past_second(first.guard), same_wrong]
+        for place in first.after.keys() | second.after.keys():
+            one = map(past_first, second.after[place]) if place in second.after else first.after[place]
+            other = map(past_second, first.after[place]) if place in first.after else second.after[place]
+            swapped.extend(map(iff, one, other))
+        return conj((first.guard, past_first(second.guard), neg(conj(swapped))))
+
+    def _past_of(self, earlier: int, later: int) -> Callable[[Formula], Formula]:
+        """What the later slot's formulas become when the earlier one has fired before it."""
+        written, effect = self.symbolic.effects[earlier].after, self.symbolic.effects[later]
+        concerned = not written.keys().isdisjoint(effect.reads | effect.after.keys())
+        return self.symbolic.past[earlier] if concerned else _unchanged
+
+    def _key(self, a: int, b: int) -> str:
+        """A hash of the question, equal for questions that differ only in the names of variables."""
+        first, second = self._texts[a], self._texts[b]
+        numbers: dict[int, int] = {}
+        renamed = [numbers.setdefault(place, len(numbers)) for place in (*first.places, *second.places)]
+        sizes = [len(self.symbolic.bits[place]) for place in numbers]
+        return hashlib.sha256(repr((first.skeleton, second.skeleton, renamed, sizes)).encode()).hexdigest()
+
+    @cached_property
+    def _texts(self) -> list[_Text]:
+        return [_text(effect) for effect in self.symbolic.effects]
+
+
+def _touch(first: Effect, second: Effect) -> bool:
+    """One of the two writes what the other reads or writes."""
+    return not (
+        first.after.keys().isdisjoint(second.reads | second.after.keys())
+        and second.after.keys().isdisjoint(first.reads)
+    )
+
+
+def _unchanged(formula: Formula) -> Formula:
+    return formula
+
+
+@dataclass(frozen=True)
+class _Text:
+    """An effect written out, with the places of the variables that occur in it taken out in order."""
+
+    skeleton: str
+    places: tuple[int, ...]
+
+
+def _text(effect: Effect) -> _Text:
+    parts = [effect.guard.sexpr(), effect.wrong.sexpr()]
+    for place, after in effect.after.items():
+        parts.append(f"p{place}.:")
+        parts.extend(formula.sexpr() for formula in after)
+    text = "\n".join(parts)
+    places = tuple(int(place) for place in re.findall(r"p(\d+)\.", text))
+    return _Text(re.sub(r"p\d+\.", "@", text), places)

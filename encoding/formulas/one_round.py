@@ -1,0 +1,138 @@
+"""Making the clauses of one round from the formulas of a system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fencepost.encoding.formulas.cnf import to_cnf
+from fencepost.encoding.formulas.logic import TRUE, Formula, Renaming, conj, disj, iff, named, neg
+from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.language.terms import Term
+from fencepost.encoding.rounds.unrolling import Template
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of a system as formulas, before they become clauses.
+
+    `constraints` speak of the Booleans of the state `before` and `after` it, of the `choices`, of the slots that fire
+    (`fires`), of what is read off the state after it (`outputs`, by name), and of copies of the state in `between`.
+    """
+
+    constraints: list[Formula]
+    before: list[Formula]
+    between: list[Formula]
+    after: list[Formula]
+    choices: list[Formula]
+    fires: list[Formula]
+    outputs: Mapping[str, Formula]
+
+
+def template(
+    symbolic: Symbolic, blockers: list[list[int]], outputs: Mapping[str, Term], over_choices: bool = False
+) -> Template:
+    """The clauses of one round of a system: those of `one_round`."""
+    system = symbolic.system
+    state = [v for v in system.variables if v.place in symbolic.written]
+    return _numbered(
+        one_round(symbolic, outputs, over_choices),
+        widths=[len(symbolic.bits[v.place]) for v in state],
+        initial=[system.initial[v.place] == value for v in state for value in v.domain.values[1:]],
+        blockers=blockers,
+    )
+
+
+def one_round(symbolic: Symbolic, outputs: Mapping[str, Term], over_choices: bool = False) -> Round:
+    """One round of a system as formulas.
+
+    `outputs` are truth-valued terms to be read off the state after the round; each gets a variable that
+    holds exactly if the term does. The output `wrong` is added: some action set a variable twice or
+    outside its domain. Properties may read only the state; other outputs may be `over_choices` too.
+    """
+    system = symbolic.system
+    state = {v.place: symbolic.bits[v.place] for v in system.variables if v.place in symbolic.written}
+    before = [b for own in state.values() for b in own]
+    choices = [b for v in system.choices for b in symbolic.bits[v.place]]
+    constraints: list[Formula] = []
+    current: dict[int, list[Formula]] = dict(state)
+    copied: list[Formula] = []
+    wrong: list[Formula] = []
+    for slot, effect in enumerate(symbolic.effects):
+        fire = named(f"fire{slot}")
+        touched = effect.reads | effect.after.keys()
+        renaming = Renaming(
+            [
+                (old, new)
+                for place in touched & state.keys()
+                for old, new in zip(state[place], current[place], strict=True)
+                if old is not new
+            ]
+        )
+        constraints.append(disj((neg(fire), renaming(effect.guard))))
+        wrong.append(conj((fire, renaming(effect.wrong))))
+        for place, after in effect.after.items():
+            copies = [named(f"{bit}@{slot}") for bit in state[place]]
+            copied.extend(copies)
+            for copy, new, old in zip(copies, after, current[place], strict=True):
+                constraints.extend(_chosen(copy, fire, renaming(new), old))
+            current[place] = copies
+    for place, own in state.items():
+        if current[place] is own:
+            current[place] = [named(f"{bit}@end") for bit in own]
+            constraints.extend(iff(copy, bit) for copy, bit in zip(current[place], own, strict=True))
+    last = [bit for place in state for bit in current[place]]
+    kept = set(map(id, last))
+    final = Renaming(list(zip(before, last, strict=True)))
+    formulas = {name: final(symbolic.predicate(term, over_choices)) for name, term in outputs.items()}
+    formulas["wrong"] = disj(wrong)
+    for name, formula in formulas.items():
+        output = named(f"output:{name}")
+        constraints.extend((disj((neg(output), formula)), disj((output, neg(formula)))))
+    return Round(
+        constraints=[c for c in constraints if c is not TRUE],
+        before=before,
+        between=[copy for copy in copied if id(copy) not in kept],
+        after=last,
+        choices=choices,
+        fires=[named(f"fire{slot}") for slot in range(len(symbolic.effects))],
+        outputs={name: named(f"output:{name}") for name in formulas},
+    )
+
+
+def _chosen(copy: Formula, fire: Formula, new: Formula, old: Formula) -> Iterator[Formula]:
+    """`copy` is `new` if the slot fires, else `old`: as clauses, which z3 would spend another variable on."""
+    yield disj((neg(fire), neg(copy), new))
+    yield disj((neg(fire), copy, neg(new)))
+    yield disj((fire, neg(copy), old))
+    yield disj((fire, copy, neg(old)))
+
+
+def _numbered(round_: Round, widths: list[int], initial: list[bool], blockers: list[list[int]]) -> Template:
+    """The constraints as clauses, with the interface variables first."""
+    cnf = to_cnf(round_.constraints)
+    first = [*round_.before, *round_.after, *round_.choices]
+    names = [str(f) for f in (*first, *round_.fires, *round_.outputs.values())]
+    order = {name: number for number, name in enumerate(names, 1)}
+    renumbered = [0] * (cnf.size + 1)
+    for name, number in cnf.numbers.items():
+        renumbered[number] = order.get(name, 0)
+    size = len(names)
+    for number in range(1, cnf.size + 1):
+        if not renumbered[number]:
+            size += 1
+            renumbered[number] = size
+    clauses = [
+        [renumbered[lit] if lit > 0 else -renumbered[-lit] for lit in clause] for clause in cnf.clauses
+    ]
+    return Template(
+        clauses=clauses,
+        size=size,
+        width=sum(widths),
+        widths=widths,
+        choices=len(round_.choices),
+        fires=[order[str(f)] for f in round_.fires],
+        outputs={name: order[str(f)] for name, f in round_.outputs.items()},
+        initial=initial,
+        blockers=blockers,
+    )

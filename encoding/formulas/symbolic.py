@@ -1,0 +1,318 @@
+"""The symbolic reading: terms translated to Boolean formulas on a finite instance.
+
+A value that is not a truth value is *guarded*: a dictionary from each value it may have to the formula
+under which it has it; exactly one of them holds. Every domain is encoded in Booleans of our own: a domain
+of n values has n - 1 of them, one for each value but the first, which is meant when none holds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import z3
+
+from fencepost.encoding.concrete.compiling import plain_index
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.formulas.logic import FALSE, TRUE, Formula, Renaming, conj, disj, ite, named, neg
+from fencepost.encoding.language.state import Variable, show
+from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.language.terms import (
+    AllOf,
+    AnyOf,
+    AtLeast,
+    Constant,
+    Equal,
+    If,
+    Less,
+    Not,
+    Parameter,
+    Plus,
+    Quantified,
+    Read,
+    Term,
+    Value,
+)
+
+Guarded = Mapping[Value, Formula]
+"""What a term may be, and when; Boolean terms are guarded values of True and False too."""
+
+
+def bits(variable: Variable) -> list[Formula]:
+    """The Booleans of a variable, one for each value of its domain but the first."""
+    return [named(f"p{variable.place}.{position}") for position in range(1, len(variable.domain))]
+
+
+def guarded(variable: Variable, own: list[Formula]) -> Guarded:
+    """The value of a variable whose Booleans are `own`."""
+    first, *others = variable.domain.values
+    result = {first: neg(disj(own))}
+    result.update(zip(others, own, strict=True))
+    return result
+
+
+def well_formed(own: list[Formula]) -> Formula:
+    """At most one Boolean of a variable holds: what every reachable state satisfies."""
+    return conj(disj((neg(a), neg(b))) for a, b in itertools.combinations(own, 2))
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A ground action as formulas over the state before it, in the Booleans of `bits`."""
+
+    guard: Formula
+    after: Mapping[int, list[Formula]]
+    """For each place that may be written, its Booleans after the action."""
+    reads: frozenset[int]
+    """Places that the guard, the values or the targets depend on."""
+    wrong: Formula
+    """The action sets a variable twice, outside its domain, or one that does not exist."""
+
+    @property
+    def mentions(self) -> frozenset[int]:
+        """Every place that occurs in the formulas."""
+        return self.reads | self.after.keys()
+
+
+class Symbolic:
+    """The symbolic reading of a system, over the state in which each variable has its own `bits`.
+
+    A variable that no action changes is its initial value for ever, and an action whose guard is false
+    then has no slot; both are found by translating until nothing more turns out to be constant.
+    """
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._read_now: set[int] = set()
+        self._translated: dict[tuple[Term, tuple[Value, ...]], tuple[Guarded, frozenset[int]]] = {}
+        self.written = frozenset(p for action in system.ground_actions for p in self._written(action))
+        """The places that some action changes."""
+        self._fix_constants()
+        translated = [(action, self._effect(action)) for action in system.ground_actions]
+        while True:
+            live = [(action, effect) for action, effect in translated if effect.guard is not FALSE]
+            constant = self.written - {place for _, effect in live for place in effect.after}
+            if not constant:
+                break
+            self.written -= constant
+            self._fix_constants()
+            translated = [
+                (action, effect if effect.mentions.isdisjoint(constant) else self._effect(action))
+                for action, effect in live
+            ]
+        self.actions = tuple(action for action, _ in live)
+        """The ground actions that have a slot, in the order of the slots."""
+        self.effects = tuple(effect for _, effect in live)
+        """What each of them does."""
+
+    def _fix_constants(self) -> None:
+        """Bring the Booleans and values of every place in line with what is `written`."""
+        self.bits = tuple(map(self._bits, self.system.variables))
+        """The Booleans of each place."""
+        self._values = [guarded(v, own) for v, own in zip(self.system.variables, self.bits, strict=True)]
+        self._translated.clear()
+
+    def _bits(self, variable: Variable) -> list[Formula]:
+        if variable.is_choice or variable.place in self.written:
+            return bits(variable)
+        value = self.system.initial[variable.place]
+        return [TRUE if value == v else FALSE for v in variable.domain.values[1:]]
+
+    def _written(self, action: GroundAction) -> Iterator[int]:
+        for update in action.schema.action.then:
+            yield from self._targets(update.target, action.environment)
+
+    def solver(self) -> z3.Solver:
+        """A solver that knows that every variable has one value: it is asked about any state, reachable or not."""
+        solver = z3.SolverFor("QF_FD")
+        solver.add(conj(map(well_formed, self.bits)))
+        return solver
+
+    @cached_property
+    def past(self) -> list[Renaming]:
+        """For each slot, what every Boolean becomes when it fires."""
+        return [
+            Renaming(
+                [
+                    pair
+                    for place, after in effect.after.items()
+                    for pair in zip(self.bits[place], after, strict=True)
+                ]
+            )
+            for effect in self.effects
+        ]
+
+    def predicate(self, term: Term, over_choices: bool = False) -> Formula:
+        """A closed truth-valued term; raises ModelError if it reads a choice and may not."""
+        self._read_now = set()
+        formula = self._holds(term, {})
+        for place in sorted(self._read_now):
+            if self.system.variables[place].is_choice and not over_choices:
+                raise ModelError(
+                    f"{self.system.variables[place].name} is a choice made up front; a property may read only the state"
+                )
+        return formula
+
+    def _targets(self, target: Read, environment: Mapping[Parameter, Value]) -> Iterator[int]:
+        fixed = [plain_index(i, environment) for i in target.index]
+        options = [f or tuple(sort) for f, sort in zip(fixed, target.family.over, strict=True)]
+        for index in itertools.product(*options):
+            variable = self.system.state.places.get((target.family, index))
+            if variable is not None:
+                yield variable.place
+
+    def _effect(self, action: GroundAction) -> Effect:
+        body, environment = action.schema.action, action.environment
+        after: dict[int, list[Formula]] = {}
+        written: dict[int, Formula] = {}
+        wrong: list[Formula] = []
+        self._read_now = set()
+        guard = self._holds(body.when, environment)
+        for update in body.then:
+            condition = self._holds(update.when, environment)
+            value = self._translate(update.value, environment)
+            targets = list(self._targets(update.target, environment))
+            aims = [self._is_target(update.target, self.system.variables[p], environment) for p in targets]
+            wrong.append(conj((condition, neg(disj(aims)))))
+            for place, aim in zip(targets, aims, strict=True):
+                variable = self.system.variables[place]
+                if variable.is_choice:
+                    raise ModelError(
+                        f"{action.name} sets {variable.name}, a choice made up front; those never change"
+                    )
+                here = conj((condition, aim))
+                if here is FALSE:
+                    continue
+                wrong.append(conj((here, written.get(place, FALSE))))
+                wrong.extend(conj((here, f)) for v, f in value.items() if v not in variable.domain.values)
+                written[place] = disj((here, written.get(place, FALSE)))
+                old = after.get(place, self.bits[place])
+                new = [value.get(v, FALSE) for v in variable.domain.values[1:]]
+                changed = [ite(here, n, o) for n, o in zip(new, old, strict=True)]
+                if any(c is not o for c, o in zip(changed, old, strict=True)):
+                    after[place] = changed
+        return Effect(guard, after, frozenset(self._read_now), self._possible(conj((guard, disj(wrong)))))
+
+    def _possible(self, formula: Formula) -> Formula:
+        """The formula, or false if no well-formed state satisfies it."""
+        if formula is FALSE:
+            return FALSE
+        solver = z3.SolverFor("QF_FD")
+        solver.add(formula, conj(map(well_formed, self.bits)))
+        return FALSE if solver.check() == z3.unsat else formula
+
+    def _is_target(self, target: Read, variable: Variable, environment: Mapping[Parameter, Value]) -> Formula:
+        return conj(
+            self._translate(term, environment).get(value, FALSE)
+            for term, value in zip(target.index, variable.index, strict=True)
+        )
+
+    def _holds(self, term: Term, environment: Mapping[Parameter, Value]) -> Formula:
+        return self._translate(term, environment).get(True, FALSE)
+
+    def _translate(self, term: Term, environment: Mapping[Parameter, Value]) -> Guarded:
+        """The term as a guarded value; what binds or branches is translated once for the same free parameters."""
+        if not isinstance(term, Quantified | AtLeast | If):
+            return self._translate_anew(term, environment)
+        key = term, tuple(environment[p] for p in term.free)
+        if key not in self._translated:
+            read_before, self._read_now = self._read_now, set()
+            self._translated[key] = self._translate_anew(term, environment), frozenset(self._read_now)
+            self._read_now = read_before
+        value, read = self._translated[key]
+        self._read_now |= read
+        return value
+
+    def _translate_anew(self, term: Term, environment: Mapping[Parameter, Value]) -> Guarded:
+        match term:
+            case Constant(value=value):
+                return {value: TRUE}
+            case Parameter():
+                return {environment[term]: TRUE}
+            case Read():
+                return self._read(term, environment)
+            case Not(operand=operand):
+                return truth(neg(self._holds(operand, environment)))
+            case AllOf(operands=operands):
+                return truth(conj(self._holds(o, environment) for o in operands))
+            case AnyOf(operands=operands):
+                return truth(disj(self._holds(o, environment) for o in operands))
+            case Equal(left=left, right=right):
+                return self._combined(lambda a, b: a == b, self._both(left, right, environment))
+            case Less(left=left, right=right):
+                return self._combined(lambda a, b: a < b, self._both(left, right, environment))
+            case Plus(left=left, right=right, sign=sign):
+                return self._combined(lambda a, b: a + sign * b, self._both(left, right, environment))
+            case If(condition=condition, then=then, otherwise=otherwise):
+                holds = self._holds(condition, environment)
+                yes, no = self._both(then, otherwise, environment)
+                return merged([(holds, yes), (neg(holds), no)])
+            case Quantified(quantifier="forall"):
+                return truth(conj(self._instances(term, environment)))
+            case Quantified(quantifier="exists"):
+                return truth(disj(self._instances(term, environment)))
+            case Quantified(bound=bound, body=body):
+                values = [self._translate(body, {**environment, bound: v}) for v in bound.sort]
+                return reduce(lambda a, b: self._combined(max, (a, b)), values)
+            case AtLeast(count=count):
+                return truth(counted(count, list(self._instances(term, environment))))
+        raise TypeError(f"cannot translate {term!r}")
+
+    def _instances(
+        self, term: Quantified | AtLeast, environment: Mapping[Parameter, Value]
+    ) -> Iterator[Formula]:
+        return (self._holds(term.body, {**environment, term.bound: v}) for v in term.bound.sort)
+
+    def _both(
+        self, left: Term, right: Term, environment: Mapping[Parameter, Value]
+    ) -> tuple[Guarded, Guarded]:
+        return self._translate(left, environment), self._translate(right, environment)
+
+    @staticmethod
+    def _combined(function: Callable[..., Value], pair: tuple[Guarded, Guarded]) -> Guarded:
+        left, right = pair
+        return merged(
+            [(conj((f, g)), {function(a, b): TRUE}) for a, f in left.items() for b, g in right.items()]
+        )
+
+    def _read(self, term: Read, environment: Mapping[Parameter, Value]) -> Guarded:
+        indices = [self._translate(i, environment) for i in term.index]
+        cases = []
+        for combination in itertools.product(*(i.items() for i in indices)):
+            index = tuple(value for value, _ in combination)
+            variable = self.system.state.places.get((term.family, index))
+            if variable is None:
+                raise ModelError(
+                    f"{term.family.name}[{', '.join(map(show, index))}] is read but does not exist; bound the index"
+                )
+            self._read_now.add(variable.place)
+            cases.append((conj(f for _, f in combination), self._values[variable.place]))
+        return merged(cases)
+
+
+def truth(formula: Formula) -> Guarded:
+    """A formula as a guarded truth value."""
+    return {True: formula, False: neg(formula)}
+
+
+def merged(cases: list[tuple[Formula, Guarded]]) -> Guarded:
+    """The value of the one case whose formula holds."""
+    if len(cases) == 1 and cases[0][0] is TRUE:
+        return cases[0][1]
+    gathered: dict[Value, list[Formula]] = {}
+    for condition, value in cases:
+        for v, formula in value.items():
+            gathered.setdefault(v, []).append(conj((condition, formula)))
+    result = {v: disj(formulas) for v, formulas in gathered.items()}
+    return {v: f for v, f in result.items() if f is not FALSE}
+
+
+def counted(count: int, formulas: list[Formula]) -> Formula:
+    """At least `count` of the formulas hold."""
+    reached = [TRUE] + [FALSE] * count
+    for formula in formulas:
+        for k in range(count, 0, -1):
+            reached[k] = disj((reached[k], conj((reached[k - 1], formula))))
+    return reached[max(count, 0)] if count >= 0 else TRUE

@@ -1,0 +1,105 @@
+"""A protocol: a family of systems over parameters and switches, and what a person should know about it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fencepost.encoding.concrete.traces import Json, Subject
+from fencepost.encoding.errors import BadInput, ModelError
+from fencepost.encoding.language.parameters import Option, assign, options
+from fencepost.encoding.language.system import Property, System
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What can be checked by name, or by a file that calls it `PROTOCOL`.
+
+    `defaults` is an instance of a frozen dataclass of parameters and switches (see `parameters`), which
+    validates itself; `build` makes the system of such an instance, properties included.
+    """
+
+    name: str
+    summary: str
+    defaults: Any
+    build: Callable[[Any], System]
+    sources: tuple[str, ...] = ()
+    not_modelled: tuple[str, ...] = ()
+
+    def system(self, parameters: Any) -> System:
+        """The system of an instance; raises ModelError, in one line, if the text of the protocol fails."""
+        try:
+            return self.build(parameters)
+        except BadInput:
+            raise
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)
+            own = next((f for f in reversed(last) if "encoding" not in Path(f.filename).parts), last[-1])
+            where = f"{Path(own.filename).name}, line {own.lineno}"
+            raise ModelError(
+                f"{self.name}: {where}: {type(error).__name__}: {error}; mend the text of the protocol"
+            ) from error
+
+    def options(self) -> list[Option]:
+        """Parameters and switches with this protocol's defaults."""
+        return options(self.defaults)
+
+    def parameters(self, settings: Iterable[tuple[str, object]]) -> Any:
+        """The defaults with these settings made; raises BadInput for one that cannot be made."""
+        return assign(self.defaults, ((name, str(value)) for name, value in settings))
+
+    def subject(self, parameters: Any) -> Subject:
+        """The names and values under which an instance is reported."""
+        found = options(parameters)
+        return Subject(
+            self.name,
+            {o.name: _json(o.default) for o in found if not o.values},
+            {o.name: _json(o.default) for o in found if o.values},
+        )
+
+    def changed_switches(self, parameters: Any) -> dict[str, str]:
+        """Switches that differ from the default of the family, which is the first of their values."""
+        return {o.name: str(o.default) for o in options(parameters) if o.values and o.default != o.values[0]}
+
+
+def _json(value: object) -> Json:
+    return value if isinstance(value, bool | int) else str(value)
+
+
+def choose(system: System, names: tuple[str, ...]) -> list[Property]:
+    """The properties of those names, all if none is given; raises BadInput for an unknown one."""
+    known = {p.name: p for p in system.properties}
+    for name in names:
+        if name not in known:
+            raise BadInput(f"{name}: no such property; valid: {', '.join(known)}")
+    return [known[name] for name in dict.fromkeys(names)] if names else list(system.properties)
+
+
+def load(path: Path) -> Protocol:
+    """The `PROTOCOL` of a Python file; raises BadInput, in one line, if there is none."""
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; give a protocol's name or a Python file with a PROTOCOL")
+    name = f"fencepost_protocol_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BadInput:
+        raise
+    except Exception as error:
+        raise BadInput(
+            f"{path}: cannot be run ({type(error).__name__}: {error}); mend it and try again"
+        ) from error
+    protocol = getattr(module, "PROTOCOL", None)
+    if not isinstance(protocol, Protocol):
+        raise BadInput(
+            f"{path}: has no PROTOCOL; assign a fencepost.encoding.language.protocol.Protocol to that name"
+        )
+    return protocol

@@ -1,0 +1,168 @@
+"""State: families of variables over index sets, and the choices that are made before anything happens."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property, wraps
+from typing import ClassVar, TypeVar, cast
+
+from fencepost.encoding.language.terms import BOOL, Constant, Read, Sort, Term, TermLike, Value, as_type
+
+
+@dataclass(eq=False)
+class Family:
+    """Variables of one kind, one for each index: `stored[bookie, entry]`.
+
+    `domain` is what each may hold, `initial` what it holds at first (a value, or a function of the index
+    values; the domain's first value if left out). A family with `fault` is a choice: it never changes,
+    is free at first, and costs one fault of that name when it is true.
+    """
+
+    domain: Sort
+    over: tuple[Sort, ...]
+    initial: Value | Callable[..., Value] | None
+    fault: str | None
+    name: str = field(default="", init=False)
+
+    def __getitem__(self, index: TermLike | tuple[TermLike, ...]) -> Read:
+        given = index if isinstance(index, tuple) else (index,)
+        if len(given) != len(self.over):
+            raise TypeError(f"{self.name} has {len(self.over)} indices, not {len(given)}")
+        terms = tuple(as_type(i, sort.type) for i, sort in zip(given, self.over, strict=True))
+        for term, sort in zip(terms, self.over, strict=True):
+            if isinstance(term, Constant) and term.value not in sort.values:
+                raise TypeError(f"{self.name}: {term.value} is not in {sort.name}")
+        return Read(self.domain.type, self, terms)
+
+    def initially(self, index: tuple[Value, ...]) -> Value:
+        """The value at `index` before anything happened."""
+        if callable(self.initial):
+            return self.initial(*index)
+        return self.domain.values[0] if self.initial is None else self.initial
+
+
+def family(domain: Sort, *over: Sort, initial: Value | Callable[..., Value] | None = None) -> Family:
+    """Declare a state variable for each combination of values of `over`."""
+    return Family(domain, over, initial, None)
+
+
+def variable(domain: Sort, initial: Value | None = None) -> Read:
+    """Declare a single state variable; the attribute it is assigned to becomes the term that reads it."""
+    return cast(Read, Family(domain, (), initial, None))
+
+
+def choice(*over: Sort, fault: str) -> Family:
+    """Declare a fault chosen up front for each index, such as the loss of one sending."""
+    return Family(BOOL, over, None, fault)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One member of a family: a place in the state."""
+
+    family: Family
+    index: tuple[Value, ...]
+    place: int
+
+    @property
+    def name(self) -> str:
+        """As people read it: `stored[b1, 2]`."""
+        return f"{self.family.name}[{', '.join(map(show, self.index))}]" if self.index else self.family.name
+
+    @property
+    def domain(self) -> Sort:
+        return self.family.domain
+
+    @property
+    def is_choice(self) -> bool:
+        return self.family.fault is not None
+
+
+def decode(variable: Variable, true_bits: list[bool]) -> Value:
+    """The value whose Booleans these are: one for each value of the domain but the first, which is meant if none is true."""
+    position = true_bits.index(True) + 1 if any(true_bits) else 0
+    return variable.domain.values[position]
+
+
+class StateSpace:
+    """Base of a protocol's state: assign families to attributes, and they take the attribute's name.
+
+    class Ledger(StateSpace):
+        def __init__(self, bookies: int) -> None:
+            self.bookie = labels("bookie", "b", bookies)
+            self.fenced = family(BOOL, self.bookie)
+            self.closed = variable(BOOL)
+
+    `stores` names those who hold state but do nothing themselves, such as a metadata store, and the families they
+    hold: diagrams show a step that changes one of them as a message to its store.
+    """
+
+    stores: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, Family):
+            if hasattr(StateSpace, name):
+                raise TypeError(f"{name}: a state space has an attribute of that name; choose another")
+            value.name = name
+            self.__dict__.setdefault("_families", []).append(value)
+            if not value.over:
+                value = value[()]
+        super().__setattr__(name, value)
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """Every state variable and choice, in order of declaration; `place` counts from 0."""
+        families: list[Family] = self.__dict__.get("_families", [])
+        places = [(f, index) for f in families for index in itertools.product(*f.over)]
+        return tuple(Variable(f, index, place) for place, (f, index) in enumerate(places))
+
+    @cached_property
+    def places(self) -> dict[tuple[Family, tuple[Value, ...]], Variable]:
+        """Each variable by its family and index values."""
+        return {(v.family, v.index): v for v in self.variables}
+
+
+Definition = TypeVar("Definition", bound=Callable[..., Term])
+
+
+def definition(method: Definition) -> Definition:
+    """A definition over the state that is written out once for each combination of arguments.
+
+    Called again with the same arguments it returns the same term, which a reading then needs to translate only
+    once. Pays where definitions are built on definitions: the LAC, and what follows from it.
+    """
+    name = f"_definition of {method.__name__}"
+
+    @wraps(method)
+    def shared(self: StateSpace, *arguments: TermLike) -> Term:
+        known: dict[tuple[object, ...], tuple[Term, tuple[TermLike, ...]]] = self.__dict__.setdefault(
+            name, {}
+        )
+        key = tuple(id(a) if isinstance(a, Term) else a for a in arguments)
+        if key not in known:
+            known[key] = method(self, *arguments), arguments  # keeps the arguments, and so their ids, alive
+        return known[key][0]
+
+    return shared  # type: ignore[return-value]
+
+
+def show(value: object) -> str:
+    """A plain value as people and JSON read it."""
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def show_all(values: Mapping[str, object]) -> str:
+    """Settings, or faults and how many of each, on one line: `lost=1 crashes=2`."""
+    return " ".join(f"{name}={show(value)}" for name, value in values.items())
+
+
+def amount(number: int, noun: str) -> str:
+    """So many of them: 1 round, 2 rounds."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

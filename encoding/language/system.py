@@ -1,0 +1,308 @@
+"""A transition system: actions over a state space, and the properties that must hold of it."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import string
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.state import Family, StateSpace, Variable, show
+from fencepost.encoding.language.terms import (
+    FALSE,
+    TRUE,
+    Parameter,
+    Quantified,
+    Read,
+    Sort,
+    Term,
+    TermLike,
+    Update,
+    Value,
+    bind,
+    lift,
+    rewritten,
+)
+
+if TYPE_CHECKING:
+    from fencepost.encoding.concrete.traces import Trace
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message as a person sees it: it moves nothing by itself, the updates of the action do.
+
+    `kind`, `sender`, `receiver` and `about` tell one sending from another: they are equal where it is sent
+    and where it is received. `says` is what else it carries, the same at both ends. `lost` is the choice that
+    says whether this sending is never delivered; `when` restricts the sending.
+
+    A trace in which something is received that is not under way is refused (`traces.check_receipts`).
+    """
+
+    kind: str
+    sender: Term
+    receiver: Term
+    about: Mapping[str, Term] = field(default_factory=dict)
+    says: Mapping[str, Term] = field(default_factory=dict)
+    lost: Read | None = None
+    when: Term = TRUE
+
+
+def message(
+    kind: str,
+    sender: TermLike,
+    receiver: TermLike,
+    about: Mapping[str, TermLike] | None = None,
+    says: Mapping[str, TermLike] | None = None,
+    lost: Read | None = None,
+    when: TermLike = True,
+) -> Message:
+    """A `Message`; plain values may stand for terms."""
+    lifted = [{name: lift(value) for name, value in (terms or {}).items()} for terms in (about, says)]
+    return Message(kind, lift(sender), lift(receiver), lifted[0], lifted[1], lost, lift(when))
+
+
+@dataclass(frozen=True)
+class Broadcast:
+    """One message for each value of `bound`."""
+
+    bound: Parameter
+    message: Message
+
+
+def to_each(sort: Sort, body: Callable[[Any], Message]) -> Broadcast:
+    """A message for each value of `sort`."""
+    bound = bind(sort)
+    return Broadcast(bound, body(bound))
+
+
+@dataclass(frozen=True)
+class Action:
+    """What may happen: `then` all at once, whenever `when` holds.
+
+    Right-hand sides read the state before the action; what is not set stays. `actor` acts; `received`,
+    `sent` and `note` are for people. An action with `fault` costs one fault of that name.
+    """
+
+    when: Term
+    then: Sequence[Update]
+    actor: TermLike
+    received: Message | None = None
+    sent: Sequence[Message | Broadcast] = ()
+    note: str = ""
+    fault: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """An action with its parameters still open: one text for all bookies, entries and clients."""
+
+    name: str
+    meaning: str
+    parameters: tuple[Parameter, ...]
+    action: Action
+
+    def could_happen(self, but_for: Collection[Family] = ()) -> Term:
+        """For some arguments the action is enabled, or would be if no message had been lost.
+
+        `but_for` names facts that are left out of account in the same way.
+        """
+
+        def delivered(read: Read) -> Term:
+            return FALSE if read.family.fault is not None or read.family in but_for else read
+
+        found = rewritten(self.action.when, delivered)
+        for parameter in reversed(self.parameters):
+            found = Quantified("bool", "exists", parameter, found)
+        return found
+
+    def sent(self) -> Iterable[tuple[tuple[Parameter, ...], Message]]:
+        """Each message this action may send, with what a broadcast binds."""
+        for sending in self.action.sent:
+            if isinstance(sending, Broadcast):
+                yield (sending.bound,), sending.message
+            else:
+                yield (), sending
+
+
+def each(handler: Callable[..., Action], state: StateSpace, *over: Sort) -> Schema:
+    """The action that `handler(state, …)` describes, for each combination of values of `over`.
+
+    The action is named after the handler, its arguments after the handler's parameters, and its meaning is
+    the first line of the docstring.
+    """
+    names = list(inspect.signature(handler).parameters)[1:]
+    parameters = tuple(bind(sort, name) for name, sort in zip(names, over, strict=False))
+    meaning = (inspect.getdoc(handler) or "").split("\n")[0]
+    if len(names) != len(over):
+        raise ModelError(
+            f"{handler.__name__} takes {', '.join(names) or 'no arguments'}, but {len(over)} index sets are given"
+        )
+    action = handler(state, *parameters)
+    for _, field_name, _, _ in string.Formatter().parse(action.note):
+        if field_name is not None and field_name not in names:
+            raise ModelError(
+                f"{handler.__name__}: its note names {{{field_name}}}, which is none of its arguments"
+            )
+    return Schema(
+        handler.__name__.replace("_", " "), meaning, parameters, replace(action, when=lift(action.when))
+    )
+
+
+@dataclass(frozen=True)
+class Group:
+    """Actions whose slots stand together for each value of one of their parameters, value by value."""
+
+    by: str
+    members: tuple[Schema | Group, ...]
+
+
+def in_turn(by: str, *members: Schema | Group) -> Group:
+    """All `members` for the first value of the parameter `by`, then all for the second, and so on.
+
+    The causal order of a system where one exchange follows another: reads of entry 1, then of entry 2.
+    """
+    return Group(by, members)
+
+
+def _slots(item: Schema | Group, given: Mapping[str, Value]) -> Iterable[tuple[Schema, tuple[Value, ...]]]:
+    """The ground actions of a schema or group in the order of their slots, some arguments given by name."""
+    if isinstance(item, Schema):
+        choices = [(given[p.name],) if p.name in given else tuple(p.sort) for p in item.parameters]
+        fits = all(v in p.sort.values for c, p in zip(choices, item.parameters, strict=True) for v in c)
+        yield from ((item, arguments) for arguments in itertools.product(*choices) if fits)
+        return
+    ranges = [list(_range(member, item.by)) for member in item.members]
+    if not all(ranges):
+        raise ModelError(
+            f"in_turn {item.by}: every action in it needs an argument of that name, and one has none"
+        )
+    for value in dict.fromkeys(itertools.chain(*ranges)):
+        for member in item.members:
+            yield from _slots(member, {**given, item.by: value})
+
+
+def _range(item: Schema | Group, name: str) -> Iterable[Value]:
+    """The values that a parameter of that name takes."""
+    if isinstance(item, Group):
+        return (v for member in item.members for v in _range(member, name))
+    return (v for p in item.parameters if p.name == name for v in p.sort)
+
+
+@dataclass(frozen=True)
+class GroundAction:
+    """A schema with its arguments given."""
+
+    schema: Schema
+    arguments: tuple[Value, ...]
+
+    @property
+    def name(self) -> str:
+        """As people read it: `handle add(w, 1, b3)`."""
+        given = ", ".join(map(show, self.arguments))
+        return f"{self.schema.name}({given})" if given else self.schema.name
+
+    @property
+    def environment(self) -> dict[Parameter, Value]:
+        """What each parameter stands for."""
+        return dict(zip(self.schema.parameters, self.arguments, strict=True))
+
+
+@dataclass(frozen=True)
+class Property:
+    """What must hold in every reachable state.
+
+    `witness` is a reachable situation without which checking `holds` says nothing. `explain` turns a
+    replayed counterexample into one sentence that says what was lost and why. A property that says that
+    something stays possible names the `traps` that it rules out: a check shows first that each lasts for ever.
+    """
+
+    name: str
+    meaning: str
+    holds: Term
+    witness: Term
+    witness_meaning: str
+    explain: Callable[[Trace], str] | None = None
+    traps: Mapping[str, Term] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """A fact about every reachable state that properties are proved with: an aid to induction, for authors.
+
+    It is not believed but proved, together with the property: see `System.invariants`.
+    """
+
+    name: str
+    meaning: str
+    holds: Term
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A finite transition system.
+
+    `actions` stand in causal order, senders before receivers: the order of the slots of a round. `default_rounds`
+    is given by systems with cycles, which no number of rounds covers. `caps` are bounds that are part of
+    the model, such as a largest number of fragments: every verdict names them.
+
+    `invariants` are what induction over rounds carries along with a property. One that some reachable state breaks is
+    found out by the same search as a violation, and then proves nothing.
+    """
+
+    state: StateSpace
+    actions: tuple[Schema | Group, ...]
+    properties: tuple[Property, ...] = ()
+    caps: Mapping[str, int] = field(default_factory=dict)
+    default_rounds: int | None = None
+    invariants: tuple[Invariant, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [p.name for p in self.properties] + [i.name for i in self.invariants]
+        for name in names:
+            if names.count(name) > 1:
+                raise ModelError(f"{name}: two properties or invariants have that name; rename one")
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """Every place of the state, choices included."""
+        return self.state.variables
+
+    @cached_property
+    def choices(self) -> tuple[Variable, ...]:
+        """What is chosen up front, in order of declaration."""
+        return tuple(v for v in self.variables if v.is_choice)
+
+    @cached_property
+    def ground_actions(self) -> tuple[GroundAction, ...]:
+        """Every action with every combination of arguments, in the order of the slots of a round."""
+        return tuple(
+            GroundAction(schema, arguments) for item in self.actions for schema, arguments in _slots(item, {})
+        )
+
+    @cached_property
+    def schemas(self) -> tuple[Schema, ...]:
+        """Every action once, in causal order."""
+        return tuple(dict.fromkeys(action.schema for action in self.ground_actions))
+
+    @cached_property
+    def initial(self) -> tuple[Value, ...]:
+        """The value of each place before anything happened; every choice is false."""
+        values = tuple(v.family.initially(v.index) for v in self.variables)
+        for variable, value in zip(self.variables, values, strict=True):
+            if value not in variable.domain.values:
+                raise ModelError(
+                    f"{variable.name} = {show(value)} at first: not in its domain {variable.domain.name}"
+                )
+        return values
+
+    def find(self, name: str, arguments: Sequence[str]) -> GroundAction | None:
+        """The action of that name with those arguments, as `show` writes them; None if there is none."""
+        for action in self.ground_actions:
+            if action.schema.name == name and [show(a) for a in action.arguments] == list(arguments):
+                return action
+        return None

@@ -1,0 +1,1 @@
+"""Rounds unrolled, and the questions asked of them."""

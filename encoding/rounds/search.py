@@ -1,0 +1,431 @@
+"""The questions asked of ever more rounds: is a property violated, are there longer executions, is it inductive?
+
+All are generators of plain messages, so that they can run in processes of their own, side by side, or in
+turn in one. They know clauses and slots only; what a slot means is the business of whoever reads the
+messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+
+from fencepost.encoding.rounds.unrolling import Early, Unrolling, fired, true_choices
+from fencepost.encoding.solving.solvers import Counter, Progress, Session
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What is counted: the slots that fire and the choices (by position) that are true."""
+
+    slots: tuple[int, ...]
+    choices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Story:
+    """What tells one counterexample from another: the slots that fire, and the faults chosen that it cannot do without."""
+
+    slots: frozenset[int]
+    choices: frozenset[int]
+    """By position among the choices."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to search for, and how far.
+
+    `properties` name outputs `holds:NAME` and `witness:NAME` of the template. `bound` is the largest number
+    of steps, `rounds` the largest number of rounds (None: no limit), `budgets` the largest number of faults
+    of each kind. `objectives` are made as small as possible one after another once a violation is found;
+    empty leaves the first one found.
+    """
+
+    properties: tuple[str, ...]
+    bound: int | None = None
+    rounds: int | None = None
+    budgets: tuple[tuple[Tally, int], ...] = ()
+    objectives: tuple[Tally, ...] = ()
+    avoid: tuple[Story, ...] = ()
+    """Stories told: no execution that fires just the slots of one, with all of its choices true, is looked for.
+
+    With more choices true it would be the same story, with losses that it can do without.
+    """
+    invariants: tuple[str, ...] = ()
+    """What induction carries along with each property: they name outputs `invariant:NAME`."""
+    cube: tuple[Early, ...] = ()
+    """Only executions of this cube are looked at, and first within as many rounds as it speaks of."""
+
+    @property
+    def start(self) -> int:
+        """So many rounds say too little for any question."""
+        return max((literal.within for literal in self.cube), default=1) - 1
+
+
+@dataclass(frozen=True)
+class Execution:
+    """An execution found by a solver: the slots that fire, in order, and the choices that are true."""
+
+    rounds: int
+    slots: tuple[int, ...]
+    choices: tuple[int, ...]
+    """By position among the choices."""
+
+
+@dataclass(frozen=True)
+class Violated:
+    """The property is violated at the end of this execution."""
+
+    property: str
+    execution: Execution
+    costs: tuple[int, ...]
+    """The value of each objective."""
+
+
+@dataclass(frozen=True)
+class Clean:
+    """No violation within that many rounds that costs less than `below` (None: none at all)."""
+
+    property: str
+    rounds: int
+    below: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class Witnessed:
+    """The property's witness is reached at the end of this execution."""
+
+    property: str
+    execution: Execution
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """Some action of this execution sets a variable twice or outside its domain."""
+
+    execution: Execution
+
+
+@dataclass(frozen=True)
+class Upheld:
+    """Every invariant holds within that many rounds."""
+
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Some invariant does not hold at the end of this execution."""
+
+    execution: Execution
+
+
+@dataclass(frozen=True)
+class Inductive:
+    """If the property and the invariants hold before and between so many rounds, they hold after them.
+
+    That alone proves nothing: the `base` of the induction is another question.
+    """
+
+    property: str
+    rounds: int
+
+
+@dataclass(frozen=True)
+class NotInductive:
+    """They need not: from some state, `fails` are false after so many rounds, and nothing is before."""
+
+    property: str
+    rounds: int
+    fails: tuple[str, ...]
+    state: tuple[bool, ...]
+    """The Booleans of that state; no execution need lead to it."""
+    execution: Execution
+    """What happens from there."""
+
+
+@dataclass(frozen=True)
+class Complete:
+    """No execution (of at most `steps` steps, if given) needs more rounds than that."""
+
+    rounds: int
+    steps: int | None
+
+
+@dataclass(frozen=True)
+class Longer:
+    """Some execution (of at most `steps` steps, if given) needs more rounds than that."""
+
+    rounds: int
+    steps: int | None
+
+
+@dataclass(frozen=True)
+class Surpassed:
+    """Whether some execution takes more steps than the bound."""
+
+    longer: bool
+
+
+Message = (
+    Violated
+    | Clean
+    | Witnessed
+    | Wrong
+    | Upheld
+    | Broken
+    | Inductive
+    | NotInductive
+    | Complete
+    | Longer
+    | Surpassed
+    | Progress
+)
+
+
+def hunt(session: Session, task: Task) -> Iterator[Message]:
+    """Search for violations and witnesses in 1, 2, 3 … rounds."""
+    hunter = _Hunter(session, task)
+    missing = list(task.properties)
+    upholding = bool(task.invariants)
+    while task.rounds is None or session.rounds < task.rounds:
+        session.deepen()
+        if session.rounds <= task.start:
+            continue
+        hunter.avoid()
+        yield session.progress()
+        if session.solve([*hunter.limits(), hunter.output("wrong")]):
+            yield Wrong(hunter.execution())
+            return
+        if upholding:
+            upholding = not session.solve([*hunter.limits(), hunter.some_invariant_fails()])
+            yield Upheld(session.rounds) if upholding else Broken(hunter.execution())
+        for name in list(missing):
+            if session.solve([*hunter.limits(), hunter.output(f"witness:{name}")]):
+                yield Witnessed(name, hunter.execution())
+                missing.remove(name)
+        for name in task.properties:
+            yield from hunter.search(name)
+
+
+def executed(session: Session) -> Execution:
+    """The execution of the last model."""
+    unrolling, rounds, model = session.unrolling, session.rounds, session.model()
+    return Execution(rounds, tuple(fired(unrolling, rounds, model)), tuple(true_choices(unrolling, model)))
+
+
+def counters(
+    session: Session, budgets: Sequence[tuple[Tally, int]], steps: int | None = None
+) -> list[Counter]:
+    """A counter for each budget, and one of all steps if they are bounded; see `within`."""
+    found = [session.counter(tally.slots, tally.choices, most) for tally, most in budgets]
+    if steps is not None:
+        found.append(session.counter(range(len(session.unrolling.template.fires)), (), steps))
+    return found
+
+
+def within(limits: Sequence[Counter]) -> list[int]:
+    """Assumptions under which none of these counts more than it may."""
+    return [literal for counter in limits for literal in counter.at_most(counter.most)]
+
+
+class _Hunter:
+    """The state of a hunt: the counters in use, and the least cost found for each property."""
+
+    def __init__(self, session: Session, task: Task) -> None:
+        self._session, self._task = session, task
+        self._limits = counters(session, task.budgets, task.bound)
+        self._least: dict[str, tuple[int, ...]] = {}
+        self._counters: dict[int, Counter] = {}
+        self._known: set[str] = set()
+        self._avoiding: list[int] = []
+
+    def output(self, name: str) -> int:
+        """The variable of an output after the last round."""
+        return self._session.unrolling.output(name, self._session.rounds)
+
+    def some_invariant_fails(self) -> int:
+        """A literal under which an invariant is false after the last round."""
+        guard = self._session.unrolling.fresh()
+        fails = [-self.output(f"invariant:{name}") for name in self._task.invariants]
+        self._session.add([[-guard, *fails]])
+        return guard
+
+    def limits(self) -> list[int]:
+        """Assumptions: the bound on steps and the budgets."""
+        return within(self._limits)
+
+    def avoid(self) -> None:
+        """From now on leave out executions that tell a story to avoid, in whatever rounds."""
+        self._avoiding = [self._other_than(story) for story in self._task.avoid]
+
+    def _other_than(self, story: Story) -> int:
+        """A literal under which other slots fire so far, or a choice of the story is false."""
+        unrolling, rounds = self._session.unrolling, self._session.rounds
+        others = [s for s in range(len(unrolling.template.fires)) if s not in story.slots]
+        guard = unrolling.fresh()
+        never = []
+        for slot in sorted(story.slots):
+            absent = unrolling.fresh()
+            never.append(absent)
+            self._session.add([[-absent, -unrolling.fire(slot, r)] for r in range(1, rounds + 1)])
+        some = [unrolling.fire(s, r) for s in others for r in range(1, rounds + 1)]
+        spared = [-unrolling.choice(c) for c in sorted(story.choices)]
+        self._session.add([[-guard, *never, *some, *spared]])
+        return guard
+
+    def execution(self) -> Execution:
+        """The execution of the last model."""
+        return executed(self._session)
+
+    def search(self, name: str) -> Iterator[Message]:
+        """Look for a violation after the last round, or for one that costs less than what was found."""
+        while True:
+            violation = self._cheaper(name)
+            if violation is None:
+                yield Clean(name, self._session.rounds, self._least.get(name))
+                return
+            yield violation
+            self._known.add(name)
+            if not self._task.objectives:
+                return
+            self._least[name] = violation.costs
+
+    def _cheaper(self, name: str) -> Violated | None:
+        if name in self._known and not self._task.objectives:
+            return None
+        for assumptions in self._improvements(name):
+            if self._session.solve(
+                [*self.limits(), *self._avoiding, -self.output(f"holds:{name}"), *assumptions]
+            ):
+                execution = self.execution()
+                return Violated(name, execution, self._costs(execution))
+        return None
+
+    def _improvements(self, name: str) -> Iterator[list[int]]:
+        """Assumptions that together say "costs less", objective by objective."""
+        least = self._least.get(name)
+        if least is None:
+            yield []
+            return
+        equal: list[int] = []
+        for objective, cost in enumerate(least):
+            counter = self._counter(objective, cost)
+            if cost > 0:
+                yield [*equal, *counter.at_most(cost - 1)]
+            equal += counter.at_most(cost)
+
+    def _counter(self, objective: int, cost: int) -> Counter:
+        """A counter of that objective that can tell costs up to `cost` apart."""
+        counter = self._counters.get(objective)
+        if counter is None or counter.most < cost:
+            tally = self._task.objectives[objective]
+            counter = self._counters[objective] = self._session.counter(tally.slots, tally.choices, cost)
+        return counter
+
+    def _costs(self, execution: Execution) -> tuple[int, ...]:
+        true = set(execution.choices)
+        return tuple(
+            sum(slot in t.slots for slot in execution.slots) + len(true & set(t.choices))
+            for t in self._task.objectives
+        )
+
+
+def exhaust(session: Session, task: Task, steps: int | None) -> Iterator[Message]:
+    """Search for executions that need more than 0, 1, 2 … rounds, until there are none.
+
+    `steps` bounds the steps of the executions looked at.
+    """
+    limits = counters(session, task.budgets, steps)
+    while task.rounds is None or session.rounds <= task.rounds:
+        session.deepen()
+        if session.rounds <= task.start:
+            continue
+        yield session.progress()
+        guard = session.unrolling.fresh()
+        session.add([[-guard, *session.unrolling.fires(session.rounds)]])
+        if not session.solve([*within(limits), guard]):
+            yield Complete(session.rounds - 1, steps)
+            return
+        yield Longer(session.rounds - 1, steps)
+
+
+def surpass(session: Session, task: Task, bound: int) -> Iterator[Message]:
+    """Whether some execution takes more than `bound` steps."""
+    from pysat.card import CardEnc, EncType
+
+    limits = counters(session, task.budgets)
+    while True:
+        session.deepen()
+        if session.rounds <= task.start:
+            continue
+        unrolling = session.unrolling
+        fires = [f for r in range(1, session.rounds + 1) for f in unrolling.fires(r)]
+        if len(fires) > bound:
+            guard = unrolling.fresh()
+            enough = CardEnc.atleast(fires, bound + 1, top_id=unrolling.top, encoding=EncType.seqcounter)
+            unrolling.reserve(max(enough.nv, unrolling.top))
+            session.add([[-guard, *clause] for clause in enough.clauses])
+            if session.solve([*within(limits), guard]):
+                yield Surpassed(True)
+                return
+        last = unrolling.fresh()
+        session.add([[-last, *unrolling.fires(session.rounds)]])
+        if not session.solve([*within(limits), last]):
+            yield Surpassed(False)
+            return
+
+
+WELL_DEFINED = "no action sets a variable twice or outside its domain"
+"""What induction carries along with every property, in words."""
+
+
+def base(rounds: int) -> int:
+    """How many rounds from the initial state must be clean for an induction over that many rounds.
+
+    An execution that reaches a violation takes more rounds than were found clean. It needs to take as many as the
+    window has, whose first state may well be the initial one.
+    """
+    return max(rounds - 1, 1)
+
+
+def induct(session: Session, task: Task) -> Iterator[Message]:
+    """Ask of 1, 2, 3 … rounds in the middle of an execution whether a property is inductive over them.
+
+    The session's unrolling is a `Window`. The property, the invariants and `WELL_DEFINED` hold until the last round,
+    and one of them is false after it: if that cannot be, they are inductive.
+    """
+    waiting, unrolling = list(task.properties), session.unrolling
+    session.deepen()
+    while waiting and (task.rounds is None or unrolling.depth < task.rounds):
+        held = [unrolling.output(f"invariant:{name}", session.rounds) for name in task.invariants]
+        session.add([*([output] for output in held), [-unrolling.output("wrong", session.rounds)]])
+        session.deepen()
+        yield session.progress()
+        for name in list(waiting):
+            before = [unrolling.output(f"holds:{name}", r) for r in range(1, session.rounds)]
+            claims = carried(unrolling, session.rounds, name, task.invariants)
+            guard = unrolling.fresh()
+            session.add([[-guard, *(-literal for literal in claims.values())]])
+            if (yield from _asked(session, [guard, *before])):
+                model = session.model()
+                fails = [claim for claim, literal in claims.items() if model[abs(literal) - 1] != literal]
+                state = [model[unrolling.bit(b, 0) - 1] > 0 for b in range(unrolling.template.width)]
+                yield NotInductive(name, unrolling.depth, tuple(fails), tuple(state), executed(session))
+            else:
+                yield Inductive(name, unrolling.depth)
+                waiting.remove(name)
+
+
+def _asked(session: Session, assumptions: list[int]) -> Generator[Message, None, bool]:
+    """The answer to a question, a slice at a time: others that take turns in this process need not wait for it."""
+    while (answer := session.attempt(assumptions)) is None:
+        yield session.progress()
+    return answer
+
+
+def carried(unrolling: Unrolling, round_: int, name: str, invariants: Sequence[str]) -> dict[str, int]:
+    """Everything that induction carries along with a property, by name, and the literal that says it holds after a round."""
+    literals = {name: unrolling.output(f"holds:{name}", round_)}
+    literals |= {other: unrolling.output(f"invariant:{other}", round_) for other in invariants}
+    return literals | {WELL_DEFINED: -unrolling.output("wrong", round_)}

@@ -1,0 +1,480 @@
+"""Is every conjunct of every guard there for a reason? Each is left out, one at a time.
+
+A conjunct is *implied* if, in all reachable states of all instances given, the rest of its guard implies it:
+leaving it out changes nothing. It is *caught* if the system without it violates a property that the system
+with it is known not to violate, or is refused: as ill-defined, or because a message is received that is not under
+way. It is *open* if it is neither: something happens without it that nobody minds, or nobody found out in time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING
+
+from fencepost.encoding.checking.running import Limits, Send, check
+from fencepost.encoding.checking.verdicts import Result, Verdict
+from fencepost.encoding.concrete.traces import NotAnExecution, Replayer, Subject
+from fencepost.encoding.errors import InternalError, ModelError
+from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.terms import all_of
+from fencepost.encoding.rounds.search import executed
+from fencepost.encoding.solving.solvers import Progress, Session
+from fencepost.encoding.solving.workers import Ended, Worker
+from support.weakening import (
+    Conjunct,
+    conjuncts,
+    described,
+    needed,
+    oversteps,
+    relaxed,
+    without,
+)
+
+if TYPE_CHECKING:
+    from fencepost.encoding.formulas.symbolic import Symbolic
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A system to try conjuncts on, and the name it has in what is found."""
+
+    name: str
+    system: System
+    subject: Subject
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Seconds and rounds to spend.
+
+    `whole` seconds go to each question about an instance as it is: which properties hold, and which
+    conjuncts are implied. With conjuncts left out, an instance is searched for `rounds` rounds or `seconds`
+    seconds, for all conjuncts together.
+    """
+
+    whole: float = 600.0
+    rounds: int = 8
+    seconds: float = 30.0
+
+
+class Outcome(Enum):
+    """What became of a conjunct."""
+
+    IMPLIED = "implied"
+    CAUGHT = "caught by a property"
+    REFUSED = "caught by the engine"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is known of a conjunct, with the reason in words."""
+
+    conjunct: Conjunct
+    text: str
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of an instance as it is."""
+
+    instance: Instance
+    clean: tuple[Property, ...]
+    """The properties that no execution violates: the only ones that can catch anything here."""
+    asked: Answers
+    """Which conjuncts are implied, and how to get where the others are needed."""
+    chosen: tuple[Conjunct, ...]
+    """The conjuncts that were asked about."""
+    seconds: float
+    """What it took to find out: the order in which instances are tried."""
+
+    @property
+    def implied(self) -> Mapping[Conjunct, bool]:
+        """For each conjunct whether the rest of its guard implies it; those not decided in time are left out."""
+        return self.asked.implied
+
+    @property
+    def rounds(self) -> int | None:
+        """Rounds that cover every execution; None if not found in time."""
+        return self.asked.rounds
+
+
+def classify(
+    instances: Sequence[Instance],
+    effort: Effort,
+    wanted: Callable[[Conjunct], bool] = lambda conjunct: True,
+    listener: Callable[[Known | Finding], None] = lambda news: None,
+) -> list[Finding]:
+    """What becomes of each conjunct that is wanted, on these instances."""
+    known = []
+    for instance in instances:
+        known.append(know(instance, effort, wanted))
+        listener(known[-1])
+    described_all = described(instance.system for instance in instances)
+    texts = {conjunct: text for conjunct, text in described_all.items() if wanted(conjunct)}
+    trials: dict[Conjunct, dict[str, Trial]] = {conjunct: {} for conjunct in texts}
+    settled: dict[Conjunct, Finding] = {}
+
+    def settle(conjunct: Conjunct, outcome: Outcome, reason: str) -> None:
+        settled[conjunct] = Finding(conjunct, texts[conjunct], outcome, reason)
+        listener(settled[conjunct])
+
+    for conjunct in texts:
+        having = [facts for facts in known if conjunct in facts.chosen]
+        if all(facts.implied.get(conjunct, False) for facts in having):
+            settle(conjunct, Outcome.IMPLIED, _names(having))
+    for facts in sorted(known, key=lambda facts: facts.seconds):
+        doubtful = [c for c in facts.chosen if c not in settled and not facts.implied.get(c, False)]
+        for conjunct, trial in attempt(facts, doubtful, effort).items():
+            trials[conjunct][facts.instance.name] = trial
+            if trial.outcome is not Outcome.OPEN:
+                settle(conjunct, trial.outcome, trial.says)
+    for conjunct in texts:
+        if conjunct not in settled:
+            settle(conjunct, Outcome.OPEN, _why_open(conjunct, known, trials[conjunct]))
+    return [settled[conjunct] for conjunct in texts]
+
+
+def _why_open(conjunct: Conjunct, known: Sequence[Known], trials: Mapping[str, Trial]) -> str:
+    """What was found on each instance, those that say the same together."""
+    says: dict[str, list[str]] = {}
+    for facts in known:
+        name = facts.instance.name
+        if name in trials:
+            doubt = "" if conjunct in facts.implied else " (may be implied)"
+            says.setdefault(trials[name].says + doubt, []).append(name)
+        elif conjunct in facts.chosen:
+            says.setdefault("implied", []).append(name)
+    return "; ".join(f"{', '.join(names)}: {what}" for what, names in says.items())
+
+
+def _names(known: Sequence[Known]) -> str:
+    return ", ".join(facts.instance.name for facts in known)
+
+
+# An instance as it is.
+
+
+def know(instance: Instance, effort: Effort, wanted: Callable[[Conjunct], bool]) -> Known:
+    """Check the properties of an instance, and ask which of its conjuncts are implied."""
+    begun = time.perf_counter()
+    limits = Limits(minimize="none", timeout=effort.whole)
+    results = check(instance.system, instance.subject, instance.system.properties, limits).results
+    chosen = tuple(conjunct for conjunct in conjuncts(instance.system) if wanted(conjunct))
+    asked = decide(instance.system, chosen, effort.whole)
+    return Known(
+        instance,
+        tuple(p for p, r in zip(instance.system.properties, results, strict=True) if _is_clean(r)),
+        asked,
+        chosen,
+        time.perf_counter() - begun,
+    )
+
+
+def _is_clean(result: Result) -> bool:
+    """Every execution was covered, and none violates the property (though none may exercise it)."""
+    return result.verdict is Verdict.PROVED or (result.complete and result.verdict is Verdict.VACUOUS)
+
+
+@dataclass(frozen=True)
+class Covered:
+    """No execution needs more rounds than that."""
+
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Path:
+    """An execution, for whoever has the system: ground actions and choices by their places in its lists."""
+
+    actions: tuple[int, ...]
+    choices: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Whether the rest of its guard implies a conjunct, by its number."""
+
+    number: int
+    needed: Path | None
+    """Leads to a state in which it does not; None if there is none."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What is known of the conjuncts of a system, as far as time allowed."""
+
+    rounds: int | None
+    """Rounds that cover every execution."""
+    needed: Mapping[Conjunct, Path | None]
+    """For each conjunct a way to a state in which it alone keeps its action from happening; None if it is implied."""
+
+    @property
+    def implied(self) -> dict[Conjunct, bool]:
+        """Whether the rest of its guard implies a conjunct in all reachable states."""
+        return {conjunct: path is None for conjunct, path in self.needed.items()}
+
+
+def decide(system: System, chosen: Sequence[Conjunct], seconds: float) -> Answers:
+    """Which conjuncts are implied by the rest of their guards in all reachable states, as far as time allows."""
+    worker = Worker("guards", deciding, system, chosen, gib=None)
+    needed_at: dict[Conjunct, Path | None] = {}
+    rounds = None
+    try:
+        for message in _until(worker, time.perf_counter() + seconds):
+            if isinstance(message, Covered):
+                rounds = message.rounds
+            elif isinstance(message, Decided):
+                needed_at[chosen[message.number]] = message.needed
+    finally:
+        worker.kill()
+    return Answers(rounds, needed_at)
+
+
+def _until(worker: Worker, end: float) -> Iterator[object]:
+    """What a worker says until it has no more to say, or it is too late."""
+    while (left := end - time.perf_counter()) > 0 and wait([worker.connection], timeout=left):
+        message = worker.receive()
+        if not isinstance(message, Ended):
+            yield message
+            continue
+        if message.kind == ModelError.__name__:
+            raise ModelError(message.says)
+        if message.error is not None and not message.memory:
+            raise InternalError(f"{worker.name} failed: {message.error}")
+        return
+
+
+def deciding(
+    send: Send, system: System, chosen: Sequence[Conjunct]
+) -> list[Iterator[Progress | Covered | Decided]]:
+    """What the deciding process runs."""
+    return [_deciding(system, chosen)]
+
+
+def _deciding(system: System, chosen: Sequence[Conjunct]) -> Iterator[Progress | Covered | Decided]:
+    """Rounds until they cover every execution, then one question for each conjunct not yet seen to be needed."""
+    from fencepost.encoding.formulas.commutation import Commutation
+    from fencepost.encoding.formulas.one_round import template
+    from fencepost.encoding.formulas.symbolic import Symbolic
+
+    symbolic = Symbolic(system)
+    outputs = {str(number): needed(system, conjunct) for number, conjunct in enumerate(chosen)}
+    made = template(symbolic, Commutation(symbolic).blockers(), outputs, over_choices=True)
+    session = Session(made, "cadical")
+    actions = _places(symbolic)
+    longer = True
+    while longer:
+        session.deepen()
+        yield session.progress()
+        guard = session.unrolling.fresh()
+        session.add([[-guard, *session.unrolling.fires(session.rounds)]])
+        longer = session.solve([guard])
+    yield Covered(session.rounds - 1)
+    session.add([[-fire] for fire in session.unrolling.fires(session.rounds)])
+    waiting = {number: session.unrolling.output(str(number), session.rounds) for number in range(len(chosen))}
+    while waiting:
+        number, asked = next(iter(waiting.items()))
+        if not session.solve([asked]):
+            del waiting[number]
+            yield Decided(number, None)
+            continue
+        model, path = session.model(), _path(session, actions)
+        for seen in [n for n, output in waiting.items() if model[output - 1] > 0]:
+            del waiting[seen]
+            yield Decided(seen, path)
+
+
+def _places(symbolic: Symbolic) -> list[int]:
+    """For each slot, which of the system's ground actions it is."""
+    order = {action: number for number, action in enumerate(symbolic.system.ground_actions)}
+    return [order[action] for action in symbolic.actions]
+
+
+def _path(session: Session, actions: Sequence[int]) -> Path:
+    """The execution that was just found."""
+    execution = executed(session)
+    return Path(tuple(actions[slot] for slot in execution.slots), execution.choices)
+
+
+# A conjunct left out.
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of leaving a conjunct out of one instance."""
+
+    outcome: Outcome
+    says: str
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Without that conjunct, by its number, this execution violates a clean property or is not well-defined."""
+
+    number: int
+    path: Path
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Without that conjunct nothing is wrong within so many rounds; `whole`: nor in any longer execution."""
+
+    number: int
+    rounds: int
+    whole: bool
+
+
+def attempt(facts: Known, chosen: Sequence[Conjunct], effort: Effort) -> dict[Conjunct, Trial]:
+    """Leave each conjunct out, one at a time, and look for an execution that should not be."""
+    instance = facts.instance
+    trials = {}
+    for conjunct in chosen:
+        try:
+            sent_at_most_once(without(instance.system, conjunct))
+        except ModelError as error:
+            trials[conjunct] = Trial(Outcome.REFUSED, f"on {instance.name}: {_brief(error)}")
+    trials |= overstep(facts, [conjunct for conjunct in chosen if conjunct not in trials])
+    left = [conjunct for conjunct in chosen if conjunct not in trials]
+    if not left:
+        return trials
+    trials |= {c: Trial(Outcome.OPEN, f"not searched within {effort.seconds:g} s") for c in left}
+    worker = Worker("breaking", breaking, instance.system, left, facts.clean, effort.rounds, gib=None)
+    try:
+        for message in _until(worker, time.perf_counter() + effort.seconds):
+            if isinstance(message, Broken):
+                trials[left[message.number]] = replay(facts, left[message.number], message)
+            elif isinstance(message, Searched):
+                trials[left[message.number]] = Trial(Outcome.OPEN, _says(message))
+    finally:
+        worker.kill()
+    return trials
+
+
+def overstep(facts: Known, chosen: Sequence[Conjunct]) -> dict[Conjunct, Trial]:
+    """Those that the engine catches one step after a state in which they are needed.
+
+    That step is one that only the weaker guard allows. It may receive what is not under way.
+    """
+    system = facts.instance.system
+    replayer = Replayer(system, facts.instance.subject)
+    trials = {}
+    for conjunct in chosen:
+        path = facts.asked.needed.get(conjunct)
+        if path is None:
+            continue
+        actions, choices = [system.ground_actions[number] for number in path.actions], _names_of(system, path)
+        states = replayer.follow(actions, choices)
+        try:
+            for action in oversteps(system, conjunct, replayer.concrete, states[-1]):
+                replayer.steps([*actions, action], [*states, replayer.after(action, states)])
+        except ModelError as error:
+            trials[conjunct] = Trial(Outcome.REFUSED, f"on {facts.instance.name}: {_brief(error)}")
+    return trials
+
+
+def _brief(error: ModelError) -> str:
+    """What is wrong, without the advice on how to mend it."""
+    return re.split(r"[:;] ", str(error))[0]
+
+
+def _says(message: Searched) -> str:
+    return "no property is violated" if message.whole else f"none violated in {message.rounds} rounds"
+
+
+def breaking(
+    send: Send, system: System, chosen: Sequence[Conjunct], clean: Sequence[Property], rounds: int
+) -> list[Iterator[Progress | Broken | Searched]]:
+    """What the breaking process runs."""
+    return [_breaking(system, chosen, clean, rounds)]
+
+
+def _breaking(
+    system: System, chosen: Sequence[Conjunct], clean: Sequence[Property], rounds: int
+) -> Iterator[Progress | Broken | Searched]:
+    """All weakened systems in one solver, in 1, 2, 3 … rounds; which one is a matter of assumptions."""
+    session, left_out, actions = _relaxed_session(system, chosen, clean)
+    waiting, searched = dict(enumerate(left_out)), [0] * len(chosen)
+    for round_ in range(1, rounds + 1):
+        session.deepen()
+        yield session.progress()
+        for number, literal in list(waiting.items()):
+            answer = _goes_wrong(session, literal)
+            if answer:
+                yield Broken(number, _path(session, actions))
+                del waiting[number]
+            elif answer is False and searched[number] == round_ - 1:
+                searched[number] = round_
+                yield Searched(number, round_, False)
+        if not waiting:
+            return
+    session.deepen()
+    longer = session.unrolling.fresh()
+    session.add([[-longer, *session.unrolling.fires(session.rounds)]])
+    for number, literal in waiting.items():
+        if searched[number] == rounds and session.attempt([literal, longer]) is False:
+            yield Searched(number, rounds, True)
+
+
+def _relaxed_session(
+    system: System, chosen: Sequence[Conjunct], clean: Sequence[Property]
+) -> tuple[Session, list[int], list[int]]:
+    """A session without rounds, the variable that leaves out each conjunct, and the ground action of each slot."""
+    from fencepost.encoding.formulas.commutation import Commutation
+    from fencepost.encoding.formulas.one_round import template
+    from fencepost.encoding.formulas.symbolic import Symbolic
+
+    symbolic = Symbolic(relaxed(system, chosen))
+    outputs = {"bad": ~all_of(*(p.holds for p in clean))}
+    session = Session(template(symbolic, Commutation(symbolic).blockers(), outputs), "cadical")
+    first = session.unrolling.template.choices - len(chosen)
+    left_out = [session.unrolling.choice(first + number) for number in range(len(chosen))]
+    session.add([[-a, -b] for a, b in itertools.combinations(left_out, 2)])
+    return session, left_out, _places(symbolic)
+
+
+def _goes_wrong(session: Session, left_out: int) -> bool | None:
+    """After the last round something is not well-defined, or a clean property violated; None if not found out."""
+    answers = []
+    for name in ("wrong", "bad"):
+        answers.append(session.attempt([left_out, session.unrolling.output(name, session.rounds)]))
+        if answers[-1]:
+            return True
+    return None if None in answers else False
+
+
+def replay(facts: Known, conjunct: Conjunct, broken: Broken) -> Trial:
+    """Run the execution on plain values, in the system without the conjunct, and say what it breaks."""
+    instance = facts.instance
+    weakened = without(instance.system, conjunct)
+    replayer = Replayer(weakened, instance.subject)
+    actions = [weakened.ground_actions[number] for number in broken.path.actions]
+    choices = _names_of(weakened, broken.path)
+    try:
+        replayer.steps(actions, replayer.follow(actions, choices))
+    except ModelError as error:
+        return Trial(Outcome.REFUSED, f"on {instance.name}: {_brief(error)}")
+    for prop in facts.clean:
+        with contextlib.suppress(NotAnExecution):
+            trace = replayer.replay(prop, actions, choices)
+            return Trial(Outcome.CAUGHT, f"{prop.name} on {instance.name}, {len(trace.steps)} steps")
+    raise InternalError(
+        f"{conjunct} left out: the solver found an execution that breaks nothing when replayed: "
+        + "; ".join(action.name for action in actions)
+    )
+
+
+def _names_of(system: System, path: Path) -> list[str]:
+    """The choices of the system that the path takes to be true; choices of what to leave out come after them."""
+    names = [v.name for v in system.choices]
+    return [names[position] for position in path.choices if position < len(names)]
