@@ -327,7 +327,7 @@ def _json(request: Request, outcome: Outcome) -> str:
     }
     caps |= {name: limits.budgets[name] for name in fault_names(request.system) if name in limits.budgets}
     document = {
-        "schema": "fencepost.check/1",
+        "schema": "fencepost.check/2",
         "version": version(),
         **request.subject.to_json(),
         "changed_switches": request.protocol.changed_switches(request.parameters),

@@ -151,7 +151,7 @@ def _json(replays: Sequence[Replay]) -> str:
         }
         for replay in replays
     ]
-    document = {"schema": "fencepost.replay/1", "version": version(), "traces": traces}
+    document = {"schema": "fencepost.replay/2", "version": version(), "traces": traces}
     return json.dumps(document, indent=2)
 
 
@@ -194,7 +194,7 @@ def _traces(path: Path) -> list[dict[str, Any]]:
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema == SCHEMA:
         found = [document]
-    elif schema == "fencepost.check/1":
+    elif schema == "fencepost.check/2":
         results = document.get("results", [])
         found = [
             t
@@ -204,7 +204,7 @@ def _traces(path: Path) -> list[dict[str, Any]]:
         if not found:
             raise BadInput(f"{path}: has no trace in it, nothing was violated; give one that has")
     else:
-        raise BadInput(f"{path}: schema is {schema!r}; valid: {SCHEMA}, fencepost.check/1")
+        raise BadInput(f"{path}: schema is {schema!r}; valid: {SCHEMA}, fencepost.check/2")
     for trace in found:
         _validate(path, trace)
     return found

@@ -104,9 +104,9 @@ def acked_entries_readable(s: Ledger) -> Property:
 def valid_fragments(s: Ledger) -> Property:
     """Fragments only ever go up (OnlyValidFragments)."""
     twice = exists(
-        s.generation_,
+        s.fragment,
         lambda g: (
-            (g <= s.generation)
+            (g <= s.last_fragment)
             & exists_over(
                 (s.position, s.position), lambda i, j: (i < j) & (s.ensemble[g, i] == s.ensemble[g, j])
             )
@@ -116,7 +116,7 @@ def valid_fragments(s: Ledger) -> Property:
         name="valid-fragments",
         meaning="no client tries to start a fragment below its last one, and no ensemble names a bookie twice",
         holds=forall(s.client, lambda c: ~s.tried_invalid_fragment[c]) & ~twice,
-        witness=s.generation > 1,
+        witness=s.last_fragment > 1,
         witness_meaning="an ensemble change is committed (there must be a spare bookie)",
         explain=explain_invalid_fragment,
     )
@@ -145,7 +145,7 @@ def no_dirty_read(s: Ledger) -> Property:
             (s.client, s.entry),
             lambda c, e: (
                 (lac < s.pushed_lac[c, e])
-                & exists_over((s.generation_, s.bookie), lambda g, b: _stored_add(s, c, g, e, b))
+                & exists_over((s.fragment, s.bookie), lambda g, b: _stored_add(s, c, g, e, b))
             ),
         )
 
@@ -159,8 +159,8 @@ def no_dirty_read(s: Ledger) -> Property:
     )
 
 
-def _stored_add(s: Ledger, client: Term, generation: Term, entry: Term, bookie: Term) -> Term:
-    index = (client, generation, entry, bookie)
+def _stored_add(s: Ledger, client: Term, fragment: Term, entry: Term, bookie: Term) -> Term:
+    index = (client, fragment, entry, bookie)
     return s.add_handled[index] & ~s.add_refused[index]
 
 
@@ -232,7 +232,7 @@ def recovery_can_finish(system: System) -> Property:
     helpful = [schema for schema in system.schemas if _brings_recovery_forward(s, schema)]
 
     def waits(r: Term) -> Term:
-        last = s.own_generation[r] == s.parameters.generations
+        last = s.own_last_fragment[r] == s.parameters.possible_fragments
         beyond_cap = s.changing(r) & last if s.parameters.bookies > s.parameters.ensemble else FALSE
         return (s.phase[r] == Phase.ACTIVE) & ~s.overtaken[r] & ~beyond_cap
 

@@ -97,8 +97,8 @@ def _placed_on(trace: Trace, entry: int) -> list[str]:
         int(str(trace.parameters["ensemble"])),
         int(str(trace.parameters["write_quorum"])),
     )
-    generations = range(1, int(state.get("generation", 1)) + 1)
-    holding = max(g for g in generations if int(state.get(f"first[{g}]", 1)) <= entry)
+    fragments = range(1, int(state.get("last_fragment", 1)) + 1)
+    holding = max(g for g in fragments if int(state.get(f"first[{g}]", 1)) <= entry)
     positions = [i for i in range(1, size + 1) if (i - entry) % size < quorum]
     return [str(state.get(f"ensemble[{holding}, {i}]", f"b{i}")) for i in positions]
 
@@ -148,9 +148,9 @@ def explain_invalid_fragment(trace: Trace) -> str:
     step = next((s for s in trace.steps if s.action == "try invalid fragment"), None)
     if step is None:
         return "An ensemble names a bookie twice."
-    client, generation = step.arguments["client"], step.arguments["generation"]
+    client, fragment = step.arguments["client"], step.arguments["fragment"]
     state = trace.states[step.index - 1]
-    last = int(state[f"own_first[{client}, {generation}]"])
+    last = int(state[f"own_first[{client}, {fragment}]"])
     reads = [s.index for s in trace.steps if s.action == "send reads" and s.arguments["client"] == client]
     start = f", although it began to read at step {reads[0]} below that fragment" if reads else ""
     return (

@@ -12,15 +12,15 @@ def valid_fragments(s: Ledger) -> Property:
     """Fragments only ever go up (ValidNextFragment)."""
 
     def goes_up(c: Term, g: Term) -> Term:
-        return forall(s.generation_, lambda h: implies(h < g, s.own_first[c, h] <= s.own_first[c, g]))
+        return forall(s.fragment, lambda h: implies(h < g, s.own_first[c, h] <= s.own_first[c, g]))
 
     return Property(
         name="valid-fragments",
         meaning="no client's fragment starts below the one before it",
         holds=forall_over(
-            (s.client, s.generation_), lambda c, g: implies(g <= s.own_generation[c], goes_up(c, g))
+            (s.client, s.fragment), lambda c, g: implies(g <= s.own_last_fragment[c], goes_up(c, g))
         ),
-        witness=s.generation > 1,
+        witness=s.last_fragment > 1,
         witness_meaning="the metadata has a second ensemble (there must be a spare bookie)",
     )
 
@@ -29,7 +29,7 @@ def tail_fragments_at_wq(s: Ledger) -> Property:
     """Every fragment that is over is fully replicated (TailFragmentsReachWriteQuorum)."""
 
     def is_in_tail(e: Term) -> Term:
-        return exists(s.generation_, lambda g: (g == s.generation) & (e < s.first[g]))
+        return exists(s.fragment, lambda g: (g == s.last_fragment) & (e < s.first[g]))
 
     return Property(
         name="tail-fragments-at-wq",

@@ -46,7 +46,7 @@ def no_divergence(s: Ledger) -> Property:
 
 def acked_entries_readable(s: Ledger) -> Property:
     """Acknowledged entries can be read where the metadata says they are (AllAckedEntriesAreReadable)."""
-    moved = exists(s.entry, lambda e: (e <= s.lac(WRITER)) & s.sent[WRITER, 1, e]) & (s.generation > 1)
+    moved = exists(s.entry, lambda e: (e <= s.lac(WRITER)) & s.sent[WRITER, 1, e]) & (s.last_fragment > 1)
     return Property(
         name="acked-entries-readable",
         meaning="an acknowledged entry is stored on a bookie of its write set by the metadata",

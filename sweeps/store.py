@@ -29,7 +29,7 @@ from fencepost.encoding.versions import version
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import Row, from_arrow
 
-SCHEMA = "fencepost.sweep/1"
+SCHEMA = "fencepost.sweep/2"
 
 
 @dataclass(frozen=True)

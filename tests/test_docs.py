@@ -244,7 +244,7 @@ def objects_of_trace(trace: dict[str, Any]) -> Found:
     received = [{**step["received"], "lost": False} for step in steps if step["received"]]
     assert all("lost" not in step["received"] for step in steps if step["received"])
     return [
-        ("fencepost.trace/1", trace),
+        ("fencepost.trace/2", trace),
         *(("A step", step) for step in steps),
         *(("A message", message) for message in [*sent, *received]),
     ]
@@ -254,7 +254,7 @@ def objects_of_check(document: dict[str, Any]) -> Found:
     results = document["results"]
     traces = [t for r in results for t in [r["trace"], *r["more_traces"]] if t]
     return [
-        ("fencepost.check/1", document),
+        ("fencepost.check/2", document),
         *(("A result", result) for result in results),
         *(found for trace in traces for found in objects_of_trace(trace)),
     ]
@@ -321,7 +321,7 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
     saved.write_text(json.dumps(trace), encoding="utf-8")
     replays.append(output("trace", str(saved), "--protocol", example))
     for replay in replays:
-        yield "fencepost.replay/1", replay
+        yield "fencepost.replay/2", replay
         yield from (("A replay", one) for one in replay["traces"])
     yield from objects_of_certificate(output, example)
     yield from objects_of_known(output("check", "--known"))

@@ -91,7 +91,7 @@ class Result:
             raise ValueError("a verdict is violated if and only if there is a replayed trace")
 
     def to_json(self) -> dict[str, object]:
-        """The form in `fencepost.check/1`."""
+        """The form in `fencepost.check/2`."""
         return {
             "property": self.property,
             "verdict": self.verdict.value,

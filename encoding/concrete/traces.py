@@ -22,7 +22,7 @@ from fencepost.encoding.language.system import Broadcast, GroundAction, Invarian
 from fencepost.encoding.language.terms import Parameter, Term, Value
 from fencepost.encoding.versions import version
 
-SCHEMA = "fencepost.trace/1"
+SCHEMA = "fencepost.trace/2"
 
 Json = bool | int | str
 

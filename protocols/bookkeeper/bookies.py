@@ -19,7 +19,7 @@ from fencepost.protocols.bookkeeper.state import NOTHING, Ledger
 
 
 def handle_add(
-    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
     """A bookie stores an entry unless the ledger is fenced there, and answers either way (BookieImpl.addEntry).
 
@@ -28,9 +28,9 @@ def handle_add(
     """
     lower = exists(
         s.entry,
-        lambda e: (e < entry) & exists(s.generation_, lambda g: s.add_in_flight(client, g, e, bookie)),
+        lambda e: (e < entry) & exists(s.fragment, lambda g: s.add_in_flight(client, g, e, bookie)),
     )
-    index = client, generation, entry, bookie
+    index = client, fragment, entry, bookie
     refused = s.fenced[bookie] if client.sort is s.writer else FALSE
     if s.parameters.fence_atomic == "no" and client.sort is s.writer:
         refused = refused & ~s.add_admitted[index]
@@ -45,8 +45,8 @@ def handle_add(
             s.stored_lac[bookie, entry].set(s.pushed_lac[client, entry], when=~refused),
         ],
         actor=bookie,
-        received=messages.add(s, client, generation, entry, bookie),
-        sent=[messages.add_answer(s, client, generation, entry, bookie, refused)],
+        received=messages.add(s, client, fragment, entry, bookie),
+        sent=[messages.add_answer(s, client, fragment, entry, bookie, refused)],
     )
 
 
@@ -63,10 +63,10 @@ def fall_silent(s: Ledger, bookie: Parameter) -> Action:
 
 
 def admit_add(
-    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
     """Under `fence_atomic=no`, a bookie sees that the ledger is not fenced, and stores the entry later (issue 4701)."""
-    index = client, generation, entry, bookie
+    index = client, fragment, entry, bookie
     return Action(
         when=s.serves(bookie) & s.add_in_flight(*index) & ~s.add_admitted[index] & ~s.fenced[bookie],
         then=[s.add_admitted[index].set(True)],

@@ -23,15 +23,15 @@ from fencepost.protocols.bookkeeper.state import NO_BOOKIE, Ledger, Phase, Statu
 
 
 def _may_change(
-    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, timed_out: Term
+    s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter, timed_out: Term
 ) -> Term:
     """A write to a member of the current ensemble failed, and some bookie could replace it."""
-    spare = exists(s.bookie, lambda b: ~s.in_ensemble(client, generation, b))
-    nothing_to_resend = ~exists(s.entry, lambda e: _to_resend(s, client, generation, e))
+    spare = exists(s.bookie, lambda b: ~s.in_ensemble(client, fragment, b))
+    nothing_to_resend = ~exists(s.entry, lambda e: _to_resend(s, client, fragment, e))
     return (
         (s.phase[client] == Phase.ACTIVE)
-        & (s.own_generation[client] == generation)
-        & s.in_ensemble(client, generation, failed)
+        & (s.own_last_fragment[client] == fragment)
+        & s.in_ensemble(client, fragment, failed)
         & timed_out
         & spare
         & (nothing_to_resend if s.parameters.resends == "one-by-one" else TRUE)
@@ -39,11 +39,11 @@ def _may_change(
 
 
 def begin_change(
-    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, failed: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, failed: Parameter
 ) -> Action:
     """A client decides to replace a bookie that failed it: from now on its LAC stands still."""
     return Action(
-        when=_may_change(s, client, generation, failed, s.may_time_out(client, entry, failed))
+        when=_may_change(s, client, fragment, failed, s.may_time_out(client, entry, failed))
         & ~s.changing(client),
         then=[
             s.failed[client].set(failed),
@@ -59,16 +59,16 @@ def _forgets(s: Ledger, client: Parameter, entry: Parameter, failed: Parameter) 
     """The answer to a write that timed out is ignored if it comes: PerChannelBookieClient has forgotten the request."""
     return [
         s.add_answered[client, g, entry, failed].set(True, when=s.add_sent(client, g, entry, failed))
-        for g in s.generation_
+        for g in s.fragment
     ]
 
 
 def read_lac_first(
-    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, failed: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, failed: Parameter
 ) -> Action:
     """Under `racing`, the LAC at which the new fragment will start is read before acknowledging is blocked (issue 4651)."""
     return Action(
-        when=_may_change(s, client, generation, failed, s.may_time_out(client, entry, failed))
+        when=_may_change(s, client, fragment, failed, s.may_time_out(client, entry, failed))
         & ~s.changing(client)
         & (s.about_to_replace[client] == NO_BOOKIE),
         then=[
@@ -81,11 +81,11 @@ def read_lac_first(
     )
 
 
-def block_acks(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Action:
+def block_acks(s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
     """Under `racing`, acknowledging is blocked only now."""
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
-        & (s.own_generation[client] == generation)
+        & (s.own_last_fragment[client] == fragment)
         & (s.about_to_replace[client] == failed),
         then=[
             s.about_to_replace[client].set(NO_BOOKIE),
@@ -97,14 +97,14 @@ def block_acks(s: Ledger, client: Parameter, generation: Parameter, failed: Para
     )
 
 
-def _about_to_change(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Term:
+def _about_to_change(s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter) -> Term:
     """The client is where it would commit the replacement of that bookie."""
     if s.parameters.ensemble_change == "one-step":
         timed_out = exists(s.entry, lambda e: s.may_time_out(client, e, failed))
-        return _may_change(s, client, generation, failed, timed_out)
+        return _may_change(s, client, fragment, failed, timed_out)
     return (
         (s.phase[client] == Phase.ACTIVE)
-        & (s.own_generation[client] == generation)
+        & (s.own_last_fragment[client] == fragment)
         & (s.failed[client] == failed)
     )
 
@@ -115,7 +115,7 @@ def _may_commit(s: Ledger, client: Parameter) -> Term:
         return s.status == Status.OPEN
     if s.parameters.recovery_metadata == "at-close":
         return TRUE
-    in_step = s.generation == s.own_generation[client]
+    in_step = s.last_fragment == s.own_last_fragment[client]
     return (s.status == Status.IN_RECOVERY) & ~s.overtaken[client] & in_step
 
 
@@ -126,34 +126,34 @@ def _first_of_new(s: Ledger, client: Parameter) -> Term:
     return s.lac(client) + 1
 
 
-def _goes_below(s: Ledger, client: Parameter, generation: Parameter) -> Term:
+def _goes_below(s: Ledger, client: Parameter, fragment: Parameter) -> Term:
     """The new fragment would start below the client's last one."""
-    return _first_of_new(s, client) < s.own_first[client, generation]
+    return _first_of_new(s, client) < s.own_first[client, fragment]
 
 
 def commit_change(
-    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
     """The new ensemble takes over from LAC+1 on; pending entries lose the old bookie's ack and go to the new one."""
     p = s.parameters
-    then = _installs(s, client, generation, failed, spare)
+    then = _installs(s, client, fragment, failed, spare)
     if p.ensemble_change == "two-step":
         then += [s.failed[client].set(NO_BOOKIE)]
     if client.sort is s.writer or p.recovery_metadata == "at-once":
-        following, first = generation + 1, _first_of_new(s, client)
-        ensemble = _with_spare(s, client, generation, failed, spare)
+        following, first = fragment + 1, _first_of_new(s, client)
+        ensemble = _with_spare(s, client, fragment, failed, spare)
         then += [
-            s.generation.set(following),
+            s.last_fragment.set(following),
             s.first[following].set(first),
             *(s.ensemble[following, i].set(bookie) for i, bookie in ensemble.items()),
         ]
-    withdrawn, sent = _withdraws_and_resends(s, client, generation, failed, spare)
+    withdrawn, sent = _withdraws_and_resends(s, client, fragment, failed, spare)
     return Action(
-        when=_about_to_change(s, client, generation, failed)
-        & ~s.in_ensemble(client, generation, spare)
-        & ~_goes_below(s, client, generation)
+        when=_about_to_change(s, client, fragment, failed)
+        & ~s.in_ensemble(client, fragment, spare)
+        & ~_goes_below(s, client, fragment)
         & _may_commit(s, client)
-        & _is_new(s, client, generation, failed, spare),
+        & _is_new(s, client, fragment, failed, spare),
         then=[*then, *withdrawn],
         actor=client,
         sent=sent,
@@ -162,35 +162,35 @@ def commit_change(
 
 
 def _with_spare(
-    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> dict[Value, Term]:
     """The client's ensemble with the spare bookie at the place of the failed one, position by position."""
     current = s.own_ensemble
     return {
-        i: if_(current[client, generation, i] == failed, spare, current[client, generation, i])
+        i: if_(current[client, fragment, i] == failed, spare, current[client, fragment, i])
         for i in s.position
     }
 
 
 def _installs(
-    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> list[Update]:
     """The client's copy of the metadata gets the new fragment."""
-    ensemble = _with_spare(s, client, generation, failed, spare)
+    ensemble = _with_spare(s, client, fragment, failed, spare)
     return [
-        s.own_generation[client].set(generation + 1),
-        s.own_first[client, generation + 1].set(_first_of_new(s, client)),
-        *(s.own_ensemble[client, generation + 1, i].set(bookie) for i, bookie in ensemble.items()),
+        s.own_last_fragment[client].set(fragment + 1),
+        s.own_first[client, fragment + 1].set(_first_of_new(s, client)),
+        *(s.own_ensemble[client, fragment + 1, i].set(bookie) for i, bookie in ensemble.items()),
     ]
 
 
 def _withdraws_and_resends(
-    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> tuple[list[Update], list[Message | Broadcast]]:
     """Pending entries of the replaced bookie lose its ack and are sent to its successor (unsetSuccessAndSendWriteRequest)."""
-    following = generation + 1
+    following = fragment + 1
     loses_ack = {
-        e: (s.lac(client) < e) & ~_acknowledged_in_passing(s, client, generation, failed, e) for e in s.entry
+        e: (s.lac(client) < e) & ~_acknowledged_in_passing(s, client, fragment, failed, e) for e in s.entry
     }
     withdrawn = [s.acked[client, e, failed].set(False, when=when) for e, when in loses_ack.items()]
     if s.parameters.resends == "one-by-one":
@@ -198,7 +198,7 @@ def _withdraws_and_resends(
     due = {
         e: s.pending(client, e)
         & ~s.resent[client, following, e]
-        & s.in_write_set_of(client, generation, e, failed)
+        & s.in_write_set_of(client, fragment, e, failed)
         & when
         for e, when in loses_ack.items()
     }
@@ -214,21 +214,21 @@ def _withdraws_and_resends(
 def change_locally(
     s: Ledger,
     client: Parameter,
-    generation: Parameter,
+    fragment: Parameter,
     entry: Parameter,
     failed: Parameter,
     spare: Parameter,
 ) -> Action:
     """Under `local-first`, the writer goes on with a new ensemble that the metadata store does not know yet (issue 1591)."""
     return Action(
-        when=_may_change(s, client, generation, failed, s.may_time_out(client, entry, failed))
+        when=_may_change(s, client, fragment, failed, s.may_time_out(client, entry, failed))
         & (s.failed[client] == NO_BOOKIE)
-        & ~s.in_ensemble(client, generation, spare)
-        & ~_goes_below(s, client, generation),
+        & ~s.in_ensemble(client, fragment, spare)
+        & ~_goes_below(s, client, fragment),
         then=[
             s.failed[client].set(failed),
             *_forgets(s, client, entry, failed),
-            *_installs(s, client, generation, failed, spare),
+            *_installs(s, client, fragment, failed, spare),
         ],
         actor=client,
         note="gives up waiting for {failed} to store entry {entry}, and goes on with {spare}",
@@ -236,18 +236,18 @@ def change_locally(
 
 
 def commit_later(
-    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
     """Under `local-first`, the metadata store learns of the new ensemble only now."""
-    following = generation + 1
-    withdrawn, sent = _withdraws_and_resends(s, client, generation, failed, spare)
+    following = fragment + 1
+    withdrawn, sent = _withdraws_and_resends(s, client, fragment, failed, spare)
     return Action(
-        when=_behind(s, client, generation, failed)
+        when=_behind(s, client, fragment, failed)
         & s.is_newcomer(client, following, spare)
         & (s.status == Status.OPEN),
         then=[
             s.failed[client].set(NO_BOOKIE),
-            s.generation.set(following),
+            s.last_fragment.set(following),
             s.first[following].set(s.own_first[client, following]),
             *(s.ensemble[following, i].set(s.own_ensemble[client, following, i]) for i in s.position),
             *withdrawn,
@@ -258,27 +258,27 @@ def commit_later(
     )
 
 
-def abandon_later(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Action:
+def abandon_later(s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
     """Under `local-first`, the metadata store refuses the new ensemble, and the writer gives up."""
     return Action(
-        when=_behind(s, client, generation, failed) & (s.status != Status.OPEN),
+        when=_behind(s, client, fragment, failed) & (s.status != Status.OPEN),
         then=[s.phase[client].set(Phase.GONE)],
         actor=client,
         note="cannot commit the replacement of {failed}, and gives up",
     )
 
 
-def _behind(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Term:
+def _behind(s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter) -> Term:
     """The writer has replaced the bookie in that ensemble, and the metadata store does not know."""
     return (
         (s.phase[client] == Phase.ACTIVE)
         & (s.failed[client] == failed)
-        & (s.own_generation[client] == generation + 1)
+        & (s.own_last_fragment[client] == fragment + 1)
     )
 
 
 def _acknowledged_in_passing(
-    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, entry: TermLike
+    s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter, entry: TermLike
 ) -> Term:
     """The entry is acknowledged before the change has looked at it, with the replaced bookie's ack (issue 3005).
 
@@ -291,7 +291,7 @@ def _acknowledged_in_passing(
         return FALSE
 
     def passed_by(e: Term | int) -> Term:
-        return s.pending(client, e) & ~s.in_write_set_of(client, generation, e, failed)
+        return s.pending(client, e) & ~s.in_write_set_of(client, fragment, e, failed)
 
     def complete_by_then(e: Term) -> Term:
         without = at_least(p.ack_quorum, s.bookie, lambda b: (b != failed) & s.acked[client, e, b])
@@ -302,7 +302,7 @@ def _acknowledged_in_passing(
     return head & exists(s.entry, lambda f: (f < entry) & passed_by(f))
 
 
-def _is_new(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter) -> Term:
+def _is_new(s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter) -> Term:
     """No earlier fragment that is still there has the members of the new ensemble."""
     if s.parameters.reuse_ensembles == "yes":
         return TRUE
@@ -312,36 +312,36 @@ def _is_new(s: Ledger, client: Parameter, generation: Parameter, failed: Paramet
         return forall(
             s.position,
             lambda i: any_of(
-                (current[client, generation, i] == failed) & s.in_ensemble(client, g, spare),
-                (current[client, generation, i] != failed)
-                & exists(s.position, lambda j: current[client, g, j] == current[client, generation, i]),
+                (current[client, fragment, i] == failed) & s.in_ensemble(client, g, spare),
+                (current[client, fragment, i] != failed)
+                & exists(s.position, lambda j: current[client, g, j] == current[client, fragment, i]),
             ),
         )
 
     def replaced(g: Term) -> Term:
         return exists(
-            s.generation_,
-            lambda h: (g < h) & (h <= generation) & (s.own_first[client, g] == s.own_first[client, h]),
+            s.fragment,
+            lambda h: (g < h) & (h <= fragment) & (s.own_first[client, g] == s.own_first[client, h]),
         )
 
-    return ~exists(s.generation_, lambda g: (g < generation) & ~replaced(g) & same_members(g))
+    return ~exists(s.fragment, lambda g: (g < fragment) & ~replaced(g) & same_members(g))
 
 
-def abandon_change(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Action:
+def abandon_change(s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
     """The ledger is not open any more: the change cannot be committed, and the client gives up."""
     return Action(
-        when=_about_to_change(s, client, generation, failed) & ~_may_commit(s, client),
+        when=_about_to_change(s, client, fragment, failed) & ~_may_commit(s, client),
         then=[s.phase[client].set(Phase.GONE)],
         actor=client,
         note="cannot commit the replacement of {failed}, and gives up",
     )
 
 
-def try_invalid_fragment(s: Ledger, client: Parameter, generation: Parameter, failed: Parameter) -> Action:
+def try_invalid_fragment(s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
     """The new fragment would start below the last one: the client fails with it (Defect 2, ISSUE-2615)."""
     return Action(
-        when=_about_to_change(s, client, generation, failed)
-        & _goes_below(s, client, generation)
+        when=_about_to_change(s, client, fragment, failed)
+        & _goes_below(s, client, fragment)
         & _may_commit(s, client),
         then=[s.tried_invalid_fragment[client].set(True), s.phase[client].set(Phase.GONE)],
         actor=client,
@@ -349,29 +349,29 @@ def try_invalid_fragment(s: Ledger, client: Parameter, generation: Parameter, fa
     )
 
 
-def _to_resend(s: Ledger, client: Parameter, generation: Parameter, entry: Term | int) -> Term:
+def _to_resend(s: Ledger, client: Parameter, fragment: Parameter, entry: Term | int) -> Term:
     """A pending entry that went to an earlier ensemble only, and belongs on the newcomer of this one."""
     newcomer = exists(
         s.bookie,
-        lambda b: s.is_newcomer(client, generation, b) & s.in_write_set_of(client, generation, entry, b),
+        lambda b: s.is_newcomer(client, fragment, b) & s.in_write_set_of(client, fragment, entry, b),
     )
     return (
         s.pending(client, entry)
-        & (s.pushed_in[client, entry] < generation)
-        & ~s.resent[client, generation, entry]
+        & (s.pushed_in[client, entry] < fragment)
+        & ~s.resent[client, fragment, entry]
         & newcomer
     )
 
 
-def resend(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter) -> Action:
+def resend(s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
     """A pending entry goes to the newcomer of the current ensemble, lower entries first (W1SendsPendingAddOp)."""
-    lower = exists(s.entry, lambda e: (e < entry) & _to_resend(s, client, generation, e))
+    lower = exists(s.entry, lambda e: (e < entry) & _to_resend(s, client, fragment, e))
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
-        & (s.own_generation[client] == generation)
-        & _to_resend(s, client, generation, entry)
+        & (s.own_last_fragment[client] == fragment)
+        & _to_resend(s, client, fragment, entry)
         & ~lower,
-        then=[s.resent[client, generation, entry].set(True)],
+        then=[s.resent[client, fragment, entry].set(True)],
         actor=client,
         sent=[
             to_each(
@@ -379,11 +379,11 @@ def resend(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter
                 lambda b: messages.add(
                     s,
                     client,
-                    generation,
+                    fragment,
                     entry,
                     b,
-                    lost=s.resend_lost[client, generation, entry],
-                    when=s.is_newcomer(client, generation, b),
+                    lost=s.resend_lost[client, fragment, entry],
+                    when=s.is_newcomer(client, fragment, b),
                 ),
             )
         ],

@@ -37,8 +37,8 @@ def in_boot_scope(s: Ledger, bookie: Parameter) -> Term:
     if scope == "non-closed":
         return open_or_in_recovery
     in_last = exists(
-        s.generation_,
-        lambda g: (g == s.generation) & exists(s.position, lambda i: s.ensemble[g, i] == bookie),
+        s.fragment,
+        lambda g: (g == s.last_fragment) & exists(s.position, lambda i: s.ensemble[g, i] == bookie),
     )
     return open_or_in_recovery & in_last
 
@@ -66,7 +66,7 @@ def drops_requests(s: Ledger, bookie: Parameter) -> list[Update]:
     adds = [
         s.add_dropped[c, g, e, bookie].set(True, when=s.add_in_flight(c, g, e, bookie))
         for c in s.client
-        for g in s.generation_
+        for g in s.fragment
         for e in s.entry
     ]
     fences = [s.fence_dropped[r, bookie].set(True, when=s.fence_in_flight(r, bookie)) for r in s.recoverer]

@@ -17,10 +17,10 @@ def ledger(parameters: Parameters) -> System:
         actions=(
             each(writer.create_ledger, s),
             in_turn(
-                "generation",
-                each(writer.push, s, s.generation_, s.entry),
+                "fragment",
+                each(writer.push, s, s.fragment, s.entry),
                 *_adds(s, s.writer),
-                each(adds.receive_fenced, s, s.writer, s.generation_, s.entry, s.bookie),
+                each(adds.receive_fenced, s, s.writer, s.fragment, s.entry, s.bookie),
                 *_changes(s, s.writer),
             ),
             each(recovery.begin_recovery, s, s.recoverer),
@@ -33,8 +33,8 @@ def ledger(parameters: Parameters) -> System:
                 each(recovery.receive_read_answer, s, s.recoverer, s.read_entry, s.bookie),
             ),
             in_turn(
-                "generation",
-                each(recovery.write_back, s, s.recoverer, s.generation_, s.entry),
+                "fragment",
+                each(recovery.write_back, s, s.recoverer, s.fragment, s.entry),
                 *_adds(s, s.recoverer),
                 *_changes(s, s.recoverer),
             ),
@@ -53,7 +53,7 @@ def ledger(parameters: Parameters) -> System:
         caps={
             "entries": parameters.entries,
             "recoverers": parameters.recoverers,
-            "fragments": parameters.generations,
+            "fragments": parameters.possible_fragments,
             "inflight": parameters.inflight,
             **{name: most for name, most in _fault_budgets(parameters).items() if most},
         },
@@ -64,9 +64,9 @@ def _adds(s: Ledger, client: Sort) -> list[Schema | Group]:
     """Adds of that client reach bookies, and their acks come back."""
     racing = s.parameters.fence_atomic == "no" and client is s.writer
     return [
-        *([each(bookies.admit_add, s, client, s.generation_, s.entry, s.bookie)] if racing else []),
-        each(bookies.handle_add, s, client, s.generation_, s.entry, s.bookie),
-        each(adds.receive_ack, s, client, s.generation_, s.entry, s.bookie),
+        *([each(bookies.admit_add, s, client, s.fragment, s.entry, s.bookie)] if racing else []),
+        each(bookies.handle_add, s, client, s.fragment, s.entry, s.bookie),
+        each(adds.receive_ack, s, client, s.fragment, s.entry, s.bookie),
     ]
 
 
@@ -79,34 +79,34 @@ def _changes(s: Ledger, client: Sort) -> list[Schema | Group]:
         return _local_changes(s, client)
     resends = p.resends == "one-by-one"
     return [
-        *([each(changes.resend, s, client, s.generation_, s.entry)] if resends else []),
+        *([each(changes.resend, s, client, s.fragment, s.entry)] if resends else []),
         *(_beginnings(s, client) if p.ensemble_change == "two-step" else []),
         *(
             [each(changes.commit_change, s, client, _earlier(s), s.bookie, s.bookie)]
-            if p.generations > 1
+            if p.possible_fragments > 1
             else []
         ),
-        each(changes.try_invalid_fragment, s, client, s.generation_, s.bookie),
-        each(changes.abandon_change, s, client, s.generation_, s.bookie),
+        each(changes.try_invalid_fragment, s, client, s.fragment, s.bookie),
+        each(changes.abandon_change, s, client, s.fragment, s.bookie),
     ]
 
 
 def _earlier(s: Ledger) -> Sort:
     """The ensembles that may still be changed."""
-    return integers(1, s.parameters.generations - 1)
+    return integers(1, s.parameters.possible_fragments - 1)
 
 
 def _beginnings(s: Ledger, client: Sort) -> list[Schema | Group]:
     if client is s.writer and s.parameters.lac_read_in_change == "racing":
         return [
-            each(changes.read_lac_first, s, client, s.generation_, s.entry, s.bookie),
-            each(changes.block_acks, s, client, s.generation_, s.bookie),
+            each(changes.read_lac_first, s, client, s.fragment, s.entry, s.bookie),
+            each(changes.block_acks, s, client, s.fragment, s.bookie),
         ]
-    return [each(changes.begin_change, s, client, s.generation_, s.entry, s.bookie)]
+    return [each(changes.begin_change, s, client, s.fragment, s.entry, s.bookie)]
 
 
 def _local_changes(s: Ledger, client: Sort) -> list[Schema | Group]:
-    if s.parameters.generations == 1:
+    if s.parameters.possible_fragments == 1:
         return []
     return [
         each(changes.change_locally, s, client, _earlier(s), s.entry, s.bookie, s.bookie),

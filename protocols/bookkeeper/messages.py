@@ -10,7 +10,7 @@ from fencepost.protocols.bookkeeper.state import NOTHING, Ledger
 def add(
     s: Ledger,
     client: TermLike,
-    generation: TermLike,
+    fragment: TermLike,
     entry: TermLike,
     bookie: TermLike,
     lac: Term | None = None,
@@ -25,7 +25,7 @@ def add(
         "add",
         client,
         bookie,
-        about={"entry": entry, "fragment": generation},
+        about={"entry": entry, "fragment": fragment},
         says={
             "content": s.content_sent(client, entry),
             "lac": s.pushed_lac[client, entry] if lac is None else lac,
@@ -36,16 +36,16 @@ def add(
 
 
 def add_answer(
-    s: Ledger, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike, refused: TermLike
+    s: Ledger, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike, refused: TermLike
 ) -> Message:
     """The answer to an add: stored, or refused because the ledger is fenced."""
     return message(
         "add answer",
         bookie,
         client,
-        about={"entry": entry, "fragment": generation},
+        about={"entry": entry, "fragment": fragment},
         says={"fenced": refused},
-        lost=s.add_answer_lost[client, generation, entry, bookie],
+        lost=s.add_answer_lost[client, fragment, entry, bookie],
     )
 
 

@@ -268,8 +268,8 @@ class Parameters:
         return self.crashes > 0 and self.limbo == "as-coded"
 
     @property
-    def generations(self) -> int:
-        """Ensembles that the ledger can go through: one if no bookie is spare."""
+    def possible_fragments(self) -> int:
+        """Fragments that the ledger can have: one if no bookie is spare."""
         return self.fragments if self.bookies > self.ensemble else 1
 
 

@@ -14,7 +14,7 @@ def begin_recovery(s: Ledger, client: Parameter) -> Action:
     p = s.parameters
     copies = [
         update
-        for g in s.later_generations
+        for g in s.later_fragments
         for update in (
             s.own_first[client, g].set(s.first[g]),
             *(s.own_ensemble[client, g, i].set(s.ensemble[g, i]) for i in s.position),
@@ -28,8 +28,8 @@ def begin_recovery(s: Ledger, client: Parameter) -> Action:
         then=[
             s.status.set(Status.IN_RECOVERY),
             s.phase[client].set(Phase.ACTIVE),
-            s.base[client].set(s.generation),
-            s.own_generation[client].set(s.generation),
+            s.base[client].set(s.last_fragment),
+            s.own_last_fragment[client].set(s.last_fragment),
             *copies,
             *overtakes,
         ],
@@ -52,7 +52,7 @@ def begin_recovery(s: Ledger, client: Parameter) -> Action:
 
 
 def _in_last_ensemble(s: Ledger, position: Term, bookie: Parameter) -> Term:
-    return exists(s.generation_, lambda g: (g == s.generation) & (s.ensemble[g, position] == bookie))
+    return exists(s.fragment, lambda g: (g == s.last_fragment) & (s.ensemble[g, position] == bookie))
 
 
 def receive_fence_answer(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
@@ -131,20 +131,20 @@ def _all_in(s: Ledger, client: Parameter, entry: Parameter, last: Parameter) -> 
     return forall(s.bookie, lambda b: implies(s.read_to(client, entry, b), is_in(b)))
 
 
-def write_back(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter) -> Action:
+def write_back(s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
     """An entry that was read goes to the recoverer's current ensemble, not to the one it was read from."""
     in_order = forall(s.entry, lambda e: implies((s.start(client) < e) & (e < entry), s.pushed(client, e)))
     after_reading = s.parameters.recovery_writes == "after-reading"
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
-        & (s.own_generation[client] == generation)
+        & (s.own_last_fragment[client] == fragment)
         & s.positive(client, entry)
         & ~s.pushed(client, entry)
         & in_order
         & (s.reading_ended(client) if after_reading else TRUE),
-        then=sends(s, client, generation, entry),
+        then=sends(s, client, fragment, entry),
         actor=client,
-        sent=[adds(s, client, generation, entry)],
+        sent=[adds(s, client, fragment, entry)],
     )
 
 
@@ -171,8 +171,8 @@ def finish_recovery(s: Ledger, client: Parameter, entry: Parameter) -> Action:
         s.closed_at[client].set(entry - 1),
     ]
     if s.parameters.recovery_metadata == "at-close":
-        then += [s.generation.set(s.own_generation[client])]
-        for g in s.later_generations:
+        then += [s.last_fragment.set(s.own_last_fragment[client])]
+        for g in s.later_fragments:
             then += [s.first[g].set(s.own_first[client, g])]
             then += [s.ensemble[g, i].set(s.own_ensemble[client, g, i]) for i in s.position]
     return Action(

@@ -86,7 +86,7 @@ class Ledger(StateSpace):
     """The state of one ledger. `parameters` fixes the sizes and the switches."""
 
     stores: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "zk": ("status", "last_entry", "generation", "first", "ensemble")
+        "zk": ("status", "last_entry", "last_fragment", "first", "ensemble")
     }
 
     def __init__(self, parameters: Parameters) -> None:
@@ -100,9 +100,9 @@ class Ledger(StateSpace):
         self.read_entry = integers(1, p.entries + 1)
         """Recovery reads one entry past the last: it ends at the entry that is not there."""
         position = self.position = integers(1, p.ensemble)
-        generation = self.generation_ = integers(1, p.generations)
-        """Ensembles of the ledger in order; each starts at its `first` entry and hides what it replaces."""
-        self.later_generations = tuple(range(2, p.generations + 1))
+        fragment = self.fragment = integers(1, p.possible_fragments)
+        """Fragments in order; each has an ensemble, starts at its `first` entry and hides what it replaces."""
+        self.later_fragments = tuple(range(2, p.possible_fragments + 1))
         content = lac = integers(0, p.entries)
 
         def at_first(*index: object) -> str:
@@ -117,9 +117,9 @@ class Ledger(StateSpace):
         # Metadata store: status, last entry, and the list of ensembles.
         self.status = variable(members(Status))
         self.last_entry = variable(lac)
-        self.generation = variable(generation)
-        self.first = family(integers(1, p.entries + 1), generation)
-        self.ensemble = family(bookie, generation, position, initial=at_first)
+        self.last_fragment = variable(fragment)
+        self.first = family(integers(1, p.entries + 1), fragment)
+        self.ensemble = family(bookie, fragment, position, initial=at_first)
 
         # Bookies: what is stored as each entry, the LAC that came with it, and whether the ledger is fenced.
         self.stored = family(content, bookie, entry)
@@ -129,17 +129,17 @@ class Ledger(StateSpace):
         # Every client: its copy of the metadata, its adds and their answers, its ensemble change.
         self.phase = family(members(Phase), client)
         self.closed_at = family(lac, client)
-        self.own_generation = family(generation, client)
-        self.own_first = family(integers(1, p.entries + 1), client, generation)
-        self.own_ensemble = family(bookie, client, generation, position, initial=at_first)
-        self.pushed_in = family(integers(0, p.generations), client, entry)
+        self.own_last_fragment = family(fragment, client)
+        self.own_first = family(integers(1, p.entries + 1), client, fragment)
+        self.own_ensemble = family(bookie, client, fragment, position, initial=at_first)
+        self.pushed_in = family(integers(0, p.possible_fragments), client, entry)
         self.pushed_lac = family(integers(0, p.entries - 1), client, entry)
-        self.resent = family(BOOL, client, generation, entry)
-        self.add_handled = family(BOOL, client, generation, entry, bookie)
+        self.resent = family(BOOL, client, fragment, entry)
+        self.add_handled = family(BOOL, client, fragment, entry, bookie)
         if p.fence_atomic == "no":
-            self.add_admitted = family(BOOL, client, generation, entry, bookie)
-        self.add_refused = family(BOOL, client, generation, entry, bookie)
-        self.add_answered = family(BOOL, client, generation, entry, bookie)
+            self.add_admitted = family(BOOL, client, fragment, entry, bookie)
+        self.add_refused = family(BOOL, client, fragment, entry, bookie)
+        self.add_answered = family(BOOL, client, fragment, entry, bookie)
         self.acked = family(BOOL, client, entry, bookie)
         self.failed = family(Sort("bookie or none", (NO_BOOKIE, *bookie.values), part_of="bookie"), client)
         self.frozen_lac = family(lac, client)
@@ -149,7 +149,7 @@ class Ledger(StateSpace):
         self.tried_invalid_fragment = family(BOOL, client)
 
         # Recoverers: the fencing reads and the recovery reads. (The writer's row stays as it is.)
-        self.base = family(generation, client)
+        self.base = family(fragment, client)
         """The last ensemble when recovery began: recovery reads go by the metadata up to here."""
         self.overtaken = family(BOOL, client)
         """Under `bump`: a later recoverer has bumped the version, so this one can commit nothing any more."""
@@ -171,7 +171,7 @@ class Ledger(StateSpace):
             # Crashes: how many there were, the requests that went with them, and what is unknown since.
             self.crashed = variable(integers(0, p.crashes))
             self.limbo = family(BOOL, bookie)
-            self.add_dropped = family(BOOL, client, generation, entry, bookie)
+            self.add_dropped = family(BOOL, client, fragment, entry, bookie)
             self.fence_dropped = family(BOOL, client, bookie)
             self.read_dropped = family(BOOL, client, self.read_entry, bookie)
             self.fence_unknown = family(BOOL, client, bookie)
@@ -196,8 +196,8 @@ class Ledger(StateSpace):
 
         # What the network never delivers: one choice for each sending.
         self.add_lost = choice(client, entry, bookie, fault="lost")
-        self.resend_lost = choice(client, generation, entry, fault="lost")
-        self.add_answer_lost = choice(client, generation, entry, bookie, fault="lost")
+        self.resend_lost = choice(client, fragment, entry, fault="lost")
+        self.add_answer_lost = choice(client, fragment, entry, bookie, fault="lost")
         self.fence_lost = choice(client, bookie, fault="lost")
         self.fence_answer_lost = choice(client, bookie, fault="lost")
         self.read_lost = choice(client, self.read_entry, bookie, fault="lost")
@@ -218,31 +218,31 @@ class Ledger(StateSpace):
 
     # Ensembles, by a client's copy of the metadata.
 
-    def is_at(self, client: TermLike, generation: TermLike, position: TermLike, bookie: TermLike) -> Term:
-        """The bookie stands at that position of the client's ensemble of that generation."""
-        return self.own_ensemble[client, generation, position] == bookie
+    def is_at(self, client: TermLike, fragment: TermLike, position: TermLike, bookie: TermLike) -> Term:
+        """The bookie stands at that position of the client's ensemble of that fragment."""
+        return self.own_ensemble[client, fragment, position] == bookie
 
     @definition
-    def in_ensemble(self, client: TermLike, generation: TermLike, bookie: TermLike) -> Term:
-        """The bookie is a member of the client's ensemble of that generation."""
-        return exists(self.position, lambda i: self.is_at(client, generation, i, bookie))
+    def in_ensemble(self, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
+        """The bookie is a member of the client's ensemble of that fragment."""
+        return exists(self.position, lambda i: self.is_at(client, fragment, i, bookie))
 
     @definition
     def in_write_set_of(
-        self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> Term:
         """The entry is sent to the bookie when it is sent to that ensemble."""
         return exists(
-            self.position, lambda i: self.in_write_set[entry, i] & self.is_at(client, generation, i, bookie)
+            self.position, lambda i: self.in_write_set[entry, i] & self.is_at(client, fragment, i, bookie)
         )
 
     @definition
-    def still_there(self, client: TermLike, generation: TermLike, bookie: TermLike) -> Term:
+    def still_there(self, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
         """The bookie stands in the client's current ensemble where it stood in that one."""
-        current = self.own_generation[client]
+        current = self.own_last_fragment[client]
         return exists(
             self.position,
-            lambda i: self.is_at(client, generation, i, bookie) & self.is_at(client, current, i, bookie),
+            lambda i: self.is_at(client, fragment, i, bookie) & self.is_at(client, current, i, bookie),
         )
 
     # Adds.
@@ -252,50 +252,48 @@ class Ledger(StateSpace):
         return self.pushed_in[client, entry] != 0
 
     @definition
-    def add_sent(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    def add_sent(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The entry was sent to the bookie because of that ensemble: pushed to it, or resent to its newcomer."""
         return any_of(
-            (self.pushed_in[client, entry] == generation)
-            & self.in_write_set_of(client, generation, entry, bookie),
-            self.resent[client, generation, entry]
-            & self.in_write_set_of(client, generation, entry, bookie)
-            & self.is_newcomer(client, generation, bookie),
+            (self.pushed_in[client, entry] == fragment)
+            & self.in_write_set_of(client, fragment, entry, bookie),
+            self.resent[client, fragment, entry]
+            & self.in_write_set_of(client, fragment, entry, bookie)
+            & self.is_newcomer(client, fragment, bookie),
         )
 
-    def is_newcomer(self, client: TermLike, generation: TermLike, bookie: TermLike) -> Term:
+    def is_newcomer(self, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
         """The bookie is in that ensemble and not in the one before."""
-        return self.in_ensemble(client, generation, bookie) & ~exists(
-            self.generation_,
-            lambda g: (g + 1 == generation) & self.in_ensemble(client, g, bookie),
+        return self.in_ensemble(client, fragment, bookie) & ~exists(
+            self.fragment,
+            lambda g: (g + 1 == fragment) & self.in_ensemble(client, g, bookie),
         )
 
     def content_sent(self, client: TermLike, entry: TermLike) -> Term:
         """What the client sends as the entry: the writer its own, a recoverer what it read."""
         return if_(lift(WRITER) == client, entry, self.found[client, entry])
 
-    def add_in_flight(
-        self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
-    ) -> Term:
+    def add_in_flight(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The add will reach the bookie and has not yet."""
-        index = (client, generation, entry, bookie)
+        index = (client, fragment, entry, bookie)
         under_way = self.add_sent(*index) & ~self.lost_on_the_way(*index) & ~self.add_handled[index]
         return under_way & ~self.add_dropped[index] if self.parameters.crashes else under_way
 
     def lost_on_the_way(
-        self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> Term:
         """That sending is never delivered: the first one to each bookie and each resending have a loss of their own."""
-        first = self.pushed_in[client, entry] == generation
+        first = self.pushed_in[client, entry] == fragment
         return any_of(
             first & self.add_lost[client, entry, bookie],
-            ~first & self.resend_lost[client, generation, entry],
+            ~first & self.resend_lost[client, fragment, entry],
         )
 
     def answer_in_flight(
-        self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> Term:
         """The answer to an add will reach the client and has not yet."""
-        index = (client, generation, entry, bookie)
+        index = (client, fragment, entry, bookie)
         return self.add_handled[index] & ~self.add_answer_lost[index] & ~self.add_answered[index]
 
     def may_time_out(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
@@ -307,7 +305,7 @@ class Ledger(StateSpace):
             outstanding = self.add_sent(*index) & ~self.add_answered[index]
             return outstanding & (lost if self.parameters.timeouts == "lost-only" else TRUE)
 
-        return exists(self.generation_, late)
+        return exists(self.fragment, late)
 
     # The last add confirmed. It never falls: acks are withdrawn above it only.
 
@@ -358,9 +356,9 @@ class Ledger(StateSpace):
         """The entry is pushed or written back, and not at or below the client's LAC."""
         return self.pushed(client, entry) & (self.lac(client) < entry)
 
-    def first_of(self, client: TermLike, generation: TermLike) -> Term:
+    def first_of(self, client: TermLike, fragment: TermLike) -> Term:
         """The first entry of that ensemble's fragment, by the client's copy of the metadata."""
-        return self.own_first[client, generation]
+        return self.own_first[client, fragment]
 
     # Recovery.
 
@@ -445,13 +443,13 @@ class Ledger(StateSpace):
 
         def holds_entry(g: Term) -> Term:
             later = exists(
-                self.generation_,
+                self.fragment,
                 lambda h: (g < h) & (h <= self.base[client]) & (self.first_of(client, h) <= entry),
             )
             return (g <= self.base[client]) & (self.first_of(client, g) <= entry) & ~later
 
         return exists(
-            self.generation_,
+            self.fragment,
             lambda g: holds_entry(g) & self.in_write_set_of(client, g, entry, bookie),
         )
 
@@ -495,12 +493,12 @@ class Ledger(StateSpace):
 
         def holds_entry(g: Term) -> Term:
             later = exists(
-                self.generation_, lambda h: (g < h) & (h <= self.generation) & (self.first[h] <= entry)
+                self.fragment, lambda h: (g < h) & (h <= self.last_fragment) & (self.first[h] <= entry)
             )
-            return (g <= self.generation) & (self.first[g] <= entry) & ~later
+            return (g <= self.last_fragment) & (self.first[g] <= entry) & ~later
 
         return exists(
-            self.generation_,
+            self.fragment,
             lambda g: (
                 holds_entry(g)
                 & exists(

@@ -18,20 +18,20 @@ def create_ledger(s: Ledger) -> Action:
     )
 
 
-def push(s: Ledger, generation: Parameter, entry: Parameter) -> Action:
+def push(s: Ledger, fragment: Parameter, entry: Parameter) -> Action:
     """The writer sends the next entry to its write set, with its LAC (LedgerHandle.doAsyncAddEntry)."""
     in_order = forall(s.entry, lambda e: implies(e < entry, s.pushed(WRITER, e)))
     limit = s.parameters.inflight
     within_limit = ~exists(s.entry, lambda e: (e + limit == entry) & (s.lac(WRITER) < e))
     return Action(
         when=(s.phase[WRITER] == Phase.ACTIVE)
-        & (s.own_generation[WRITER] == generation)
+        & (s.own_last_fragment[WRITER] == fragment)
         & ~s.pushed(WRITER, entry)
         & in_order
         & within_limit,
-        then=sends(s, WRITER, generation, entry),
+        then=sends(s, WRITER, fragment, entry),
         actor=WRITER,
-        sent=[adds(s, WRITER, generation, entry)],
+        sent=[adds(s, WRITER, fragment, entry)],
     )
 
 

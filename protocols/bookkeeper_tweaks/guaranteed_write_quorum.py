@@ -141,13 +141,13 @@ class Ledger(ReplicatedLedger):
         # Every client: its copy of the metadata, its adds with the LAC and LAFR they carry, and their answers.
         self.declare_clients(Phase)
         self.declare_adds()
-        self.add_refused = family(BOOL, client, self.generation_, self.entry, bookie)
+        self.add_refused = family(BOOL, client, self.fragment, self.entry, bookie)
         self.declare_acks()
         self.kept_lac = family(self.prefix, client)
         """The LAC when acks were last withdrawn: what was acknowledged remains so."""
 
         # Recoverers: the fencing reads and the recovery reads. (The writer's row stays as it is.)
-        self.base = family(self.generation_, client)
+        self.base = family(self.fragment, client)
         self.overtaken = family(BOOL, client)
         """A later recoverer has bumped the version, so this one can commit nothing any more."""
         self.fence_handled = family(BOOL, client, bookie)
@@ -189,9 +189,9 @@ class Ledger(ReplicatedLedger):
 
     # Answers of bookies, and recovery.
 
-    def add_stored(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    def add_stored(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The bookie stored what that add brought: it did not refuse it."""
-        index = (client, generation, entry, bookie)
+        index = (client, fragment, entry, bookie)
         return self.add_handled[index] & ~self.add_refused[index]
 
     def fence_sent(self, client: TermLike, bookie: TermLike) -> Term:
@@ -209,7 +209,7 @@ class Ledger(ReplicatedLedger):
 def add(
     s: Ledger,
     client: TermLike,
-    generation: TermLike,
+    fragment: TermLike,
     entry: TermLike,
     bookie: TermLike,
     when: TermLike = True,
@@ -223,27 +223,27 @@ def add(
         "add",
         client,
         bookie,
-        about={"entry": entry, "fragment": generation},
+        about={"entry": entry, "fragment": fragment},
         says={
             "content": s.content_sent(client, entry),
-            **prefixes(s, client, generation, entry, now),
+            **prefixes(s, client, fragment, entry, now),
         },
-        lost=s.add_lost[client, generation, entry, bookie],
+        lost=s.add_lost[client, fragment, entry, bookie],
         when=when,
     )
 
 
 def add_answer(
-    s: Ledger, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike, refused: TermLike
+    s: Ledger, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike, refused: TermLike
 ) -> Message:
     """The answer to an add: stored, or refused because the ledger is fenced."""
     return message(
         "add answer",
         bookie,
         client,
-        about={"entry": entry, "fragment": generation},
+        about={"entry": entry, "fragment": fragment},
         says={"fenced": refused},
-        lost=s.add_answer_lost[client, generation, entry, bookie],
+        lost=s.add_answer_lost[client, fragment, entry, bookie],
     )
 
 
@@ -286,15 +286,15 @@ def create_ledger(s: Ledger) -> Action:
     )
 
 
-def push(s: Ledger, generation: Parameter, entry: Parameter) -> Action:
+def push(s: Ledger, fragment: Parameter, entry: Parameter) -> Action:
     """The writer sends the next entry to its ensemble (ClientSendsAddEntryRequests)."""
     return Action(
         when=(s.phase[WRITER] == Phase.ACTIVE)
-        & s.may_send(WRITER, generation, entry)
+        & s.may_send(WRITER, fragment, entry)
         & forall(s.entry, lambda e: implies(e < entry, s.pushed(WRITER, e))),
-        then=sends(s, WRITER, generation, entry),
+        then=sends(s, WRITER, fragment, entry),
         actor=WRITER,
-        sent=[_adds(s, WRITER, generation, entry)],
+        sent=[_adds(s, WRITER, fragment, entry)],
     )
 
 
@@ -318,21 +318,21 @@ def close_ledger(s: Ledger) -> Action:
 # Adds and their answers: the writer's entries, a recoverer's write-backs.
 
 
-def _adds(s: Ledger, client: Parameter | str, generation: Parameter, entry: Parameter) -> Broadcast:
-    """The entry to the ensemble of that generation."""
+def _adds(s: Ledger, client: Parameter | str, fragment: Parameter, entry: Parameter) -> Broadcast:
+    """The entry to the ensemble of that fragment."""
     return to_ensemble(
-        s, client, generation, lambda b, when: add(s, client, generation, entry, b, when=when, now=True)
+        s, client, fragment, lambda b, when: add(s, client, fragment, entry, b, when=when, now=True)
     )
 
 
 def handle_add(
-    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
     """A bookie stores an entry unless the ledger is fenced there, and answers (BookieSendsAdd…Response).
 
     A recovery add is stored even if the ledger is fenced.
     """
-    index = (client, generation, entry, bookie)
+    index = (client, fragment, entry, bookie)
     refused = s.fenced[bookie] if client.sort is s.writer else FALSE
     return Action(
         when=s.next_add(*index),
@@ -348,10 +348,10 @@ def handle_add(
 
 
 def receive_ack(
-    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
     """A member of the client's ensemble has stored the entry: LAC and LAFR may move (ReceiveAddConfirmedResponse)."""
-    index = (client, generation, entry, bookie)
+    index = (client, fragment, entry, bookie)
     return Action(
         when=(s.phase[client] == Phase.ACTIVE) & s.next_answer(*index) & ~s.add_refused[index],
         then=[s.add_answered[index].set(True), s.acked[client, entry, bookie].set(True)],
@@ -361,10 +361,10 @@ def receive_ack(
 
 
 def receive_fenced(
-    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
     """A bookie refused the entry: the writer withdraws (rule 13, ClientReceivesAddFencedResponse)."""
-    index = (client, generation, entry, bookie)
+    index = (client, fragment, entry, bookie)
     return Action(
         when=(s.phase[client] == Phase.ACTIVE) & s.next_answer(*index) & s.add_refused[index],
         then=[s.add_answered[index].set(True), s.phase[client].set(Phase.WITHDRAWN)],
@@ -378,7 +378,7 @@ def receive_fenced(
 
 
 def change_ensemble(
-    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
     """A bookie that failed the client is replaced from LAFR+1 on, and pending entries move along (ChangeEnsemble).
 
@@ -387,14 +387,14 @@ def change_ensemble(
     stays until the LAFR has passed (rule 8). The writer commits the change at once, and may only while the
     ledger is open; a recoverer keeps it to itself (rule 9).
     """
-    following = generation + 1
+    following = fragment + 1
     below = s.lafr(client) if s.parameters.fragment_start == "lafr" else s.lac(client)
-    ensemble = members_then(s, client, generation, failed, spare)
-    resent = due(s, client, generation, following, below)
+    ensemble = members_then(s, client, fragment, failed, spare)
+    resent = due(s, client, fragment, following, below)
     is_writer = client.sort is s.writer
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
-        & s.replaceable(client, generation, failed, spare)
+        & s.replaceable(client, fragment, failed, spare)
         & (~s.pinned(client, failed) if s.parameters.pinning == "yes" else TRUE)
         & (s.status == (Status.OPEN if is_writer else Status.IN_RECOVERY)),
         then=[
@@ -425,7 +425,7 @@ def begin_recovery(s: Ledger, client: Parameter) -> Action:
             *(s.overtaken[r].set(True, when=(client != r) & (s.phase[r] != Phase.IDLE)) for r in s.recoverer),
         ],
         actor=client,
-        sent=[to_each(s.bookie, lambda b: fence(client, b, when=s.member[s.generation, b]))],
+        sent=[to_each(s.bookie, lambda b: fence(client, b, when=s.member[s.last_fragment, b]))],
         note="puts the ledger in recovery, anew",
     )
 
@@ -497,16 +497,16 @@ def receive_read_answer(s: Ledger, client: Parameter, entry: Parameter, bookie: 
     )
 
 
-def write_back(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter) -> Action:
+def write_back(s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
     """An entry that was read goes to the recoverer's own current ensemble (rule 12, ClientWritesBackEntry)."""
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
-        & s.may_send(client, generation, entry)
+        & s.may_send(client, fragment, entry)
         & s.positive(client, entry)
         & s.in_order(client, entry),
-        then=sends(s, client, generation, entry),
+        then=sends(s, client, fragment, entry),
         actor=client,
-        sent=[_adds(s, client, generation, entry)],
+        sent=[_adds(s, client, fragment, entry)],
     )
 
 
@@ -544,10 +544,10 @@ def ledger(parameters: Parameters) -> System:
         actions=(
             each(create_ledger, s),
             in_turn(
-                "generation",
-                each(push, s, s.generation_, s.entry),
+                "fragment",
+                each(push, s, s.fragment, s.entry),
                 *adds_and_changes(s, s.writer, handle_add, receive_ack, change_ensemble),
-                each(receive_fenced, s, s.writer, s.generation_, s.entry, s.bookie),
+                each(receive_fenced, s, s.writer, s.fragment, s.entry, s.bookie),
             ),
             each(begin_recovery, s, s.recoverer),
             each(handle_fence, s, s.recoverer, s.bookie),
@@ -559,8 +559,8 @@ def ledger(parameters: Parameters) -> System:
                 each(receive_read_answer, s, s.recoverer, s.read_entry, s.bookie),
             ),
             in_turn(
-                "generation",
-                each(write_back, s, s.recoverer, s.generation_, s.entry),
+                "fragment",
+                each(write_back, s, s.recoverer, s.fragment, s.entry),
                 *adds_and_changes(s, s.recoverer, handle_add, receive_ack, change_ensemble),
             ),
             each(finish_recovery, s, s.recoverer, s.read_entry),
@@ -569,6 +569,6 @@ def ledger(parameters: Parameters) -> System:
         caps={
             "entries": parameters.entries,
             "recoverers": parameters.recoverers,
-            "fragments": len(s.generation_),
+            "fragments": len(s.fragment),
         },
     )

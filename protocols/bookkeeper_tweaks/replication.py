@@ -84,7 +84,7 @@ class ReplicatedLedger(StateSpace, ABC):
     fence_answered: Family
 
     stores: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "zk": ("status", "ledger_term", "last_entry", "generation", "first", "member")
+        "zk": ("status", "ledger_term", "last_entry", "last_fragment", "first", "member")
     }
 
     def __init__(self, parameters: Sizes, client: Sort, entries: int, fragments: int) -> None:
@@ -96,30 +96,30 @@ class ReplicatedLedger(StateSpace, ABC):
         """Where a fragment may start: one past the last entry, too."""
         self.prefix = integers(0, entries)
         """LAC, LAFR, last entry: everything up to here. 0 is none."""
-        generations = fragments if parameters.bookies > parameters.write_quorum else 1
-        self.generation_ = integers(1, generations)
-        """Ensembles of the ledger in order; each starts at its `first` entry and hides what it replaces.
+        possible = fragments if parameters.bookies > parameters.write_quorum else 1
+        self.fragment = integers(1, possible)
+        """Fragments in order; each has an ensemble, starts at its `first` entry and hides what it replaces.
 
         There is only one if no bookie is spare.
         """
-        self.later_generations = tuple(range(2, generations + 1))
+        self.later_fragments = tuple(range(2, possible + 1))
 
     def declare_fragments(self) -> None:
         """The metadata store's ensembles, and where each starts."""
-        self.generation = variable(self.generation_)
-        self.first = family(self.next_entry, self.generation_)
-        self.member = family(BOOL, self.generation_, self.bookie, initial=self._at_first)
+        self.last_fragment = variable(self.fragment)
+        self.first = family(self.next_entry, self.fragment)
+        self.member = family(BOOL, self.fragment, self.bookie, initial=self._at_first)
 
     def declare_clients(self, phases: type[Enum]) -> None:
         """What each client is doing, and its copy of the metadata."""
         self.phase = family(members(phases), self.client)
-        self.own_generation = family(self.generation_, self.client)
-        self.own_first = family(self.next_entry, self.client, self.generation_)
-        self.own_member = family(BOOL, self.client, self.generation_, self.bookie, initial=self._at_first)
+        self.own_last_fragment = family(self.fragment, self.client)
+        self.own_first = family(self.next_entry, self.client, self.fragment)
+        self.own_member = family(BOOL, self.client, self.fragment, self.bookie, initial=self._at_first)
 
     def declare_adds(self) -> None:
         """The adds of each client, with the LAC and LAFR they carry."""
-        index = (self.client, self.generation_, self.entry)
+        index = (self.client, self.fragment, self.entry)
         self.sent = family(BOOL, *index)
         self.sent_lac = family(self.prefix, *index)
         self.sent_lafr = family(self.prefix, *index)
@@ -127,7 +127,7 @@ class ReplicatedLedger(StateSpace, ABC):
 
     def declare_acks(self) -> None:
         """The answers to adds that each client has heard, and the acks that count."""
-        self.add_answered = family(BOOL, self.client, self.generation_, self.entry, self.bookie)
+        self.add_answered = family(BOOL, self.client, self.fragment, self.entry, self.bookie)
         self.acked = family(BOOL, self.client, self.entry, self.bookie)
 
     def declare_reads(self, entry: Sort, content: Sort) -> None:
@@ -144,7 +144,7 @@ class ReplicatedLedger(StateSpace, ABC):
         Only adds and their answers overtake what is lost; any other message that never arrives is simply late
         for ever.
         """
-        index = (self.client, self.generation_, self.entry, self.bookie)
+        index = (self.client, self.fragment, self.entry, self.bookie)
         self.add_lost = choice(*index, fault="lost")
         self.add_answer_lost = choice(*index, fault="lost")
 
@@ -152,16 +152,16 @@ class ReplicatedLedger(StateSpace, ABC):
         """The first ensemble is the first WQ bookies."""
         return index[-1] in self.bookie.values[: self.parameters.write_quorum]
 
-    # Adds. An add is sent because of a generation: to all of its ensemble at first, later to its newcomer only.
+    # Adds. An add is sent because of a fragment: to all of its ensemble at first, later to its newcomer only.
 
     def pushed(self, client: TermLike, entry: TermLike) -> Term:
         """The client has sent something as the entry: a new one, or a write-back."""
-        return exists(self.generation_, lambda g: self.sent[client, g, entry])
+        return exists(self.fragment, lambda g: self.sent[client, g, entry])
 
-    def may_send(self, client: TermLike, generation: TermLike, entry: TermLike) -> Term:
-        """The client has not sent the entry, and would send it to its ensemble of that generation."""
-        current = self.own_generation[client] == generation
-        return current & ~self.sent[client, generation, entry] & ~self.pushed(client, entry)
+    def may_send(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+        """The client has not sent the entry, and would send it to its ensemble of that fragment."""
+        current = self.own_last_fragment[client] == fragment
+        return current & ~self.sent[client, fragment, entry] & ~self.pushed(client, entry)
 
     def in_order(self, client: TermLike, entry: TermLike) -> Term:
         """The client has sent all entries above its start and below this one."""
@@ -169,45 +169,43 @@ class ReplicatedLedger(StateSpace, ABC):
             self.entry, lambda e: implies((self.start(client) < e) & (e < entry), self.pushed(client, e))
         )
 
-    def add_sent(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The entry was sent to the bookie because of that generation."""
+    def add_sent(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The entry was sent to the bookie because of that fragment."""
 
         def had_it(g: Term) -> Term:
-            return (g + 1 == generation) & self.sent[client, g, entry] & self.own_member[client, g, bookie]
+            return (g + 1 == fragment) & self.sent[client, g, entry] & self.own_member[client, g, bookie]
 
         return (
-            self.sent[client, generation, entry]
-            & self.own_member[client, generation, bookie]
-            & ~exists(self.generation_, had_it)
+            self.sent[client, fragment, entry]
+            & self.own_member[client, fragment, bookie]
+            & ~exists(self.fragment, had_it)
         )
 
-    def add_in_flight(
-        self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
-    ) -> Term:
+    def add_in_flight(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The add will reach the bookie and has not yet."""
-        index = (client, generation, entry, bookie)
+        index = (client, fragment, entry, bookie)
         return self.add_sent(*index) & ~self.add_lost[index] & ~self.add_handled[index]
 
-    def next_add(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    def next_add(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The add may reach the bookie now: of the client's adds that will, the lowest entry goes first."""
-        index = (client, generation, entry, bookie)
+        index = (client, fragment, entry, bookie)
         return self.add_in_flight(*index) & ~self._lower(self.add_in_flight, client, entry, bookie)
 
     def answer_in_flight(
-        self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> Term:
         """The answer to an add will reach the client and has not yet."""
-        index = (client, generation, entry, bookie)
+        index = (client, fragment, entry, bookie)
         return self.add_handled[index] & ~self.add_answer_lost[index] & ~self.add_answered[index]
 
-    def next_answer(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    def next_answer(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The answer may be received now: of those of this bookie that will arrive, the lowest entry goes first.
 
         Answers of a bookie that is no member of the ensemble any more are not received (ReceiveAddConfirmedResponse).
         """
         return (
-            self.own_member[client, self.own_generation[client], bookie]
-            & self.answer_in_flight(client, generation, entry, bookie)
+            self.own_member[client, self.own_last_fragment[client], bookie]
+            & self.answer_in_flight(client, fragment, entry, bookie)
             & ~self._lower(self.answer_in_flight, client, entry, bookie)
         )
 
@@ -217,12 +215,12 @@ class ReplicatedLedger(StateSpace, ABC):
         """The same is in flight for a lower entry."""
         return exists(
             self.entry,
-            lambda e: (e < entry) & exists(self.generation_, lambda g: in_flight(client, g, e, bookie)),
+            lambda e: (e < entry) & exists(self.fragment, lambda g: in_flight(client, g, e, bookie)),
         )
 
-    def add_stored(self, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    def add_stored(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The bookie stored what that add brought."""
-        return self.add_handled[client, generation, entry, bookie]
+        return self.add_handled[client, fragment, entry, bookie]
 
     def heard(self, bookie: TermLike, carried: Family) -> Term:
         """The highest LAC (`sent_lac`) or LAFR (`sent_lafr`) that came with an add the bookie stored (rule 2)."""
@@ -232,7 +230,7 @@ class ReplicatedLedger(StateSpace, ABC):
 
         return maximum(
             self.client,
-            lambda c: maximum(self.generation_, lambda g: maximum(self.entry, lambda e: came(c, g, e))),
+            lambda c: maximum(self.fragment, lambda g: maximum(self.entry, lambda e: came(c, g, e))),
         )
 
     # The two prefixes of a client.
@@ -286,7 +284,7 @@ class ReplicatedLedger(StateSpace, ABC):
     def timed_out(self, client: TermLike, bookie: TermLike) -> Term:
         """A write of the client to the bookie may be given up: it has not been answered."""
         return exists_over(
-            (self.generation_, self.entry),
+            (self.fragment, self.entry),
             lambda g, e: self.add_sent(client, g, e, bookie) & ~self.add_answered[client, g, e, bookie],
         )
 
@@ -297,12 +295,12 @@ class ReplicatedLedger(StateSpace, ABC):
             lambda e: (self.lafr(client) < e) & (e <= self.lac(client)) & self.acked[client, e, bookie],
         )
 
-    def replaceable(self, client: TermLike, generation: TermLike, failed: TermLike, spare: TermLike) -> Term:
-        """In the client's ensemble, which is of that generation, a bookie failed it that the spare one may replace."""
+    def replaceable(self, client: TermLike, fragment: TermLike, failed: TermLike, spare: TermLike) -> Term:
+        """In the client's ensemble, which is of that fragment, a bookie failed it that the spare one may replace."""
         return (
-            (self.own_generation[client] == generation)
-            & self.own_member[client, generation, failed]
-            & ~self.own_member[client, generation, spare]
+            (self.own_last_fragment[client] == fragment)
+            & self.own_member[client, fragment, failed]
+            & ~self.own_member[client, fragment, spare]
             & self.timed_out(client, failed)
         )
 
@@ -373,23 +371,23 @@ class ReplicatedLedger(StateSpace, ABC):
         """By the metadata store, the entry belongs on the bookie."""
 
         def hides(g: Term, h: Term) -> Term:
-            return (g < h) & (h <= self.generation) & (self.first[h] <= entry)
+            return (g < h) & (h <= self.last_fragment) & (self.first[h] <= entry)
 
         def holds_entry(g: Term) -> Term:
-            hidden = exists(self.generation_, lambda h: hides(g, h))
-            return (g <= self.generation) & (self.first[g] <= entry) & ~hidden
+            hidden = exists(self.fragment, lambda h: hides(g, h))
+            return (g <= self.last_fragment) & (self.first[g] <= entry) & ~hidden
 
-        return exists(self.generation_, lambda g: holds_entry(g) & self.member[g, bookie])
+        return exists(self.fragment, lambda g: holds_entry(g) & self.member[g, bookie])
 
 
 # Sending.
 
 
 def prefixes(
-    s: ReplicatedLedger, client: TermLike, generation: TermLike, entry: TermLike, now: bool
+    s: ReplicatedLedger, client: TermLike, fragment: TermLike, entry: TermLike, now: bool
 ) -> dict[str, Term]:
     """The LAC and LAFR that an add carries (rule 3): those of now if it is being sent, else those it was sent with."""
-    index = (client, generation, entry)
+    index = (client, fragment, entry)
     return {
         "lac": s.carried_lac(client) if now else s.sent_lac[index],
         "lafr": s.carried_lafr(client) if now else s.sent_lafr[index],
@@ -397,17 +395,17 @@ def prefixes(
 
 
 def to_ensemble(
-    s: ReplicatedLedger, client: TermLike, generation: TermLike, body: Callable[[Any, Term], Message]
+    s: ReplicatedLedger, client: TermLike, fragment: TermLike, body: Callable[[Any, Term], Message]
 ) -> Broadcast:
-    """A message to each bookie of the client's ensemble of that generation; `body` gets the bookie and that condition."""
-    return to_each(s.bookie, lambda b: body(b, s.own_member[client, generation, b]))
+    """A message to each bookie of the client's ensemble of that fragment; `body` gets the bookie and that condition."""
+    return to_each(s.bookie, lambda b: body(b, s.own_member[client, fragment, b]))
 
 
 def sends(
-    s: ReplicatedLedger, client: TermLike, generation: TermLike, entry: TermLike, when: Term = TRUE
+    s: ReplicatedLedger, client: TermLike, fragment: TermLike, entry: TermLike, when: Term = TRUE
 ) -> list[Update]:
-    """The entry goes to the ensemble of that generation, with the LAC and LAFR of now (rule 3)."""
-    index = (client, generation, entry)
+    """The entry goes to the ensemble of that fragment, with the LAC and LAFR of now (rule 3)."""
+    index = (client, fragment, entry)
     return [
         s.sent[index].set(True, when=when),
         s.sent_lac[index].set(s.carried_lac(client), when=when),
@@ -419,10 +417,10 @@ def sends(
 
 
 def members_then(
-    s: ReplicatedLedger, client: TermLike, generation: TermLike, failed: Parameter, spare: Parameter
+    s: ReplicatedLedger, client: TermLike, fragment: TermLike, failed: Parameter, spare: Parameter
 ) -> dict[Value, Term]:
-    """Who belongs to the client's ensemble of that generation once the spare bookie has replaced the failed one."""
-    return {b: any_of(spare == b, s.own_member[client, generation, b] & (failed != b)) for b in s.bookie}
+    """Who belongs to the client's ensemble of that fragment once the spare bookie has replaced the failed one."""
+    return {b: any_of(spare == b, s.own_member[client, fragment, b] & (failed != b)) for b in s.bookie}
 
 
 def installs(
@@ -430,7 +428,7 @@ def installs(
 ) -> list[Update]:
     """The client goes on with a new fragment, which hides the last one if that starts at the same entry (rule 6)."""
     return [
-        s.own_generation[client].set(following),
+        s.own_last_fragment[client].set(following),
         s.own_first[client, following].set(first),
         *(s.own_member[client, following, b].set(member) for b, member in members.items()),
     ]
@@ -441,7 +439,7 @@ def commits(
 ) -> list[Update]:
     """The metadata store gets the new fragment."""
     return [
-        s.generation.set(following, when=when),
+        s.last_fragment.set(following, when=when),
         s.first[following].set(first, when=when),
         *(s.member[following, b].set(member, when=when) for b, member in members.items()),
     ]
@@ -453,10 +451,10 @@ def withdraws_acks(s: ReplicatedLedger, client: TermLike, failed: TermLike, abov
 
 
 def due(
-    s: ReplicatedLedger, client: TermLike, generation: TermLike, following: TermLike, above: Term
+    s: ReplicatedLedger, client: TermLike, fragment: TermLike, following: TermLike, above: Term
 ) -> dict[Value, Term]:
-    """Which higher entries of that generation go to the newcomer of the following, acknowledged or not (rule 7)."""
-    return {e: (above < e) & s.sent[client, generation, e] & ~s.sent[client, following, e] for e in s.entry}
+    """Which higher entries of that fragment go to the newcomer of the following, acknowledged or not (rule 7)."""
+    return {e: (above < e) & s.sent[client, fragment, e] & ~s.sent[client, following, e] for e in s.entry}
 
 
 def sends_again(
@@ -472,11 +470,11 @@ def sends_again(
 def takes_metadata(s: ReplicatedLedger, client: TermLike) -> list[Update]:
     """The client that begins recovery takes the metadata store's fragments for its own."""
     return [
-        s.base[client].set(s.generation),
-        s.own_generation[client].set(s.generation),
+        s.base[client].set(s.last_fragment),
+        s.own_last_fragment[client].set(s.last_fragment),
         *(
             update
-            for g in s.later_generations
+            for g in s.later_fragments
             for update in (
                 s.own_first[client, g].set(s.first[g]),
                 *(s.own_member[client, g, b].set(s.member[g, b]) for b in s.bookie),
@@ -488,10 +486,10 @@ def takes_metadata(s: ReplicatedLedger, client: TermLike) -> list[Update]:
 def publishes_metadata(s: ReplicatedLedger, client: TermLike) -> list[Update]:
     """The client that ends recovery makes its own fragments the ledger's."""
     return [
-        s.generation.set(s.own_generation[client]),
+        s.last_fragment.set(s.own_last_fragment[client]),
         *(
             update
-            for g in s.later_generations
+            for g in s.later_fragments
             for update in (
                 s.first[g].set(s.own_first[client, g]),
                 *(s.member[g, b].set(s.own_member[client, g, b]) for b in s.bookie),
@@ -512,10 +510,10 @@ def adds_and_changes(
 ) -> list[Schema | Group]:
     """Adds of that client reach bookies, their acks come back, and bookies that fail are replaced."""
     adds: list[Schema | Group] = [
-        each(handle_add, s, client, s.generation_, s.entry, s.bookie),
-        each(receive_ack, s, client, s.generation_, s.entry, s.bookie),
+        each(handle_add, s, client, s.fragment, s.entry, s.bookie),
+        each(receive_ack, s, client, s.fragment, s.entry, s.bookie),
     ]
-    if not s.later_generations:
+    if not s.later_fragments:
         return adds
-    earlier = integers(1, len(s.later_generations))
+    earlier = integers(1, len(s.later_fragments))
     return [*adds, each(change_ensemble, s, client, earlier, s.bookie, s.bookie)]

@@ -158,7 +158,7 @@ class Ledger(ReplicatedLedger):
         )
 
         # Takeovers: the fencing reads and the recovery reads. (The creator's row stays as it is.)
-        self.base = family(self.generation_, client)
+        self.base = family(self.fragment, client)
         self.fence_handled = family(BOOL, client, bookie)
         self.fence_lac = family(self.prefix, client, bookie)
         self.fence_lafr = family(self.prefix, client, bookie)
@@ -244,7 +244,7 @@ class Ledger(ReplicatedLedger):
 def add(
     s: Ledger,
     client: TermLike,
-    generation: TermLike,
+    fragment: TermLike,
     entry: TermLike,
     bookie: TermLike,
     when: TermLike = True,
@@ -256,29 +256,27 @@ def add(
         "add",
         client,
         bookie,
-        about={"entry": entry, "fragment": generation},
+        about={"entry": entry, "fragment": fragment},
         says={
             "term": s.term[client],
             "content": s.content_sent(client, entry) if content is None else content,
-            **prefixes(s, client, generation, entry, now),
+            **prefixes(s, client, fragment, entry, now),
             "truncate": s.truncates(client, entry),
         },
-        lost=s.add_lost[client, generation, entry, bookie],
+        lost=s.add_lost[client, fragment, entry, bookie],
         when=when,
     )
 
 
-def add_answer(
-    s: Ledger, client: TermLike, generation: TermLike, entry: TermLike, bookie: TermLike
-) -> Message:
+def add_answer(s: Ledger, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Message:
     """The answer to an add that was stored."""
     return message(
         "add answer",
         bookie,
         client,
-        about={"entry": entry, "fragment": generation},
+        about={"entry": entry, "fragment": fragment},
         says={"term": s.term[client]},
-        lost=s.add_answer_lost[client, generation, entry, bookie],
+        lost=s.add_answer_lost[client, fragment, entry, bookie],
     )
 
 
@@ -325,7 +323,7 @@ def create_ledger(s: Ledger) -> Action:
     )
 
 
-def push(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, value: Parameter) -> Action:
+def push(s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, value: Parameter) -> Action:
     """A client that writes sends the next value as its next entry (rules 3 and 12, ClientSendsAddEntryRequests).
 
     Values are alike before they are pushed, so the next is the lowest that no client has pushed.
@@ -333,7 +331,7 @@ def push(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, 
     next_value = forall(s.value, lambda v: implies(s.before[v, value], s.used[v]))
     return Action(
         when=(s.phase[client] == Phase.WRITING)
-        & s.may_send(client, generation, entry)
+        & s.may_send(client, fragment, entry)
         & (s.start(client) < entry)
         & s.in_order(client, entry)
         & ~s.used[value]
@@ -341,10 +339,10 @@ def push(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, 
         then=[
             s.used[value].set(True),
             s.content[client, entry].set(value),
-            *sends(s, client, generation, entry),
+            *sends(s, client, fragment, entry),
         ],
         actor=client,
-        sent=[_adds(s, client, generation, entry, value)],
+        sent=[_adds(s, client, fragment, entry, value)],
     )
 
 
@@ -372,25 +370,25 @@ def close_ledger(s: Ledger, client: Parameter) -> Action:
 
 
 def _adds(
-    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, content: TermLike | None = None
+    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, content: TermLike | None = None
 ) -> Broadcast:
-    """The entry to the ensemble of that generation; `content` is what it holds, if that is new."""
+    """The entry to the ensemble of that fragment; `content` is what it holds, if that is new."""
     return to_ensemble(
         s,
         client,
-        generation,
-        lambda b, when: add(s, client, generation, entry, b, when=when, content=content, now=True),
+        fragment,
+        lambda b, when: add(s, client, fragment, entry, b, when=when, content=content, now=True),
     )
 
 
 def handle_add(
-    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
     """A bookie adopts the term and overwrites the entry, in a takeover or not (rules 5 and 6).
 
     With the truncate flag it deletes all higher entries (BookieSendsAddConfirmedResponse).
     """
-    index = (client, generation, entry, bookie)
+    index = (client, fragment, entry, bookie)
     truncates = s.truncates(client, entry)
     return Action(
         when=s.next_add(*index) & s.accepts(bookie, client),
@@ -407,10 +405,10 @@ def handle_add(
 
 
 def receive_ack(
-    s: Ledger, client: Parameter, generation: Parameter, entry: Parameter, bookie: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
     """A member of the client's ensemble has stored the entry: LAC and LAFR may move (ReceiveAddConfirmedResponse)."""
-    index = (client, generation, entry, bookie)
+    index = (client, fragment, entry, bookie)
     return Action(
         when=any_of(s.phase[client] == Phase.RECOVERING, s.phase[client] == Phase.WRITING)
         & s.next_answer(*index),
@@ -431,7 +429,7 @@ def reject(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
 
     reads_count = TRUE if s.parameters.read_term == "yes" else FALSE
     requested = any_of(
-        exists_over((s.generation_, s.entry), add_waits),
+        exists_over((s.fragment, s.entry), add_waits),
         s.fence_sent(client, bookie) & ~s.fence_handled[client, bookie],
         reads_count
         & exists(s.entry, lambda e: s.read_to(client, e, bookie) & ~s.read_handled[client, e, bookie]),
@@ -461,7 +459,7 @@ def withdraw(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
 
 
 def change_ensemble(
-    s: Ledger, client: Parameter, generation: Parameter, failed: Parameter, spare: Parameter
+    s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
     """A bookie that failed the client is replaced from LAFR+1 on, and pending entries move along (ChangeEnsemble).
 
@@ -469,16 +467,16 @@ def change_ensemble(
     while the ledger is open and in its term; one that takes over keeps it to itself. What is sent again keeps
     its truncate flag (rule 11).
     """
-    following, lafr = generation + 1, s.lafr(client)
+    following, lafr = fragment + 1, s.lafr(client)
     writes = s.phase[client] == Phase.WRITING
-    ensemble = members_then(s, client, generation, failed, spare)
-    resent = due(s, client, generation, following, lafr)
+    ensemble = members_then(s, client, fragment, failed, spare)
+    resent = due(s, client, fragment, following, lafr)
     return Action(
         when=any_of(
             writes & (s.status == Status.OPEN) & ~s.overtaken(client),
             (s.phase[client] == Phase.RECOVERING) & (s.status == Status.IN_RECOVERY),
         )
-        & s.replaceable(client, generation, failed, spare)
+        & s.replaceable(client, fragment, failed, spare)
         & ~s.pinned(client, failed),
         then=[
             *installs(s, client, following, lafr + 1, ensemble),
@@ -508,7 +506,7 @@ def take_over(s: Ledger, client: Parameter) -> Action:
             *takes_metadata(s, client),
         ],
         actor=client,
-        sent=[to_each(s.bookie, lambda b: fence(s, client, b, when=s.member[s.generation, b]))],
+        sent=[to_each(s.bookie, lambda b: fence(s, client, b, when=s.member[s.last_fragment, b]))],
         note="puts the ledger in recovery, in its own term",
     )
 
@@ -584,16 +582,16 @@ def receive_read_answer(s: Ledger, client: Parameter, entry: Parameter, bookie: 
     )
 
 
-def write_back(s: Ledger, client: Parameter, generation: Parameter, entry: Parameter) -> Action:
+def write_back(s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
     """What was read goes to the client's own ensemble; where reading ended, the NoOp (rules 10 and 11)."""
     return Action(
         when=(s.phase[client] == Phase.RECOVERING)
-        & s.may_send(client, generation, entry)
+        & s.may_send(client, fragment, entry)
         & any_of(s.positive(client, entry), s.is_no_op(client, entry))
         & s.in_order(client, entry),
-        then=sends(s, client, generation, entry),
+        then=sends(s, client, fragment, entry),
         actor=client,
-        sent=[_adds(s, client, generation, entry)],
+        sent=[_adds(s, client, fragment, entry)],
     )
 
 
@@ -641,9 +639,9 @@ def ledger(parameters: Parameters) -> System:
                     each(receive_read_answer, s, s.successor, s.entry, s.bookie),
                 ),
                 in_turn(
-                    "generation",
-                    each(write_back, s, s.successor, s.generation_, s.entry),
-                    each(push, s, s.client, s.generation_, s.entry, s.value),
+                    "fragment",
+                    each(write_back, s, s.successor, s.fragment, s.entry),
+                    each(push, s, s.client, s.fragment, s.entry, s.value),
                     *adds_and_changes(s, s.client, handle_add, receive_ack, change_ensemble),
                 ),
                 each(open_again, s, s.successor, s.entry),
@@ -655,6 +653,6 @@ def ledger(parameters: Parameters) -> System:
         caps={
             "values": parameters.values,
             "clients": parameters.clients,
-            "fragments": len(s.generation_),
+            "fragments": len(s.fragment),
         },
     )

@@ -95,7 +95,7 @@ def lose_a_message(trace: dict[str, Any]) -> None:
     [
         (drop, "step 5"),
         (swap, "step 2"),
-        (other_bookie, "step 3: handle add(client=w, generation=1, entry=1, bookie=b9) is not an action"),
+        (other_bookie, "step 3: handle add(client=w, fragment=1, entry=1, bookie=b9) is not an action"),
         (other_change, "step 17, changes: the file says {}, replaying gives"),
         (other_receiver, "step 2, sent"),
         (stop_early, "no-divergence) is not there"),
@@ -138,11 +138,14 @@ def test_a_step_without_the_form_of_one_is_bad_input(
     ("text", "message"),
     [
         ("not json", "not JSON"),
-        ("[]", "schema is None; valid: fencepost.trace/1"),
-        ('{"schema": "fencepost.trace/2"}', "schema is 'fencepost.trace/2'"),
-        ('{"schema": "fencepost.trace/1", "colour": 1}', "colour: unknown key"),
-        ('{"schema": "fencepost.trace/1"}', "version: missing"),
-        ('{"schema": "fencepost.check/1", "results": []}', "has no trace in it"),
+        ("[]", "schema is None; valid: fencepost.trace/2"),
+        (
+            '{"schema": "fencepost.trace/1"}',
+            "schema is 'fencepost.trace/1'; valid: fencepost.trace/2, fencepost.check/2",
+        ),
+        ('{"schema": "fencepost.trace/2", "colour": 1}', "colour: unknown key"),
+        ('{"schema": "fencepost.trace/2"}', "version: missing"),
+        ('{"schema": "fencepost.check/2", "results": []}', "has no trace in it"),
     ],
 )
 def test_a_file_that_is_no_trace_is_bad_input(

@@ -333,7 +333,7 @@ def test_progress_is_told_while_waves_are_under_way_but_not_all_the_time(
 def test_the_manifest_says_what_the_sweep_is(folder: Path) -> None:
     document = json.loads((folder / "sweep.json").read_text())
     assert (document["schema"], document["engine"], document["obligations"]) == (
-        "fencepost.sweep/1",
+        "fencepost.sweep/2",
         ENGINE,
         10,
     )
