@@ -12,10 +12,10 @@ import click
 from fencepost.cli.output import prepare_folder
 from fencepost.encoding.checking.running import Limits, Outcome, Phase
 from fencepost.encoding.checking.verdicts import Verdict
-from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.certifying import make_certificate
 from fencepost.encoding.language.system import System
+from fencepost.encoding.language.traces import Subject
 
 
 def prepare_certificates(folder: Path) -> None:

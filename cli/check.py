@@ -20,12 +20,12 @@ from fencepost.cli.render import heading, trace_text, verdict_line, verdict_sent
 from fencepost.cli.telling import story_form_option, tell
 from fencepost.encoding.checking.running import MINIMIZE, Limits, Outcome, check, fault_names
 from fencepost.encoding.checking.verdicts import Result, Verdict, worst
-from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story
 from fencepost.encoding.language.protocol import Protocol, choose, load
 from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.encoding.versions import version
 

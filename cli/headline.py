@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fencepost.encoding.checking.verdicts import Result
-from fencepost.encoding.concrete.traces import Trace, TraceStep
 from fencepost.encoding.language.state import amount, show, show_all
+from fencepost.encoding.language.traces import Trace, TraceStep
 
 NAMED = 3
 """So many late messages are named, the rest is counted."""

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
-from fencepost.encoding.concrete.traces import Json, TraceStep
 from fencepost.encoding.forms.expressions import Reader, along
 from fencepost.encoding.forms.story import Story, action_line
 from fencepost.encoding.language.state import amount, show, show_all
+from fencepost.encoding.language.traces import Json, TraceStep
 from fencepost.encoding.versions import version
 
 COLUMN = 50

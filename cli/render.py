@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from fencepost.cli.headline import violated
 from fencepost.encoding.checking.running import Limits
 from fencepost.encoding.checking.verdicts import Result, Verdict
-from fencepost.encoding.concrete.traces import Trace, TraceStep
 from fencepost.encoding.forms.story import action_line, explained, gathered, message_line
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import amount, show, show_all
 from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.traces import Trace, TraceStep
 
 WIDTH = 110
 """Where running text is broken."""

@@ -16,12 +16,14 @@ from fencepost.cli.output import FORMATS, emit, output_option
 from fencepost.cli.render import trace_text
 from fencepost.cli.saved import saved_instance, source_option
 from fencepost.cli.telling import story_form_option, tell
-from fencepost.encoding.concrete.traces import SCHEMA, NotAnExecution, check_saved
+from fencepost.encoding.concrete.replaying import NotAnExecution
+from fencepost.encoding.concrete.traces import check_saved
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.traces import SCHEMA
 from fencepost.encoding.versions import version
 
 TRACE_KEYS = (

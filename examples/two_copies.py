@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.encoding.concrete.traces import Trace
 from fencepost.encoding.language.parameters import parameter, switch
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
@@ -20,6 +19,7 @@ from fencepost.encoding.language.terms import (
     integers,
     labels,
 )
+from fencepost.encoding.language.traces import Trace
 
 # Parameters and switches: what `--set NAME=VALUE` sets.
 

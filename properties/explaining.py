@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fencepost.encoding.concrete.traces import Trace, TraceStep
 from fencepost.encoding.language.state import show
+from fencepost.encoding.language.traces import Trace, TraceStep
 
 
 def explain_divergence(trace: Trace) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from fencepost.encoding.concrete.traces import Json, Trace, TraceStep
 from fencepost.encoding.language.state import show
+from fencepost.encoding.language.traces import Json, Trace, TraceStep
 from fencepost.protocols.ledger_chain import Metadata
 
 OPEN, CLOSED = Metadata.OPEN.value, Metadata.CLOSED.value

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fencepost.encoding.concrete.traces import Trace, TraceStep
 from fencepost.encoding.language.state import show
+from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.protocols.verified_log.state import Phase, Status
 
 

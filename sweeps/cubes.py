@@ -13,10 +13,11 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
+from fencepost.encoding.checking.joining import Answer, join
 from fencepost.encoding.checking.running import Outcome
 from fencepost.encoding.checking.verdicts import Basis, Verdict
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.rounds.cubes import Answer, Part, join
+from fencepost.encoding.rounds.cubes import Part
 from fencepost.sweeps.grid import Obligation
 from fencepost.sweeps.rows import ASKED, COLUMNS, ERROR, Column, Row, found, obligation_of, unanswered
 from fencepost.sweeps.solve import Allowance, answered, checked

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from fencepost.encoding.checking.running import Limits, Outcome, check
 from fencepost.encoding.checking.verdicts import Result, Verdict
-from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.evidence.certifying import make_certificate
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import System
+from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.cubes import Part
 from fencepost.encoding.solving.workers import Ended, Worker
 from fencepost.properties.catalogue import find

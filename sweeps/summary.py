@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from fencepost.encoding.checking.joining import WITHIN_CUBES
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.rounds.cubes import WITHIN_CUBES
 from fencepost.sweeps.rows import ERROR, Row
 
 VERDICTS = (ERROR, *(verdict.value for verdict in Verdict))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.encoding.concrete.traces import Replayer, Subject
+from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.system import System
+from fencepost.encoding.language.traces import Subject
 from fencepost.properties.catalogue import PROTOCOLS
 from fencepost.properties.instances import INSTANCES
 from support.instances import built, fired, wanderings

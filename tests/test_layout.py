@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Collection, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -16,29 +18,124 @@ LAYERS = ("encoding", "quorums", "protocols", "properties", "sweeps", "cli")
 """From the ground floor up: a module imports from its own layer and those before it."""
 
 
+ROOMS = (
+    "errors",
+    "versions",
+    "language",
+    "concrete",
+    "solving",
+    "formulas",
+    "rounds",
+    "induction",
+    "checking",
+    "evidence",
+    "forms",
+)
+"""Of encoding/, in the same order: a module imports from its own room and those before it."""
+
+
 def modules() -> list[Path]:
     return [p for layer in LAYERS for p in sorted((ROOT / layer).rglob("*.py"))]
 
 
+def full_name(path: Path) -> str:
+    """Under which a module is imported."""
+    return ".".join(("fencepost", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+
+
 def imported(path: Path) -> set[str]:
-    """The full names that a module imports, wherever in it."""
+    """The full names of what a module imports, wherever in it, under TYPE_CHECKING too."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            found.add(node.module or "")
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
     return found
 
 
+def graph() -> dict[str, set[str]]:
+    """Each module with the modules that it imports."""
+    names = {full_name(path): path for path in modules()}
+    return {
+        name: {i if i in names else i.rpartition(".")[0] for i in imported(path)} & names.keys()
+        for name, path in names.items()
+    }
+
+
+def circle(arrows: Mapping[str, Collection[str]]) -> list[str] | None:
+    """Some names of which each has an arrow to the next, and the last to the first; None if there are none."""
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return None
+
+
+def upward(arrows: Mapping[str, Collection[str]], order: Sequence[str], level: int) -> list[str]:
+    """Arrows from one part of the tree to another that stands after it, parts being told apart at that level of names."""
+
+    def part(name: str) -> str:
+        return (name.split(".") + [""] * level)[level]
+
+    found = []
+    for name, others in arrows.items():
+        if part(name):
+            assert part(name) in order, f"{name}: its room has no place in the order of rooms"
+            found += [f"{name} -> {o}" for o in others if order.index(part(o)) > order.index(part(name))]
+    return found
+
+
+def test_arrows_go_down_between_folders() -> None:
+    assert not upward(graph(), LAYERS, 1)
+
+
+def test_arrows_go_down_between_the_rooms_of_encoding() -> None:
+    inside = {
+        name: {o for o in others if o.startswith("fencepost.encoding.")}
+        for name, others in graph().items()
+        if name.startswith("fencepost.encoding")
+    }
+    assert len(inside) > 30
+    assert not upward(inside, ROOMS, 2)
+
+
+def test_there_is_no_circle() -> None:
+    assert circle(graph()) is None
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        ("encoding.language.terms", "encoding.rounds.search"),
+        ("encoding.solving.solvers", "encoding.formulas.symbolic"),
+        ("encoding.rounds.cubes", "encoding.checking.verdicts"),
+    ],
+)
+def test_a_planted_arrow_up_is_noticed(planted: tuple[str, str]) -> None:
+    source, target = (f"fencepost.{name}" for name in planted)
+    assert {source, target} <= graph().keys()
+    assert upward({source: [target]}, ROOMS, 2)
+    assert not upward({target: [source]}, ROOMS, 2)
+
+
+def test_a_planted_circle_is_noticed() -> None:
+    arrows = graph()
+    assert "fencepost.encoding.language.terms" in arrows["fencepost.encoding.language.state"]
+    arrows["fencepost.encoding.language.terms"].add("fencepost.encoding.language.state")
+    assert circle(arrows) is not None
+
+
+def test_imports_that_only_types_need_count(tmp_path: Path) -> None:
+    path = tmp_path / "one.py"
+    path.write_text("if TYPE_CHECKING:\n    from fencepost.encoding.language import terms\n")
+    assert imported(path) == {"fencepost.encoding.language.terms"}
+
+
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_go_down(path: Path) -> None:
-    own = LAYERS.index(path.relative_to(ROOT).parts[0])
+def test_the_namespace_is_named_in_imports(path: Path) -> None:
     for name in imported(path):
-        parts = name.split(".")
-        assert parts[0] not in LAYERS, f"{name}: import fencepost.{name}"
-        if parts[0] == "fencepost":
-            assert LAYERS.index(parts[1]) <= own, f"{path.name} imports {name}, which is above it"
+        assert name.split(".")[0] not in LAYERS, f"{name}: import fencepost.{name}"
 
 
 def test_the_command_line_imports_no_solver() -> None:

@@ -11,11 +11,12 @@ import pytest
 
 from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.concrete.compiling import State
-from fencepost.encoding.concrete.traces import Json, Replayer, Sending, Subject, TraceStep, plain
+from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.terms import TRUE, Term
+from fencepost.encoding.language.traces import Json, Sending, Subject, TraceStep, plain
 from fencepost.properties.known import KNOWN, chosen
 from fencepost.protocols.verified_log.network import Network
 from fencepost.protocols.verified_log.state import Phase

@@ -22,12 +22,14 @@ from fencepost.cli.reports.words import (
     trace_command,
 )
 from fencepost.encoding.checking.verdicts import Basis
-from fencepost.encoding.concrete.traces import NotAnExecution, Subject, check_saved
+from fencepost.encoding.concrete.replaying import NotAnExecution
+from fencepost.encoding.concrete.traces import check_saved
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.forms.story import explained
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.versions import version
 from fencepost.sweeps.grid import Obligation
 from fencepost.sweeps.rows import Row, obligation_of

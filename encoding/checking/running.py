@@ -14,22 +14,23 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import wait
 
 from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
-from fencepost.encoding.concrete.traces import NotAnExecution, Replayer, Subject, Trace, plain
+from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
 from fencepost.encoding.errors import BadInput, InternalError, ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.induction.over_rounds import Inductive, NotInductive, Window, base, induct
 from fencepost.encoding.language.state import Variable, amount, decode, show
 from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
 from fencepost.encoding.language.terms import FALSE, Value
+from fencepost.encoding.language.traces import Subject, Trace, plain
 from fencepost.encoding.rounds.cubes import Cube, Part, described, split
 from fencepost.encoding.rounds.search import (
     Broken,
     Clean,
     Complete,
     Execution,
-    Inductive,
     Longer,
     Message,
-    NotInductive,
     Story,
     Surpassed,
     Tally,
@@ -38,18 +39,16 @@ from fencepost.encoding.rounds.search import (
     Violated,
     Witnessed,
     Wrong,
-    base,
     exhaust,
     hunt,
-    induct,
     surpass,
 )
-from fencepost.encoding.rounds.unrolling import Template, Unrolling, Window
+from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving.solvers import (
     SOLVERS,
     Progress,
     Purse,
-    Session,
     SolverGaveUpError,
     SpentError,
     countable,
@@ -233,7 +232,7 @@ def _prepare(
 
 def search_jobs(
     send: Send, template: Template, task: Task, limits: Limits, jobs: Sequence[tuple[str, int | None]]
-) -> list[Iterator[Message]]:
+) -> list[Iterator[Message | Inductive | NotInductive]]:
     """What a searching process runs: `hunt`, `exhaust`, `surpass` or `induct`, each in a session of its own.
 
     A job is a name and a number of steps: the bound of the executions that `exhaust` looks at, or the bound
@@ -251,7 +250,7 @@ def _job(
     purse: Purse | None,
     name: str,
     steps: int | None,
-) -> Iterator[Message]:
+) -> Iterator[Message | Inductive | NotInductive]:
     unrolling = Window if name == "induct" else Unrolling
     session = Session(template, limits.solver, limits.seed, send, name, unrolling, purse, task.cube)
     if name == "hunt":
@@ -465,7 +464,7 @@ class _Run:
 
     # What the workers say.
 
-    def _handle(self, message: Message | Phase | Prepared) -> None:
+    def _handle(self, message: Message | Inductive | NotInductive | Phase | Prepared) -> None:
         match message:
             case Prepared():
                 self._prepared = message

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from fencepost.encoding.concrete.traces import Trace
+from fencepost.encoding.language.traces import Trace
 
 
 class Verdict(Enum):

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.concrete.compiling import Concrete, State, Step
-from fencepost.encoding.concrete.traces import Replayer, Subject, Trace
+from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.language.system import GroundAction, Property, System
+from fencepost.encoding.language.traces import Subject, Trace
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,17 @@ import z3
 
 from fencepost.encoding.checking.running import Phase, known_faults
 from fencepost.encoding.checking.verdicts import Basis
-from fencepost.encoding.concrete.traces import NotAnExecution, Replayer, Subject, Trace, check_saved
+from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
+from fencepost.encoding.concrete.traces import check_saved
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.evidence.queries import Clauses, Instance, Kind, Query, remarks
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.search import counters, executed, within
-from fencepost.encoding.rounds.unrolling import Clause
-from fencepost.encoding.solving.solvers import Session
+from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.versions import version
 
 SCHEMA = "fencepost.certificate/1"

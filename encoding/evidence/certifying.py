@@ -13,9 +13,9 @@ from pathlib import Path
 
 from fencepost.encoding.checking.running import Limits, Phase
 from fencepost.encoding.checking.verdicts import Result
-from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.system import System
+from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.workers import Ended, Worker
 
 

@@ -11,19 +11,22 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fencepost.encoding.checking.running import tally
-from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.commutation import Cache, Commutation, cache_folder
 from fencepost.encoding.formulas.one_round import Round, one_round, template
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.formulas.traps import check_traps
+from fencepost.encoding.induction.over_rounds import Window, base, carried
 from fencepost.encoding.language.state import amount, show, show_all
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import Term
-from fencepost.encoding.rounds.search import Tally, base, carried, counters, within
-from fencepost.encoding.rounds.unrolling import Clause, Template, Unrolling, Window
-from fencepost.encoding.solving.solvers import Session
+from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.rounds.search import Tally, counters, within
+from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.rounds.unrolling import Unrolling
+from fencepost.encoding.solving.clauses import Clause
 
 
 class Kind(Enum):

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from fencepost.encoding.evidence.queries import Instance, Query
-from fencepost.encoding.formulas.logic import Formula, Renaming, disj, named, neg
 from fencepost.encoding.formulas.one_round import Round
-from fencepost.encoding.rounds.unrolling import Clause, Unrolling
+from fencepost.encoding.rounds.unrolling import Unrolling
+from fencepost.encoding.solving.clauses import Clause
+from fencepost.encoding.solving.logic import Formula, Renaming, disj, named, neg
 
 
 def smtlib(instance: Instance, query: Query, said: Iterable[str]) -> str:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 
-from fencepost.encoding.concrete.traces import TraceStep
 from fencepost.encoding.forms.story import Story, Travel, action_line, family_of, message_line
 from fencepost.encoding.language.state import show
+from fencepost.encoding.language.traces import TraceStep
 
 GUTTER, COLUMN, ROW, HEAD = 330, 104, 42, 40
 """The width of the steps' words and of a lifeline, the height of a step and of the participants' names."""

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 
 from fencepost.encoding.concrete.compiling import Concrete, State
-from fencepost.encoding.concrete.traces import Json, plain
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.story import Story
-from fencepost.encoding.language.state import Family, Variable, show
+from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import Constant, Read, Sort, Term, Value, lift
+from fencepost.encoding.language.terms import Constant, Family, Read, Sort, Term, Value, lift
+from fencepost.encoding.language.traces import Json, plain
 
 COMPARISONS: dict[type[ast.cmpop], Callable[[Term, Term], Term]] = {
     ast.Eq: operator.eq,

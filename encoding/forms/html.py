@@ -9,11 +9,11 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from fencepost.encoding.concrete.traces import Json, TraceStep
 from fencepost.encoding.forms.drawing import Drawing
 from fencepost.encoding.forms.script import title
 from fencepost.encoding.forms.story import Story, action_line, gathered, message_line, read_by
 from fencepost.encoding.language.state import show
+from fencepost.encoding.language.traces import Json, TraceStep
 from fencepost.encoding.versions import version
 
 

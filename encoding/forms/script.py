@@ -10,9 +10,9 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fencepost.encoding.concrete.traces import TraceStep
 from fencepost.encoding.forms.story import Story, Travel, action_line, gathered, message_line
 from fencepost.encoding.language.state import show
+from fencepost.encoding.language.traces import TraceStep
 
 WIDTH = 90
 """Where a note is broken."""

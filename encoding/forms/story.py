@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fencepost.encoding.concrete.traces import Json, Sending, Trace, TraceStep, is_as_sent, plain
-from fencepost.encoding.language.state import Family, Variable, show
+from fencepost.encoding.concrete.receipts import is_as_sent
+from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import Action, Property, System
-from fencepost.encoding.language.terms import AllOf, Constant, Not, Read, Term, Update, children
+from fencepost.encoding.language.terms import AllOf, Constant, Family, Not, Read, Term, Update, children
+from fencepost.encoding.language.traces import Json, Sending, Trace, TraceStep, plain
 
 
 @dataclass(frozen=True, eq=False)

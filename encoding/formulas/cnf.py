@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import z3
 
-from fencepost.encoding.formulas.logic import Formula
-from fencepost.encoding.rounds.unrolling import Clause
+from fencepost.encoding.solving.clauses import Clause
+from fencepost.encoding.solving.logic import Formula
 
 _TACTIC = ("simplify", "propagate-values", "tseitin-cnf")
 """Each keeps every model on the named variables. Domains are Booleans already: nothing is left to bit-blast."""

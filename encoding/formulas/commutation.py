@@ -19,8 +19,8 @@ from pathlib import Path
 
 import z3
 
-from fencepost.encoding.formulas.logic import FALSE, Formula, conj, disj, iff, neg
 from fencepost.encoding.formulas.symbolic import Effect, Symbolic
+from fencepost.encoding.solving.logic import FALSE, Formula, conj, disj, iff, neg
 
 
 class Cache:

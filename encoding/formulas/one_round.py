@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fencepost.encoding.formulas.cnf import to_cnf
-from fencepost.encoding.formulas.logic import TRUE, Formula, Renaming, conj, disj, iff, named, neg
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.terms import Term
-from fencepost.encoding.rounds.unrolling import Template
+from fencepost.encoding.solving.logic import TRUE, Formula, Renaming, conj, disj, iff, named, neg
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.state import Family
 from fencepost.encoding.language.system import Message, Schema, System
 from fencepost.encoding.language.terms import (
     AllOf,
     Constant,
     Equal,
+    Family,
     Not,
     Parameter,
     Read,

@@ -16,7 +16,6 @@ import z3
 
 from fencepost.encoding.concrete.compiling import plain_index
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.formulas.logic import FALSE, TRUE, Formula, Renaming, conj, disj, ite, named, neg
 from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import GroundAction, System
 from fencepost.encoding.language.terms import (
@@ -35,6 +34,7 @@ from fencepost.encoding.language.terms import (
     Term,
     Value,
 )
+from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, Renaming, conj, disj, ite, named, neg
 
 Guarded = Mapping[Value, Formula]
 """What a term may be, and when; Boolean terms are guarded values of True and False too."""

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import z3
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.formulas.logic import Formula, conj, neg
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.system import GroundAction, Property, System
+from fencepost.encoding.solving.logic import Formula, conj, neg
 
 
 def check_traps_of(system: System, properties: Sequence[Property]) -> None:

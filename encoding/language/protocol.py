@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.concrete.traces import Json, Subject
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.parameters import Option, assign, options
 from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.traces import Json, Subject
 
 
 @dataclass(frozen=True)

@@ -4,44 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, wraps
 from typing import ClassVar, TypeVar, cast
 
-from fencepost.encoding.language.terms import BOOL, Constant, Read, Sort, Term, TermLike, Value, as_type
-
-
-@dataclass(eq=False)
-class Family:
-    """Variables of one kind, one for each index: `stored[bookie, entry]`.
-
-    `domain` is what each may hold, `initial` what it holds at first (a value, or a function of the index
-    values; the domain's first value if left out). A family with `fault` is a choice: it never changes,
-    is free at first, and costs one fault of that name when it is true.
-    """
-
-    domain: Sort
-    over: tuple[Sort, ...]
-    initial: Value | Callable[..., Value] | None
-    fault: str | None
-    name: str = field(default="", init=False)
-
-    def __getitem__(self, index: TermLike | tuple[TermLike, ...]) -> Read:
-        given = index if isinstance(index, tuple) else (index,)
-        if len(given) != len(self.over):
-            raise TypeError(f"{self.name} has {len(self.over)} indices, not {len(given)}")
-        terms = tuple(as_type(i, sort.type) for i, sort in zip(given, self.over, strict=True))
-        for term, sort in zip(terms, self.over, strict=True):
-            if isinstance(term, Constant) and term.value not in sort.values:
-                raise TypeError(f"{self.name}: {term.value} is not in {sort.name}")
-        return Read(self.domain.type, self, terms)
-
-    def initially(self, index: tuple[Value, ...]) -> Value:
-        """The value at `index` before anything happened."""
-        if callable(self.initial):
-            return self.initial(*index)
-        return self.domain.values[0] if self.initial is None else self.initial
+from fencepost.encoding.language.terms import BOOL, Family, Read, Sort, Term, TermLike, Value
 
 
 def family(domain: Sort, *over: Sort, initial: Value | Callable[..., Value] | None = None) -> Family:

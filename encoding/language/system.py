@@ -8,13 +8,14 @@ import string
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.state import Family, StateSpace, Variable, show
+from fencepost.encoding.language.state import StateSpace, Variable, show
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
+    Family,
     Parameter,
     Quantified,
     Read,
@@ -27,9 +28,7 @@ from fencepost.encoding.language.terms import (
     lift,
     rewritten,
 )
-
-if TYPE_CHECKING:
-    from fencepost.encoding.concrete.traces import Trace
+from fencepost.encoding.language.traces import Trace
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Message:
     and where it is received. `says` is what else it carries, the same at both ends. `lost` is the choice that
     says whether this sending is never delivered; `when` restricts the sending.
 
-    A trace in which something is received that is not under way is refused (`traces.check_receipts`).
+    A trace in which something is received that is not under way is refused (`concrete.receipts`).
     """
 
     kind: str

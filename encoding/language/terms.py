@@ -12,13 +12,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
-
-if TYPE_CHECKING:
-    from fencepost.encoding.language.state import Family
+from typing import Any, NoReturn, TypeAlias
 
 Value: TypeAlias = bool | int | str | Enum
 """A plain value: a truth value, a small integer, the label of a bookie or client, or a member of an Enum."""
@@ -164,6 +161,38 @@ class Parameter(Term):
 
     name: str
     sort: Sort
+
+
+@dataclass(eq=False)
+class Family:
+    """Variables of one kind, one for each index: `stored[bookie, entry]`.
+
+    `domain` is what each may hold, `initial` what it holds at first (a value, or a function of the index
+    values; the domain's first value if left out). A family with `fault` is a choice: it never changes,
+    is free at first, and costs one fault of that name when it is true.
+    """
+
+    domain: Sort
+    over: tuple[Sort, ...]
+    initial: Value | Callable[..., Value] | None
+    fault: str | None
+    name: str = field(default="", init=False)
+
+    def __getitem__(self, index: TermLike | tuple[TermLike, ...]) -> Read:
+        given = index if isinstance(index, tuple) else (index,)
+        if len(given) != len(self.over):
+            raise TypeError(f"{self.name} has {len(self.over)} indices, not {len(given)}")
+        terms = tuple(as_type(i, sort.type) for i, sort in zip(given, self.over, strict=True))
+        for term, sort in zip(terms, self.over, strict=True):
+            if isinstance(term, Constant) and term.value not in sort.values:
+                raise TypeError(f"{self.name}: {term.value} is not in {sort.name}")
+        return Read(self.domain.type, self, terms)
+
+    def initially(self, index: tuple[Value, ...]) -> Value:
+        """The value at `index` before anything happened."""
+        if callable(self.initial):
+            return self.initial(*index)
+        return self.domain.values[0] if self.initial is None else self.initial
 
 
 @dataclass(frozen=True, eq=False)

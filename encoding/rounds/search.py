@@ -1,4 +1,4 @@
-"""The questions asked of ever more rounds: is a property violated, are there longer executions, is it inductive?
+"""The questions asked of ever more rounds: is a property violated, are there longer executions?
 
 All are generators of plain messages, so that they can run in processes of their own, side by side, or in
 turn in one. They know clauses and slots only; what a slot means is the business of whoever reads the
@@ -7,11 +7,12 @@ messages.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.rounds.unrolling import Early, Unrolling, fired, true_choices
-from fencepost.encoding.solving.solvers import Counter, Progress, Session
+from fencepost.encoding.rounds.session import Counter, Session
+from fencepost.encoding.rounds.unrolling import Early, fired, true_choices
+from fencepost.encoding.solving.solvers import Progress
 
 
 @dataclass(frozen=True)
@@ -121,30 +122,6 @@ class Broken:
 
 
 @dataclass(frozen=True)
-class Inductive:
-    """If the property and the invariants hold before and between so many rounds, they hold after them.
-
-    That alone proves nothing: the `base` of the induction is another question.
-    """
-
-    property: str
-    rounds: int
-
-
-@dataclass(frozen=True)
-class NotInductive:
-    """They need not: from some state, `fails` are false after so many rounds, and nothing is before."""
-
-    property: str
-    rounds: int
-    fails: tuple[str, ...]
-    state: tuple[bool, ...]
-    """The Booleans of that state; no execution need lead to it."""
-    execution: Execution
-    """What happens from there."""
-
-
-@dataclass(frozen=True)
 class Complete:
     """No execution (of at most `steps` steps, if given) needs more rounds than that."""
 
@@ -167,20 +144,7 @@ class Surpassed:
     longer: bool
 
 
-Message = (
-    Violated
-    | Clean
-    | Witnessed
-    | Wrong
-    | Upheld
-    | Broken
-    | Inductive
-    | NotInductive
-    | Complete
-    | Longer
-    | Surpassed
-    | Progress
-)
+Message = Violated | Clean | Witnessed | Wrong | Upheld | Broken | Complete | Longer | Surpassed | Progress
 
 
 def hunt(session: Session, task: Task) -> Iterator[Message]:
@@ -374,58 +338,3 @@ def surpass(session: Session, task: Task, bound: int) -> Iterator[Message]:
         if not session.solve([*within(limits), last]):
             yield Surpassed(False)
             return
-
-
-WELL_DEFINED = "no action sets a variable twice or outside its domain"
-"""What induction carries along with every property, in words."""
-
-
-def base(rounds: int) -> int:
-    """How many rounds from the initial state must be clean for an induction over that many rounds.
-
-    An execution that reaches a violation takes more rounds than were found clean. It needs to take as many as the
-    window has, whose first state may well be the initial one.
-    """
-    return max(rounds - 1, 1)
-
-
-def induct(session: Session, task: Task) -> Iterator[Message]:
-    """Ask of 1, 2, 3 … rounds in the middle of an execution whether a property is inductive over them.
-
-    The session's unrolling is a `Window`. The property, the invariants and `WELL_DEFINED` hold until the last round,
-    and one of them is false after it: if that cannot be, they are inductive.
-    """
-    waiting, unrolling = list(task.properties), session.unrolling
-    session.deepen()
-    while waiting and (task.rounds is None or unrolling.depth < task.rounds):
-        held = [unrolling.output(f"invariant:{name}", session.rounds) for name in task.invariants]
-        session.add([*([output] for output in held), [-unrolling.output("wrong", session.rounds)]])
-        session.deepen()
-        yield session.progress()
-        for name in list(waiting):
-            before = [unrolling.output(f"holds:{name}", r) for r in range(1, session.rounds)]
-            claims = carried(unrolling, session.rounds, name, task.invariants)
-            guard = unrolling.fresh()
-            session.add([[-guard, *(-literal for literal in claims.values())]])
-            if (yield from _asked(session, [guard, *before])):
-                model = session.model()
-                fails = [claim for claim, literal in claims.items() if model[abs(literal) - 1] != literal]
-                state = [model[unrolling.bit(b, 0) - 1] > 0 for b in range(unrolling.template.width)]
-                yield NotInductive(name, unrolling.depth, tuple(fails), tuple(state), executed(session))
-            else:
-                yield Inductive(name, unrolling.depth)
-                waiting.remove(name)
-
-
-def _asked(session: Session, assumptions: list[int]) -> Generator[Message, None, bool]:
-    """The answer to a question, a slice at a time: others that take turns in this process need not wait for it."""
-    while (answer := session.attempt(assumptions)) is None:
-        yield session.progress()
-    return answer
-
-
-def carried(unrolling: Unrolling, round_: int, name: str, invariants: Sequence[str]) -> dict[str, int]:
-    """Everything that induction carries along with a property, by name, and the literal that says it holds after a round."""
-    literals = {name: unrolling.output(f"holds:{name}", round_)}
-    literals |= {other: unrolling.output(f"invariant:{other}", round_) for other in invariants}
-    return literals | {WELL_DEFINED: -unrolling.output("wrong", round_)}

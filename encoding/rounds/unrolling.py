@@ -12,33 +12,11 @@ every execution has such a form with the same final state, and what follows from
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-Clause = list[int]
-"""A disjunction of literals: v or -v for a variable v >= 1."""
-
-
-@dataclass(frozen=True)
-class Template:
-    """One round as plain data: everything a solver process needs, without z3.
-
-    Local variables are numbered from 1: first the `width` Booleans of the state before the round, then
-    those after it, then the choices, then the rest. `fires` has one variable for each slot, `outputs` one
-    for each property and witness over the state after the round, named as given. `widths` says how many of the
-    Booleans of a state belong to each variable in turn.
-    """
-
-    clauses: list[Clause]
-    size: int
-    width: int
-    widths: list[int]
-    choices: int
-    fires: list[int]
-    outputs: Mapping[str, int]
-    initial: list[bool]
-    blockers: list[list[int]]
+from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.solving.clauses import Clause
 
 
 @dataclass(frozen=True)
@@ -155,38 +133,6 @@ class Unrolling:
             earlier = [self.fire(a, round_ - 1) for a in blocking if a >= slot]
             same = [self.fire(a, round_) for a in blocking if a < slot]
             yield [-self.fire(slot, round_), *earlier, *same]
-
-
-class Window(Unrolling):
-    """Rounds out of the middle of an execution: the state before them is any well-formed one.
-
-    Round 1 stays idle, so that what holds of that state can be read off like what holds after any other round. The
-    round after it is exempt from the normal form: what its slots have as reasons may lie before the window.
-    """
-
-    @property
-    def depth(self) -> int:
-        """All but the first."""
-        return self.rounds - 1
-
-    def start(self) -> list[Clause]:
-        """Each variable has one value: at most one of its Booleans is true."""
-        ends = list(itertools.accumulate(self.template.widths))
-        return [
-            [-self.bit(a, 0), -self.bit(b, 0)]
-            for end, width in zip(ends, self.template.widths, strict=True)
-            for a, b in itertools.combinations(range(end - width, end), 2)
-        ]
-
-    def add_round(self) -> list[Clause]:
-        """One more round; the first one fires nothing."""
-        clauses = super().add_round()
-        return clauses + [[-fire] for fire in self.fires(1)] if self.rounds == 1 else clauses
-
-    def normal_form(self, round_: int) -> Iterator[Clause]:
-        """The same from the second round that may fire."""
-        if round_ > 2:
-            yield from super().normal_form(round_)
 
 
 def fired(unrolling: Unrolling, rounds: int, model: Sequence[int]) -> list[int]:

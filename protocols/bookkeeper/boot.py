@@ -6,11 +6,11 @@ due, limbo, fence, flush) · stamp the cookies · serve · phase two (copy what 
 
 from __future__ import annotations
 
-from fencepost.encoding.language.state import Family
 from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
+    Family,
     Parameter,
     Term,
     Update,

@@ -14,11 +14,12 @@ from enum import Enum
 from typing import Any, ClassVar
 
 from fencepost.encoding.language.parameters import parameter, require
-from fencepost.encoding.language.state import Family, StateSpace, choice, family, variable
+from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Action, Broadcast, Group, Message, Schema, each, to_each
 from fencepost.encoding.language.terms import (
     BOOL,
     TRUE,
+    Family,
     Parameter,
     Read,
     Sort,

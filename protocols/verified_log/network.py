@@ -13,13 +13,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.language.state import Family, StateSpace, choice, family
+from fencepost.encoding.language.state import StateSpace, choice, family
 from fencepost.encoding.language.system import Action, Message, message
 from fencepost.encoding.language.terms import (
     BOOL,
     FALSE,
     TRUE,
     Constant,
+    Family,
     Read,
     Sort,
     Term,

@@ -9,8 +9,10 @@ import pytest
 from fencepost.encoding.checking.running import Limits
 from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.rounds.unrolling import Clause, Template
-from fencepost.encoding.solving.solvers import SLICE, SOLVERS, UNCOUNTED, Purse, Session, SpentError
+from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.solving.clauses import Clause
+from fencepost.encoding.solving.solvers import SLICE, SOLVERS, UNCOUNTED, Purse, SpentError
 from support.instances import checked
 
 EMPTY = Template([], 0, 0, [], 0, [], {}, [], [])

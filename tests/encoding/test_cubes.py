@@ -9,23 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fencepost.encoding.checking.joining import WITHIN_CUBES, Answer, Joined, join, uncovered
 from fencepost.encoding.checking.running import Limits, check
 from fencepost.encoding.checking.verdicts import Result, Verdict
-from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import InternalError
+from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.system import System
-from fencepost.encoding.rounds.cubes import (
-    FIRST,
-    WITHIN_CUBES,
-    Answer,
-    Cube,
-    Joined,
-    Part,
-    join,
-    split,
-    uncovered,
-)
-from fencepost.encoding.rounds.unrolling import Clause, Early, Template, Unrolling
+from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.rounds.cubes import FIRST, Cube, Part, split
+from fencepost.encoding.rounds.unrolling import Early, Unrolling
+from fencepost.encoding.solving.clauses import Clause
 from support.generated import compare, generate
 from support.instances import TWO_BOOKIES, built
 

@@ -13,27 +13,27 @@ from fencepost.encoding.checking.running import Limits, Remark, check
 from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore
-from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.formulas.commutation import Cache, Commutation
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.induction.over_rounds import (
+    WELL_DEFINED,
+    Inductive,
+    NotInductive,
+    Window,
+    base,
+    induct,
+)
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Action, Invariant, Property, System, each
 from fencepost.encoding.language.terms import BOOL, TRUE, Parameter, Term, forall, if_, integers
-from fencepost.encoding.rounds.search import (
-    WELL_DEFINED,
-    Inductive,
-    Message,
-    NotInductive,
-    Task,
-    Violated,
-    base,
-    hunt,
-    induct,
-)
-from fencepost.encoding.rounds.unrolling import Clause, Unrolling, Window
-from fencepost.encoding.solving import solvers
-from fencepost.encoding.solving.solvers import Progress, Session
+from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.rounds import session as sessions
+from fencepost.encoding.rounds.search import Message, Task, Violated, hunt
+from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.rounds.unrolling import Unrolling
+from fencepost.encoding.solving.clauses import Clause
+from fencepost.encoding.solving.solvers import Progress
 from support.generated import generate
 
 ROUNDS = 5
@@ -121,7 +121,7 @@ def test_what_holds_is_said_though_induction_comes_to_no_end(
 
 
 def test_a_question_is_asked_slice_by_slice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvers, "SLICE", 1)
+    monkeypatch.setattr(sessions, "SLICE", 1)
     session = prepared(generate(1, ends=False), Window)
     messages = list(induct(session, Task(("never",), rounds=2)))
     assert len([m for m in messages if isinstance(m, Progress)]) > 2

@@ -14,10 +14,11 @@ from fencepost.encoding.checking.running import Limits, check
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore
-from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.formulas.commutation import Cache, Commutation
 from fencepost.encoding.language.system import System
-from fencepost.encoding.rounds.unrolling import Clause, Unrolling
+from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.rounds.unrolling import Unrolling
+from fencepost.encoding.solving.clauses import Clause
 from fencepost.properties.catalogue import find
 from support.generated import compare, generate
 

@@ -8,11 +8,12 @@ import pytest
 
 from fencepost.encoding.checking.running import Limits, check
 from fencepost.encoding.concrete.exploring import walk
-from fencepost.encoding.concrete.traces import Replayer, Subject
+from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.state import StateSpace, choice, family
 from fencepost.encoding.language.system import Action, Message, Property, System, each, message
 from fencepost.encoding.language.terms import BOOL, Parameter, Term, all_of, if_, integers
+from fencepost.encoding.language.traces import Subject
 from support.guards import Effort, Instance, Outcome, classify
 
 SUBJECT = Subject("post", {}, {})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from fencepost.encoding.checking.running import Limits, check
-from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.state import StateSpace, choice, family
 from fencepost.encoding.language.system import Action, Invariant, Property, Schema, System, each, in_turn
 from fencepost.encoding.language.terms import BOOL, Parameter, Term, exists, integers
+from fencepost.encoding.language.traces import Subject
 
 
 class Row(StateSpace):

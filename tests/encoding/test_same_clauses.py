@@ -7,7 +7,7 @@ from pathlib import Path
 from fencepost.encoding.formulas.commutation import Cache, Commutation
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.rounds.unrolling import Template
+from fencepost.encoding.formulas.templates import Template
 from support.instances import TWO_BOOKIES, built
 from support.processes import printed
 

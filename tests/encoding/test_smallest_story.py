@@ -16,13 +16,13 @@ from fencepost.encoding.checking import running as checking
 from fencepost.encoding.checking.running import Limits, check
 from fencepost.encoding.checking.verdicts import Result, Verdict
 from fencepost.encoding.concrete.compiling import Concrete
-from fencepost.encoding.concrete.traces import Subject, Trace
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Action, Property, Schema, System, each, message
 from fencepost.encoding.language.terms import BOOL, TRUE, Parameter, integers, members
+from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.search import Message, Task, Violated, hunt
-from fencepost.encoding.solving.solvers import Session
+from fencepost.encoding.rounds.session import Session
 from support.generated import ACTIONS, generate
 
 SUBJECT = Subject("story", {}, {})

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.formulas.logic import conj
 from fencepost.encoding.formulas.symbolic import Symbolic, bits
 from fencepost.encoding.language.printing import line
 from fencepost.encoding.language.state import StateSpace, choice, decode, family, variable
@@ -36,6 +35,7 @@ from fencepost.encoding.language.terms import (
     maximum,
     members,
 )
+from fencepost.encoding.solving.logic import conj
 
 
 class Colour(Enum):
@@ -223,8 +223,8 @@ def test_a_text_that_is_no_transition_system_is_refused_by_both_readings(
     system: System, message: str
 ) -> None:
     from fencepost.encoding.checking.running import Limits, check
-    from fencepost.encoding.concrete.traces import Subject
     from fencepost.encoding.language.system import Property
+    from fencepost.encoding.language.traces import Subject
 
     never = Property("never", "", lift(True), lift(True), "")
     with pytest.raises(ModelError, match=message):
@@ -239,8 +239,8 @@ def test_a_text_that_is_no_transition_system_is_refused_by_both_readings(
 def test_a_guard_that_keeps_a_value_inside_its_domain_is_enough() -> None:
     from fencepost.encoding.checking.running import Limits, check
     from fencepost.encoding.checking.verdicts import Verdict
-    from fencepost.encoding.concrete.traces import Subject
     from fencepost.encoding.language.system import Property
+    from fencepost.encoding.language.traces import Subject
 
     system = counting(COUNTER.n.set(COUNTER.n + 1), when=COUNTER.n < 2)
     goal = Property("below three", "", COUNTER.n < 3, COUNTER.n == 2, "two is reached")

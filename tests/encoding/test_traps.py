@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from fencepost.encoding.checking.running import Limits, check
-from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.traps import check_traps_of
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Action, Property, Schema, System, each
 from fencepost.encoding.language.terms import BOOL, Parameter, Term, integers
+from fencepost.encoding.language.traces import Subject
 
 
 class Lamps(StateSpace):

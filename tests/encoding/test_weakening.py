@@ -11,7 +11,6 @@ import pytest
 
 from fencepost.encoding.concrete.compiling import UNDECIDED, Concrete
 from fencepost.encoding.concrete.exploring import explore
-from fencepost.encoding.concrete.traces import Subject
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.printing import line
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
@@ -33,6 +32,7 @@ from fencepost.encoding.language.terms import (
     labels,
     maximum,
 )
+from fencepost.encoding.language.traces import Subject
 from support.generated import Cells, generate
 from support.guards import Effort, Instance, Outcome, classify
 from support.weakening import Conjunct, needed, without

@@ -14,12 +14,12 @@ import itf_py
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.encoding.concrete.traces import Sending, TraceStep
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story, spelled
 from fencepost.encoding.language.state import StateSpace, show, variable
 from fencepost.encoding.language.system import Action, Property, System, each
 from fencepost.encoding.language.terms import BOOL, TRUE
+from fencepost.encoding.language.traces import Sending, TraceStep
 from fencepost.properties.catalogue import PROTOCOLS
 from support.stories import TOLD, replayed, story
 

@@ -11,13 +11,14 @@ from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.formulas.commutation import Cache, Commutation
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.state import StateSpace, choice, decode, family
 from fencepost.encoding.language.system import Action, Property, Schema, System
 from fencepost.encoding.language.terms import BOOL, TRUE, Term, Update, all_of, if_, integers
 from fencepost.encoding.rounds.cubes import Cube
 from fencepost.encoding.rounds.search import Task
-from fencepost.encoding.rounds.unrolling import Template, Unrolling
-from fencepost.encoding.solving.solvers import Session
+from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.rounds.unrolling import Unrolling
 
 FLAGS, ACTIONS, REPEATS, ROUNDS = 4, 6, 2, 5
 

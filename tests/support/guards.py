@@ -20,13 +20,15 @@ from typing import TYPE_CHECKING
 
 from fencepost.encoding.checking.running import Limits, Send, check
 from fencepost.encoding.checking.verdicts import Result, Verdict
-from fencepost.encoding.concrete.traces import NotAnExecution, Replayer, Subject
+from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
 from fencepost.encoding.errors import InternalError, ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import all_of
+from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.search import executed
-from fencepost.encoding.solving.solvers import Progress, Session
+from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.solving.solvers import Progress
 from fencepost.encoding.solving.workers import Ended, Worker
 from support.weakening import (
     Conjunct,

@@ -11,13 +11,14 @@ from fencepost.encoding.checking.running import Limits, check
 from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.exploring import explore, wander
-from fencepost.encoding.concrete.traces import NotAnExecution, Replayer, Trace, TraceStep
+from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import GroundAction, System
 from fencepost.encoding.language.terms import Value
-from fencepost.encoding.solving.solvers import Session
+from fencepost.encoding.language.traces import Trace, TraceStep
+from fencepost.encoding.rounds.session import Session
 from fencepost.properties.catalogue import find
 from fencepost.properties.known import KNOWN, chosen
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fencepost.encoding.rounds.unrolling import Clause
+from fencepost.encoding.solving.clauses import Clause
 
 
 def refutes(clauses: Iterable[Clause], lemmas: Iterable[Clause]) -> bool:

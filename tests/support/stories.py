@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from fencepost.encoding.concrete.traces import Replayer
+from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.forms.story import Story
 from fencepost.encoding.language.protocol import choose, load
 from fencepost.properties.catalogue import find

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.encoding.checking.joining import WITHIN_CUBES
 from fencepost.encoding.checking.running import Outcome
-from fencepost.encoding.rounds.cubes import WITHIN_CUBES, Part
+from fencepost.encoding.rounds.cubes import Part
 from fencepost.sweeps.cubes import CUBE_COLUMNS, Stops, failed_cube, joined, parts, solve_cube
 from fencepost.sweeps.grid import Obligation
 from fencepost.sweeps.rows import COLUMNS, Row, asked, from_arrow, to_arrow

@@ -1,0 +1,161 @@
+"""Traces as data: executions on plain values, and their form in files.
+
+Only what was replayed becomes a trace: `concrete.replaying` makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from fencepost.encoding.language.state import show
+from fencepost.encoding.language.terms import Value
+from fencepost.encoding.versions import version
+
+SCHEMA = "fencepost.trace/2"
+
+
+Json = bool | int | str
+
+
+@dataclass(frozen=True)
+class Sending:
+    """A message in a trace: where it was sent (with `lost`), or where it was received."""
+
+    kind: str
+    sender: Json
+    receiver: Json
+    fields: Mapping[str, Json]
+    lost: bool | None = None
+    identity: tuple[Json, ...] = ()
+    """What tells this sending from others of the same kind, sender and receiver."""
+
+    @property
+    def key(self) -> tuple[Json, ...]:
+        """Equal where a message is sent and where it is received."""
+        return (self.kind, self.sender, self.receiver, *self.identity)
+
+
+@dataclass(frozen=True)
+class TraceStep:
+    """One action of a trace, and what it changed."""
+
+    index: int
+    action: str
+    arguments: Mapping[str, Json]
+    actor: Json
+    received: Sending | None
+    sent: tuple[Sending, ...]
+    note: str
+    changes: Mapping[str, Json]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """An execution that ends where `property` is violated, with everything needed to replay it."""
+
+    protocol: str
+    parameters: Mapping[str, Json]
+    switches: Mapping[str, Json]
+    property: str
+    faults: Mapping[str, int]
+    initial: Mapping[str, Json]
+    steps: tuple[TraceStep, ...]
+
+    @cached_property
+    def subject(self) -> Subject:
+        """What it is a trace of."""
+        return Subject(self.protocol, self.parameters, self.switches)
+
+    @cached_property
+    def states(self) -> tuple[Mapping[str, Json], ...]:
+        """What each variable holds before the first step and after each step."""
+        states = [dict(self.initial)]
+        for step in self.steps:
+            states.append({**states[-1], **step.changes})
+        return tuple(states)
+
+    @cached_property
+    def sent_at(self) -> Mapping[tuple[Json, ...], int]:
+        """The index of the step in which each message was sent."""
+        return {message.key: step.index for step in self.steps for message in step.sent}
+
+    def is_late(self, step: TraceStep) -> bool:
+        """The message received was overtaken: its receiver had received one that was sent after it."""
+        if step.received is None or step.received.key not in self.sent_at:
+            return False
+        sent = self.sent_at[step.received.key]
+        return any(
+            earlier.received is not None
+            and earlier.received.receiver == step.received.receiver
+            and self.sent_at.get(earlier.received.key, -1) > sent
+            for earlier in self.steps[: step.index - 1]
+        )
+
+    def last_change(self, variable: str, to: Json | None = None, before: int | None = None) -> TraceStep:
+        """The last step that changed the variable (to that value, before that step); there must be one."""
+        earlier = self.steps if before is None else self.steps[: before - 1]
+        changes = (step for step in reversed(earlier) if variable in step.changes)
+        return next(step for step in changes if to is None or step.changes[variable] == to)
+
+    def in_flight(self) -> list[Sending]:
+        """Messages that were sent, are not lost, and were never received."""
+        received = {step.received.key for step in self.steps if step.received is not None}
+        return [m for step in self.steps for m in step.sent if not m.lost and m.key not in received]
+
+    def to_json(self) -> dict[str, object]:
+        """The form in files, which `from_json` reads."""
+        return {
+            "schema": SCHEMA,
+            "version": version(),
+            **self.subject.to_json(),
+            "property": self.property,
+            "faults": dict(self.faults),
+            "initial": dict(self.initial),
+            "steps": [_step_to_json(step) for step in self.steps],
+        }
+
+
+def _step_to_json(step: TraceStep) -> dict[str, object]:
+    return {
+        "index": step.index,
+        "action": step.action,
+        "arguments": dict(step.arguments),
+        "actor": step.actor,
+        "received": None if step.received is None else _sending_to_json(step.received),
+        "sent": [{**_sending_to_json(m), "lost": m.lost} for m in step.sent],
+        "note": step.note,
+        "changes": dict(step.changes),
+    }
+
+
+def _sending_to_json(message: Sending) -> dict[str, object]:
+    return {
+        "kind": message.kind,
+        "from": message.sender,
+        "to": message.receiver,
+        "fields": dict(message.fields),
+    }
+
+
+def plain(value: Value) -> Json:
+    """A value as JSON has it: Booleans and integers as they are, anything else by its label."""
+    return value if isinstance(value, bool | int) else show(value)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a trace is of: the names under which a system was built."""
+
+    protocol: str
+    parameters: Mapping[str, Json]
+    switches: Mapping[str, Json]
+
+    def to_json(self) -> dict[str, object]:
+        """As every document has it that is about an instance."""
+        return {
+            "protocol": self.protocol,
+            "parameters": dict(self.parameters),
+            "switches": dict(self.switches),
+        }

@@ -1,0 +1,6 @@
+"""Clauses: what is put to a SAT solver."""
+
+from __future__ import annotations
+
+Clause = list[int]
+"""A disjunction of literals: v or -v for a variable v >= 1."""
