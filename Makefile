@@ -1,20 +1,27 @@
-# The four commands: make test, make lint, make dev, make bench. Each sets up what it needs in .venv; make test also
-# installs Debian's Chromium and a Java if there is none.
+# The commands: make quick, make test, make test-long, make lint, make dev, make bench. Each sets up what it needs in .venv;
+# make test and make test-long also install Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
 PYTHON ?= python3
 BIN := .venv/bin
 FOLDERS := cli encoding properties protocols quorums sweeps
 SOURCES := $(shell git ls-files $(FOLDERS:%='%/*') pyproject.toml)
 
-.PHONY: test lint dev bench browser java clean
+.PHONY: quick test test-long lint dev bench browser java clean
 
-test: .venv/installed browser java  ## everything, the slow tests too
-	$(BIN)/python -m pytest
+quick: .venv/installed     ## a minute: after each change
+	$(BIN)/python -m pytest -m "not slow and not long"
+
+test: .venv/installed browser java  ## some minutes: before a change is shared
+	$(BIN)/python -m pytest -m "not long"
+
+test-long: .venv/installed browser java  ## what make test leaves out: before a release
+	$(BIN)/python -m pytest -m long
 
 lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	rm -rf .venv/types && mkdir -p .venv/types/fencepost && ln -s $(FOLDERS:%=$(CURDIR)/%) .venv/types/fencepost/
 	MYPYPATH=.venv/types:tests:benchmarks $(BIN)/mypy .venv/types/fencepost tests benchmarks examples
+	PYTHONPATH=tests $(BIN)/python -m support.links
 
 dev: .venv/bin/python      ## run from the working tree; again after adding a file
 	$(BIN)/pip install --quiet -e ".[test,lint,spark]" --config-settings editable_mode=strict

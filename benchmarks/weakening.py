@@ -1,10 +1,10 @@
 """Leave out every conjunct of every guard, one at a time, and see what notices.
 
-    python benchmarks/weakening.py                            the presets of docs/guards.md on their declared instances
+    python benchmarks/weakening.py                            the presets of docs/generated/guards.md on their declared instances
     python benchmarks/weakening.py bookkeeper-4.13            one preset
     python benchmarks/weakening.py --only "handle add"        only actions whose names contain that
     python benchmarks/weakening.py bookkeeper-4.13 --instance "bookies=4 entries=2" --instance ""
-    python benchmarks/weakening.py --output docs/guards.md
+    python benchmarks/weakening.py --output docs/generated/guards.md
 
 Takes some minutes for a preset; each finding is shown on stderr as it comes.
 """
@@ -20,14 +20,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from conjuncts import Conjunct
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
 from fencepost.encoding.versions import version
 from fencepost.properties.catalogue import find
 from fencepost.properties.instances import GUARD_INSTANCES
-from support.guards import Effort, Finding, Instance, Known, Outcome, classify
-from support.weakening import Conjunct
+from guards import Effort, Finding, Instance, Known, Outcome, classify
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -105,7 +105,7 @@ notices is either not needed, or no property asks for what it is there for. Writ
 on {date} with Fencepost {version} ({minutes:.0f} minutes). Long texts are cut: `…` stands for what is left out.
 
 - **Implied**: in all reachable states of every instance that has the action, the rest of the guard implies it. Each
-  instance was unrolled to the number of rounds that covers every execution ([encoding.md](encoding.md)), so leaving
+  instance was unrolled to the number of rounds that covers every execution ([encoding.md](../encoding.md)), so leaving
   the conjunct out changes nothing there. It may matter on larger instances.
 - **Caught**: without it, a property is violated that no execution of the same instance violates with it; the
   execution was replayed. Its steps are those of the first one found, not the fewest.

@@ -1,23 +1,30 @@
-"""Shared by all tests: no test may depend on answers cached by an earlier run."""
+"""Shared by all tests: no test may depend on answers cached by an earlier run, and the longest tests begin first."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from fencepost.cli import pytest_plugin
+from support.answers import FOLDER
+
+
+@pytest.fixture(scope="session")
+def folder_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that the workers of this run share, and no other run."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What commutes is asked once in a run: a key is a hash of all that the answer depends on."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent  # that of the run, which the workers share
+def answers_of_this_run(folder_of_this_run: Path) -> Iterator[None]:
+    """What commutes, and what a question came to, is asked once in a run: names say all that the answer depends on."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FENCEPOST_CACHE", str(folder / "commutation"))
+        patch.setenv("FENCEPOST_CACHE", str(folder_of_this_run / "commutation"))
+        patch.setenv(FOLDER, str(folder_of_this_run / "answers"))
         yield
 
 
@@ -25,6 +32,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Our own plugin, where the working tree is not installed."""
     if not config.pluginmanager.has_plugin("fencepost"):
         config.pluginmanager.register(pytest_plugin, "fencepost")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first, so that at the end no worker waits for one that began last."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,4 +1,4 @@
-"""docs/guards.md against the guards there are, and against what the smallest instances say of them now."""
+"""docs/generated/guards.md against the guards there are, and against what the smallest instances say of them now."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import pytest
 
+from conjuncts import described
 from fencepost.properties.catalogue import find
 from fencepost.properties.instances import GUARD_INSTANCES
-from support.guards import Effort, Instance, Outcome, classify
-from support.weakening import described
+from guards import Effort, Instance, Outcome, classify
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "guards.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "guards.md"
 PRESETS = tuple(GUARD_INSTANCES)
 SMALLEST = {
     "bookkeeper": "AEG",

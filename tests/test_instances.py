@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from conjuncts import conjuncts, without
 from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
@@ -12,7 +13,6 @@ from fencepost.encoding.language.traces import Subject
 from fencepost.properties.catalogue import PROTOCOLS
 from fencepost.properties.instances import INSTANCES
 from support.instances import built, fired, wanderings
-from support.weakening import conjuncts, without
 
 ROUNDS = 6
 """A crash, the boot sequence and another crash, with a ledger in between, fit in so many."""

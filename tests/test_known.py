@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.encoding.checking.running import Limits
 from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
-from fencepost.properties.known import KNOWN, Known, Run, as_expected, chosen, decide
+from fencepost.properties.known import KNOWN, Known, Run, as_expected, chosen
+from support.instances import found
 
 
 def title(value: object) -> str:
@@ -25,18 +25,6 @@ RUNS = [
     for known in KNOWN
     for run in known.runs()
 ]
-
-
-_FOUND: dict[object, Result] = {}
-
-
-def found(run: Run) -> Result:
-    """What a run of the table comes to. Where two bugs are mended on the same instance, that is decided once."""
-    parameters = find(run.known.protocol).parameters(run.settings.items())
-    question = run.known.protocol, parameters, run.known.property, run.bound, run.with_bug, run.steps
-    if question not in _FOUND:
-        _FOUND[question] = decide(run, Limits()).results[0]
-    return _FOUND[question]
 
 
 @pytest.mark.parametrize("run", RUNS)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from conjuncts import conjuncts, without
 from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.concrete.compiling import State
 from fencepost.encoding.concrete.replaying import Replayer
@@ -21,7 +22,6 @@ from fencepost.properties.known import KNOWN, chosen
 from fencepost.protocols.verified_log.network import Network
 from fencepost.protocols.verified_log.state import Phase
 from support.instances import built, checked, checked_all, happens, nearest_violation, wanderings
-from support.weakening import conjuncts, without
 
 Settings = Mapping[str, object]
 

@@ -14,7 +14,7 @@ from fencepost.encoding.language.state import StateSpace, choice, family
 from fencepost.encoding.language.system import Action, Message, Property, System, each, message
 from fencepost.encoding.language.terms import BOOL, Parameter, Term, all_of, if_, integers
 from fencepost.encoding.language.traces import Subject
-from support.guards import Effort, Instance, Outcome, classify
+from guards import Effort, Instance, Outcome, classify
 
 SUBJECT = Subject("post", {}, {})
 GUARD = ("sent", "not lost", "not received")

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from conjuncts import Conjunct, needed, without
 from fencepost.encoding.concrete.compiling import UNDECIDED, Concrete
 from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.errors import ModelError
@@ -33,9 +34,8 @@ from fencepost.encoding.language.terms import (
     maximum,
 )
 from fencepost.encoding.language.traces import Subject
+from guards import Effort, Instance, Outcome, classify
 from support.generated import Cells, generate
-from support.guards import Effort, Instance, Outcome, classify
-from support.weakening import Conjunct, needed, without
 
 SUBJECT = Subject("test", {}, {})
 

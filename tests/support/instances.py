@@ -20,13 +20,17 @@ from fencepost.encoding.language.terms import Value
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.encoding.rounds.session import Session
 from fencepost.properties.catalogue import find
-from fencepost.properties.known import KNOWN, chosen
+from fencepost.properties.known import KNOWN, Run, chosen, decide
+from support.answers import once
 
 TWO_BOOKIES: dict[str, int] = {"bookies": 2, "ensemble": 2, "write_quorum": 2}
 """2/2/2: the smallest instance on which 4.13 loses data, in 13 steps. Less than half the work of 3/3/2."""
 
 SMALL_BUG = replace(chosen(KNOWN, ["#2614"])[0], name="#2614-N=2", settings=TWO_BOOKIES, steps=13)
 """That as a known bug, for what is asked of tables of known bugs."""
+
+ONE_PROCESS = Limits(jobs=1)
+"""One search after the other, in one process: the other core is for another test."""
 
 
 def built(name: str, settings: Mapping[str, object]) -> tuple[System, object]:
@@ -44,10 +48,24 @@ def checked(name: str, settings: Mapping[str, object], prop: str, limits: Limits
 def checked_all(
     name: str, settings: Mapping[str, object], props: Sequence[str], limits: Limits | None = None
 ) -> tuple[Result, ...]:
-    """What checking those properties of an instance together comes to."""
+    """What checking those properties of an instance together comes to; asked once in a run."""
     system, parameters = built(name, settings)
-    properties = choose(system, tuple(props))
-    return check(system, find(name).subject(parameters), properties, limits or Limits()).results
+    limits = limits or ONE_PROCESS
+
+    def ask() -> tuple[Result, ...]:
+        return check(system, find(name).subject(parameters), choose(system, tuple(props)), limits).results
+
+    return once(f"check {name} {parameters} {tuple(props)} {limits}", ask)
+
+
+def found(run: Run) -> Result:
+    """What a run of the table of known bugs comes to; asked once in a run of the tests.
+
+    Where two bugs are mended on the same instance, that is one question.
+    """
+    parameters = find(run.known.protocol).parameters(run.settings.items())
+    asked = run.known.protocol, parameters, run.known.property, run.bound, run.with_bug, run.minimize
+    return once(f"known {asked}", lambda: decide(run, ONE_PROCESS).results[0])
 
 
 def number(value: Value) -> int:

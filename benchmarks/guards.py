@@ -18,6 +18,15 @@ from enum import Enum
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
+from conjuncts import (
+    Conjunct,
+    conjuncts,
+    described,
+    needed,
+    oversteps,
+    relaxed,
+    without,
+)
 from fencepost.encoding.checking.running import Limits, Send, check
 from fencepost.encoding.checking.verdicts import Result, Verdict
 from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
@@ -30,15 +39,6 @@ from fencepost.encoding.rounds.search import executed
 from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.solving.solvers import Progress
 from fencepost.encoding.solving.workers import Ended, Worker
-from support.weakening import (
-    Conjunct,
-    conjuncts,
-    described,
-    needed,
-    oversteps,
-    relaxed,
-    without,
-)
 
 if TYPE_CHECKING:
     from fencepost.encoding.formulas.symbolic import Symbolic
