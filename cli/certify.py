@@ -28,6 +28,7 @@ from fencepost.encoding.evidence.certificates import (
 )
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import System
+from fencepost.encoding.saying import one_line
 from fencepost.encoding.versions import version
 
 
@@ -56,12 +57,12 @@ def command(folder: str, source: str | None, form: str, output: str | None, verb
     1 if something was read and refuted, and says what.
     """
     found = read_manifest(Path(folder))
-    system, title = _instance(Path(folder), found, source)
+    system, digest, title = _instance(Path(folder), found, source)
     report = Report(found, title)
     begun = time.perf_counter()
     with Progress(verbose) as progress:
         try:
-            for event in certify(Path(folder), found, system):
+            for event in certify(Path(folder), found, system, digest):
                 if isinstance(event, Checked):
                     report.checked.append(event)
                 else:
@@ -73,25 +74,25 @@ def command(folder: str, source: str | None, form: str, output: str | None, verb
     return int(ExitCode.AS_WISHED if report.rejected is None else ExitCode.VIOLATED)
 
 
-def _instance(folder: Path, found: Manifest, source: str | None) -> tuple[System, str]:
-    """The system that the manifest names, and its heading; raises BadInput unless it names all of it."""
+def _instance(folder: Path, found: Manifest, source: str | None) -> tuple[System, str | None, str]:
+    """The system that the manifest names, its digest, and its heading; raises BadInput unless it names all of it."""
     subject = found.subject
     protocol, parameters = saved_instance(
         source, subject.protocol, {**subject.parameters, **subject.switches}
     )
-    ours = protocol.subject(parameters)
-    if ours != subject:
+    system = protocol.system(parameters)
+    ours = protocol.subject(parameters, system)
+    if (ours.parameters, ours.switches) != (subject.parameters, subject.switches):
         names = [*ours.parameters, *ours.switches]
         raise BadInput(
             f"{folder / MANIFEST}: not an instance of {protocol.name}, which has the parameters and switches {', '.join(names)}"
         )
-    system = protocol.system(parameters)
-    return system, heading(protocol, parameters, system, Limits(budgets=found.budgets))
+    return system, ours.system, heading(protocol, parameters, system, Limits(budgets=found.budgets))
 
 
 def _text(report: Report) -> str:
     if report.rejected is not None:
-        return f"rejected: {report.rejected}"
+        return one_line(f"rejected: {report.rejected}")
     width = max(len(checked.part) for checked in report.checked)
     lines = [f"{'':{width}}  {'clauses':>9}  {'lemmas':>9}  built again  checked"]
     lines += [_row(checked, width) for checked in report.checked]

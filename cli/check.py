@@ -85,7 +85,7 @@ class Request:
     @property
     def subject(self) -> Subject:
         """The names and values under which the instance is reported."""
-        return self.protocol.subject(self.parameters)
+        return self.protocol.subject(self.parameters, self.system)
 
 
 @click.command()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
+from contextlib import suppress
 from importlib.metadata import version
 
 import click
 
 from fencepost.cli.exits import ExitCode
 from fencepost.encoding.errors import BadInput, InternalError
+from fencepost.encoding.saying import defused, one_line
 
 COMMANDS = {
     "protocols": ("fencepost.cli.protocols", "List the protocols that can be checked, or describe one."),
@@ -65,23 +67,29 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:
-        return _fail(error.format_message().replace("\n", " "), ExitCode.BAD_INPUT)
+        return _fail(error.format_message(), ExitCode.BAD_INPUT)
     except BadInput as error:
         return _fail(str(error), ExitCode.BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", ExitCode.INTERRUPTED)
     except InternalError as error:
-        return _fail(
-            f"internal error: {error}\nPlease report this with the command you ran.", ExitCode.INTERNAL
-        )
+        return _internal(f"internal error: {one_line(str(error))}\n")
     except Exception:  # noqa: BLE001 - a traceback must never look like a verdict
-        trace = traceback.format_exc()
-        return _fail(
-            f"internal error\n{trace}Please report this with the command you ran.", ExitCode.INTERNAL
-        )
+        return _internal(f"internal error\n{traceback.format_exc()}")
     return int(result or 0)
 
 
 def _fail(message: str, code: ExitCode) -> int:
-    click.echo(f"fencepost: {message}", err=True)
+    _say(f"fencepost: {one_line(message)}")
     return int(code)
+
+
+def _internal(message: str) -> int:
+    _say(f"fencepost: {message}Please report this with the command you ran.")
+    return int(ExitCode.INTERNAL)
+
+
+def _say(message: str) -> None:
+    """On stderr; a full disk there changes no exit code."""
+    with suppress(OSError):
+        click.echo(defused(message), err=True)

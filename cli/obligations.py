@@ -6,9 +6,8 @@ docs/pytest.md has the form of the file; `pytest_plugin` makes tests of what is 
 from __future__ import annotations
 
 import shlex
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,17 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol, choose
 from fencepost.encoding.language.state import show_all
 from fencepost.encoding.language.system import Property
+from fencepost.encoding.reading import (
+    SETTINGS,
+    Key,
+    has_keys,
+    one_of,
+    parse_toml,
+    read_text,
+    table_of,
+    text_key,
+    whole_key,
+)
 from fencepost.encoding.solving.solvers import SOLVERS
 
 EXPECTED = tuple(v.value for v in Verdict if v is not Verdict.UNDECIDED)
@@ -104,7 +114,7 @@ def checked(
     system = protocol.system(parameters)
     limits = replace(limits, rounds=limits.rounds or system.default_rounds)
     (chosen,) = choose(system, (prop,))
-    outcome = check(system, protocol.subject(parameters), [chosen], limits)
+    outcome = check(system, protocol.subject(parameters, system), [chosen], limits)
     if outcome.interrupted:
         raise KeyboardInterrupt
     (result,) = outcome.results
@@ -187,67 +197,46 @@ class Obligation:
         return checked(self.protocol, self.settings, self.property, limits)
 
 
-@dataclass(frozen=True)
-class Key:
-    """A key of an obligation: what its value must be."""
-
-    kind: type | tuple[type, ...]
-    form: str
-    fits: Callable[[Any], bool] = field(default=lambda value: True)
-
-
-def _whole(least: int) -> Key:
-    return Key(int, f"a whole number, {least} or more", lambda value: value >= least)
-
-
-def _table(kind: type | tuple[type, ...], form: str) -> Key:
-    return Key(dict, form, lambda table: all(_is(value, kind) for value in table.values()))
-
-
-def _one_of(values: tuple[str, ...]) -> Key:
-    return Key(str, f"one of {', '.join(values)}", lambda value: value in values)
-
-
-def _is(value: object, kind: type | tuple[type, ...]) -> bool:
-    """Of that kind; True is no number."""
-    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-
-
 KEYS = {
-    "name": Key(str, "a string"),
-    "protocol": Key(str, "the name of a protocol, or the path of a Python file from here"),
-    "property": Key(str, "the name of a property"),
-    "expect": _one_of(EXPECTED),
-    "steps": _whole(0),
-    "set": _table((int, str), "a table of parameters and switches, such as {entries = 2}"),
-    "bound": _whole(0),
-    "rounds": _whole(1),
-    "budget": _table(int, "a table of faults, such as {lost = 1}"),
+    "name": text_key(),
+    "protocol": text_key("the name of a protocol, or the path of a Python file from here", needed=True),
+    "property": text_key("the name of a property", needed=True),
+    "expect": one_of(EXPECTED, needed=True),
+    "steps": whole_key(0),
+    "set": table_of((int, str), "a table of parameters and switches, such as {entries = 2}"),
+    "bound": whole_key(0),
+    "rounds": whole_key(1),
+    "budget": table_of(int, "a table of faults, such as {lost = 1}"),
     "timeout": Key((int, float), "seconds, more than 0", lambda value: value > 0),
     "memory": Key((int, float), "GiB, more than 0", lambda value: value > 0),
-    "solver": _one_of(tuple(SOLVERS)),
+    "solver": one_of(tuple(SOLVERS)),
     "slow": Key(bool, "true or false"),
 }
 """What an obligation may have."""
 
-NEEDED = ("protocol", "property", "expect")
+DEFAULTS = {name: replace(key, needed=False) for name, key in KEYS.items()}
+"""What the defaults of a file may have."""
+
+FILE = {
+    "defaults": Key(dict, "one table; write [defaults]"),
+    "obligation": Key(
+        list,
+        "tables of a list; write [[obligation]]",
+        lambda tables: all(isinstance(t, dict) for t in tables),
+    ),
+}
+"""What a file may have."""
+
+HINT = "give a file in TOML; docs/pytest.md has its form"
 LIMITS = ("bound", "rounds", "timeout", "memory", "solver")
 
 
 def read(path: Path) -> list[Obligation]:
     """The obligations of a file; raises BadInput, in one line, if it is not as docs/pytest.md says."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        document = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadInput(f"{path.name}: cannot be read ({error}); give a file in TOML") from error
-    _known(document, ("defaults", "obligation"), path.name)
+    text = read_text(path, HINT, SETTINGS)
+    document = has_keys(parse_toml(text, path.name, HINT), FILE, path.name)
     defaults, tables = document.get("defaults", {}), document.get("obligation", [])
-    if not isinstance(defaults, dict):
-        raise BadInput(f"{path.name}: defaults must be one table; write [defaults]")
-    if not (isinstance(tables, list) and all(isinstance(table, dict) for table in tables)):
-        raise BadInput(f"{path.name}: obligations must be tables of a list; write [[obligation]]")
-    _valid(defaults, f"{path.name}, defaults")
+    has_keys(defaults, DEFAULTS, f"{path.name}, defaults")
     lines = [
         n for n, line in enumerate(text.splitlines(), 1) if line.split("#")[0].strip() == "[[obligation]]"
     ]
@@ -276,10 +265,7 @@ def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, 
 
 def _obligation(table: Mapping[str, Any], path: Path, number: int, line: int) -> Obligation:
     where = f"{path.name}, line {line}, obligation {number}"
-    _valid(table, where)
-    for key in NEEDED:
-        if key not in table:
-            raise BadInput(f"{where}: {key} is missing; it must be {KEYS[key].form}")
+    has_keys(table, KEYS, where)
     if "steps" in table and table["expect"] != Verdict.VIOLATED.value:
         raise BadInput(f'{where}: steps = {table["steps"]}: only with expect = "violated"; leave it out')
     protocol, settings = table["protocol"], table.get("set", {})
@@ -304,16 +290,3 @@ def _title(table: Mapping[str, Any]) -> str:
     limits = [f"{key}={table[key]}" for key in LIMITS if key in table and key != "timeout"]
     faults = [f"{fault}={most}" for fault, most in table.get("budget", {}).items()]
     return " ".join([Path(table["protocol"]).name, table["property"], *settings, *limits, *faults])
-
-
-def _valid(table: Mapping[str, Any], where: str) -> None:
-    _known(table, tuple(KEYS), where)
-    for key, value in table.items():
-        if not (_is(value, KEYS[key].kind) and KEYS[key].fits(value)):
-            raise BadInput(f"{where}: {key} = {value!r}: must be {KEYS[key].form}")
-
-
-def _known(table: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
-    for key in table:
-        if key not in keys:
-            raise BadInput(f"{where}: {key}: unknown key; valid: {', '.join(keys)}")

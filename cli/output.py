@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.saying import defused
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -36,20 +38,30 @@ output_option = click.option(
 
 
 def emit(text: str, output: str | None) -> None:
-    """Print `text`, or write it to the file `output`; raises BadInput if that file cannot be written."""
-    if output is None:
-        click.echo(text)
-    else:
-        write_whole(Path(output), text + "\n")
+    """Print `text`, or write it to the file `output`; raises BadInput if that cannot be.
+
+    What a terminal would obey, rather than show, is written out: names come from files and protocols of others.
+    """
+    if output is not None:
+        write_whole(Path(output), defused(text) + "\n")
+        return
+    try:
+        click.echo(defused(text))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise BadInput(f"stdout: cannot be written ({error.strerror}); give --output FILE") from error
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write `text` to a temporary file beside `path`, then rename it; raises BadInput if it cannot be.
 
-    What is no regular file, such as a device or a pipe, is written to as it is.
+    What is no regular file, such as a device or a pipe, is written to as it is; a link stays, and leads to the text.
     """
-    temporary = None
+    temporary, given = None, path
     try:
+        path = path.resolve()
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")
             return
@@ -58,11 +70,11 @@ def write_whole(path: Path, text: str) -> None:
             file.write(text)
         os.chmod(temporary, 0o666 & ~umask())
         os.replace(temporary, path)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
         raise BadInput(
-            f"{path}: cannot be written ({error.strerror}); give a file in a folder you can write to"
+            f"{given}: cannot be written ({getattr(error, 'strerror', error)}); give a file in a folder you can write to"
         ) from error
 
 

@@ -1,15 +1,15 @@
-"""The instance that a saved file is about."""
+"""The instance that a saved file is about: its names are data, and find what ships or what the user named."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
-from fencepost.cli.check import find_protocol
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.protocol import Protocol, load
 
 source_option = click.option(
     "--protocol",
@@ -20,15 +20,26 @@ source_option = click.option(
 
 
 def saved_instance(source: str | None, name: str, settings: Mapping[str, object]) -> tuple[Protocol, Any]:
-    """The protocol of that name, or the one in the file `source`, and its parameters with these settings."""
-    protocol = _protocol(source, name)
+    """The protocol of that name, and its parameters with these settings; raises BadInput.
+
+    It is one that ships, or that of the Python file `source` from the command line. What a saved file says is never
+    the path of a file that is run.
+    """
+    protocol = named_protocol(source, name)
     return protocol, protocol.parameters(settings.items())
 
 
-def _protocol(source: str | None, name: str) -> Protocol:
-    """Raises BadInput with a hint if it is not one that ships."""
-    try:
-        return find_protocol(source or name)
-    except BadInput as error:
-        hint = "" if source else "; for one of your own say --protocol FILE.py"
-        raise BadInput(f"{error}{hint}") from error
+def named_protocol(source: str | None, name: str) -> Protocol:
+    """The protocol that a file calls by that name: one that ships, or the one in `source`; raises BadInput."""
+    if source is None:
+        from fencepost.properties.catalogue import PROTOCOLS
+
+        if name not in PROTOCOLS:
+            raise BadInput(
+                f"{name}: no such protocol; valid: {', '.join(PROTOCOLS)}; for one of your own say --protocol FILE.py"
+            )
+        return PROTOCOLS[name]
+    protocol = load(Path(source))
+    if protocol.name != name:
+        raise BadInput(f"--protocol {source}: holds {protocol.name}, not {name}; give the file that holds it")
+    return protocol

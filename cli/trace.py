@@ -17,26 +17,20 @@ from fencepost.cli.render import trace_text
 from fencepost.cli.saved import saved_instance, source_option
 from fencepost.cli.telling import story_form_option, tell
 from fencepost.encoding.concrete.replaying import NotAnExecution
-from fencepost.encoding.concrete.traces import check_saved
+from fencepost.encoding.concrete.traces import check_saved, saved_trace
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import SCHEMA
+from fencepost.encoding.reading import read_json, shown
 from fencepost.encoding.versions import version
 
-TRACE_KEYS = (
-    "schema",
-    "version",
-    "protocol",
-    "parameters",
-    "switches",
-    "property",
-    "faults",
-    "initial",
-    "steps",
-)
+HINT = "give a trace that `check --traces` wrote"
+
+CHECK = "fencepost.check/2"
+"""The schema of what `check --format json` says, which has traces in it."""
 
 
 @click.command()
@@ -117,24 +111,36 @@ def _refuse_together(form: str, expressions: Sequence[str], other: str | None) -
 def _replays(path: Path, source: str | None, names: Sequence[str]) -> list[Replay]:
     """The traces in a file that violate one of those properties, replayed; raises BadInput if there is none."""
     found = _traces(path)
-    chosen = [saved for saved in found if not names or str(saved["property"]) in names]
+    chosen = [saved for saved in found if not names or saved["property"] in names]
     if not chosen:
-        valid = ", ".join(dict.fromkeys(str(saved["property"]) for saved in found))
+        valid = ", ".join(dict.fromkeys(saved["property"] for saved in found))
         raise BadInput(f"--property {names[0]}: {path} has no trace of it; valid: {valid}")
     return [_replay(saved, source) for saved in chosen]
 
 
 def _replay(saved: dict[str, Any], source: str | None) -> Replay:
     settings = {**saved["parameters"], **saved["switches"]}
-    protocol, parameters = saved_instance(source, str(saved["protocol"]), settings)
+    protocol, parameters = saved_instance(source, saved["protocol"], settings)
     system = protocol.system(parameters)
-    prop = choose(system, (str(saved["property"]),))[0]
+    prop = choose(system, (saved["property"],))[0]
+    subject = protocol.subject(parameters, system)
+    if subject.system != saved.get("system"):
+        click.echo(
+            f"{protocol.name}: {_other_text(saved.get('system'))}; it is replayed on this one", err=True
+        )
     try:
-        trace = check_saved(saved, system, protocol.subject(parameters), prop)
+        trace = check_saved(saved, system, subject, prop)
     except NotAnExecution as error:
         return Replay(prop, None, str(error))
     head = f"{prop.name}: violated in {len(trace.steps)} steps of {protocol.name}, replayed"
     return Replay(prop, Story(trace, system, prop, head, protocol.changed_switches(parameters)), None)
+
+
+def _other_text(digest: str | None) -> str:
+    """What it means that the trace names another system than the one built here, or none."""
+    if digest is None:
+        return "the trace does not say of which text it is"
+    return "the trace is of another text of the protocol, or of what it imports"
 
 
 def _text(replay: Replay) -> str:
@@ -185,46 +191,28 @@ def _inspect(
 
 def _traces(path: Path) -> list[dict[str, Any]]:
     """The traces in a file, checked for their form; raises BadInput."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(
-            f"{path}: cannot be read ({error.strerror}); give a trace that `check --traces` wrote"
-        ) from error
-    except ValueError as error:
-        raise BadInput(f"{path}: not JSON ({error}); give a trace that `check --traces` wrote") from error
+    document = read_json(path, HINT)
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema == SCHEMA:
-        found = [document]
-    elif schema == "fencepost.check/2":
-        results = document.get("results", [])
-        found = [
-            t
-            for r in results
-            for t in ([r.get("trace")] if r.get("trace") else []) + r.get("more_traces", [])
-        ]
-        if not found:
-            raise BadInput(f"{path}: has no trace in it, nothing was violated; give one that has")
-    else:
-        raise BadInput(f"{path}: schema is {schema!r}; valid: {SCHEMA}, fencepost.check/2")
-    for trace in found:
-        _validate(path, trace)
-    return found
+        return [saved_trace(document, str(path))]
+    if schema != CHECK:
+        raise BadInput(f"{path}: schema is {shown(schema)}; valid: {SCHEMA}, {CHECK}")
+    found = [trace for result in _results(path, document) for trace in _of(path, result)]
+    if not found:
+        raise BadInput(f"{path}: has no trace in it, nothing was violated; give one that has")
+    return [saved_trace(trace, str(path)) for trace in found]
 
 
-def _validate(path: Path, trace: dict[str, Any]) -> None:
-    for key in trace:
-        if key not in TRACE_KEYS:
-            raise BadInput(f"{path}: {key}: unknown key in a trace; valid: {', '.join(TRACE_KEYS)}")
-    for key in TRACE_KEYS:
-        if key not in trace:
-            raise BadInput(f"{path}: {key}: missing in the trace; a trace has {', '.join(TRACE_KEYS)}")
-    for key, kind in (
-        ("parameters", dict),
-        ("switches", dict),
-        ("initial", dict),
-        ("faults", dict),
-        ("steps", list),
-    ):
-        if not isinstance(trace[key], kind):
-            raise BadInput(f"{path}: {key}: must be {'an object' if kind is dict else 'a list'}")
+def _results(path: Path, document: dict[str, Any]) -> list[Any]:
+    results = document.get("results")
+    if not isinstance(results, list):
+        raise BadInput(f"{path}: results = {shown(results)}: must be a list of results; {HINT}")
+    return results
+
+
+def _of(path: Path, result: object) -> list[Any]:
+    """The traces in a result."""
+    if not isinstance(result, dict) or not isinstance(more := result.get("more_traces", []), list):
+        raise BadInput(f"{path}: results: must be objects, more_traces in them lists; {HINT}")
+    first = result.get("trace")
+    return ([] if first is None else [first]) + more

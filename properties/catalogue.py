@@ -102,7 +102,7 @@ def _stage(number: str, summary: str, defaults: stages.Parameters) -> Protocol:
 
 
 PROTOCOLS: dict[str, Protocol] = {
-    protocol.name: protocol
+    protocol.name: replace(protocol, ships=True)
     for protocol in (
         Protocol(
             name="bookkeeper",

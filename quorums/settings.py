@@ -6,14 +6,16 @@ prefix `bookkeeper_`. A Helm values file has them under `broker.configData`, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.reading import SETTINGS, is_a, parse_yaml, read_text, shown, whole
+
+HINT = "give a broker.conf or Helm values"
 
 ENSEMBLE = "managedLedgerDefaultEnsembleSize"
 WRITE_QUORUM = "managedLedgerDefaultWriteQuorum"
@@ -40,32 +42,58 @@ class Settings:
 
 def read_settings(path: Path) -> Settings:
     """Settings from a broker.conf, or from Helm values if the name ends in .yaml or .yml. Raises BadInput."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise BadInput(
-            f"{path}: cannot be read ({error.strerror}); give a broker.conf or Helm values"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: is not UTF-8 text; give a broker.conf or Helm values") from error
+    text = read_text(path, HINT, SETTINGS)
     if path.suffix in (".yaml", ".yml"):
         return _helm(path, text)
-    return _settings(path, _properties(text), None)
+    return _settings(path, properties(text), None)
 
 
-def _properties(text: str) -> dict[str, Any]:
-    """`key=value` lines; the last one counts, as for Java's Properties. A comment yields a key that nobody asks for."""
-    pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
-    return {key.strip(): value.strip() for key, _, value in pairs}
+def properties(text: str) -> dict[str, str]:
+    """Keys and values of a text as Java's `Properties` reads it; of a key that stands twice, the last counts.
+
+    A line may go on after a backslash at its end; a key ends at `=`, `:` or a blank; `#` and `!` begin comments.
+    """
+    found: dict[str, str] = {}
+    for line in _logical_lines(text.removeprefix("\ufeff")):
+        match = _PAIR.fullmatch(line)
+        assert match is not None
+        found[_unescaped(match["key"])] = _unescaped(match["value"])
+    return found
+
+
+_BLANKS = " \t\f"
+_LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_PAIR = re.compile(r"(?P<key>(?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(?P<value>.*)", re.DOTALL)
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Lines without those that are blank or comments, each with what it goes on with."""
+    waiting: str | None = None
+    for natural in re.split(r"\r\n|\n|\r", text):
+        line = natural.lstrip(_BLANKS)
+        if waiting is None and (not line or line[0] in "#!"):
+            continue
+        line = (waiting or "") + line
+        backslashes = len(line) - len(line.rstrip("\\"))
+        waiting = line[:-1] if backslashes % 2 else None
+        if waiting is None:
+            yield line
+    if waiting is not None:
+        yield waiting
+
+
+def _unescaped(text: str) -> str:
+    r"""What `\t`, `\u0041` and `\:` stand for."""
+
+    def meant(found: re.Match[str]) -> str:
+        code, letter = found.groups()
+        return chr(int(code, 16)) if code else _LETTERS.get(letter, letter)
+
+    return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", meant, text, flags=re.DOTALL)
 
 
 def _helm(path: Path, text: str) -> Settings:
-    try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        where = getattr(error, "problem_mark", None)
-        line = f" (line {where.line + 1})" if where is not None else ""
-        raise BadInput(f"{path}: is not YAML{line}; give Helm values") from error
+    values = parse_yaml(text, str(path), HINT)
     config = _section(_section(values, "broker"), "configData")
     bookies = _section(values, "bookkeeper").get("replicaCount")
     return _settings(path, config, bookies)
@@ -95,16 +123,18 @@ def _settings(path: Path, config: Mapping[str, Any], bookies: object) -> Setting
 
 
 def _number(path: Path, key: str, value: object) -> int:
-    try:
-        return int(str(value).strip())
-    except ValueError:
-        raise BadInput(f"{path}: {key} is {value!r}; it must be a whole number") from None
+    """A number, or a text that is one: Java trims it, and takes no other form."""
+    number = value if is_a(value, int) else whole(value.strip()) if isinstance(value, str) else None
+    if not isinstance(number, int) or abs(number) >= 2**31:
+        raise BadInput(f"{path}: {key} is {shown(value)}; it must be a whole number")
+    return number
 
 
 def _flag(path: Path, key: str, config: Mapping[str, Any]) -> bool | None:
     if key not in config:
         return None
-    said = str(config[key]).strip().lower()
-    if said not in ("true", "false"):
-        raise BadInput(f"{path}: {key} is {config[key]!r}; it must be true or false")
-    return said == "true"
+    value = config[key]
+    said = value.strip().lower() if isinstance(value, str) else value
+    if said not in (True, False, "true", "false") or is_a(said, int):
+        raise BadInput(f"{path}: {key} is {shown(value)}; it must be true or false")
+    return said in (True, "true")

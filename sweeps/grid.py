@@ -11,9 +11,9 @@ import hashlib
 import itertools
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +22,48 @@ from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.parameters import Option
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.system import System
+from fencepost.encoding.reading import SETTINGS, Key, has_keys, parse_toml, read_text, shown, whole
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
 from fencepost.properties.known import KNOWN, chosen
 
-KEYS = ("protocols", "set", "properties", "bounds", "rounds", "solvers", "minimize", "known")
+HINT = "give a grid file; docs/sweeps.md has its form"
+
+_LISTED = (str, int, list)
+
+KEYS = {
+    "protocols": Key(_LISTED, "names of protocols, such as ['bookkeeper']", needed=True),
+    "set": Key(dict, "a table, such as { ensemble = '1..3' }"),
+    "properties": Key(_LISTED, "names of properties"),
+    "bounds": Key(_LISTED, "numbers of steps"),
+    "rounds": Key(_LISTED, "numbers of rounds"),
+    "solvers": Key(_LISTED, "names of solvers"),
+    "minimize": Key(_LISTED, f"one of {', '.join(MINIMIZE)}"),
+    "known": Key(_LISTED, "'all', or names of known bugs"),
+}
 """What a table `[[grid]]` may hold."""
 
-KNOWN_KEYS = ("known", "solvers")
+KNOWN_KEYS = {name: KEYS[name] for name in ("known", "solvers")}
 """What it may hold if it names known bugs, which say all else."""
 
-RANGE = re.compile(r"(\d+)\.\.(\d+)")
-RELATIVE = re.compile(r"([a-z_]+)\s*(?:\+\s*(\d+))?")
+FILE = {
+    "grid": Key(
+        list,
+        "one table [[grid]] at least",
+        lambda tables: bool(tables) and all(isinstance(table, dict) for table in tables),
+        needed=True,
+    )
+}
+"""What a grid file may hold."""
+
+RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})")
+RELATIVE = re.compile(r"([a-z_]+)\s*(?:\+\s*([0-9]{1,18}))?")
+
+MOST_VALUES = 1000
+"""Values of one setting, at most: no size of an instance that can be built has more."""
+
+MOST_COMBINATIONS = 100_000
+"""Combinations of settings of one table, at most: the widest grid that ships has 500."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +105,7 @@ class Plan:
 
 def read_grid(path: Path) -> Plan:
     """The obligations of a grid file; raises BadInput, in one line, if it cannot be used."""
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read ({error}); give a grid file") from error
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: is not TOML ({error}); see docs/sweeps.md for the form") from error
+    document = parse_toml(read_text(path, HINT, SETTINGS), str(path), HINT)
     try:
         return plan(document)
     except ModelError:
@@ -91,10 +116,7 @@ def read_grid(path: Path) -> Plan:
 
 def plan(document: Mapping[str, Any]) -> Plan:
     """The obligations of a grid, given as what its file says."""
-    _refuse_unknown(document, ("grid",))
-    tables = document.get("grid")
-    if not isinstance(tables, list) or not tables or not all(isinstance(t, dict) for t in tables):
-        raise BadInput("has no [[grid]]; at least one such table is needed")
+    tables = has_keys(document, FILE, "a grid")["grid"]
     found: dict[Obligation, None] = {}
     invalid = inapplicable = asked = 0
     for table in tables:
@@ -124,7 +146,7 @@ def _of_known_bugs(table: Mapping[str, Any]) -> Plan:
     for key in table:
         if key in KEYS and key not in KNOWN_KEYS:
             raise BadInput(f"{key}: not beside known, which says it; leave out one of them")
-    _refuse_unknown(table, KNOWN_KEYS)
+    has_keys(table, KNOWN_KEYS, "[[grid]]")
     names = [] if table["known"] == "all" else list(map(str, _listed("known", table["known"])))
     solvers = _solvers(table)
     found: list[Obligation] = []
@@ -152,16 +174,17 @@ class _Grid:
 
 
 def _read_table(table: Mapping[str, Any]) -> _Grid:
-    _refuse_unknown(table, KEYS)
-    if "protocols" not in table:
-        raise BadInput("[[grid]] without protocols; name at least one, such as protocols = ['bookkeeper']")
+    has_keys(table, KEYS, "[[grid]]")
     protocols = tuple(find(str(name)) for name in _listed("protocols", table["protocols"]))
-    given = table.get("set", {})
-    if not isinstance(given, dict):
-        raise BadInput(f"set = {given!r}: must be a table, such as set = {{ ensemble = '1..3' }}")
-    settings = {name: _values(name, value) for name, value in given.items()}
+    settings = {name: _values(name, value) for name, value in table.get("set", {}).items()}
     for protocol in protocols:
         _check_settings(protocol.options(), settings)
+    combinations = prod(map(len, settings.values()))
+    if combinations > MOST_COMBINATIONS:
+        raise BadInput(
+            f"set: {combinations:,} combinations of {', '.join(settings)}, and {MOST_COMBINATIONS:,} are the most; "
+            "take narrower ranges, or more grids"
+        )
     bounds, rounds = (
         _numbers(name, table[name]) if name in table else (None,) for name in ("bounds", "rounds")
     )
@@ -176,12 +199,6 @@ def _solvers(table: Mapping[str, Any]) -> tuple[str, ...]:
     return _names("solvers", table.get("solvers", "cadical"), tuple(SOLVERS))
 
 
-def _refuse_unknown(table: Mapping[str, Any], valid: Sequence[str]) -> None:
-    for key in table:
-        if key not in valid:
-            raise BadInput(f"{key}: no such key of a grid; valid: {', '.join(valid)}")
-
-
 def _listed(name: str, value: object) -> list[object]:
     """One value or a list of them, as a list; raises BadInput for an empty one, and for what stands there twice."""
     values: list[object] = value if isinstance(value, list) else [value]
@@ -189,7 +206,9 @@ def _listed(name: str, value: object) -> list[object]:
         raise BadInput(f"{name} = []: is empty; name a value, or leave it out")
     for item in values:
         if isinstance(item, bool) or not isinstance(item, int | str):
-            raise BadInput(f"{name} = {item!r}: must be a whole number or a string")
+            raise BadInput(f"{name} = {shown(item)}: must be a whole number or a string")
+        if isinstance(item, int) and abs(item) >= 10**18:
+            raise BadInput(f"{name} = {shown(item)}: is too large")
     return values
 
 
@@ -214,6 +233,8 @@ def _values(name: str, value: object) -> tuple[str, ...]:
         least, most = map(int, bounds.groups())
         if least > most:
             raise BadInput(f"{name} = {item!r}: an empty range; write the smaller number first")
+        if most - least >= MOST_VALUES:
+            raise BadInput(f"{name} = {item!r}: more than {MOST_VALUES:,} values; take a narrower range")
         found += map(str, range(least, most + 1))
     return tuple(dict.fromkeys(found))
 
@@ -221,7 +242,7 @@ def _values(name: str, value: object) -> tuple[str, ...]:
 def _numbers(name: str, value: object) -> tuple[int, ...]:
     values = _values(name, value)
     for item in values:
-        if not item.isdigit() or (name == "rounds" and item == "0"):
+        if (number := whole(item)) is None or number < (1 if name == "rounds" else 0):
             raise BadInput(
                 f"{name} = {item!r}: a whole number is needed, such as 4, or a range such as '1..4'"
             )

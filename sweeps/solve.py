@@ -68,7 +68,8 @@ def instance(obligation: Obligation) -> tuple[System, Subject]:
     """The system that an obligation is about, and the names under which it was built."""
     protocol = find(obligation.protocol)
     parameters = protocol.parameters(obligation.settings)
-    return protocol.system(parameters), protocol.subject(parameters)
+    system = protocol.system(parameters)
+    return system, protocol.subject(parameters, system)
 
 
 def limits(obligation: Obligation, allowance: Allowance, system: System) -> Limits:

@@ -25,11 +25,30 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.reading import Key, has_keys, one_of, read_json, text_key, whole_key
 from fencepost.encoding.versions import version
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import Row, from_arrow
 
 SCHEMA = "fencepost.sweep/2"
+HINT = "give the folder of a sweep"
+
+SWEEP = {
+    "schema": one_of((SCHEMA,), needed=True),
+    "version": text_key(needed=True),
+    "engine": text_key(needed=True),
+    "obligations": whole_key(1, needed=True),
+    "asks": text_key(needed=True),
+    "manner": Key(dict, "an object", needed=True),
+    **{name: whole_key(0, needed=True) for name in ("invalid", "inapplicable", "repeated")},
+}
+"""The keys of `sweep.json`."""
+
+MANNER = {
+    "conflicts": Key((int, type(None)), "a number or null", needed=True),
+    "cubes": whole_key(1, needed=True),
+}
+"""The keys of its `manner`."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +95,11 @@ class Store:
     def manifest(self) -> dict[str, Any]:
         """What `sweep.json` says; raises BadInput if it is not there or not one of ours."""
         file = self.folder / "sweep.json"
-        try:
-            document = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise BadInput(f"{file}: cannot be read ({error}); give the folder of a sweep") from error
+        document = read_json(file, HINT)
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-            raise BadInput(f"{file}: is no {SCHEMA}; give the folder of a sweep")
+            raise BadInput(f"{file}: is no {SCHEMA}; {HINT}")
+        has_keys(document, SWEEP, str(file))
+        has_keys(document["manner"], MANNER, f"{file}, manner")
         return document
 
     def _waves(self) -> list[Path]:

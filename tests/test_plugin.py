@@ -149,10 +149,13 @@ def test_a_mistake_in_a_file_is_an_error_of_one_line(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[obligation]", "x.obligations.toml: cannot be read (*); give a file in TOML"),
+        ("[[obligation]", "x.obligations.toml: is not TOML (*); give a file in TOML*"),
         ("[[obligations]]", "x.obligations.toml: obligations: unknown key; valid: defaults, obligation"),
-        ("[obligation]", "x.obligations.toml: obligations must be tables of a list; write [[]*obligation*"),
-        ("defaults = 3", "x.obligations.toml: defaults must be one table; write [[]defaults]"),
+        (
+            "[obligation]",
+            "x.obligations.toml: obligation = an object: must be tables of a list; write [[]*obligation*",
+        ),
+        ("defaults = 3", "x.obligations.toml: defaults = 3: must be one table; write [[]defaults]"),
         ("", "x.obligations.toml: has no obligation; write one as [[]*"),
         ("[defaults]\nbond = 3", "x.obligations.toml, defaults: bond: unknown key; valid: *"),
         (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -23,13 +22,14 @@ from fencepost.cli.reports.words import (
 )
 from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.concrete.replaying import NotAnExecution
-from fencepost.encoding.concrete.traces import check_saved
+from fencepost.encoding.concrete.traces import check_saved, saved_trace
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.forms.story import explained
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.reading import parse_json
 from fencepost.encoding.versions import version
 from fencepost.sweeps.grid import Obligation
 from fencepost.sweeps.rows import Row, obligation_of
@@ -316,7 +316,8 @@ def _property(row: Row) -> Property | None:
 
 def _told(row: Row) -> tuple[str, str]:
     """The counterexample in readable steps, replayed, and what goes wrong in it in a sentence; raises InternalError if it is another row's, or no execution."""
-    found, prop, saved = _instance(obligation_of(row)), _property(row), json.loads(row["trace"])
+    found, prop, where = _instance(obligation_of(row)), _property(row), f"row {row['id']}"
+    saved = saved_trace(parse_json(row["trace"], where, "answer it again"), where)
     if found is None or prop is None:
         return "This version of Fencepost does not have this protocol, and cannot tell its traces.", ""
     system, subject = found

@@ -61,6 +61,7 @@ class Replayer:
             self._faults(actions[: len(steps)], chosen),
             self._shown(states[0]),
             steps,
+            self.subject.system,
         )
 
     def reach(self, name: str, target: Term, actions: Sequence[GroundAction], choices: Iterable[str]) -> None:

@@ -1,4 +1,8 @@
-"""Traces read from files: replayed, and compared step by step with what the file says."""
+"""Traces from files: their form, and whether they replay to what they say.
+
+Nothing in a file is believed. Its actions and losses are run on plain values, and every word it says about the states,
+messages and faults on the way is compared with what that gives.
+"""
 
 from __future__ import annotations
 
@@ -7,70 +11,97 @@ from collections.abc import Mapping
 from typing import Any
 
 from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
-from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.traces import Subject, Trace
+from fencepost.encoding.language.traces import SCHEMA, Subject, Trace
+from fencepost.encoding.reading import Key, has_keys, one_of, table_of, text_key, whole_key
+from fencepost.encoding.saying import one_line
+
+PLAIN = (bool, int, str)
+"""What a variable, a parameter or a field of a message holds in a file."""
+
+SUBJECT = {
+    "protocol": text_key("the name of a protocol", needed=True),
+    "parameters": table_of(PLAIN, "an object of parameters", needed=True),
+    "switches": table_of(PLAIN, "an object of switches", needed=True),
+    "system": text_key("the digest of the system, of a protocol of one's own"),
+}
+"""The keys that say what a document is about."""
+
+TRACE = {
+    "schema": one_of((SCHEMA,), needed=True),
+    "version": text_key(needed=True),
+    **SUBJECT,
+    "property": text_key("the name of a property", needed=True),
+    "faults": table_of(int, "an object of faults", needed=True),
+    "initial": table_of(PLAIN, "an object of variables", needed=True),
+    "steps": Key(list, "a list of steps", needed=True),
+}
+"""The keys of a trace."""
+
+STEP = {
+    "index": whole_key(1, needed=True),
+    "action": text_key("the name of an action", needed=True),
+    "arguments": table_of(PLAIN, "an object of arguments", needed=True),
+    "actor": Key(PLAIN, "a name", needed=True),
+    "received": Key((dict, type(None)), "a message or null", needed=True),
+    "sent": Key(list, "a list of messages", needed=True),
+    "note": text_key(needed=True),
+    "changes": table_of(PLAIN, "an object of variables", needed=True),
+}
+"""The keys of a step of a trace."""
 
 
-def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop: Property) -> Trace:
-    """Replay a trace read from a file and compare it with what the file says, step by step.
+def saved_subject(document: Mapping[str, Any]) -> Subject:
+    """What a document with the keys `SUBJECT` is about."""
+    return Subject(document["protocol"], document["parameters"], document["switches"], document.get("system"))
 
-    Raises NotAnExecution with the first difference, BadInput if the file does not have the form of a trace.
-    """
-    replayer = Replayer(system, subject)
-    actions = []
-    for number, step in enumerate(_list(saved, "steps"), 1):
-        name, arguments = str(_get(step, "action")), _object(step, "arguments")
-        action = system.find(name, [show(a) for a in arguments.values()])
-        if action is None:
-            given = ", ".join(f"{k}={show(v)}" for k, v in arguments.items())
-            raise NotAnExecution(f"step {number}: {name}({given}) is not an action of {subject.protocol}")
-        actions.append(action)
-    known = {v.name for v in system.choices}
-    choices = [name for name, value in _get(saved, "initial").items() if name in known and value is True]
-    trace = replayer.replay(prop, actions, choices)
-    _compare("initial", _get(saved, "initial"), trace.initial)
-    replayed = trace.to_json()["steps"]
-    assert isinstance(replayed, list)
-    if len(replayed) < len(actions):
-        raise NotAnExecution(f"step {len(replayed)}: {prop.name} is violated here already; the file goes on")
-    for number, (ours, theirs) in enumerate(zip(replayed, saved["steps"], strict=True), 1):
-        for key in ours:
-            _compare(f"step {number}, {key}", theirs.get(key), ours[key])
-        _no_more(f"step {number}", theirs, ours)
-    _compare("faults", _get(saved, "faults"), dict(trace.faults))
+
+def saved_trace(document: object, where: str) -> dict[str, Any]:
+    """The document, if it has the form of a trace; raises BadInput."""
+    trace = has_keys(document, TRACE, f"{where}: a trace")
+    for number, step in enumerate(trace["steps"], 1):
+        has_keys(step, STEP, f"{where}: step {number} of the trace")
     return trace
 
 
-def _get(mapping: Any, key: str) -> Any:
-    if not isinstance(mapping, Mapping) or key not in mapping:
-        raise BadInput(f"{key}: missing in the trace; a trace has it, see docs/formats.md")
-    return mapping[key]
+def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop: Property) -> Trace:
+    """Replay a trace that has the form of one (`saved_trace`) and compare it with what it says, step by step.
 
-
-def _list(mapping: Any, key: str) -> list[Any]:
-    value = _get(mapping, key)
-    if not isinstance(value, list):
-        raise BadInput(f"{key}: must be a list in a trace; see docs/formats.md")
-    return value
-
-
-def _object(mapping: Any, key: str) -> Mapping[str, Any]:
-    value = _get(mapping, key)
-    if not isinstance(value, Mapping):
-        raise BadInput(f"{key}: must be an object in a trace; see docs/formats.md")
-    return value
+    Raises NotAnExecution with the first difference.
+    """
+    actions = []
+    for number, step in enumerate(saved["steps"], 1):
+        name, arguments = step["action"], step["arguments"]
+        action = system.find(name, [show(a) for a in arguments.values()])
+        if action is None:
+            given = ", ".join(f"{k}={show(v)}" for k, v in arguments.items())
+            raise _differs(f"step {number}", f"{name}({given}) is not an action of {subject.protocol}")
+        actions.append(action)
+    known = {v.name for v in system.choices}
+    choices = [name for name, value in saved["initial"].items() if name in known and value is True]
+    trace = Replayer(system, subject).replay(prop, actions, choices)
+    _compare("initial", saved["initial"], trace.initial)
+    replayed = trace.to_json()["steps"]
+    assert isinstance(replayed, list)
+    if len(replayed) < len(actions):
+        raise _differs(f"step {len(replayed)}", f"{prop.name} is violated here already; the file goes on")
+    for number, (ours, theirs) in enumerate(zip(replayed, saved["steps"], strict=True), 1):
+        for key in ours:
+            _compare(f"step {number}, {key}", theirs[key], ours[key])
+    _compare("faults", saved["faults"], dict(trace.faults))
+    return trace
 
 
 def _compare(where: str, theirs: object, ours: object) -> None:
-    if theirs != ours:
-        raise NotAnExecution(
-            f"{where}: the file says {json.dumps(theirs)}, replaying gives {json.dumps(ours)}"
-        )
+    """As texts, in which 1 is not true."""
+    if _text(theirs) != _text(ours):
+        raise _differs(where, f"the file says {_text(theirs)}, replaying gives {_text(ours)}")
 
 
-def _no_more(where: str, theirs: Mapping[str, object], ours: Mapping[str, object]) -> None:
-    unknown = [key for key in theirs if key not in ours]
-    if unknown:
-        raise BadInput(f"{unknown[0]}: unknown key in {where} of the trace; valid: {', '.join(ours)}")
+def _text(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _differs(where: str, why: str) -> NotAnExecution:
+    return NotAnExecution(one_line(f"{where}: {why}"))

@@ -13,20 +13,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import z3
 
 from fencepost.encoding.checking.running import Phase, known_faults
 from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
-from fencepost.encoding.concrete.traces import check_saved
+from fencepost.encoding.concrete.traces import SUBJECT, check_saved, saved_subject, saved_trace
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.evidence.queries import Clauses, Instance, Kind, Query, remarks
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject, Trace
+from fencepost.encoding.reading import Key, has_keys, one_of, read_json, read_text, shown, text_key, whole_key
 from fencepost.encoding.rounds.search import counters, executed, within
 from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.solving.clauses import Clause
@@ -223,11 +223,17 @@ class Checked:
         }
 
 
-def certify(folder: Path, found: Manifest, system: System) -> Iterator[Phase | Checked]:
+def certify(folder: Path, found: Manifest, system: System, digest: str | None) -> Iterator[Phase | Checked]:
     """Check every part of a certificate against the system that its manifest names.
 
+    `digest` is that of the system if its protocol does not ship: the certificate must have been made from the same.
     Raises RejectedError for what is refuted, BadInput for what cannot be read.
     """
+    if found.subject.system != digest:
+        raise RejectedError(
+            f"it was made from another text of {found.subject.protocol}, or of what that imports "
+            f"(system {_brief(found.subject.system)}, here {_brief(digest)})"
+        )
     for claim in found.claims:
         for part in claim.parts():
             if part not in found.parts:
@@ -247,7 +253,7 @@ def certify(folder: Path, found: Manifest, system: System) -> Iterator[Phase | C
 
 def _certify(folder: Path, found: Manifest, instance: Instance, query: Query) -> Checked:
     begun = time.perf_counter()
-    saved, proof = _read(_cnf(folder, query)), _read(_proof(folder, query))
+    saved, proof = (read_text(path(folder, query), HINT, PROOF) for path in (_cnf, _proof))
     clauses = instance.clauses(query)
     try:
         same_text(saved, clauses.dimacs(remarks(query, found.subject, found.budgets)))
@@ -270,6 +276,10 @@ def same_text(saved: str, built: str) -> None:
             raise RejectedError(
                 f"line {number} of the clauses is not what the manifest gives: {_short(theirs)} instead of {_short(ours)}"
             )
+
+
+def _brief(digest: str | None) -> str:
+    return "of a protocol that ships" if digest is None else digest[:12]
 
 
 def _short(line: str | None) -> str:
@@ -319,8 +329,8 @@ def check_proof(clauses: Clauses, lemmas: Iterator[Clause]) -> int:
 
 
 def _certify_witness(folder: Path, found: Manifest, system: System, prop: Property) -> Checked:
-    begun, name = time.perf_counter(), witness_part(prop.name)
-    saved = _read_json(_trace(folder, prop))
+    begun, name, file = time.perf_counter(), witness_part(prop.name), _trace(folder, prop)
+    saved = saved_trace(read_json(file, HINT), str(file))
     try:
         trace = check_saved(saved, system, found.subject, never_reached(prop))
     except NotAnExecution as error:
@@ -333,61 +343,48 @@ def _certify_witness(folder: Path, found: Manifest, system: System, prop: Proper
 
 # Reading.
 
+HINT = "give a folder that `check --certificates` wrote"
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise BadInput(
-            f"{path}: cannot be read ({error.strerror}); give a folder that `check --certificates` wrote"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: not text ({error.reason}); make the certificate again") from error
+MOST_ROUNDS = 1000
+"""Rounds that a claim may be about: forty times what any proof in the documentation needs."""
 
+PROOF = 2**32
+"""Bytes of clauses or of a proof, at most."""
 
-def _read_json(path: Path) -> Any:
-    text = _read(path)
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise BadInput(f"{path}: not JSON ({error}); make the certificate again") from error
-
-
-_KINDS: dict[str, type] = {
-    "schema": str,
-    "version": str,
-    "protocol": str,
-    "parameters": dict,
-    "switches": dict,
-    "budgets": dict,
-    "claims": list,
-    "parts": list,
-    "solver": str,
-    "z3": str,
+_MANIFEST = {
+    "schema": one_of((SCHEMA,), needed=True),
+    "version": text_key(needed=True),
+    **SUBJECT,
+    "budgets": Key(dict, "an object of faults", needed=True),
+    "claims": Key(list, "a list of one property at least", bool, needed=True),
+    "parts": Key(list, "a list of names", lambda names: all(isinstance(n, str) for n in names), needed=True),
+    "solver": text_key(needed=True),
+    "z3": text_key(needed=True),
 }
-_CLAIM: dict[str, type] = {"property": str, "basis": str, "rounds": int}
+_CLAIM = {
+    "property": text_key("the name of a property", needed=True),
+    "basis": one_of((Basis.ROUNDS.value, Basis.INDUCTION.value), needed=True),
+    "rounds": whole_key(1, MOST_ROUNDS, needed=True),
+}
 
 
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a certificate; raises BadInput, in one line, for anything else."""
     path = folder / MANIFEST
-    document = _read_json(path)
+    document = read_json(path, HINT)
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != SCHEMA:
-        raise BadInput(f"{path}: schema is {schema!r}; valid: {SCHEMA}")
-    _has(path, document, _KINDS)
+        raise BadInput(f"{path}: schema is {shown(schema)}; valid: {SCHEMA}")
+    has_keys(document, _MANIFEST, f"{path}: a manifest")
     claims = tuple(_claim(path, claim) for claim in document["claims"])
-    if not claims:
-        raise BadInput(f"{path}: claims: must name a property at least")
     for part in document["parts"]:
         if part not in parts(claims):
             raise BadInput(f"{path}: {part}: no part of these claims; valid: {', '.join(parts(claims))}")
     for fault, most in document["budgets"].items():
         if type(most) is not int or most < 0:
             raise BadInput(f"{path}: {fault}: a budget is a whole number, 0 or more")
-    subject = Subject(document["protocol"], document["parameters"], document["switches"])
     return Manifest(
-        subject,
+        saved_subject(document),
         document["budgets"],
         claims,
         tuple(document["parts"]),
@@ -397,25 +394,6 @@ def read_manifest(folder: Path) -> Manifest:
     )
 
 
-def _has(path: Path, document: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
-    """Raise BadInput unless the document has just these keys, each with a value of its type."""
-    for key in document:
-        if key not in kinds:
-            raise BadInput(f"{path}: {key}: unknown key; valid: {', '.join(kinds)}")
-    for key, kind in kinds.items():
-        if key not in document:
-            raise BadInput(f"{path}: {key}: missing; a manifest has {', '.join(kinds)}")
-        if not isinstance(document[key], kind) or isinstance(document[key], bool):
-            raise BadInput(f"{path}: {key}: {document[key]!r} is of another type")
-
-
-def _claim(path: Path, document: Any) -> Claim:
-    if not isinstance(document, dict):
-        raise BadInput(f"{path}: claims: must be objects")
-    _has(path, document, _CLAIM)
-    bases = [Basis.ROUNDS.value, Basis.INDUCTION.value]
-    if document["basis"] not in bases:
-        raise BadInput(f"{path}: basis: {document['basis']!r}; valid: {', '.join(bases)}")
-    if document["rounds"] < 1:
-        raise BadInput(f"{path}: rounds: {document['rounds']}; must be 1 or more")
-    return Claim(document["property"], Basis(document["basis"]), document["rounds"])
+def _claim(path: Path, document: object) -> Claim:
+    claim = has_keys(document, _CLAIM, f"{path}: a claim")
+    return Claim(claim["property"], Basis(claim["basis"]), claim["rounds"])

@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.reading import whole
 
 P = TypeVar("P")
 
 
-def parameter(default: int, meaning: str, least: int = 1) -> Any:
-    """A number in a dataclass of parameters, `least` or more."""
-    return dataclasses.field(default=default, metadata={"meaning": meaning, "least": least})
+MOST = 1000
+"""The largest value of a parameter: far above any instance that can be built, let alone proved."""
+
+
+def parameter(default: int, meaning: str, least: int = 1, most: int = MOST) -> Any:
+    """A number in a dataclass of parameters, from `least` to `most`."""
+    return dataclasses.field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
 
 
 def switch(values: Sequence[str], meaning: str, source: str) -> Any:
@@ -34,6 +39,7 @@ class Option:
     values: tuple[str, ...] = ()
     source: str = ""
     least: int = 1
+    most: int = MOST
 
     def parse(self, text: str) -> object:
         """The value that `text` stands for; raises BadInput if it is not one."""
@@ -43,14 +49,13 @@ class Option:
                     f"{self.name}={text}: not a value of this switch; valid: {', '.join(self.values)}"
                 )
             return text
-        try:
-            number = int(text)
-        except ValueError:
-            raise BadInput(
-                f"{self.name}={text}: a whole number is needed, such as {self.default or 1}"
-            ) from None
+        number = whole(text)
+        if number is None:
+            raise BadInput(f"{self.name}={text}: a whole number is needed, such as {self.default or 1}")
         if number < self.least:
             raise BadInput(f"{self.name}={number}: must be {self.least} or more")
+        if number > self.most:
+            raise BadInput(f"{self.name}={number}: must be {self.most:,} or less")
         return number
 
 
@@ -69,6 +74,7 @@ def options(parameters: type[Any] | object) -> list[Option]:
                 meta.get("values", ()),
                 meta.get("source", ""),
                 meta.get("least", 1),
+                meta.get("most", MOST),
             )
         )
     return found

@@ -6,11 +6,12 @@ import importlib.util
 import sys
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fencepost.encoding.errors import BadInput, ModelError
+from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.parameters import Option, assign, options
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Json, Subject
@@ -21,7 +22,8 @@ class Protocol:
     """What can be checked by name, or by a file that calls it `PROTOCOL`.
 
     `defaults` is an instance of a frozen dataclass of parameters and switches (see `parameters`), which
-    validates itself; `build` makes the system of such an instance, properties included.
+    validates itself; `build` makes the system of such an instance, properties included. A protocol that `ships` is
+    the same wherever this version is; what is said of any other carries a digest of its system.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Protocol:
     build: Callable[[Any], System]
     sources: tuple[str, ...] = ()
     not_modelled: tuple[str, ...] = ()
+    ships: bool = False
 
     def system(self, parameters: Any) -> System:
         """The system of an instance; raises ModelError, in one line, if the text of the protocol fails."""
@@ -53,13 +56,17 @@ class Protocol:
         """The defaults with these settings made; raises BadInput for one that cannot be made."""
         return assign(self.defaults, ((name, str(value)) for name, value in settings))
 
-    def subject(self, parameters: Any) -> Subject:
-        """The names and values under which an instance is reported."""
+    def subject(self, parameters: Any, system: System | None = None) -> Subject:
+        """The names and values under which an instance is reported.
+
+        With its `system`, the digest of it too, unless the protocol ships: what is kept in files needs it.
+        """
         found = options(parameters)
         return Subject(
             self.name,
             {o.name: _json(o.default) for o in found if not o.values},
             {o.name: _json(o.default) for o in found if o.values},
+            None if system is None or self.ships else digest(system),
         )
 
     def changed_switches(self, parameters: Any) -> dict[str, str]:
@@ -81,9 +88,15 @@ def choose(system: System, names: tuple[str, ...]) -> list[Property]:
 
 
 def load(path: Path) -> Protocol:
-    """The `PROTOCOL` of a Python file; raises BadInput, in one line, if there is none."""
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; give a protocol's name or a Python file with a PROTOCOL")
+    """The `PROTOCOL` of a Python file, which is run; raises BadInput, in one line, if there is none."""
+    try:
+        found = path.is_file()
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path}: no such file ({error}); {_GIVE}") from error
+    if not found:
+        raise BadInput(f"{path}: no such file; {_GIVE}")
+    if path.suffix != ".py":
+        raise BadInput(f"{path}: is no Python file; {_GIVE}, and let its name end in .py")
     name = f"fencepost_protocol_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
@@ -102,4 +115,7 @@ def load(path: Path) -> Protocol:
         raise BadInput(
             f"{path}: has no PROTOCOL; assign a fencepost.encoding.language.protocol.Protocol to that name"
         )
-    return protocol
+    return replace(protocol, ships=False)
+
+
+_GIVE = "give a protocol's name or a Python file with a PROTOCOL"

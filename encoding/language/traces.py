@@ -62,11 +62,13 @@ class Trace:
     faults: Mapping[str, int]
     initial: Mapping[str, Json]
     steps: tuple[TraceStep, ...]
+    system: str | None = None
+    """The digest of the system, if the protocol is one of somebody's own."""
 
     @cached_property
     def subject(self) -> Subject:
         """What it is a trace of."""
-        return Subject(self.protocol, self.parameters, self.switches)
+        return Subject(self.protocol, self.parameters, self.switches, self.system)
 
     @cached_property
     def states(self) -> tuple[Mapping[str, Json], ...]:
@@ -151,6 +153,8 @@ class Subject:
     protocol: str
     parameters: Mapping[str, Json]
     switches: Mapping[str, Json]
+    system: str | None = None
+    """The digest of the system (`canonical.digest`), if the protocol is not one that ships: then its name says little."""
 
     def to_json(self) -> dict[str, object]:
         """As every document has it that is about an instance."""
@@ -158,4 +162,5 @@ class Subject:
             "protocol": self.protocol,
             "parameters": dict(self.parameters),
             "switches": dict(self.switches),
+            "system": self.system,
         }

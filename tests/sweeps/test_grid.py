@@ -138,8 +138,8 @@ def test_ids_and_their_order_do_not_depend_on_the_hash_seed(tmp_path: Path) -> N
 
 
 BAD = [
-    ("protcols = 'bookkeeper'", "protcols: no such key of a grid; valid: protocols, set"),
-    ("properties = 'entry-order'", "[[grid]] without protocols"),
+    ("protcols = 'bookkeeper'", "[[grid]]: protcols: unknown key; valid: protocols, set"),
+    ("properties = 'entry-order'", "[[grid]]: protocols is missing; it must be names of protocols"),
     ("protocols = 'bookeeper'", "bookeeper: no such protocol"),
     ("protocols = []", "protocols = []: is empty"),
     ("protocols = 'bookkeeper'\nset.ensemble = '3..1'", "ensemble = '3..1': an empty range"),
@@ -180,9 +180,9 @@ def test_a_grid_that_cannot_be_used_is_refused_in_one_line(text: str, message: s
 
 
 def test_a_file_without_a_grid_or_with_another_table_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"has no \[\[grid\]\]"):
+    with pytest.raises(BadInput, match=r"grid is missing; it must be one table \[\[grid\]\]"):
         plan({})
-    with pytest.raises(BadInput, match="grids: no such key"):
+    with pytest.raises(BadInput, match="grids: unknown key"):
         plan({"grids": []})
     with pytest.raises(BadInput, match="cannot be read"):
         read_grid(tmp_path / "nowhere.toml")

@@ -1,0 +1,145 @@
+"""A ground system as one text, the same for the same system in every process, and its digest.
+
+What a protocol file imports is in it as much as what it says itself: the text is made from the terms, not from the
+file. Notes and meanings, which change nothing that can happen, are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from enum import Enum
+
+from fencepost.encoding.language.state import Family, Variable
+from fencepost.encoding.language.system import Broadcast, Message, Schema, System
+from fencepost.encoding.language.terms import Parameter, Sort, Term, Update, Value, lift
+
+
+def digest(system: System) -> str:
+    """SHA-256 of the canonical text: equal for equal terms, sorts, initial values, properties and invariants."""
+    found = hashlib.sha256()
+    for line in lines(system):
+        found.update(f"{line}\n".encode("utf-8", "backslashreplace"))
+    return found.hexdigest()
+
+
+def lines(system: System) -> Iterator[str]:
+    """The text, line by line; each term and sort has a line of its own before the first that names it."""
+    return _Writer().system(system)
+
+
+class _Writer:
+    """Gives terms and sorts numbers in the order in which they are met; equal ones share a number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._parameters: dict[Parameter, int] = {}
+        self._terms: dict[int, int] = {}
+        self._kept: list[Term] = []
+        self._new: list[str] = []
+
+    def system(self, system: System) -> Iterator[str]:
+        for variable, value in zip(system.variables, system.initial, strict=True):
+            yield from self._line(f"variable {self._variable(variable)} = {_plain(value)}")
+        numbers: dict[Schema, int] = {}
+        for schema in system.schemas:
+            numbers[schema] = len(numbers)
+            yield from self._line(f"action {numbers[schema]} {self._schema(schema)}")
+        for action in system.ground_actions:
+            yield from self._line(f"slot {numbers[action.schema]} {_row(action.arguments)}")
+        for prop in system.properties:
+            traps = " ".join(f"{name!r}:{self._term(term)}" for name, term in prop.traps.items())
+            terms = f"{self._term(prop.holds)} {self._term(prop.witness)}"
+            yield from self._line(f"property {prop.name!r} {terms} {traps}")
+        for invariant in system.invariants:
+            yield from self._line(f"invariant {invariant.name!r} {self._term(invariant.holds)}")
+        yield from self._line(f"rounds {system.default_rounds}")
+
+    def _line(self, text: str) -> Iterator[str]:
+        """What the text is the first to name, and then the text."""
+        yield from self._new
+        self._new.clear()
+        yield text
+
+    def _number(self, text: str) -> int:
+        if text not in self._numbers:
+            self._numbers[text] = len(self._numbers)
+            self._new.append(text)
+        return self._numbers[text]
+
+    def _sort(self, sort: Sort) -> int:
+        return self._number(f"sort {sort.name!r} {sort.part_of!r} {_row(sort.values)}")
+
+    def _variable(self, variable: Variable) -> str:
+        place = f"{self._family(variable.family)}[{_row(variable.index)}]"
+        return f"{place} {self._sort(variable.domain)}"
+
+    def _family(self, family: Family) -> str:
+        fault = "" if family.fault is None else f"~{family.fault!r}"
+        return f"{family.name}{fault}"
+
+    def _schema(self, schema: Schema) -> str:
+        action = schema.action
+        bound = ",".join(f"{p.name}:{self._parameter(p)}" for p in schema.parameters)
+        updates = ";".join(map(self._update, action.then))
+        sent = ";".join(map(self._sending, action.sent))
+        received = "" if action.received is None else self._message(action.received)
+        terms = f"when {self._term(action.when)} then {updates} actor {self._term(lift(action.actor))}"
+        return f"{schema.name!r}({bound}) {terms} received {received} sent {sent} fault {action.fault!r}"
+
+    def _update(self, update: Update) -> str:
+        return ":".join(str(self._term(term)) for term in (update.target, update.value, update.when))
+
+    def _sending(self, sending: Message | Broadcast) -> str:
+        if isinstance(sending, Broadcast):
+            return f"each {self._parameter(sending.bound)} {self._message(sending.message)}"
+        return self._message(sending)
+
+    def _message(self, message: Message) -> str:
+        fields = (f"{n!r}:{self._term(t)}" for n, t in [*message.about.items(), *message.says.items()])
+        ends = f"{self._term(message.sender)}>{self._term(message.receiver)}"
+        lost = "" if message.lost is None else self._term(message.lost)
+        return f"{message.kind!r} {ends} {','.join(fields)} lost {lost} when {self._term(message.when)}"
+
+    def _parameter(self, parameter: Parameter) -> int:
+        """Two parameters are two, whatever they are called: names of bound ones differ from run to run."""
+        number = self._parameters.setdefault(parameter, len(self._parameters))
+        return self._number(f"parameter {number} {self._sort(parameter.sort)}")
+
+    def _term(self, term: Term) -> int:
+        if id(term) not in self._terms:
+            self._kept.append(term)  # and so its id
+            self._terms[id(term)] = (
+                self._parameter(term)
+                if isinstance(term, Parameter)
+                else self._number(f"{type(term).__name__} {' '.join(self._parts(term))}")
+            )
+        return self._terms[id(term)]
+
+    def _parts(self, term: Term) -> Iterator[str]:
+        for field in fields(term):
+            yield self._part(getattr(term, field.name))
+
+    def _part(self, part: object) -> str:
+        match part:
+            case Term():
+                return f"#{self._term(part)}"
+            case Family():
+                return self._family(part)
+            case Sort():
+                return f"sort#{self._sort(part)}"
+            case tuple():
+                return f"({' '.join(map(self._part, part))})"
+        return _plain(part)
+
+
+def _row(values: Iterable[Value]) -> str:
+    return ",".join(map(_plain, values))
+
+
+def _plain(value: Value | object) -> str:
+    """A plain value, told apart from every other: `True` from `1`, the label `1` from the number."""
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}={value.value!r}"
+    return repr(value)

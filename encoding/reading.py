@@ -1,0 +1,242 @@
+"""What files say, as plain data: JSON, TOML and YAML within limits, and the keys that a document may have.
+
+Whatever is wrong is a `BadInput` in one line that begins with the file. Nothing here runs anything, waits for a pipe
+that nobody writes to, or grows beyond what the limits say.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fencepost.encoding.errors import BadInput
+
+MIB = 2**20
+
+DOCUMENT = 64 * MIB
+"""Bytes of a document, at most: a trace of a thousand steps has one or two million."""
+
+SETTINGS = MIB
+"""Bytes of a file with settings or a grid, at most: people write these by hand."""
+
+NODES = 100_000
+"""Values in a YAML document, at most, those that aliases repeat counted each time."""
+
+DEPTH = 100
+"""Levels of a YAML document, at most."""
+
+STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+"""Where a shell puts a pipe that somebody does write to."""
+
+
+def whole(text: str) -> int | None:
+    """The number that plain decimal digits stand for; None for anything else.
+
+    Not what `int` takes besides: blanks, `1_0`, digits of other scripts, more digits than a size can have.
+    """
+    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else None
+
+
+def read_text(path: Path, hint: str, most: int = DOCUMENT) -> str:
+    """The text of a file of at most `most` bytes; `hint` says what to give instead if it cannot be read."""
+    try:
+        said = _read_bytes(path, most)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror}); {hint}") from error
+    except ValueError as error:  # a path with a zero byte in it
+        raise BadInput(f"{path}: cannot be read ({error}); {hint}") from error
+    try:
+        return said.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: is not UTF-8 text ({error.reason}, byte {error.start}); {hint}") from error
+
+
+def _read_bytes(path: Path, most: int) -> bytes:
+    """The bytes of a regular file, or of a pipe that a shell made; raises OSError for anything else, and at once."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, "is a folder")
+        if stat.S_ISFIFO(mode) and str(path).startswith(STREAMS):
+            os.set_blocking(file.fileno(), True)
+        elif not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "is no regular file")
+        said = file.read(most + 1)
+    if len(said) > most:
+        raise OSError(errno.EFBIG, f"is larger than {most // MIB} MiB")
+    return said
+
+
+def read_json(path: Path, hint: str, most: int = DOCUMENT) -> Any:
+    """The document in a JSON file."""
+    return parse_json(read_text(path, hint, most), str(path), hint)
+
+
+def parse_json(text: str, where: str, hint: str) -> Any:
+    """The document that a text in JSON is. A key that stands twice in an object, and `NaN`, are errors."""
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except RecursionError as error:
+        raise BadInput(f"{where}: is nested too deeply; {hint}") from error
+    except ValueError as error:
+        raise BadInput(f"{where}: is not JSON ({error}); {hint}") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} stands twice in one object")
+    return found
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no number")
+
+
+def parse_toml(text: str, where: str, hint: str) -> dict[str, Any]:
+    """The document that a text in TOML is."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise BadInput(f"{where}: is nested too deeply; {hint}") from error
+    except ValueError as error:
+        raise BadInput(f"{where}: is not TOML ({error}); {hint}") from error
+
+
+def parse_yaml(text: str, where: str, hint: str) -> Any:
+    """The document that a text in YAML is. Aliases count as often as they repeat something."""
+    import yaml
+
+    try:
+        _measure(text)
+        return yaml.safe_load(text)
+    except RecursionError as error:
+        raise BadInput(f"{where}: is nested too deeply; {hint}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" (line {mark.line + 1})" if mark is not None else ""
+        raise BadInput(f"{where}: is not YAML{line}; {hint}") from error
+    except (
+        ValueError,
+        TypeError,
+    ) as error:  # a number of 5,000 digits, a date in the 13th month, a list as a key
+        raise BadInput(f"{where}: is not YAML ({error}); {hint}") from error
+
+
+def _measure(text: str) -> None:
+    """Raise ValueError for a document that is too large or too deep, written out in full."""
+    import yaml
+
+    sizes: dict[str, int] = {}
+    open_: list[tuple[str | None, int]] = []
+    total = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_.append((event.anchor, total))
+        if isinstance(event, yaml.AliasEvent):
+            total += sizes.get(event.anchor, NODES)
+        elif isinstance(event, yaml.NodeEvent):
+            total += 1
+        if isinstance(event, yaml.ScalarEvent) and event.anchor:
+            sizes[event.anchor] = 1
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = open_.pop()
+            if anchor:
+                sizes[anchor] = total - before
+        if total > NODES or len(open_) > DEPTH:
+            raise ValueError(f"more than {NODES:,} values or {DEPTH} levels, aliases written out")
+
+
+# Keys.
+
+
+def _anything(value: Any) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a document: what its value must be, in types and in words, and whether it must be there."""
+
+    kind: type | tuple[type, ...]
+    form: str
+    fits: Callable[[Any], bool] = field(default=_anything)
+    needed: bool = False
+
+    def takes(self, value: object) -> bool:
+        """Whether the value is as it must be."""
+        return is_a(value, self.kind) and self.fits(value)
+
+
+Keys = Mapping[str, Key]
+
+
+def is_a(value: object, kind: type | tuple[type, ...]) -> bool:
+    """Of that kind; True is no number, and neither is what no size can be."""
+    if isinstance(value, bool):
+        return bool in (kind if isinstance(kind, tuple) else (kind,))
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return False
+    return isinstance(value, kind)
+
+
+def text_key(form: str = "a string", needed: bool = False) -> Key:
+    """A string."""
+    return Key(str, form, needed=needed)
+
+
+def whole_key(least: int, most: int | None = None, needed: bool = False) -> Key:
+    """A whole number from `least` to `most`."""
+    up_to = f"to {most:,}" if most is not None else "or more"
+    return Key(
+        int,
+        f"a whole number, {least} {up_to}",
+        lambda value: least <= value and (most is None or value <= most),
+        needed,
+    )
+
+
+def one_of(values: tuple[str, ...], needed: bool = False) -> Key:
+    """One of these strings."""
+    return Key(str, f"one of {', '.join(values)}", lambda value: value in values, needed)
+
+
+def table_of(kind: type | tuple[type, ...], form: str, needed: bool = False) -> Key:
+    """An object whose values are all of that kind."""
+    return Key(dict, form, lambda table: all(is_a(value, kind) for value in table.values()), needed)
+
+
+def has_keys(document: object, keys: Keys, where: str) -> dict[str, Any]:
+    """The document, if it is an object with just these keys, each with a value as it must be; raises BadInput."""
+    if not isinstance(document, dict):
+        raise BadInput(f"{where}: must be an object with {', '.join(keys)}")
+    for name, value in document.items():
+        if name not in keys:
+            raise BadInput(f"{where}: {name}: unknown key; valid: {', '.join(keys)}")
+        if not keys[name].takes(value):
+            raise BadInput(f"{where}: {name} = {shown(value)}: must be {keys[name].form}")
+    for name, key in keys.items():
+        if key.needed and name not in document:
+            raise BadInput(f"{where}: {name} is missing; it must be {key.form}")
+    return document
+
+
+def shown(value: object) -> str:
+    """A value that a file gave, for a message: objects and lists, which may be large, only as such."""
+    match value:
+        case dict():
+            return "an object" if value else "{}"
+        case list():
+            return "a list" if value else "[]"
+        case int() if not isinstance(value, bool) and abs(value) >= 10**18:
+            return "a number of more than 18 digits"
+    return repr(value)[:100]
