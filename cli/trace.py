@@ -124,10 +124,8 @@ def _replay(saved: dict[str, Any], source: str | None) -> Replay:
     system = protocol.system(parameters)
     prop = choose(system, (saved["property"],))[0]
     subject = protocol.subject(parameters, system)
-    if subject.system != saved.get("system"):
-        click.echo(
-            f"{protocol.name}: {_other_text(saved.get('system'))}; it is replayed on this one", err=True
-        )
+    if subject.system != saved["system"]:
+        click.echo(f"{protocol.name}: {_other_text(saved['system'])}; it is replayed on this one", err=True)
     try:
         trace = check_saved(saved, system, subject, prop)
     except NotAnExecution as error:

@@ -224,6 +224,12 @@ TYPES: dict[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 
+SIZES = ("bookies", "ensemble", "write_quorum", "ack_quorum", "entries")
+SHIPPED = ["bookkeeper", "--property=entries-in-order", *(f"--set={name}=1" for name in SIZES)]
+"""The smallest instance of a protocol that ships, whose documents carry no digest."""
+
+PUBLISHED = ROOT / "docs/traces/bookkeeper-4.13.no-divergence.json"
+
 Table = dict[str, set[str]]
 Found = list[tuple[str, dict[str, Any]]]
 
@@ -270,15 +276,16 @@ def objects_of_known(document: dict[str, Any]) -> Found:
     ]
 
 
-def objects_of_certificate(output: Callable[..., dict[str, Any]], example: str) -> Found:
+def objects_of_certificate(
+    output: Callable[..., dict[str, Any]], checked: list[str], folder: str, source: list[str]
+) -> Found:
     """A certificate, and what checking it comes to before and after it is tampered with."""
-    fenced = ["check", example, "--set", "fence=yes", "--certificates", "certificate"]
-    found = objects_of_check(output(*fenced))
-    file = Path("certificate/manifest.json")
+    found = objects_of_check(output("check", *checked, "--certificates", folder))
+    file = Path(folder, "manifest.json")
     manifest = json.loads(file.read_text(encoding="utf-8"))
-    reports = [output("certify", "certificate", "--protocol", example)]
+    reports = [output("certify", folder, *source)]
     file.write_text(json.dumps(manifest | {"parts": []}), encoding="utf-8")
-    reports.append(output("certify", "certificate", "--protocol", example))
+    reports.append(output("certify", folder, *source))
     return [
         *found,
         ("fencepost.certificate/1", manifest),
@@ -323,7 +330,10 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
     for replay in replays:
         yield "fencepost.replay/2", replay
         yield from (("A replay", one) for one in replay["traces"])
-    yield from objects_of_certificate(output, example)
+    fenced = [example, "--set", "fence=yes"]
+    yield from objects_of_certificate(output, fenced, "certificate", ["--protocol", example])
+    yield from objects_of_certificate(output, SHIPPED, "of-ours", [])
+    yield from objects_of_trace(json.loads(PUBLISHED.read_text(encoding="utf-8")))
     yield from objects_of_known(output("check", "--known"))
     yield from objects_of_known(output("check", "--known", "--timeout", "0.01"))
     listed = output("protocols")

@@ -153,7 +153,7 @@ def test_a_mistake_in_a_file_is_an_error_of_one_line(
         ("[[obligations]]", "x.obligations.toml: obligations: unknown key; valid: defaults, obligation"),
         (
             "[obligation]",
-            "x.obligations.toml: obligation = an object: must be tables of a list; write [[]*obligation*",
+            "x.obligations.toml: obligation = {}: must be tables of a list; write [[]*obligation*",
         ),
         ("defaults = 3", "x.obligations.toml: defaults = 3: must be one table; write [[]defaults]"),
         ("", "x.obligations.toml: has no obligation; write one as [[]*"),

@@ -24,7 +24,7 @@ SUBJECT = {
     "protocol": text_key("the name of a protocol", needed=True),
     "parameters": table_of(PLAIN, "an object of parameters", needed=True),
     "switches": table_of(PLAIN, "an object of switches", needed=True),
-    "system": text_key("the digest of the system, of a protocol of one's own"),
+    "system": Key((str, type(None)), "the digest of the system, or null if the protocol ships", needed=True),
 }
 """The keys that say what a document is about."""
 
@@ -54,7 +54,7 @@ STEP = {
 
 def saved_subject(document: Mapping[str, Any]) -> Subject:
     """What a document with the keys `SUBJECT` is about."""
-    return Subject(document["protocol"], document["parameters"], document["switches"], document.get("system"))
+    return Subject(document["protocol"], document["parameters"], document["switches"], document["system"])
 
 
 def saved_trace(document: object, where: str) -> dict[str, Any]:
