@@ -21,6 +21,8 @@ LAYERS = ("encoding", "quorums", "protocols", "properties", "sweeps", "cli")
 ROOMS = (
     "errors",
     "versions",
+    "saying",
+    "reading",
     "language",
     "concrete",
     "solving",

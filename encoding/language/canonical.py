@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from enum import Enum
 
-from fencepost.encoding.language.state import Family, Variable
+from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import Broadcast, Message, Schema, System
-from fencepost.encoding.language.terms import Parameter, Sort, Term, Update, Value, lift
+from fencepost.encoding.language.terms import Family, Parameter, Sort, Term, Update, Value, lift
 
 
 def digest(system: System) -> str:
