@@ -27,7 +27,9 @@ from conjuncts import (
     relaxed,
     without,
 )
-from fencepost.encoding.checking.running import Limits, Send, check
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.preparing import Send
+from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Result, Verdict
 from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
 from fencepost.encoding.errors import InternalError, ModelError
@@ -279,9 +281,7 @@ def _deciding(system: System, chosen: Sequence[Conjunct]) -> Iterator[Progress |
     while longer:
         session.deepen()
         yield session.progress()
-        guard = session.unrolling.fresh()
-        session.add([[-guard, *session.unrolling.fires(session.rounds)]])
-        longer = session.solve([guard])
+        longer = session.solve([session.fires_last()])
     yield Covered(session.rounds - 1)
     session.add([[-fire] for fire in session.unrolling.fires(session.rounds)])
     waiting = {number: session.unrolling.output(str(number), session.rounds) for number in range(len(chosen))}
@@ -421,8 +421,7 @@ def _breaking(
         if not waiting:
             return
     session.deepen()
-    longer = session.unrolling.fresh()
-    session.add([[-longer, *session.unrolling.fires(session.rounds)]])
+    longer = session.fires_last()
     for number, literal in waiting.items():
         if searched[number] == rounds and session.attempt([literal, longer]) is False:
             yield Searched(number, rounds, True)

@@ -14,7 +14,7 @@ from fencepost.cli.output import emit, form_option, output_option
 from fencepost.cli.progress import Progress
 from fencepost.cli.render import heading
 from fencepost.cli.saved import saved_instance, source_option
-from fencepost.encoding.checking.running import Limits
+from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.certificates import (

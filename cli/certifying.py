@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 
 from fencepost.cli.output import prepare_folder
-from fencepost.encoding.checking.running import Limits, Outcome, Phase
-from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.preparing import Phase
+from fencepost.encoding.checking.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.certifying import make_certificate
 from fencepost.encoding.language.system import System

@@ -18,8 +18,9 @@ from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder, w
 from fencepost.cli.progress import Progress, tell_spent
 from fencepost.cli.render import heading, trace_text, verdict_line, verdict_sentence
 from fencepost.cli.telling import story_form_option, tell
-from fencepost.encoding.checking.running import MINIMIZE, Limits, Outcome, check, fault_names
-from fencepost.encoding.checking.verdicts import Result, Verdict, worst
+from fencepost.encoding.checking.limits import MINIMIZE, Limits
+from fencepost.encoding.checking.running import check
+from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict, worst
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story
@@ -274,7 +275,6 @@ def _walk(request: Request, walks: int, verbose: bool) -> Outcome:
             Result(
                 prop.name,
                 Verdict.VIOLATED if trace else Verdict.UNDECIDED,
-                rounds=0,
                 seconds=seconds,
                 solver="walks",
                 witness=witness,
@@ -325,7 +325,7 @@ def _json(request: Request, outcome: Outcome) -> str:
         for name, value in (("steps", limits.bound), ("rounds", limits.rounds))
         if value is not None
     }
-    caps |= {name: limits.budgets[name] for name in fault_names(request.system) if name in limits.budgets}
+    caps |= {name: limits.budgets[name] for name in request.system.faults if name in limits.budgets}
     document = {
         "schema": "fencepost.check/2",
         "version": version(),

@@ -6,7 +6,7 @@ import click
 
 from fencepost.cli.check import budget_option, budgets, find_protocol, setting, settings_option
 from fencepost.cli.output import emit, output_option
-from fencepost.encoding.checking.running import known_faults
+from fencepost.encoding.checking.limits import known_faults
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.queries import ABOUT_ONE_PROPERTY, Instance, Kind, Query, remarks
 from fencepost.encoding.language.protocol import choose

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.checking.verdicts import Result
+from fencepost.encoding.checking.verdicts import Fewest, Result
 from fencepost.encoding.language.state import amount, show, show_all
 from fencepost.encoding.language.traces import Trace, TraceStep
 
@@ -44,7 +44,7 @@ def _faults_first(result: Result) -> list[str]:
 
 def _known(result: Result, proved: str, within: str, unknown: str) -> str:
     match result.fewest:
-        case "proved":
+        case Fewest.OF_ALL:
             return proved
         case None:
             return unknown

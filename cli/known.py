@@ -15,8 +15,8 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import emit
 from fencepost.cli.progress import Progress, tell_spent
 from fencepost.cli.render import verdict_line
-from fencepost.encoding.checking.running import Limits
-from fencepost.encoding.checking.verdicts import Result, Verdict
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.versions import version
 from fencepost.properties.known import KNOWN, Run, as_expected, chosen, decide
@@ -117,9 +117,7 @@ def _run(runs: Sequence[Run], limits: Limits, progress: Progress) -> Report:
 
 
 def _not_reached(run: Run, solver: str, reason: str) -> Row:
-    result = Result(
-        run.known.property, Verdict.UNDECIDED, rounds=0, seconds=0.0, solver=solver, reason=reason
-    )
+    result = Result(run.known.property, Verdict.UNDECIDED, seconds=0.0, solver=solver, reason=reason)
     return Row(run, result, reached=False)
 
 
@@ -198,7 +196,7 @@ def _steps(row: Row) -> str:
     """Steps of the trace; at most so many if the search for shorter ones did not finish."""
     if row.result.steps is None:
         return "-"
-    return f"{'' if row.result.fewest == 'proved' else '≤'}{row.result.steps}"
+    return f"{'' if row.result.fewest is Fewest.OF_ALL else '≤'}{row.result.steps}"
 
 
 COLUMNS: dict[str, Callable[[Row], str]] = {
@@ -245,7 +243,7 @@ def _object(row: Row) -> dict[str, object]:
         "found": {
             "verdict": result.verdict.value,
             "steps": result.steps,
-            "fewest": result.fewest,
+            "fewest": result.fewest.value if result.fewest else None,
             "rounds": result.rounds,
             "complete": result.complete,
             "basis": result.basis.value if result.basis else None,

@@ -13,8 +13,9 @@ from typing import Any
 
 from fencepost.cli.check import find_protocol
 from fencepost.cli.render import heading, trace_text, verdict_line
-from fencepost.encoding.checking.running import Limits, check
-from fencepost.encoding.checking.verdicts import Result, Verdict
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.running import check
+from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol, choose
 from fencepost.encoding.language.state import show_all
@@ -77,9 +78,9 @@ class Checked:
             raise BadInput(f"{verdict}: no verdict to expect; valid: {', '.join(EXPECTED)}")
         if self.verdict != verdict:
             return f"expected {verdict}, found {self.verdict}"
-        if steps is None or (self.steps, self.result.fewest) == (steps, "proved"):
+        if steps is None or (self.steps, self.result.fewest) == (steps, Fewest.OF_ALL):
             return None
-        known = "" if self.result.fewest == "proved" else ", not shown to be the fewest"
+        known = "" if self.result.fewest is Fewest.OF_ALL else ", not shown to be the fewest"
         return f"expected {steps} steps, found {self.steps}{known}"
 
     def facts(self) -> dict[str, object]:
@@ -91,7 +92,7 @@ class Checked:
             "bound": result.bound,
             "rounds": result.rounds,
             "steps": result.steps,
-            "fewest": result.fewest,
+            "fewest": result.fewest.value if result.fewest else None,
             "faults": show_all(result.faults or {}) or None,
             "solver": result.solver,
         }

@@ -10,7 +10,8 @@ from typing import Any, Self
 
 import click
 
-from fencepost.encoding.checking.running import Phase, Remark
+from fencepost.encoding.checking.preparing import Phase
+from fencepost.encoding.checking.running import Remark
 from fencepost.encoding.solving.solvers import Progress as SolverProgress
 
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable
 
 from fencepost.cli.headline import violated
-from fencepost.encoding.checking.running import Limits
+from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Result, Verdict
 from fencepost.encoding.forms.story import action_line, explained, gathered, message_line
 from fencepost.encoding.language.protocol import Protocol

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fencepost.encoding.checking.running import Limits, Listener, Outcome, check
-from fencepost.encoding.checking.verdicts import Result, Verdict
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.running import Listener, check
+from fencepost.encoding.checking.verdicts import Fewest, Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import choose
 from fencepost.properties.catalogue import find
@@ -487,6 +488,6 @@ def as_expected(run: Run, result: Result) -> bool | None:
         return None if result.verdict is Verdict.UNDECIDED else False
     if run.steps is None or result.steps is None:
         return True
-    if result.fewest != "proved":
+    if result.fewest is not Fewest.OF_ALL:
         return None if result.steps >= run.steps else False
     return result.steps == run.steps

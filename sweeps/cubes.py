@@ -14,8 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from fencepost.encoding.checking.joining import Answer, join
-from fencepost.encoding.checking.running import Outcome
-from fencepost.encoding.checking.verdicts import Basis, Verdict
+from fencepost.encoding.checking.verdicts import Basis, Fewest, Outcome, Verdict
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.rounds.cubes import Part
 from fencepost.sweeps.grid import Obligation
@@ -114,7 +113,7 @@ def _joined(rows: Sequence[Row]) -> Row:
         "searched": whole.searched,
         "complete": whole.complete,
         "witness": whole.witness,
-        "fewest": whole.fewest,
+        "fewest": whole.fewest.value if whole.fewest else None,
         "reason": whole.reason,
     }
     return _as_row({**rows[whole.decisive], **told}, heard, whole.refuted, whole.covered)
@@ -140,9 +139,10 @@ def _answer(row: Row) -> Answer:
     return Answer(
         None if row["cube"] is None else tuple(row["cube"]),
         Verdict(row["verdict"]),
+        fewest=None if row["fewest"] is None else Fewest(row["fewest"]),
         **{name: row[name] for name in _SHARED},
     )
 
 
-_SHARED = ("rounds", "searched", "complete", "witness", "fewest", "reason", "surpassed")
+_SHARED = ("rounds", "searched", "complete", "witness", "reason", "surpassed")
 """What a row and an `Answer` call the same."""

@@ -17,7 +17,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.checking.running import MINIMIZE
+from fencepost.encoding.checking.limits import MINIMIZE
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.parameters import Option
 from fencepost.encoding.language.protocol import Protocol

@@ -61,7 +61,7 @@ FOUND = (
     Column("searched", "integer", "the deepest round searched"),
     Column("steps", "integer", "length of the trace", optional=True),
     Column(
-        "fewest", "text", "whether a shorter trace exists: proved, within-rounds, within-cubes", optional=True
+        "fewest", "text", "among which none is shorter: of-all, within-rounds, within-cubes", optional=True
     ),
     Column("faults", "counts", "faults of the trace by kind", optional=True),
     Column("complete", "boolean", "no execution within the caps needs more rounds than were searched"),
@@ -126,7 +126,7 @@ def found(result: Result) -> Row:
         "rounds": result.rounds,
         "searched": result.searched,
         "steps": result.steps,
-        "fewest": result.fewest,
+        "fewest": result.fewest.value if result.fewest else None,
         "faults": dict(result.faults) if result.faults is not None else None,
         "complete": result.complete,
         "witness": result.witness,

@@ -11,8 +11,9 @@ from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from fencepost.encoding.checking.running import Limits, Outcome, check
-from fencepost.encoding.checking.verdicts import Result, Verdict
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.running import check
+from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.evidence.certifying import make_certificate
 from fencepost.encoding.language.protocol import choose

@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from fencepost.encoding.checking.joining import WITHIN_CUBES
-from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.checking.verdicts import Fewest, Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.sweeps.rows import ERROR, Row
 
@@ -72,9 +71,9 @@ def _bound(row: Row) -> str:
 
 
 def _fewest(row: Row) -> str:
-    if row["fewest"] == "proved":
+    if row["fewest"] == Fewest.OF_ALL.value:
         return " (fewest)"
-    if row["fewest"] == WITHIN_CUBES:
+    if row["fewest"] == Fewest.WITHIN_CUBES.value:
         return " (fewest in the cubes that were searched)"
     return f" (fewest within {amount(row['searched'], 'round')})" if row["fewest"] else ""
 

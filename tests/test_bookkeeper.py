@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from fencepost.encoding.checking.running import Limits
+from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
+from fencepost.encoding.checking.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.properties.known import KNOWN, Known, Run, as_expected, chosen
@@ -32,7 +32,7 @@ def test_a_known_bug_comes_out_as_the_table_says(run: Run) -> None:
     result = found(run)
     assert result.verdict is run.verdict
     if run.steps is not None:
-        assert (result.steps, result.fewest) == (run.steps, "proved")
+        assert (result.steps, result.fewest) == (run.steps, Fewest.OF_ALL)
     assert as_expected(run, result)
 
 
@@ -68,8 +68,8 @@ def test_bugs_are_chosen_by_name_with_or_without_the_sign_that_a_shell_takes_for
 
 
 (BUG,) = chosen(KNOWN, ["#2614"])
-UNDECIDED = Result(BUG.property, Verdict.UNDECIDED, rounds=0, seconds=0.0, solver="none")
-PROVED = replace(UNDECIDED, verdict=Verdict.PROVED, basis=Basis.ROUNDS, complete=True, witness=True)
+UNDECIDED = Result(BUG.property, Verdict.UNDECIDED, seconds=0.0, solver="none")
+PROVED = replace(UNDECIDED, verdict=Verdict.PROVED, basis=Basis.ROUNDS, covering=1, witness=True)
 
 
 @pytest.fixture(scope="module")
@@ -81,16 +81,16 @@ def violated() -> Result:
 @pytest.mark.parametrize(
     ("steps", "fewest", "expected"),
     [
-        (17, "proved", True),
-        (16, "proved", False),
-        (18, "proved", False),
-        (16, "within-rounds", False),
-        (17, "within-rounds", None),
-        (18, "within-rounds", None),
+        (17, Fewest.OF_ALL, True),
+        (16, Fewest.OF_ALL, False),
+        (18, Fewest.OF_ALL, False),
+        (16, Fewest.WITHIN_ROUNDS, False),
+        (17, Fewest.WITHIN_ROUNDS, None),
+        (18, Fewest.WITHIN_ROUNDS, None),
     ],
 )
 def test_a_violation_is_as_expected_only_if_no_shorter_one_exists(
-    violated: Result, steps: int, fewest: str, expected: bool | None
+    violated: Result, steps: int, fewest: Fewest, expected: bool | None
 ) -> None:
     result = replace(violated, steps=steps, fewest=fewest)
     assert as_expected(Run(BUG, True), result) is expected

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.checking.running import Limits, check
-from fencepost.encoding.checking.verdicts import Basis
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.running import check
+from fencepost.encoding.checking.verdicts import Basis, Fewest
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore, walk
 from fencepost.encoding.errors import BadInput
@@ -48,7 +49,9 @@ def test_each_mutant_breaks_what_the_protocol_keeps(mutant: Settings, broken: Ma
     system, parameters = built(CHAIN, {**TWO, **mutant})
     outcome = check(system, find(CHAIN).subject(parameters), system.properties, Limits())
     found = {
-        r.property: r.steps for r in outcome.results if (r.verdict.value, r.fewest) == ("violated", "proved")
+        r.property: r.steps
+        for r in outcome.results
+        if (r.verdict.value, r.fewest) == ("violated", Fewest.OF_ALL)
     }
     proved = {r.property for r in outcome.results if r.verdict.value == "proved"}
     assert found == broken

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from conjuncts import conjuncts, without
-from fencepost.encoding.checking.verdicts import Result
+from fencepost.encoding.checking.verdicts import Fewest, Result
 from fencepost.encoding.concrete.compiling import State
 from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.errors import BadInput, ModelError
@@ -105,7 +105,7 @@ def label(value: object) -> str | None:
 def test_a_mutant_breaks_one_property_in_as_many_steps_as_by_hand(mutant: Mutant) -> None:
     m = mutant
     broken = checked(m.stage, {**m.instance, **m.broken}, m.property)
-    assert (broken.verdict.value, broken.steps, broken.fewest) == ("violated", m.steps, "proved")
+    assert (broken.verdict.value, broken.steps, broken.fewest) == ("violated", m.steps, Fewest.OF_ALL)
     mended = checked(m.stage, {**m.instance, **m.mended}, m.property)
     assert mended.verdict.value == m.without
 
@@ -196,7 +196,7 @@ def everything(settings: Settings) -> dict[str, Result]:
 def test_the_refined_specification_allows_what_the_naive_one_does_not(instance: Settings, steps: int) -> None:
     found = everything(instance)
     naive, refined = found["naive-single-producer"], found["single-active-producer"]
-    assert (naive.verdict.value, naive.steps, naive.fewest) == ("violated", steps, "proved")
+    assert (naive.verdict.value, naive.steps, naive.fewest) == ("violated", steps, Fewest.OF_ALL)
     assert refined.verdict.value == "proved"
     assert naive.trace is not None
     system, _ = built(STAGE_4, instance)
@@ -235,9 +235,9 @@ def violated(settings: Settings) -> dict[str, int | None]:
     Save that of one entry nothing need be reported, so `progress` says nothing.
     """
     results = everything(settings).values()
-    undecided = {r.property for r in results if r.verdict.value not in ("violated", "proved")}
+    undecided = {r.property for r in results if r.verdict.value not in ("violated", Fewest.OF_ALL)}
     assert undecided == ({"progress"} if settings.get("entries", 1) == 1 else set())
-    assert all(r.fewest == "proved" for r in results if r.verdict.value == "violated")
+    assert all(r.fewest is Fewest.OF_ALL for r in results if r.verdict.value == "violated")
     return {r.property: r.steps for r in results if r.verdict.value == "violated"}
 
 
@@ -289,7 +289,7 @@ def test_each_repair_is_needed(instance: Settings, repair: str, comes_back: Mapp
 def test_to_forget_an_answered_order_loses_a_committed_entry_where_a_segment_gets_two_counts() -> None:
     """Whoever mends `ack_matches` alone makes it worse."""
     found = checked(STAGE_4, {**ALONE, "ack_matches": "yes"}, "committed-kept")
-    assert (found.verdict.value, found.steps, found.fewest) == ("violated", 13, "proved")
+    assert (found.verdict.value, found.steps, found.fewest) == ("violated", 13, Fewest.OF_ALL)
     assert everything(ALONE)["committed-kept"].verdict.value == "proved"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fencepost.cli.reports.matrices import USUAL, changed
-from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.checking.verdicts import Fewest, Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.sweeps.rows import ERROR, Row
 from fencepost.sweeps.summary import VERDICTS
@@ -35,7 +35,7 @@ def brief(row: Row) -> str:
         case "holds":
             return f"to {amount(*((row['bound'], 'step') if row['bound'] is not None else (row['searched'], 'round')))}"
         case "violated":
-            least = "" if row["fewest"] == "proved" else "≤"
+            least = "" if row["fewest"] == Fewest.OF_ALL.value else "≤"
             return f"{least}{amount(row['steps'], 'step')}, {faults(row)}"
         case "undecided":
             return f"none in {amount(row['searched'], 'round')}" if row["searched"] else "no round finished"

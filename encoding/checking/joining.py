@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.checking.verdicts import Fewest, Verdict
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.solving.solvers import SLICE, backend
@@ -54,7 +54,7 @@ class Answer:
     searched: int = 0
     complete: bool = False
     witness: bool = False
-    fewest: str | None = None
+    fewest: Fewest | None = None
     reason: str | None = None
     surpassed: bool | None = None
 
@@ -76,7 +76,7 @@ class Joined:
     searched: int
     complete: bool
     witness: bool
-    fewest: str | None
+    fewest: Fewest | None
     reason: str | None
 
     def __post_init__(self) -> None:
@@ -85,10 +85,6 @@ class Joined:
             raise ValueError(
                 "proved needs cubes that cover everything, each complete, and a reachable witness"
             )
-
-
-WITHIN_CUBES = "within-cubes"
-"""No shorter counterexample exists in the cubes that were asked; others were not."""
 
 
 def join(answers: Sequence[Answer]) -> Joined:
@@ -138,12 +134,12 @@ def _first(answers: Sequence[Answer], verdict: Verdict) -> int | None:
     return next((n for n, answer in enumerate(answers) if answer.verdict is verdict), None)
 
 
-def _fewest(heard: Sequence[Answer], decisive: int, covered: bool) -> str | None:
+def _fewest(heard: Sequence[Answer], decisive: int, covered: bool) -> Fewest | None:
     """How a counterexample compares with all others: those of cubes that were not asked are not known."""
     fewest = heard[decisive].fewest
     others = [answer for answer in heard if answer is not heard[decisive]]
     if fewest is None or any(answer.verdict is Verdict.UNDECIDED for answer in others):
         return None
-    if fewest == "proved" and all(answer.complete for answer in others):
-        return fewest if covered else WITHIN_CUBES
-    return "within-rounds" if covered else None
+    if fewest is Fewest.OF_ALL and all(answer.complete for answer in others):
+        return fewest if covered else Fewest.WITHIN_CUBES
+    return Fewest.WITHIN_ROUNDS if covered else None

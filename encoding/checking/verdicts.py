@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 from fencepost.encoding.language.traces import Trace
 
@@ -40,33 +41,42 @@ class Basis(Enum):
     ALL_SIZES = "all-sizes"
 
 
+class Fewest(Enum):
+    """Among which executions no counterexample costs less than the one given."""
+
+    OF_ALL = "of-all"
+    """Among all within the limits."""
+    WITHIN_ROUNDS = "within-rounds"
+    """Among those of as many rounds as were searched."""
+    WITHIN_CUBES = "within-cubes"
+    """Among those in the cubes that were asked; others were not."""
+
+
 @dataclass(frozen=True)
 class Result:
     """What was found of one property: plain data, without solver objects.
 
-    `rounds` is how many rounds the trace takes, or cover every execution, or were searched; `searched` the
-    deepest round searched. `steps` is the length of the trace. `minimized` says what was made small in it: its `steps`,
-    or its `faults`, then crashes among them, then steps. `fewest` says whether none has fewer at all (`proved`) or
-    within `searched` rounds (`within-rounds`). `complete` says that no execution
-    within the caps is longer than what was searched. `bound` is the largest number of steps asked for.
-    `witness` says that the property's witness was reached. `faults` counts the faults of the trace.
-    `induction` is over how many rounds a proof by induction goes, `invariants` what it carries along.
-    `certificate` is the folder with the certificate of a proof.
+    `searched` is the deepest round searched, `covering` how many rounds cover every execution within the limits, if they
+    were searched, `found_in` how many the trace takes; `rounds` is the one of them that the verdict speaks of. `steps` is
+    the length of the trace, `faults` counts its faults. `minimized` says what was made small in it: its `steps`, or its
+    `faults`, then crashes among them, then steps. `bound` is the largest number of steps asked for. `witness` says that
+    the property's witness was reached. `induction` is over how many rounds a proof by induction goes, `invariants` what
+    it carries along. `certificate` is the folder with the certificate of a proof.
     """
 
     property: str
     verdict: Verdict
-    rounds: int
     seconds: float
     solver: str
-    complete: bool = False
+    searched: int = 0
+    covering: int | None = None
+    found_in: int | None = None
     witness: bool = False
     basis: Basis | None = None
     bound: int | None = None
-    searched: int = 0
     steps: int | None = None
     minimized: str = "none"
-    fewest: str | None = None
+    fewest: Fewest | None = None
     faults: Mapping[str, int] | None = None
     reason: str | None = None
     trace: Trace | None = None
@@ -88,6 +98,19 @@ class Result:
         if (self.verdict is Verdict.VIOLATED) != (self.trace is not None):
             raise ValueError("a verdict is violated if and only if there is a replayed trace")
 
+    @cached_property
+    def complete(self) -> bool:
+        """No execution within the limits is longer than what was searched."""
+        return self.covering is not None
+
+    @cached_property
+    def rounds(self) -> int:
+        """How many the trace takes, or cover every execution, or were searched."""
+        if self.found_in is not None:
+            return self.found_in
+        decided = self.covering is not None and self.verdict is not Verdict.UNDECIDED
+        return self.covering if decided and self.covering is not None else self.searched
+
     def to_json(self) -> dict[str, object]:
         """The form in `fencepost.check/2`."""
         return {
@@ -98,7 +121,7 @@ class Result:
             "searched": self.searched,
             "steps": self.steps,
             "minimized": self.minimized if self.trace else None,
-            "fewest": self.fewest,
+            "fewest": self.fewest.value if self.fewest else None,
             "faults": dict(self.faults) if self.faults is not None else None,
             "complete": self.complete,
             "induction": self.induction,
@@ -112,3 +135,18 @@ class Result:
             "more_traces": [trace.to_json() for trace in self.more_traces],
             "certificate": self.certificate,
         }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check came to: a result for each property, in the order in which they were asked about."""
+
+    results: tuple[Result, ...]
+    seconds: float
+    interrupted: bool
+    spent: Mapping[str, float]
+    """Seconds by part of the work: building, commutation, CNF, solving."""
+    cube: tuple[str, ...] | None = None
+    """What the cube says that the check was about; None if it was to be about one, and did not come to know it."""
+    surpassed: bool | None = None
+    """With a bound in steps: whether some execution takes more."""

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import z3
 
-from fencepost.encoding.checking.running import Phase, known_faults
+from fencepost.encoding.checking.limits import known_faults
+from fencepost.encoding.checking.preparing import Phase
 from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
 from fencepost.encoding.concrete.traces import SUBJECT, check_saved, saved_subject, saved_trace

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from fencepost.encoding.checking.running import Limits, Phase
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.preparing import Phase
 from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.system import System

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from fencepost.encoding.checking.running import tally
+from fencepost.encoding.checking.preparing import tally
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.commutation import Cache, Commutation, cache_folder
 from fencepost.encoding.formulas.one_round import Round, one_round, template

@@ -289,6 +289,13 @@ class System:
         return tuple(dict.fromkeys(action.schema for action in self.ground_actions))
 
     @cached_property
+    def faults(self) -> tuple[str, ...]:
+        """The kinds of faults, in order of declaration."""
+        choices = [v.family.fault for v in self.variables if v.family.fault]
+        actions = [schema.action.fault for schema in self.schemas if schema.action.fault]
+        return tuple(dict.fromkeys([*choices, *actions]))
+
+    @cached_property
     def initial(self) -> tuple[Value, ...]:
         """The value of each place before anything happened; every choice is false."""
         values = tuple(v.family.initially(v.index) for v in self.variables)

@@ -50,6 +50,12 @@ class TraceStep:
     note: str
     changes: Mapping[str, Json]
 
+    @property
+    def name(self) -> str:
+        """As people read it: `handle add(w, 1, b3)`."""
+        given = ", ".join(map(show, self.arguments.values()))
+        return f"{self.action}({given})" if given else self.action
+
 
 @dataclass(frozen=True)
 class Trace:

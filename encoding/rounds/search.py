@@ -306,9 +306,7 @@ def exhaust(session: Session, task: Task, steps: int | None) -> Iterator[Message
         if session.rounds <= task.start:
             continue
         yield session.progress()
-        guard = session.unrolling.fresh()
-        session.add([[-guard, *session.unrolling.fires(session.rounds)]])
-        if not session.solve([*within(limits), guard]):
+        if not session.solve([*within(limits), session.fires_last()]):
             yield Complete(session.rounds - 1, steps)
             return
         yield Longer(session.rounds - 1, steps)
@@ -333,8 +331,6 @@ def surpass(session: Session, task: Task, bound: int) -> Iterator[Message]:
             if session.solve([*within(limits), guard]):
                 yield Surpassed(True)
                 return
-        last = unrolling.fresh()
-        session.add([[-last, *unrolling.fires(session.rounds)]])
-        if not session.solve([*within(limits), last]):
+        if not session.solve([*within(limits), session.fires_last()]):
             yield Surpassed(False)
             return

@@ -67,6 +67,12 @@ class Session:
             self.add(counter.extend(self.unrolling, round_))
         return counter
 
+    def fires_last(self) -> int:
+        """A literal under which something fires in the last round."""
+        guard = self.unrolling.fresh()
+        self.add([[-guard, *self.unrolling.fires(self.rounds)]])
+        return guard
+
     def solve(self, assumptions: Sequence[int]) -> bool:
         """Whether the clauses and assumptions can hold together; reports progress while it takes."""
         while (answer := self.attempt(assumptions)) is None:

@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.encoding.checking.running import Limits, Listener, Outcome
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.running import Listener
+from fencepost.encoding.checking.verdicts import Outcome
 from fencepost.properties.known import KNOWN, Known, Run, decide
 from support.instances import SMALL_BUG as BUG
 from support.instances import TWO_BOOKIES
@@ -60,7 +62,7 @@ def test_json_says_what_was_expected_and_found(known: Check, tmp_path: Path) -> 
     assert {key: bug["found"][key] for key in ("verdict", "steps", "fewest")} == {
         "verdict": "violated",
         "steps": 13,
-        "fewest": "proved",
+        "fewest": "of-all",
     }
     assert fix["expected"] == {"verdict": "proved", "steps": None}
     assert (fix["found"]["basis"], fix["found"]["complete"]) == ("rounds", True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from fencepost.encoding.checking.running import Limits
+from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.formulas.templates import Template

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fencepost.encoding.checking.joining import WITHIN_CUBES, Answer, Joined, join, uncovered
-from fencepost.encoding.checking.running import Limits, check
-from fencepost.encoding.checking.verdicts import Result, Verdict
+from fencepost.encoding.checking.joining import Answer, Joined, join, uncovered
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.running import check
+from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.system import System
@@ -170,7 +171,7 @@ def test_states_of_a_missing_cube_are_noticed() -> None:
 
 REFUTED = Answer(("+a",), Verdict.PROVED, 5, 5, complete=True, witness=True)
 OTHER = replace(REFUTED, cube=("-a",), rounds=3, searched=3)
-FOUND = Answer(("-a",), Verdict.VIOLATED, 2, 6, complete=True, witness=True, fewest="proved")
+FOUND = Answer(("-a",), Verdict.VIOLATED, 2, 6, complete=True, witness=True, fewest=Fewest.OF_ALL)
 LATE = Answer(("-a",), Verdict.UNDECIDED, 4, 4, reason="time-out after 1 s")
 
 
@@ -215,10 +216,10 @@ def test_the_first_counterexample_in_the_order_of_cubes_decides() -> None:
 
 
 def test_fewest_is_claimed_only_if_the_other_cubes_are_refuted() -> None:
-    assert joined(REFUTED, FOUND).fewest == "proved"
+    assert joined(REFUTED, FOUND).fewest is Fewest.OF_ALL
     first = replace(FOUND, cube=("+a",))
-    assert (joined(first, OTHER).fewest, joined(first, OTHER).complete) == (WITHIN_CUBES, False)
-    within = replace(first, fewest="within-rounds")
+    assert (joined(first, OTHER).fewest, joined(first, OTHER).complete) == (Fewest.WITHIN_CUBES, False)
+    within = replace(first, fewest=Fewest.WITHIN_ROUNDS)
     assert joined(within, OTHER).fewest is None
 
 
@@ -226,5 +227,5 @@ def test_fewest_is_not_claimed_beside_a_cube_that_is_not_refuted_for_good() -> N
     late = replace(LATE, cube=("+a",))
     assert (joined(late, FOUND).covered, joined(late, FOUND).fewest) == (True, None)
     holds = replace(REFUTED, verdict=Verdict.HOLDS, complete=False)
-    assert joined(holds, FOUND).fewest == "within-rounds"
+    assert joined(holds, FOUND).fewest == Fewest.WITHIN_ROUNDS
     assert joined(holds, replace(FOUND, cube=("-a", "+b"))).fewest is None

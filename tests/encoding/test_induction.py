@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.encoding.checking import running as checking
-from fencepost.encoding.checking.running import Limits, Remark, check
+from fencepost.encoding.checking import searching
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.running import Remark, check
 from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore
@@ -115,7 +116,7 @@ def test_what_holds_is_said_though_induction_comes_to_no_end(
             time.sleep(0.01)
             yield session.progress()
 
-    monkeypatch.setattr(checking, "induct", hard)
+    monkeypatch.setattr(searching, "induct", hard)
     found = result(lock(), jobs=jobs, timeout=2)
     assert (found.verdict, found.rounds, found.reason) == (Verdict.HOLDS, ROUNDS, None)
 

@@ -10,7 +10,8 @@ from pysat.formula import CNF
 from pysat.solvers import Solver
 
 from fencepost.cli.main import run
-from fencepost.encoding.checking.running import Limits, check
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
 from fencepost.encoding.evidence.queries import Instance, Kind, Query
 from fencepost.encoding.language.protocol import Protocol, choose, load

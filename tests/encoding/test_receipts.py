@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from fencepost.encoding.checking.running import Limits, check
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.running import check
 from fencepost.encoding.concrete.exploring import walk
 from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.errors import ModelError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.encoding.checking.running import Limits, check
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.running import check
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.state import StateSpace, choice, family
 from fencepost.encoding.language.system import Action, Invariant, Property, Schema, System, each, in_turn

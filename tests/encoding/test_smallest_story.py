@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.headline import violated
-from fencepost.encoding.checking import running as checking
-from fencepost.encoding.checking.running import Limits, check
-from fencepost.encoding.checking.verdicts import Result, Verdict
+from fencepost.encoding.checking import running, searching
+from fencepost.encoding.checking.limits import MINIMIZE, Limits
+from fencepost.encoding.checking.running import check
+from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
@@ -91,7 +92,7 @@ def test_the_fewest_faults_of_generated_systems_are_those_of_exploring() -> None
             continue
         faults = dict(result.faults or {})
         found = sum(faults.values()), faults.get("crashes", 0), result.steps
-        assert (found, result.fewest) == (cost, "proved"), seed
+        assert (found, result.fewest) == (cost, Fewest.OF_ALL), seed
         kinds.add((cost[0] > 0, cost[1] > 0))
     assert kinds == {(False, False), (True, False), (True, True)}, "the sample tests too little"
 
@@ -103,8 +104,8 @@ def test_the_shortest_trace_may_need_a_fault_that_a_longer_one_does_without() ->
     shortest, faultless = (
         copies(Limits(minimize=what), acknowledge="reachable") for what in ("steps", "faults")
     )
-    assert (shortest.steps, shortest.faults, shortest.fewest) == (5, {"lost": 1}, "proved")
-    assert (faultless.steps, faultless.faults, faultless.fewest) == (7, {}, "proved")
+    assert (shortest.steps, shortest.faults, shortest.fewest) == (5, {"lost": 1}, Fewest.OF_ALL)
+    assert (faultless.steps, faultless.faults, faultless.fewest) == (7, {}, Fewest.OF_ALL)
     assert violated(shortest) == " in 5 steps (fewest: no shorter trace exists), with faults lost=1"
     assert violated(faultless) == ": needs no fault; 7 steps (none without faults is shorter)"
     assert [r.to_json()["minimized"] for r in (shortest, faultless)] == ["steps", "faults"]
@@ -113,16 +114,16 @@ def test_the_shortest_trace_may_need_a_fault_that_a_longer_one_does_without() ->
 def test_a_needed_fault_is_named_first() -> None:
     result = copies(Limits(minimize="faults"), fence="yes", storage="memory")
     assert violated(result) == " with faults restarts=1 (no trace has fewer); 8 steps (fewest with these)"
-    within = replace(result, fewest="within-rounds", searched=2)
+    within = replace(result, fewest=Fewest.WITHIN_ROUNDS, searched=2)
     assert violated(within) == " with faults restarts=1 (fewest within 2 rounds); 8 steps (fewest with these)"
     assert violated(replace(result, fewest=None)) == " with faults restarts=1 (fewer may do); 8 steps"
 
 
 def test_without_any_fault_only_shorter_executions_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then fewest is proved even where no rounds cover every execution: nothing here ever ends."""
-    monkeypatch.setattr(checking, "PATIENCE", 0.0)
+    monkeypatch.setattr(running, "PATIENCE", 0.0)
     result = result_of(ring(), Limits(minimize="faults", timeout=20))
-    assert (result.steps, result.faults, result.fewest, result.complete) == (3, {}, "proved", False)
+    assert (result.steps, result.faults, result.fewest, result.complete) == (3, {}, Fewest.OF_ALL, False)
 
 
 class Ring(StateSpace):
@@ -163,7 +164,7 @@ def stop_at_the_first(session: Session, task: Task) -> Iterator[Message]:
 def test_fewest_is_not_said_before_the_rounds_of_the_trace_are_searched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(checking, "hunt", stop_at_the_first)
+    monkeypatch.setattr(searching, "hunt", stop_at_the_first)
     result = copies(Limits())
     assert (result.verdict, result.fewest) == (Verdict.VIOLATED, None)
     assert "(shorter ones may exist)" in violated(result)
@@ -273,7 +274,7 @@ def test_nothing_is_said_about_others_where_all_asked_for_were_found() -> None:
     assert result_of(parcels(), Limits()).reason is None
 
 
-@pytest.mark.parametrize("minimize", checking.MINIMIZE)
+@pytest.mark.parametrize("minimize", MINIMIZE)
 def test_no_two_counterexamples_tell_the_same_story(minimize: str) -> None:
     result = copies(Limits(count=40, minimize=minimize), acknowledge="reachable", storage="memory")
     traces = [result.trace, *result.more_traces]

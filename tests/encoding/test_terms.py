@@ -222,7 +222,8 @@ COUNTER = Counter()
 def test_a_text_that_is_no_transition_system_is_refused_by_both_readings(
     system: System, message: str
 ) -> None:
-    from fencepost.encoding.checking.running import Limits, check
+    from fencepost.encoding.checking.limits import Limits
+    from fencepost.encoding.checking.running import check
     from fencepost.encoding.language.system import Property
     from fencepost.encoding.language.traces import Subject
 
@@ -237,7 +238,8 @@ def test_a_text_that_is_no_transition_system_is_refused_by_both_readings(
 
 
 def test_a_guard_that_keeps_a_value_inside_its_domain_is_enough() -> None:
-    from fencepost.encoding.checking.running import Limits, check
+    from fencepost.encoding.checking.limits import Limits
+    from fencepost.encoding.checking.running import check
     from fencepost.encoding.checking.verdicts import Verdict
     from fencepost.encoding.language.system import Property
     from fencepost.encoding.language.traces import Subject

@@ -134,8 +134,7 @@ def _complete(session: Session, start: int) -> int:
         session.deepen()
     while True:
         session.deepen()
-        guard = session.unrolling.fresh()
-        session.add([[-guard, *session.unrolling.fires(session.rounds)]])
+        guard = session.fires_last()
         if not session.solve([guard]):
             return session.rounds - 1
 

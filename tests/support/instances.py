@@ -7,7 +7,8 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fencepost.encoding.checking.running import Limits, check
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.exploring import explore, wander

@@ -63,7 +63,7 @@ def fabricated(folder: Path, text: str = SIZED + LISTED) -> list[Row]:
         row = {**asked(obligation, ENGINE), **unanswered("", "", 0.5 + number), "host": "here"}
         trace = TRACES.get((row["protocol"], row["property"]))
         if trace is not None and told_by(trace) == row["settings"]:
-            violated = {"verdict": "violated", "steps": len(trace.steps), "fewest": "proved", "rounds": 2}
+            violated = {"verdict": "violated", "steps": len(trace.steps), "fewest": "of-all", "rounds": 2}
             found = {**violated, "faults": dict(trace.faults), "trace": json.dumps(trace.to_json())}
             rows.append({**row, **found, "reason": None})
         else:

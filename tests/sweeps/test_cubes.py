@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.encoding.checking.joining import WITHIN_CUBES
-from fencepost.encoding.checking.running import Outcome
+from fencepost.encoding.checking.verdicts import Outcome
 from fencepost.encoding.rounds.cubes import Part
 from fencepost.sweeps.cubes import CUBE_COLUMNS, Stops, failed_cube, joined, parts, solve_cube
 from fencepost.sweeps.grid import Obligation
@@ -62,7 +61,7 @@ def test_a_counterexample_in_cubes_is_one_row(found: list[Row]) -> None:
     (row,) = joined(found)
     assert len(found) == 1, "the cubes after the first counterexample were not asked"
     assert (row["verdict"], row["cubes"], row["refuted"], row["covered"]) == ("violated", 1, 0, False)
-    assert (row["fewest"], row["complete"]) == (WITHIN_CUBES, False)
+    assert (row["fewest"], row["complete"]) == ("within-cubes", False)
     assert row["trace"] is not None
 
 

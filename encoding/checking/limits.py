@@ -1,0 +1,52 @@
+"""How far a check searches, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.system import System
+from fencepost.encoding.solving.solvers import SOLVERS, countable
+
+MINIMIZE = ("steps", "faults", "none")
+"""What can be made small in a counterexample."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far to search, and with what.
+
+    `bound` is in protocol steps, `timeout` in seconds for the whole check, `memory` in GiB for each process.
+    `conflicts` is what the searches of a process may spend together: with `jobs=1` no machine's speed changes what comes of it.
+    `budgets` caps faults by name. `count` asks for that many counterexamples of each property.
+    """
+
+    bound: int | None = None
+    rounds: int | None = None
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    minimize: str = "steps"
+    count: int = 1
+    timeout: float = 300.0
+    memory: float | None = None
+    conflicts: int | None = None
+    solver: str = "cadical"
+    jobs: int = 2
+    seed: int | None = None
+
+
+def validate(limits: Limits, system: System) -> None:
+    """Raise BadInput for limits that mean nothing for this system."""
+    if limits.solver not in SOLVERS:
+        raise BadInput(f"{limits.solver}: no such solver; valid: {', '.join(SOLVERS)}")
+    if limits.conflicts is not None:
+        countable(limits.solver)
+    known_faults(system, limits.budgets)
+
+
+def known_faults(system: System, names: Iterable[str]) -> None:
+    """Raise BadInput for a name that is no fault of the system."""
+    for name in names:
+        if name not in system.faults:
+            valid = ", ".join(system.faults) or "none, it has no faults"
+            raise BadInput(f"{name}: no such fault here; valid: {valid}")

@@ -1,0 +1,296 @@
+"""Knowledge: what messages come to, without a process or a solver. Each row is a rule; planted mistakes break some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from fencepost.encoding.checking.knowledge import Heard, Knowledge, Replayed, Untrue
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.verdicts import Basis, Fewest, Verdict
+from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.terms import TRUE
+from fencepost.encoding.language.traces import Trace, TraceStep
+from fencepost.encoding.rounds.search import (
+    Clean,
+    Complete,
+    Execution,
+    Longer,
+    Surpassed,
+    Upheld,
+    Witnessed,
+)
+
+UNLIMITED = Limits()
+SAFE = Property("safe", "nothing is lost", TRUE, TRUE, "something is acknowledged")
+ANYTHING = Execution(1, (0,), ())
+SEEN = Witnessed("safe", ANYTHING)
+INDUCTION = Inductive("safe", 3)
+NO_INDUCTION = NotInductive("safe", 4, ("safe",), (), ANYTHING)
+
+
+def trace(steps: int) -> Trace:
+    """Of so many steps, in which nothing is done."""
+    nothing = [TraceStep(n, "wait", {}, "w", None, (), "", {}) for n in range(1, steps + 1)]
+    return Trace("test", {}, {}, "safe", {}, {}, tuple(nothing))
+
+
+def violated(steps: int, rounds: int = 2, faults: int = 0) -> Replayed:
+    """With costs in faults, then steps."""
+    return Replayed("safe", trace(steps), rounds, (faults, steps))
+
+
+def clean(rounds: int, below: tuple[int, ...] | None = None) -> Clean:
+    return Clean("safe", rounds, below)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What these messages come to: a verdict (None: nothing), and whether there is nothing to wait for."""
+
+    says: str
+    messages: Sequence[Heard]
+    verdict: Verdict | None
+    settled: bool
+    limits: Limits = UNLIMITED
+    basis: Basis | None = None
+    fewest: Fewest | None = None
+    inducing: bool = False
+    invariants: tuple[str, ...] = ()
+
+
+VIOLATED, UNDECIDED, VACUOUS, HOLDS, PROVED = Verdict
+ROUNDS = Basis.ROUNDS
+
+RULES = (
+    Rule("nothing is known", [], None, False),
+    Rule("no violation so far is no proof", [SEEN, clean(9)], None, False),
+    Rule("complete rounds that were searched are one", [SEEN, Complete(3, None), clean(3)], PROVED, True, basis=ROUNDS),
+    Rule("complete rounds that were not searched are none", [SEEN, Complete(3, None), clean(2)], None, False),
+    Rule("a proof about nothing is none", [Complete(3, None), clean(3)], VACUOUS, True),
+    Rule("short executions that fit say nothing of long ones", [SEEN, Complete(3, 9), clean(5)], None, False),
+    Rule(
+        "up to a bound: whether there are longer executions must be known",
+        [SEEN, Complete(3, 9), clean(3)], None, False, Limits(bound=9),
+    ),
+    Rule(
+        "there are: it holds",
+        [SEEN, Complete(3, 9), clean(3), Surpassed(True)], HOLDS, True, Limits(bound=9),
+    ),
+    Rule(
+        "there are none: it is proved",
+        [SEEN, Complete(3, 9), clean(3), Surpassed(False)], PROVED, True, Limits(bound=9), ROUNDS,
+    ),
+    Rule(
+        "completeness of shorter executions is not enough for the bound",
+        [SEEN, Complete(3, 8), clean(3), Surpassed(True)], None, False, Limits(bound=9),
+    ),
+    Rule(
+        "all rounds asked for are clean, and there are longer executions",
+        [SEEN, clean(4), Longer(4, None)], HOLDS, True, Limits(rounds=4),
+    ),
+    Rule("… unless there may be none", [SEEN, clean(4), Longer(3, None)], None, False, Limits(rounds=4)),
+    Rule("… unless nothing was tested", [clean(4), Longer(4, None)], VACUOUS, True, Limits(rounds=4)),
+    Rule(
+        "… of which the longer ones count that the bound allows",
+        [SEEN, clean(4), Longer(4, 8)], None, False, Limits(rounds=4, bound=9),
+    ),
+    Rule(
+        "… and induction may still prove it",
+        [SEEN, clean(4), Longer(4, None)], HOLDS, False, Limits(rounds=4), inducing=True,
+    ),
+    Rule(
+        "… until that has failed for as many rounds",
+        [SEEN, clean(4), Longer(4, None), NO_INDUCTION], HOLDS, True, Limits(rounds=4), inducing=True,
+    ),
+    Rule(
+        "induction with a base",
+        [SEEN, INDUCTION, clean(2)], PROVED, True, basis=Basis.INDUCTION, inducing=True,
+    ),
+    Rule("induction without its base", [SEEN, INDUCTION, clean(1)], None, False, inducing=True),
+    Rule("induction about nothing", [INDUCTION, clean(2)], None, False, inducing=True),
+    Rule(
+        "induction whose invariants have no base",
+        [SEEN, INDUCTION, clean(2), Upheld(1)], None, False, inducing=True, invariants=("kept",),
+    ),
+    Rule(
+        "induction with the base of its invariants",
+        [SEEN, INDUCTION, clean(2), Upheld(2)], PROVED, True,
+        basis=Basis.INDUCTION, inducing=True, invariants=("kept",),
+    ),
+    Rule(
+        "induction with an invariant that is none",
+        [SEEN, INDUCTION, clean(2), Upheld(2), Untrue(trace(3))], None, False, inducing=True, invariants=("kept",),
+    ),
+    Rule("a violation may still be made smaller", [violated(9)], VIOLATED, False),
+    Rule("… or need not", [violated(9)], VIOLATED, True, Limits(minimize="none")),
+    Rule("… what was clean before it was found says nothing of it", [clean(9), Complete(3, None), violated(9)], VIOLATED, False),
+    Rule(
+        "… nor does what was found clean of cheaper ones than another",
+        [violated(9), Complete(3, None), clean(3, (0, 8))], VIOLATED, False,
+    ),
+    Rule(
+        "no cheaper one in the rounds of the trace",
+        [violated(9), clean(2, (0, 9))], VIOLATED, False, fewest=Fewest.WITHIN_ROUNDS,
+    ),
+    Rule(
+        "no cheaper one in rounds that cover all shorter executions",
+        [violated(9), clean(2, (0, 9)), Complete(2, 8)], VIOLATED, True, fewest=Fewest.OF_ALL,
+    ),
+    Rule(
+        "… which are not enough while there are faults to save",
+        [violated(9, faults=1), clean(2, (1, 9)), Complete(2, 8)], VIOLATED, False, fewest=Fewest.WITHIN_ROUNDS,
+    ),
+    Rule(
+        "no cheaper one in all rounds asked for",
+        [violated(9), clean(4, (0, 9))], VIOLATED, True, Limits(rounds=4), fewest=Fewest.WITHIN_ROUNDS,
+    ),
+    Rule("nothing is shorter than nothing", [violated(0)], VIOLATED, True, fewest=Fewest.OF_ALL),
+)  # fmt: skip
+
+
+def knowledge(rule: Rule, kind: type[Knowledge] = Knowledge) -> Knowledge:
+    """What is known after the messages of a rule."""
+    known = kind([SAFE], rule.limits, rule.inducing, rule.invariants)
+    for message in rule.messages:
+        known.hear(message)
+    return known
+
+
+def comes_to(known: Knowledge) -> tuple[Any, ...]:
+    decision = known.decision("safe")
+    result = known.result("safe", 1.0, "time is up")
+    if decision is None:
+        assert (result.verdict, known.settled("safe")) == (Verdict.UNDECIDED, False)
+        return None, False, None, result.fewest
+    assert result.verdict is decision.verdict, "the result says what was decided"
+    assert result.basis is decision.basis
+    return decision.verdict, known.settled("safe"), decision.basis, result.fewest
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.says)
+def test_what_is_known_comes_to_a_verdict_or_to_nothing(rule: Rule) -> None:
+    assert comes_to(knowledge(rule)) == (rule.verdict, rule.settled, rule.basis, rule.fewest)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.says)
+def test_messages_of_two_searches_may_come_in_any_order(rule: Rule) -> None:
+    """Those of one search come in the order in which it says them."""
+    hunting = (Replayed, Clean, Witnessed, Upheld, Untrue)
+    messages = sorted(rule.messages, key=lambda message: isinstance(message, hunting))
+    other = Rule(**{**rule.__dict__, "messages": messages})
+    assert comes_to(knowledge(other)) == comes_to(knowledge(rule))
+
+
+# Planted mistakes.
+
+
+class WhatWasNotSearchedIsCovered(Knowledge):
+    def _is_covered(self, about: Any) -> bool:
+        return self.covering(self.limits.bound) is not None
+
+
+class ShortExecutionsAreAll(Knowledge):
+    def covering(self, steps: int | None) -> int | None:
+        return min(self._complete.values(), default=None)
+
+
+class InductionNeedsNoBase(Knowledge):
+    def _is_proved_by_induction(self, about: Any) -> bool:
+        return about.inductive is not None and self.untrue is None
+
+
+class UntrueInvariantsProve(Knowledge):
+    def hear(self, message: Heard) -> None:
+        if not isinstance(message, Untrue):
+            super().hear(message)
+
+
+class InductionIsNotAwaited(Knowledge):
+    def _induction_is_over(self, about: Any) -> bool:
+        return True
+
+
+class FirstFoundIsFewest(Knowledge):
+    def _is_fewest(self, about: Any) -> bool:
+        return True
+
+
+class WithoutAWitness(Knowledge):
+    """Takes every property for witnessed."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.hear(SEEN)
+
+
+class AnyLongerExecutionCounts(Knowledge):
+    def hear(self, message: Heard) -> None:
+        super().hear(Longer(message.rounds, self.limits.bound) if isinstance(message, Longer) else message)
+
+
+class WhatWasCleanStaysClean(Knowledge):
+    """What was found clean, it takes for clean of whatever costs less than the last violation."""
+
+    def hear(self, message: Heard) -> None:
+        super().hear(message)
+        about = self._about["safe"]
+        if isinstance(message, Clean | Replayed) and about.costs is not None:
+            about.clean = Clean("safe", 9, about.costs)
+
+
+class NobodyAsksWhetherThereAreLongerOnes(Knowledge):
+    def decision(self, name: str) -> Any:
+        if self.surpassed is None:
+            self.surpassed = False
+        return super().decision(name)
+
+
+MISTAKES: tuple[Callable[..., Knowledge], ...] = (
+    WhatWasNotSearchedIsCovered,
+    ShortExecutionsAreAll,
+    InductionNeedsNoBase,
+    UntrueInvariantsProve,
+    InductionIsNotAwaited,
+    FirstFoundIsFewest,
+    WithoutAWitness,
+    AnyLongerExecutionCounts,
+    WhatWasCleanStaysClean,
+    NobodyAsksWhetherThereAreLongerOnes,
+)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_planted_mistake_breaks_a_rule(mistake: type[Knowledge]) -> None:
+    expected = [(rule.verdict, rule.settled, rule.basis, rule.fewest) for rule in RULES]
+    assert [comes_to(knowledge(rule, mistake)) for rule in RULES] != expected
+
+
+# What results say.
+
+
+def test_why_nothing_is_decided() -> None:
+    tried = knowledge(Rule("", [SEEN, NO_INDUCTION, clean(3)], None, False, inducing=True))
+    result = tried.result("safe", 1.5, "time-out after 2 s")
+    assert result.reason == "time-out after 2 s; not inductive over 4 rounds: fails for safe"
+    assert (result.rounds, result.searched, result.seconds) == (3, 3, 1.5)
+
+
+def test_rounds_are_those_that_the_verdict_speaks_of() -> None:
+    covered: list[Heard] = [SEEN, Complete(3, None), clean(7)]
+    proof = knowledge(Rule("", covered, PROVED, True)).result("safe", 1.0, "")
+    assert (proof.rounds, proof.covering, proof.searched, proof.complete) == (3, 3, 7, True)
+    found = knowledge(Rule("", [violated(9, rounds=2)], VIOLATED, False)).result("safe", 1.0, "")
+    assert (found.rounds, found.found_in, found.searched, found.complete) == (2, 2, 2, False)
+
+
+def test_only_shorter_executions_are_of_use_once_everything_is_violated() -> None:
+    known = knowledge(Rule("", [violated(9), clean(2, (0, 9))], VIOLATED, False))
+    assert known.longest_of_use() == 8
+    faults = knowledge(Rule("", [violated(9, faults=1), clean(2, (1, 9))], VIOLATED, False))
+    assert faults.longest_of_use() is None
+    assert knowledge(Rule("", [clean(2)], None, False)).longest_of_use() is None
