@@ -26,8 +26,8 @@ from fencepost.encoding.evidence.certificates import (
     certify,
     read_manifest,
 )
+from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.language.system import System
 from fencepost.encoding.saying import one_line
 from fencepost.encoding.versions import version
 
@@ -57,12 +57,12 @@ def command(folder: str, source: str | None, form: str, output: str | None, verb
     1 if something was read and refuted, and says what.
     """
     found = read_manifest(Path(folder))
-    system, digest, title = _instance(Path(folder), found, source)
-    report = Report(found, title)
+    instance = _instance(Path(folder), found, source)
+    report = Report(found, heading(instance, Limits(budgets=found.budgets)))
     begun = time.perf_counter()
     with Progress(verbose) as progress:
         try:
-            for event in certify(Path(folder), found, system, digest):
+            for event in certify(Path(folder), found, instance.system, instance.subject.system):
                 if isinstance(event, Checked):
                     report.checked.append(event)
                 else:
@@ -74,20 +74,17 @@ def command(folder: str, source: str | None, form: str, output: str | None, verb
     return int(ExitCode.AS_WISHED if report.rejected is None else ExitCode.VIOLATED)
 
 
-def _instance(folder: Path, found: Manifest, source: str | None) -> tuple[System, str | None, str]:
-    """The system that the manifest names, its digest, and its heading; raises BadInput unless it names all of it."""
+def _instance(folder: Path, found: Manifest, source: str | None) -> Instance:
+    """The instance that the manifest names; raises BadInput unless it names all of it."""
     subject = found.subject
-    protocol, parameters = saved_instance(
-        source, subject.protocol, {**subject.parameters, **subject.switches}
-    )
-    system = protocol.system(parameters)
-    ours = protocol.subject(parameters, system)
+    instance = saved_instance(source, subject.protocol, {**subject.parameters, **subject.switches})
+    ours = instance.subject
     if (ours.parameters, ours.switches) != (subject.parameters, subject.switches):
         names = [*ours.parameters, *ours.switches]
         raise BadInput(
-            f"{folder / MANIFEST}: not an instance of {protocol.name}, which has the parameters and switches {', '.join(names)}"
+            f"{folder / MANIFEST}: not an instance of {ours.protocol}, which has the parameters and switches {', '.join(names)}"
         )
-    return system, ours.system, heading(protocol, parameters, system, Limits(budgets=found.budgets))
+    return instance
 
 
 def _text(report: Report) -> str:

@@ -24,7 +24,7 @@ from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict, worst
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story
-from fencepost.encoding.language.protocol import Protocol, choose, load
+from fencepost.encoding.language.protocol import Instance, Protocol, load
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.solvers import SOLVERS
@@ -77,16 +77,19 @@ def find_protocol(name: str) -> Protocol:
 class Request:
     """What is to be checked: the instance, its properties, and how."""
 
-    protocol: Protocol
-    parameters: Any
-    system: System
+    instance: Instance
     properties: list[Property]
     limits: Limits
 
     @property
+    def system(self) -> System:
+        """The system of the instance."""
+        return self.instance.system
+
+    @property
     def subject(self) -> Subject:
         """The names and values under which the instance is reported."""
-        return self.protocol.subject(self.parameters, self.system)
+        return self.instance.subject
 
 
 @click.command()
@@ -213,14 +216,9 @@ def command(
         raise BadInput(f"--bug {bugs[0]}: only with --known; add it, or leave --bug out")
     if protocol is None:
         raise BadInput("no PROTOCOL: give a protocol's name, a Python file, or --known")
-    found = find_protocol(protocol)
-    parameters = found.parameters(setting(text, "NAME=VALUE") for text in settings)
-    system = found.system(parameters)
-    if limits["rounds"] is None:
-        limits["rounds"] = system.default_rounds
-    request = Request(
-        found, parameters, system, choose(system, names), Limits(budgets=budgets(budget), **limits)
-    )
+    instance = find_protocol(protocol).instance(setting(text, "NAME=VALUE") for text in settings)
+    asked = Limits(budgets=budgets(budget), **limits).of(instance.system)
+    request = Request(instance, instance.properties(*names), asked)
     if traces is not None:
         prepare_folder(Path(traces))
     if certificates is not None:
@@ -296,7 +294,7 @@ def _in_force(request: Request, outcome: Outcome) -> Limits:
 
 def _text(request: Request, outcome: Outcome, walks: int | None) -> str:
     limits = _in_force(request, outcome)
-    parts = [heading(request.protocol, request.parameters, request.system, limits)]
+    parts = [heading(request.instance, limits)]
     properties = {p.name: p for p in request.properties}
     for result in outcome.results:
         if result.trace is not None:
@@ -330,7 +328,7 @@ def _json(request: Request, outcome: Outcome) -> str:
         "schema": "fencepost.check/2",
         "version": version(),
         **request.subject.to_json(),
-        "changed_switches": request.protocol.changed_switches(request.parameters),
+        "changed_switches": request.instance.changed_switches,
         "caps": caps,
         "results": [result.to_json() for result in outcome.results],
         "interrupted": outcome.interrupted,
@@ -342,14 +340,14 @@ def _json(request: Request, outcome: Outcome) -> str:
 def _stories(request: Request, result: Result) -> list[Story]:
     """The counterexamples of a property, with what is needed to tell them."""
     (prop,) = (p for p in request.properties if p.name == result.property)
-    changed = request.protocol.changed_switches(request.parameters)
+    changed = request.instance.changed_switches
     traces = [result.trace, *result.more_traces] if result.trace else []
     return [Story(trace, request.system, prop, verdict_sentence(result), changed) for trace in traces]
 
 
 def _write_traces(folder: Path, request: Request, results: Sequence[Result], form: str) -> None:
     """A file for each counterexample that `trace` can read, and one in the form asked for if that tells a story."""
-    protocol = re.sub(r"[^A-Za-z0-9.-]+", "-", request.protocol.name)
+    protocol = re.sub(r"[^A-Za-z0-9.-]+", "-", request.instance.protocol.name)
     for result in results:
         stories = _stories(request, result)
         for number, story in enumerate(stories, 1):

@@ -8,8 +8,7 @@ from fencepost.cli.check import budget_option, budgets, find_protocol, setting, 
 from fencepost.cli.output import emit, output_option
 from fencepost.encoding.checking.limits import known_faults
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.evidence.queries import ABOUT_ONE_PROPERTY, Instance, Kind, Query, remarks
-from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.evidence.queries import ABOUT_ONE_PROPERTY, Encoded, Kind, Query, remarks
 from fencepost.encoding.versions import version
 
 FORMATS = ("dimacs", "smt2")
@@ -51,17 +50,16 @@ def command(
     witness true after one; and base and step of an induction over R rounds. The file says what sat and unsat mean.
     """
     query = _query(Kind(what), rounds, name)
-    found = find_protocol(protocol)
-    parameters = found.parameters(setting(text, "NAME=VALUE") for text in settings)
-    system, limits = found.system(parameters), budgets(budget)
-    known_faults(system, limits)
-    properties = choose(system, (name,)) if name is not None else []
-    instance = Instance(system, properties, limits)
+    limits = budgets(budget)
+    instance = find_protocol(protocol).instance(setting(text, "NAME=VALUE") for text in settings)
+    known_faults(instance.system, limits)
+    properties = instance.properties(name) if name is not None else []
+    encoded = Encoded(instance.system, properties, limits)
     said = [
         f"Fencepost {version()}: a query for other solvers",
-        *remarks(query, found.subject(parameters), limits),
+        *remarks(query, instance.subject, limits),
     ]
-    emit(_text(form, instance, query, said).rstrip("\n"), output)
+    emit(_text(form, encoded, query, said).rstrip("\n"), output)
 
 
 def _query(kind: Kind, rounds: int, name: str | None) -> Query:
@@ -72,7 +70,7 @@ def _query(kind: Kind, rounds: int, name: str | None) -> Query:
     return Query(kind, rounds, name)
 
 
-def _text(form: str, instance: Instance, query: Query, said: list[str]) -> str:
+def _text(form: str, encoded: Encoded, query: Query, said: list[str]) -> str:
     from fencepost.encoding.evidence.smtlib import smtlib
 
-    return smtlib(instance, query, said) if form == "smt2" else instance.clauses(query).dimacs(said)
+    return smtlib(encoded, query, said) if form == "smt2" else encoded.clauses(query).dimacs(said)

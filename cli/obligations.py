@@ -17,9 +17,9 @@ from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import Protocol, choose
+from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
-from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.reading import (
     SETTINGS,
     Key,
@@ -111,11 +111,11 @@ def checked(
     A protocol that never completes keeps its own number of rounds unless one is given.
     """
     protocol = source if isinstance(source, Protocol) else find_protocol(str(source))
-    parameters = protocol.parameters(settings.items())
-    system = protocol.system(parameters)
-    limits = replace(limits, rounds=limits.rounds or system.default_rounds)
-    (chosen,) = choose(system, (prop,))
-    outcome = check(system, protocol.subject(parameters, system), [chosen], limits)
+    instance = protocol.instance(settings.items())
+    system = instance.system
+    limits = limits.of(system)
+    (chosen,) = instance.properties(prop)
+    outcome = check(system, instance.subject, [chosen], limits)
     if outcome.interrupted:
         raise KeyboardInterrupt
     (result,) = outcome.results
@@ -124,19 +124,19 @@ def checked(
         str(source),
         f"--property={prop}",
         *(f"--set={name}={value}" for name, value in settings.items()),
-        *_options(limits, system.default_rounds),
+        *_options(limits, system),
     ]
     return Checked(
         result,
         chosen,
-        heading(protocol, parameters, system, in_force),
+        heading(instance, in_force),
         "" if isinstance(source, Protocol) else shlex.join(["fencepost", "check", *arguments]),
     )
 
 
-def _options(limits: Limits, default_rounds: int | None) -> Iterator[str]:
+def _options(limits: Limits, system: System) -> Iterator[str]:
     """The limits that differ from the command's own."""
-    defaults = replace(Limits(), rounds=default_rounds)
+    defaults = Limits().of(system)
     for option in fields(limits):
         value = getattr(limits, option.name)
         if option.name == "budgets":

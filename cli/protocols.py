@@ -40,7 +40,7 @@ def command(protocol: str | None, form: str, output: str | None) -> None:
 
 
 def _described(protocol: Protocol) -> dict[str, object]:
-    system = protocol.system(protocol.defaults)
+    system = protocol.instance().system
     return {
         "schema": "fencepost.protocol/1",
         "version": version(),
@@ -73,7 +73,7 @@ def _described(protocol: Protocol) -> dict[str, object]:
 
 
 def _text(protocol: Protocol) -> str:
-    system = protocol.system(protocol.defaults)
+    system = protocol.instance().system
     lines = [f"{protocol.name}: {protocol.summary}", "", "Parameters (--set NAME=VALUE)"]
     lines += [f"  {o.name}={o.default}  {o.meaning}" for o in protocol.options() if not o.values]
     switches = [o for o in protocol.options() if o.values]

@@ -9,23 +9,22 @@ from fencepost.cli.headline import violated
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Result, Verdict
 from fencepost.encoding.forms.story import action_line, explained, gathered, message_line
-from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount, show, show_all
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Trace, TraceStep
 
 WIDTH = 110
 """Where running text is broken."""
 
 
-def heading(protocol: Protocol, parameters: object, system: System, limits: Limits) -> str:
+def heading(instance: Instance, limits: Limits) -> str:
     """What was checked: the instance, the switches changed, and every cap in force; budgets of none are left out."""
-    subject = protocol.subject(parameters)
-    lines = [f"{protocol.name}: {show_all({name: n for name, n in subject.parameters.items() if n})}"]
-    switches = protocol.changed_switches(parameters)
-    if switches:
-        lines.append(f"switches: {show_all(switches)}")
-    caps = [f"{name} {number}" for name, number in system.caps.items()]
+    parameters = {name: value for name, value in instance.subject.parameters.items() if value}
+    lines = [f"{instance.protocol.name}: {show_all(parameters)}"]
+    if instance.changed_switches:
+        lines.append(f"switches: {show_all(instance.changed_switches)}")
+    caps = [f"{name} {number}" for name, number in instance.system.caps.items()]
     caps += [f"steps {limits.bound}"] if limits.bound is not None else []
     caps += [f"rounds {limits.rounds}"] if limits.rounds is not None else []
     caps += [f"{name} {number}" for name, number in limits.budgets.items()]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import Protocol, load
+from fencepost.encoding.language.protocol import Instance, Protocol, load
 
 source_option = click.option(
     "--protocol",
@@ -19,14 +18,13 @@ source_option = click.option(
 )
 
 
-def saved_instance(source: str | None, name: str, settings: Mapping[str, object]) -> tuple[Protocol, Any]:
-    """The protocol of that name, and its parameters with these settings; raises BadInput.
+def saved_instance(source: str | None, name: str, settings: Mapping[str, object]) -> Instance:
+    """The instance of the protocol of that name with these settings; raises BadInput.
 
     It is one that ships, or that of the Python file `source` from the command line. What a saved file says is never
     the path of a file that is run.
     """
-    protocol = named_protocol(source, name)
-    return protocol, protocol.parameters(settings.items())
+    return named_protocol(source, name).instance(settings.items())
 
 
 def named_protocol(source: str | None, name: str) -> Protocol:

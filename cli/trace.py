@@ -21,7 +21,6 @@ from fencepost.encoding.concrete.traces import check_saved, saved_trace
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story
-from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import SCHEMA
 from fencepost.encoding.reading import read_json, shown
@@ -120,18 +119,17 @@ def _replays(path: Path, source: str | None, names: Sequence[str]) -> list[Repla
 
 def _replay(saved: dict[str, Any], source: str | None) -> Replay:
     settings = {**saved["parameters"], **saved["switches"]}
-    protocol, parameters = saved_instance(source, saved["protocol"], settings)
-    system = protocol.system(parameters)
-    prop = choose(system, (saved["property"],))[0]
-    subject = protocol.subject(parameters, system)
+    instance = saved_instance(source, saved["protocol"], settings)
+    name, system, subject = instance.protocol.name, instance.system, instance.subject
+    (prop,) = instance.properties(saved["property"])
     if subject.system != saved["system"]:
-        click.echo(f"{protocol.name}: {_other_text(saved['system'])}; it is replayed on this one", err=True)
+        click.echo(f"{name}: {_other_text(saved['system'])}; it is replayed on this one", err=True)
     try:
         trace = check_saved(saved, system, subject, prop)
     except NotAnExecution as error:
         return Replay(prop, None, str(error))
-    head = f"{prop.name}: violated in {len(trace.steps)} steps of {protocol.name}, replayed"
-    return Replay(prop, Story(trace, system, prop, head, protocol.changed_switches(parameters)), None)
+    head = f"{prop.name}: violated in {len(trace.steps)} steps of {name}, replayed"
+    return Replay(prop, Story(trace, system, prop, head, instance.changed_switches), None)
 
 
 def _other_text(digest: str | None) -> str:

@@ -14,7 +14,6 @@ from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import Listener, check
 from fencepost.encoding.checking.verdicts import Fewest, Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import choose
 from fencepost.properties.catalogue import find
 
 
@@ -471,12 +470,10 @@ def chosen(table: Sequence[Known], names: Sequence[str]) -> list[Known]:
 
 def decide(run: Run, limits: Limits, listener: Listener = lambda event: None) -> Outcome:
     """Check the one property on the one instance; a protocol that never completes keeps its number of rounds."""
-    protocol = find(run.known.protocol)
-    parameters = protocol.parameters(run.settings.items())
-    system = protocol.system(parameters)
-    limits = replace(limits, rounds=system.default_rounds, bound=run.bound, minimize=run.minimize)
-    subject = protocol.subject(parameters)
-    return check(system, subject, choose(system, (run.known.property,)), limits, listener)
+    instance = find(run.known.protocol).instance(run.settings.items())
+    limits = replace(limits, bound=run.bound, minimize=run.minimize).of(instance.system)
+    properties = instance.properties(run.known.property)
+    return check(instance.system, instance.subject, properties, limits, listener)
 
 
 def as_expected(run: Run, result: Result) -> bool | None:

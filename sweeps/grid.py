@@ -306,10 +306,9 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
 
 def _instance(protocol: Protocol, settings: Mapping[str, str]) -> tuple[tuple[tuple[str, str], ...], System]:
     """All settings of an instance, defaults too, and its system; raises BadInput if it breaks a rule."""
-    parameters = protocol.parameters(settings.items())
-    subject = protocol.subject(parameters)
-    named = {**subject.parameters, **subject.switches}
-    return tuple((name, str(value)) for name, value in named.items()), protocol.system(parameters)
+    instance = protocol.instance(settings.items())
+    named = {**instance.subject.parameters, **instance.subject.switches}
+    return tuple((name, str(value)) for name, value in named.items()), instance.system
 
 
 def _combinations(grid: _Grid, protocol: Protocol) -> Iterator[dict[str, str]]:

@@ -16,9 +16,8 @@ from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.evidence.certifying import make_certificate
-from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.cubes import Part
 from fencepost.encoding.solving.workers import Ended, Worker
 from fencepost.properties.catalogue import find
@@ -60,31 +59,29 @@ def checked(obligation: Obligation, allowance: Allowance, part: Part | None = No
     One search at a time (`jobs=1`): obligations are what runs side by side, and an answer then does not depend on
     which of two searches was faster.
     """
-    system, subject = instance(obligation)
-    properties = choose(system, (obligation.property,))
-    return check(system, subject, properties, limits(obligation, allowance, system), part=part)
+    asked = instance(obligation)
+    properties = asked.properties(obligation.property)
+    limited = limits(obligation, allowance, asked.system)
+    return check(asked.system, asked.subject, properties, limited, part=part)
 
 
-def instance(obligation: Obligation) -> tuple[System, Subject]:
-    """The system that an obligation is about, and the names under which it was built."""
-    protocol = find(obligation.protocol)
-    parameters = protocol.parameters(obligation.settings)
-    system = protocol.system(parameters)
-    return system, protocol.subject(parameters, system)
+def instance(obligation: Obligation) -> Instance:
+    """What an obligation is about."""
+    return find(obligation.protocol).instance(obligation.settings)
 
 
 def limits(obligation: Obligation, allowance: Allowance, system: System) -> Limits:
     """How far to search, and with what."""
     return Limits(
         bound=obligation.bound,
-        rounds=system.default_rounds if obligation.rounds is None else obligation.rounds,
+        rounds=obligation.rounds,
         minimize=obligation.minimize,
         timeout=allowance.timeout,
         memory=allowance.memory,
         conflicts=allowance.conflicts,
         solver=obligation.solver,
         jobs=1,
-    )
+    ).of(system)
 
 
 def solve(obligation: Obligation, engine: str, allowance: Allowance, decided: Check = decide) -> Row:
@@ -109,10 +106,10 @@ def _certified(
     obligation: Obligation, allowance: Allowance, result: Result, folder: Path, left: float
 ) -> Result:
     """The proof with its certificate in the folder, or with why there is none."""
-    system, subject = instance(obligation)
-    asked_for = limits(obligation, allowance, system)
+    asked = instance(obligation)
+    asked_for = limits(obligation, allowance, asked.system)
     try:
-        lacking = make_certificate(folder, system, subject, asked_for, [result], left)
+        lacking = make_certificate(folder, asked.system, asked.subject, asked_for, [result], left)
     except FileExistsError:
         lacking = None  # an attempt at this task that was lost had made it
     if lacking is not None:

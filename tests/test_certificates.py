@@ -21,7 +21,7 @@ from fencepost.encoding.evidence.certificates import (
     read_proof,
     refutation,
 )
-from fencepost.encoding.evidence.queries import Clauses, Instance, Kind, Query
+from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System
 from fencepost.properties.known import KNOWN, Known, Run, chosen
@@ -183,7 +183,7 @@ def test_a_proof_without_the_empty_clause(kept: int | None, copy: Path, fencepos
 def test_a_proof_without_a_lemma_that_the_rest_needs(tmp_path: Path, fencepost: Fencepost) -> None:
     folder = tmp_path / "made"
     fencepost("check", OWNER, "--set", "brokers=3", "--certificates", folder)
-    clauses = Instance(three_owners(), [], {}).clauses(Query(Kind.STEP, 1, "one-server"))
+    clauses = Encoded(three_owners(), [], {}).clauses(Query(Kind.STEP, 1, "one-server"))
     path = folder / "step-one-server.drup"
     lines = [line for line in path.read_text().splitlines() if not line.startswith("d")]
     assert stands(clauses, lines)
@@ -362,7 +362,7 @@ def test_a_time_out_leaves_nothing_behind(
 
 def test_a_query_that_has_an_answer_has_no_proof() -> None:
     system, _ = built("bookkeeper-4.13", TWO_BOOKIES)
-    clauses = Instance(system, [], {}).clauses(Query(Kind.COMPLETENESS, 1))
+    clauses = Encoded(system, [], {}).clauses(Query(Kind.COMPLETENESS, 1))
     with pytest.raises(InternalError, match=r"^completeness: the search found no answer, and cadical195"):
         refutation(clauses, "completeness")
 
@@ -375,10 +375,10 @@ def tiny() -> Iterator[tuple[str, Clauses]]:
     copies = load(Path(COPIES))
     fenced = copies.system(copies.parameters([("fence", "yes")]))
     for kind in (Kind.WELL_DEFINED, Kind.COMPLETENESS):
-        yield kind.value, Instance(fenced, [], {}).clauses(Query(kind, 1))
-    yield "property", Instance(fenced, [], {}).clauses(Query(Kind.PROPERTY, 1, "nothing-lost"))
+        yield kind.value, Encoded(fenced, [], {}).clauses(Query(kind, 1))
+    yield "property", Encoded(fenced, [], {}).clauses(Query(Kind.PROPERTY, 1, "nothing-lost"))
     for kind in (Kind.BASE, Kind.STEP):
-        yield kind.value, Instance(three_owners(), [], {}).clauses(Query(kind, 1, "one-server"))
+        yield kind.value, Encoded(three_owners(), [], {}).clauses(Query(kind, 1, "one-server"))
 
 
 def random() -> Iterator[tuple[str, Clauses]]:

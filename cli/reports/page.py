@@ -25,10 +25,9 @@ from fencepost.encoding.concrete.replaying import NotAnExecution
 from fencepost.encoding.concrete.traces import check_saved, saved_trace
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.forms.story import explained
-from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount, show_all
-from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.language.system import Property
 from fencepost.encoding.reading import parse_json
 from fencepost.encoding.versions import version
 from fencepost.sweeps.grid import Obligation
@@ -297,7 +296,7 @@ def _command(text: str) -> str:
 
 
 @cache
-def _instance(obligation: Obligation) -> tuple[System, Subject] | None:
+def _instance(obligation: Obligation) -> Instance | None:
     """The instance of an obligation, if this Fencepost has it."""
     try:
         return instance(obligation)
@@ -309,7 +308,7 @@ def _property(row: Row) -> Property | None:
     """The property of a row, if this Fencepost has it."""
     found = _instance(obligation_of(row))
     try:
-        return choose(found[0], (row["property"],))[0] if found else None
+        return found.properties(row["property"])[0] if found else None
     except BadInput:
         return None
 
@@ -320,12 +319,11 @@ def _told(row: Row) -> tuple[str, str]:
     saved = saved_trace(parse_json(row["trace"], where, "answer it again"), where)
     if found is None or prop is None:
         return "This version of Fencepost does not have this protocol, and cannot tell its traces.", ""
-    system, subject = found
     about = (saved["protocol"], saved["property"], _texts(saved["parameters"], saved["switches"]))
     if about != (row["protocol"], row["property"], row["settings"]):
         raise InternalError(f"{row['id']}: its trace is of another obligation")
     try:
-        trace = check_saved(saved, system, subject, prop)
+        trace = check_saved(saved, found.system, found.subject, prop)
     except NotAnExecution as error:
         raise InternalError(f"{row['id']}: its trace does not replay: {error}") from error
     return trace_text(trace, prop), explained(prop, trace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import System
@@ -33,6 +33,10 @@ class Limits:
     solver: str = "cadical"
     jobs: int = 2
     seed: int | None = None
+
+    def of(self, system: System) -> Limits:
+        """The same, with the system's own number of rounds if none is given: no number may cover every execution."""
+        return self if self.rounds is not None else replace(self, rounds=system.default_rounds)
 
 
 def validate(limits: Limits, system: System) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from typing import assert_never
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.state import Variable, show
@@ -32,6 +33,7 @@ from fencepost.encoding.language.terms import (
     Term,
     Value,
     all_of,
+    node,
 )
 
 State = bytes
@@ -81,13 +83,13 @@ class Compiler:
         return self.written[key]
 
     def _expression(self, term: Term, environment: Environment) -> str:
-        match term:
+        match node(term):
             case Constant(value=value):
                 return self._plain(value)
-            case Parameter():
-                return self._plain(environment[term])
-            case Read():
-                return self._read(term, environment)
+            case Parameter() as parameter:
+                return self._plain(environment[parameter])
+            case Read() as read:
+                return self._read(read, environment)
             case Not(operand=operand):
                 return f"(not {self.expression(operand, environment)})"
             case AllOf(operands=operands):
@@ -106,16 +108,17 @@ class Compiler:
             case If(condition=condition, then=then, otherwise=otherwise):
                 parts = [self.expression(t, environment) for t in (then, condition, otherwise)]
                 return f"({parts[0]} if {parts[1]} else {parts[2]})"
-            case Quantified(quantifier="maximum"):
-                return f"max(({', '.join(self._instances(term, environment))},))"
-            case Quantified(quantifier="forall"):
-                return _joined(" and ", self._instances(term, environment), "True")
-            case Quantified():
-                return _joined(" or ", self._instances(term, environment), "False")
-            case AtLeast(count=count):
-                ones = (f"(1 if {part} else 0)" for part in self._instances(term, environment))
+            case Quantified(quantifier="maximum") as bound:
+                return f"max(({', '.join(self._instances(bound, environment))},))"
+            case Quantified(quantifier="forall") as bound:
+                return _joined(" and ", self._instances(bound, environment), "True")
+            case Quantified() as bound:
+                return _joined(" or ", self._instances(bound, environment), "False")
+            case AtLeast(count=count) as bound:
+                ones = (f"(1 if {part} else 0)" for part in self._instances(bound, environment))
                 return f"({_joined(' + ', ones, '0')} >= {count})"
-        raise TypeError(f"cannot evaluate {term!r}")
+            case other:
+                assert_never(other)
 
     def cell(self, target: Read, environment: Environment) -> str:
         """The place that `target` names, as Python source; -1 if the state has no such place."""

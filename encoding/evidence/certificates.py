@@ -22,7 +22,7 @@ from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
 from fencepost.encoding.concrete.traces import SUBJECT, check_saved, saved_subject, saved_trace
 from fencepost.encoding.errors import BadInput, InternalError
-from fencepost.encoding.evidence.queries import Clauses, Instance, Kind, Query, remarks
+from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query, remarks
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System
@@ -140,15 +140,15 @@ def _make(
 ) -> Iterator[Phase]:
     yield Phase("certificate: building")
     properties = choose(system, tuple(claim.property for claim in claims))
-    instance = Instance(system, properties, budgets)
+    encoded = Encoded(system, properties, budgets)
     for query in queries(claims):
         yield Phase(f"certificate: {query.name}")
-        clauses = instance.clauses(query)
+        clauses = encoded.clauses(query)
         _write(_cnf(folder, query), clauses.dimacs(remarks(query, subject, budgets)))
         _write(_proof(folder, query), "".join(f"{line}\n" for line in refutation(clauses, query.name)))
     for prop in properties:
         yield Phase(f"certificate: witness of {prop.name}")
-        trace = find_witness(instance, subject, prop)
+        trace = find_witness(encoded, subject, prop)
         _write(_trace(folder, prop), json.dumps(trace.to_json(), indent=2) + "\n")
     _write(folder / MANIFEST, json.dumps(manifest(subject, budgets, claims).to_json(), indent=2) + "\n")
 
@@ -180,19 +180,19 @@ def refutation(clauses: Clauses, name: str) -> list[str]:
     return lines
 
 
-def find_witness(instance: Instance, subject: Subject, prop: Property) -> Trace:
+def find_witness(encoded: Encoded, subject: Subject, prop: Property) -> Trace:
     """A replayed trace to a state in which the property's witness is true; there must be one."""
     query = Query(Kind.WITNESS, 1, prop.name)
-    session = Session(instance.template(query), "cadical")
-    limits, found = counters(session, instance.limits(query)), False
+    session = Session(encoded.template(query), "cadical")
+    limits, found = counters(session, encoded.limits(query)), False
     while not found:
         session.deepen()
         witness = session.unrolling.output(f"witness:{prop.name}", session.rounds)
         found = session.solve([*within(limits), witness])
     execution = executed(session)
-    actions = [instance.symbolic.actions[slot] for slot in execution.slots]
-    lost = [instance.system.choices[position].name for position in execution.choices]
-    return Replayer(instance.system, subject).spare_faults(never_reached(prop), actions, lost)
+    actions = [encoded.symbolic.actions[slot] for slot in execution.slots]
+    lost = [encoded.system.choices[position].name for position in execution.choices]
+    return Replayer(encoded.system, subject).spare_faults(never_reached(prop), actions, lost)
 
 
 def never_reached(prop: Property) -> Property:
@@ -243,19 +243,19 @@ def certify(folder: Path, found: Manifest, system: System, digest: str | None) -
     known_faults(system, found.budgets)
     yield Phase("certificate: building")
     begun = time.perf_counter()
-    instance = Instance(system, properties, found.budgets, cached=False)
-    yield Checked("commutation", instance.asked, 0, time.perf_counter() - begun, 0.0)
+    encoded = Encoded(system, properties, found.budgets, cached=False)
+    yield Checked("commutation", encoded.asked, 0, time.perf_counter() - begun, 0.0)
     for query in queries(found.claims):
         yield Phase(f"certificate: {query.name}")
-        yield _certify(folder, found, instance, query)
+        yield _certify(folder, found, encoded, query)
     for prop in properties:
         yield _certify_witness(folder, found, system, prop)
 
 
-def _certify(folder: Path, found: Manifest, instance: Instance, query: Query) -> Checked:
+def _certify(folder: Path, found: Manifest, encoded: Encoded, query: Query) -> Checked:
     begun = time.perf_counter()
     saved, proof = (read_text(path(folder, query), HINT, PROOF) for path in (_cnf, _proof))
-    clauses = instance.clauses(query)
+    clauses = encoded.clauses(query)
     try:
         same_text(saved, clauses.dimacs(remarks(query, found.subject, found.budgets)))
         built = time.perf_counter()

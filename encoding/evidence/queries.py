@@ -221,7 +221,7 @@ class _Recorded:
         return 0
 
 
-class Instance:
+class Encoded:
     """A system of which queries can be asked, within budgets of faults.
 
     Raises ModelError if a trap of these properties does not last, or a sending may happen twice. Without a cache,

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from fencepost.encoding.evidence.queries import Instance, Query
+from fencepost.encoding.evidence.queries import Encoded, Query
 from fencepost.encoding.formulas.one_round import Round
 from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.logic import Formula, Renaming, disj, named, neg
 
 
-def smtlib(instance: Instance, query: Query, said: Iterable[str]) -> str:
+def smtlib(encoded: Encoded, query: Query, said: Iterable[str]) -> str:
     """A closed script that is unsatisfiable if and only if the answer to the query is no."""
-    round_, unrolling = instance.round(query), query.unrolling(instance.template(query))
+    round_, unrolling = encoded.round(query), query.unrolling(encoded.template(query))
     glue: list[Clause] = list(unrolling.start())
     """What is no clause of the template: how the rounds begin, hang together, and are asked about."""
     for _ in range(query.unrolled):
         glue.extend(unrolling.add_round()[len(unrolling.template.clauses) :])
-    glue.extend(query.asserts(unrolling, instance.system))
-    names = {number: _plain(name) for number, name in instance.names(unrolling)}
+    glue.extend(query.asserts(unrolling, encoded.system))
+    names = {number: _plain(name) for number, name in encoded.names(unrolling)}
     assert len(set(names.values())) == len(names), "two variables of one name"
     declared, asserted = [*names.values()], []
     for number in range(1, query.unrolled + 1):
@@ -32,7 +32,7 @@ def smtlib(instance: Instance, query: Query, said: Iterable[str]) -> str:
         renaming = _renaming(round_, unrolling, number, names, between)
         asserted += [renaming(constraint) for constraint in round_.constraints]
     asserted += [_clause(clause, names) for clause in glue]
-    budgets = list(_budgets(instance, query, unrolling, names))
+    budgets = list(_budgets(encoded, query, unrolling, names))
     lines = [f"; {line}" for line in said]
     lines.append(f"(set-logic {'QF_LIA' if budgets else 'QF_UF'})")
     lines += [f"(declare-const {named(name).sexpr()} Bool)" for name in declared]
@@ -61,11 +61,9 @@ def _clause(clause: Clause, names: Mapping[int, str]) -> Formula:
     return disj(named(names[n]) if n > 0 else neg(named(names[-n])) for n in clause)
 
 
-def _budgets(
-    instance: Instance, query: Query, unrolling: Unrolling, names: Mapping[int, str]
-) -> Iterator[str]:
+def _budgets(encoded: Encoded, query: Query, unrolling: Unrolling, names: Mapping[int, str]) -> Iterator[str]:
     """At most so many faults of each kind."""
-    for counted, most in instance.limits(query):
+    for counted, most in encoded.limits(query):
         variables = [unrolling.choice(choice) for choice in counted.choices]
         variables += [unrolling.fire(s, r) for r in range(1, query.unrolled + 1) for s in counted.slots]
         ones = [f"(ite {named(names[variable]).sexpr()} 1 0)" for variable in variables]

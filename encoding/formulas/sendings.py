@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.patterns import conjuncts, same, same_place
 from fencepost.encoding.language.system import Message, Schema, System
 from fencepost.encoding.language.terms import (
-    AllOf,
     Constant,
     Equal,
     Family,
@@ -58,39 +58,22 @@ def sent_at_most_once(system: System) -> None:
 def _marks(schema: Schema, message: Message) -> Iterator[_Mark]:
     """The facts that this sending demands not to be so, and makes so."""
     assert message.lost is not None
-    conjuncts = [*_conjuncts(schema.action.when), *_conjuncts(message.when)]
+    demanded = [*conjuncts(schema.action.when), *conjuncts(message.when)]
     for update in schema.action.then:
-        unset = next((v for v in (_denied(c, update.target) for c in conjuncts) if v is not None), None)
+        unset = next((v for v in (_denied(c, update.target) for c in demanded) if v is not None), None)
         index = _index_in(update.target, message.lost)
         if unset is not None and index is not None and _happens_with(update, message):
             yield _Mark(update.target.family, unset, index)
 
 
-def _conjuncts(term: Term) -> tuple[Term, ...]:
-    return term.operands if isinstance(term, AllOf) else (term,)
-
-
 def _denied(conjunct: Term, target: Read) -> Value | None:
     """The value that the conjunct says the target still has."""
     match conjunct:
-        case Not(operand=Read() as read) if _same_place(read, target):
+        case Not(operand=Read() as read) if same_place(read, target):
             return False
-        case Equal(left=Read() as read, right=Constant(value=value)) if _same_place(read, target):
+        case Equal(left=Read() as read, right=Constant(value=value)) if same_place(read, target):
             return value
     return None
-
-
-def _same_place(left: Read, right: Read) -> bool:
-    return left.family is right.family and all(map(_same, left.index, right.index))
-
-
-def _same(left: Term, right: Term) -> bool:
-    """The two are one parameter, one constant, or the same sum of such."""
-    if left is right:
-        return True
-    if isinstance(left, Constant) and isinstance(right, Constant):
-        return left.value == right.value
-    return False
 
 
 def _index_in(target: Read, choice: Read) -> tuple[object, ...] | None:
@@ -100,7 +83,7 @@ def _index_in(target: Read, choice: Read) -> tuple[object, ...] | None:
     """
     found: list[object] = []
     for own, term in enumerate(target.index):
-        places = [i for i, other in enumerate(choice.index) if _same(term, other)]
+        places = [i for i, other in enumerate(choice.index) if same(term, other)]
         if not places:
             return None
         found.append(own if own in places else places[0])
@@ -109,9 +92,9 @@ def _index_in(target: Read, choice: Read) -> tuple[object, ...] | None:
 
 def _happens_with(update: Update, message: Message) -> bool:
     """Whenever the message is sent, the update is made."""
-    given = {id(conjunct) for conjunct in _conjuncts(message.when)}
+    given = {id(conjunct) for conjunct in conjuncts(message.when)}
     return all(
-        id(c) in given or (isinstance(c, Constant) and c.value is True) for c in _conjuncts(update.when)
+        id(c) in given or (isinstance(c, Constant) and c.value is True) for c in conjuncts(update.when)
     )
 
 

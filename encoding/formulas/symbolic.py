@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import assert_never
 
 import z3
 
@@ -33,6 +34,7 @@ from fencepost.encoding.language.terms import (
     Read,
     Term,
     Value,
+    node,
 )
 from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, Renaming, conj, disj, ite, named, neg
 
@@ -226,13 +228,13 @@ class Symbolic:
         return value
 
     def _translate_anew(self, term: Term, environment: Mapping[Parameter, Value]) -> Guarded:
-        match term:
+        match node(term):
             case Constant(value=value):
                 return {value: TRUE}
-            case Parameter():
-                return {environment[term]: TRUE}
-            case Read():
-                return self._read(term, environment)
+            case Parameter() as parameter:
+                return {environment[parameter]: TRUE}
+            case Read() as read:
+                return self._read(read, environment)
             case Not(operand=operand):
                 return truth(neg(self._holds(operand, environment)))
             case AllOf(operands=operands):
@@ -249,16 +251,17 @@ class Symbolic:
                 holds = self._holds(condition, environment)
                 yes, no = self._both(then, otherwise, environment)
                 return merged([(holds, yes), (neg(holds), no)])
-            case Quantified(quantifier="forall"):
-                return truth(conj(self._instances(term, environment)))
-            case Quantified(quantifier="exists"):
-                return truth(disj(self._instances(term, environment)))
+            case Quantified(quantifier="forall") as each:
+                return truth(conj(self._instances(each, environment)))
+            case Quantified(quantifier="exists") as each:
+                return truth(disj(self._instances(each, environment)))
             case Quantified(bound=bound, body=body):
                 values = [self._translate(body, {**environment, bound: v}) for v in bound.sort]
                 return reduce(lambda a, b: self._combined(max, (a, b)), values)
-            case AtLeast(count=count):
-                return truth(counted(count, list(self._instances(term, environment))))
-        raise TypeError(f"cannot translate {term!r}")
+            case AtLeast(count=count) as each:
+                return truth(counted(count, list(self._instances(each, environment))))
+            case other:
+                assert_never(other)
 
     def _instances(
         self, term: Quantified | AtLeast, environment: Mapping[Parameter, Value]

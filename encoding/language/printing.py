@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never
 
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.terms import (
@@ -20,6 +21,7 @@ from fencepost.encoding.language.terms import (
     Read,
     Sort,
     Term,
+    node,
 )
 
 LEFT_OUT = "…"
@@ -48,17 +50,18 @@ def line(term: Term, width: int = 100) -> str:
 
 
 def _text(term: Term, names: Names, depth: int) -> str:
-    match term:
+    kind = node(term)
+    match kind:
         case Constant(value=value):
             return str(value).lower() if isinstance(value, bool) else show(value)
         case Parameter(name=name):
-            return names.get(term, name)
+            return names.get(kind, name)
         case Read(family=family, index=index):
             inside = ", ".join(_text(i, names, depth) for i in index)
             return f"{family.name}[{inside}]" if index else family.name
     if depth == 0:
         return LEFT_OUT
-    match term:
+    match kind:
         case Not(operand=operand):
             return _negation(operand, names, depth)
         case AllOf(operands=operands):
@@ -78,7 +81,8 @@ def _text(term: Term, names: Names, depth: int) -> str:
             return _bound(quantifier, bound, body, names, depth)
         case AtLeast(count=count, bound=bound, body=body):
             return _bound(f"at least {count}", bound, body, names, depth)
-    raise TypeError(f"cannot print {term!r}")
+        case other:
+            assert_never(other)
 
 
 def _negation(operand: Term, names: Names, depth: int) -> str:

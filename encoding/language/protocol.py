@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +70,40 @@ class Protocol:
             None if system is None or self.ships else digest(system),
         )
 
+    def instance(self, settings: Iterable[tuple[str, object]] = ()) -> Instance:
+        """The protocol with these settings made; raises BadInput for one that cannot be made."""
+        return Instance(self, self.parameters(settings))
+
     def changed_switches(self, parameters: Any) -> dict[str, str]:
         """Switches that differ from the default of the family, which is the first of their values."""
         return {o.name: str(o.default) for o in options(parameters) if o.values and o.default != o.values[0]}
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A protocol whose parameters and switches are set: what is built, checked, reported and replayed."""
+
+    protocol: Protocol
+    parameters: Any
+
+    @cached_property
+    def system(self) -> System:
+        """Its actions and properties; raises ModelError, in one line, if the text of the protocol fails."""
+        return self.protocol.system(self.parameters)
+
+    @cached_property
+    def subject(self) -> Subject:
+        """The names and values under which it is reported, and what tells its text from another."""
+        return self.protocol.subject(self.parameters, self.system)
+
+    @property
+    def changed_switches(self) -> dict[str, str]:
+        """Switches that differ from the default of the family."""
+        return self.protocol.changed_switches(self.parameters)
+
+    def properties(self, *names: str) -> list[Property]:
+        """The properties of those names, all if none is given; raises BadInput for an unknown one."""
+        return choose(self.system, names)
 
 
 def _json(value: object) -> Json:

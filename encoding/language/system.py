@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.state import StateSpace, Variable, show
 from fencepost.encoding.language.terms import (
     FALSE,
@@ -26,7 +27,6 @@ from fencepost.encoding.language.terms import (
     Value,
     bind,
     lift,
-    rewritten,
 )
 from fencepost.encoding.language.traces import Trace
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, partial
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, assert_never, cast
 
 Value: TypeAlias = bool | int | str | Enum
 """A plain value: a truth value, a small integer, the label of a bookie or client, or a member of an Enum."""
@@ -393,9 +393,20 @@ def as_type(value: TermLike, wanted: str) -> Term:
     raise TypeError(f"a term of type {wanted} is needed here, not {term.type}: {term!r:.120}")
 
 
+Node: TypeAlias = (
+    Constant | Parameter | Read | Not | AllOf | AnyOf | Equal | Less | Plus | If | Quantified | AtLeast
+)
+"""Every kind of term there is."""
+
+
+def node(term: Term) -> Node:
+    """The term as one of its kinds, for a `match` that has to name them all and ends in `assert_never`."""
+    return cast(Node, term)
+
+
 def children(term: Term) -> tuple[Term, ...]:
     """The terms directly below a term."""
-    match term:
+    match node(term):
         case Read(index=index):
             return index
         case Not(operand=operand):
@@ -408,23 +419,7 @@ def children(term: Term) -> tuple[Term, ...]:
             return (condition, then, otherwise)
         case Quantified(body=body) | AtLeast(body=body):
             return (body,)
-    return ()
-
-
-def rewritten(term: Term, change: Callable[[Read], Term]) -> Term:
-    """The term with every read replaced by what `change` makes of it."""
-    match term:
-        case Read():
-            return change(term)
-        case Not(operand=operand):
-            return replace(term, operand=rewritten(operand, change))
-        case AllOf(operands=operands) | AnyOf(operands=operands):
-            return replace(term, operands=tuple(rewritten(o, change) for o in operands))
-        case Equal(left=left, right=right) | Less(left=left, right=right) | Plus(left=left, right=right):
-            return replace(term, left=rewritten(left, change), right=rewritten(right, change))
-        case If(condition=condition, then=then, otherwise=otherwise):
-            parts = [rewritten(part, change) for part in (condition, then, otherwise)]
-            return replace(term, condition=parts[0], then=parts[1], otherwise=parts[2])
-        case Quantified(body=body) | AtLeast(body=body):
-            return replace(term, body=rewritten(body, change))
-    return term
+        case Constant() | Parameter():
+            return ()
+        case other:
+            assert_never(other)

@@ -169,7 +169,7 @@ def certified(folder: Path, row: Row, about: Row) -> Row:
     """The row with a certificate in that folder, which is about the obligation of another row, or of this one."""
     name = f"certificates/{row['id']}"
     (folder / name).mkdir(parents=True)
-    subject = instance(obligation_of(about))[1]
+    subject = instance(obligation_of(about)).subject
     claim = Claim(about["property"], Basis(about["basis"]), about["induction"] or about["rounds"])
     document = manifest(subject, {}, [claim]).to_json()
     (folder / name / "manifest.json").write_text(json.dumps(document), encoding="utf-8")

@@ -13,7 +13,7 @@ from fencepost.cli.main import run
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
-from fencepost.encoding.evidence.queries import Instance, Kind, Query
+from fencepost.encoding.evidence.queries import Encoded, Kind, Query
 from fencepost.encoding.language.protocol import Protocol, choose, load
 from fencepost.encoding.language.state import StateSpace, variable
 from fencepost.encoding.language.system import Action, Invariant, Property, Schema, System
@@ -166,7 +166,7 @@ def counting(below: int, claimed: int = 4) -> System:
 
 
 def has_an_answer(system: System, query: Query) -> bool:
-    clauses = Instance(system, [], {}).clauses(query)
+    clauses = Encoded(system, [], {}).clauses(query)
     with Solver("glucose4", bootstrap_with=clauses.clauses) as solver:
         return bool(solver.solve())
 

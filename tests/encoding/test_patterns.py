@@ -1,0 +1,35 @@
+"""Every kind of term is named wherever all are: a new one cannot fall through in silence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+import pytest
+
+from fencepost.encoding.language.patterns import rewritten
+from fencepost.encoding.language.printing import line
+from fencepost.encoding.language.terms import BOOL, TRUE, Node, Term, bind, children
+
+
+@dataclass(frozen=True, eq=False)
+class Eventually(Term):
+    """A kind of term that nothing knows."""
+
+    body: Term
+
+
+def test_the_kinds_of_terms_are_the_classes_that_there_are() -> None:
+    assert set(get_args(Node)) == {kind for kind in Term.__subclasses__() if kind is not Eventually}
+
+
+def test_a_kind_that_is_not_named_is_noticed() -> None:
+    planted = Eventually("bool", TRUE)
+    for walk in (children, line, lambda term: rewritten(term, lambda read: read)):
+        with pytest.raises(AssertionError, match="Eventually"):
+            walk(planted)
+
+
+def test_what_has_no_parts_has_no_children() -> None:
+    assert children(TRUE) == children(bind(BOOL)) == ()
+    assert rewritten(TRUE, lambda read: read) is TRUE
