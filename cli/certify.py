@@ -17,15 +17,8 @@ from fencepost.cli.saved import saved_instance, source_option
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.evidence.certificates import (
-    MANIFEST,
-    Checked,
-    Claim,
-    Manifest,
-    RejectedError,
-    certify,
-    read_manifest,
-)
+from fencepost.encoding.evidence.manifests import MANIFEST, Claim, Manifest, RejectedError, read_manifest
+from fencepost.encoding.evidence.rechecking import Checked, certify
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.saying import one_line

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from fencepost.cli.certifying import prepare_certificates, with_certificates
+from fencepost.cli.attaching import prepare_certificates, with_certificates
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder, write_whole
 from fencepost.cli.progress import Progress, tell_spent

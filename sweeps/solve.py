@@ -15,7 +15,7 @@ from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.evidence.certifying import make_certificate
+from fencepost.encoding.evidence.making import make_certificate
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import System
 from fencepost.encoding.rounds.cubes import Part

@@ -13,15 +13,11 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.evidence import certificates
-from fencepost.encoding.evidence.certificates import (
-    CHECKER,
-    RejectedError,
-    check_proof,
-    read_proof,
-    refutation,
-)
+from fencepost.encoding.evidence import filling
+from fencepost.encoding.evidence.filling import refutation
+from fencepost.encoding.evidence.manifests import RejectedError
 from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
+from fencepost.encoding.evidence.rechecking import CHECKER, check_proof, read_proof
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System
 from fencepost.properties.known import KNOWN, Known, Run, chosen
@@ -352,7 +348,7 @@ def test_nothing_proved_leaves_nothing_behind(tmp_path: Path, fencepost: Fencepo
 def test_a_time_out_leaves_nothing_behind(
     tmp_path: Path, fencepost: Fencepost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(certificates, "refutation", lambda clauses, name: time.sleep(600))
+    monkeypatch.setattr(filling, "refutation", lambda clauses, name: time.sleep(600))
     code, out, err = fencepost("check", *SMALL, "--certificates", tmp_path / "made", "--timeout", "8")
     assert "no-divergence: proved" in out
     said = "no certificate: time-out after 8 s, which is for the proof and its certificate\n"
@@ -434,4 +430,4 @@ def test_two_checkers_agree_on_proofs_and_on_what_is_left_of_them(name: str, cla
 
 
 def test_the_checker_is_not_the_prover() -> None:
-    assert CHECKER.rstrip("0123456789") != certificates.PROVER.rstrip("0123456789")
+    assert CHECKER.rstrip("0123456789") != PROVER.rstrip("0123456789")

@@ -266,7 +266,7 @@ def _evidence(report: Report, row: Row) -> str:
 
 def _certificate(report: Report, row: Row) -> str:
     """Where the certificate is, and how to check it; raises InternalError if it certifies something else."""
-    from fencepost.encoding.evidence.certificates import Claim, read_manifest
+    from fencepost.encoding.evidence.manifests import Claim, read_manifest
 
     said = f"What the proof rests on is in <code>{escape(row['certificate'])}</code>"
     folder = report.folder / row["certificate"]

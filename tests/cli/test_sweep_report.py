@@ -17,7 +17,7 @@ from fencepost.cli.reports.matrices import Report, matrices, named
 from fencepost.cli.reports.words import MEANINGS, SIGNS, brief, check_command
 from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.evidence.certificates import Claim, manifest
+from fencepost.encoding.evidence.manifests import Claim, manifest
 from fencepost.sweeps.rows import Row, obligation_of
 from fencepost.sweeps.solve import instance
 from fencepost.sweeps.store import Store

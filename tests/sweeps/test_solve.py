@@ -15,7 +15,7 @@ import pytest
 from fencepost.cli.main import run
 from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.evidence.certificates import read_manifest
+from fencepost.encoding.evidence.manifests import read_manifest
 from fencepost.sweeps.grid import Obligation, Plan
 from fencepost.sweeps.pipeline import WAVE, lasting
 from fencepost.sweeps.rows import (

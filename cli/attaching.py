@@ -14,7 +14,7 @@ from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.preparing import Phase
 from fencepost.encoding.checking.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.evidence.certifying import make_certificate
+from fencepost.encoding.evidence.making import make_certificate
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
 

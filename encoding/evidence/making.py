@@ -32,7 +32,8 @@ def make_certificate(
     """Put a certificate of what is proved into `folder`, in `left` seconds; if that fails for lack of time or memory,
     say so. Raises FileExistsError if a certificate is there already.
     """
-    from fencepost.encoding.evidence.certificates import Claim, make
+    from fencepost.encoding.evidence.filling import make
+    from fencepost.encoding.evidence.manifests import Claim
 
     claims = [
         Claim(result.property, result.basis, result.induction or result.rounds)

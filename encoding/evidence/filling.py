@@ -1,0 +1,88 @@
+"""Filling the folder of a certificate: clauses, proofs, and traces to witnesses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fencepost.encoding.checking.preparing import Phase
+from fencepost.encoding.concrete.replaying import Replayer
+from fencepost.encoding.errors import InternalError
+from fencepost.encoding.evidence.manifests import (
+    MANIFEST,
+    PROVER,
+    Claim,
+    clauses_file,
+    manifest,
+    never_reached,
+    proof_file,
+    queries,
+    trace_file,
+)
+from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query, remarks
+from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.traces import Subject, Trace
+from fencepost.encoding.rounds.search import counters, executed, within
+from fencepost.encoding.rounds.session import Session
+
+
+def make(
+    send: Callable[[object], None],
+    system: System,
+    subject: Subject,
+    budgets: Mapping[str, int],
+    claims: Sequence[Claim],
+    folder: Path,
+) -> list[Iterator[Phase]]:
+    """What the process that makes a certificate runs: it fills a folder that nobody else looks at yet."""
+    return [_make(system, subject, budgets, claims, folder)]
+
+
+def _make(
+    system: System, subject: Subject, budgets: Mapping[str, int], claims: Sequence[Claim], folder: Path
+) -> Iterator[Phase]:
+    yield Phase("certificate: building")
+    properties = choose(system, tuple(claim.property for claim in claims))
+    encoded = Encoded(system, properties, budgets)
+    for query in queries(claims):
+        yield Phase(f"certificate: {query.name}")
+        clauses = encoded.clauses(query)
+        _write(clauses_file(folder, query), clauses.dimacs(remarks(query, subject, budgets)))
+        _write(proof_file(folder, query), "".join(f"{line}\n" for line in refutation(clauses, query.name)))
+    for prop in properties:
+        yield Phase(f"certificate: witness of {prop.name}")
+        trace = find_witness(encoded, subject, prop)
+        _write(trace_file(folder, prop), json.dumps(trace.to_json(), indent=2) + "\n")
+    _write(folder / MANIFEST, json.dumps(manifest(subject, budgets, claims).to_json(), indent=2) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def refutation(clauses: Clauses, name: str) -> list[str]:
+    """The proof, line by line, that the clauses cannot all hold. Raises InternalError if they can."""
+    from pysat.solvers import Solver
+
+    with Solver(name=PROVER, with_proof=True, bootstrap_with=clauses.clauses) as solver:
+        if solver.solve():
+            raise InternalError(f"{name}: the search found no answer, and {PROVER} has one")
+        lines: list[str] = solver.get_proof()
+    return lines
+
+
+def find_witness(encoded: Encoded, subject: Subject, prop: Property) -> Trace:
+    """A replayed trace to a state in which the property's witness is true; there must be one."""
+    query = Query(Kind.WITNESS, 1, prop.name)
+    session = Session(encoded.template(query), "cadical")
+    limits, found = counters(session, encoded.limits(query)), False
+    while not found:
+        session.deepen()
+        witness = session.unrolling.output(f"witness:{prop.name}", session.rounds)
+        found = session.solve([*within(limits), witness])
+    execution = executed(session)
+    actions = [encoded.symbolic.actions[slot] for slot in execution.slots]
+    lost = [encoded.system.choices[position].name for position in execution.choices]
+    return Replayer(encoded.system, subject).spare_faults(never_reached(prop), actions, lost)
