@@ -15,7 +15,7 @@ from fencepost.cli.main import run
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.evidence import filling
 from fencepost.encoding.evidence.filling import refutation
-from fencepost.encoding.evidence.manifests import RejectedError
+from fencepost.encoding.evidence.manifests import PROVER, RejectedError
 from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
 from fencepost.encoding.evidence.rechecking import CHECKER, check_proof, read_proof
 from fencepost.encoding.language.protocol import load
