@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -132,6 +133,20 @@ def test_imports_that_only_types_need_count(tmp_path: Path) -> None:
     path = tmp_path / "one.py"
     path.write_text("if TYPE_CHECKING:\n    from fencepost.encoding.language import terms\n")
     assert imported(path) == {"fencepost.encoding.language.terms"}
+
+
+def unknown(text: str) -> set[str]:
+    """Modules that a page names, as `name.py`, and that are nowhere in the tree."""
+    there = {path.name for path in modules()} | {path.name for path in (ROOT / "tests").rglob("*.py")}
+    return {name.rpartition("/")[2] for name in re.findall(r"`([\w/]+\.py)`", text)} - there
+
+
+def test_the_map_names_what_is_there() -> None:
+    text = (ROOT / "docs" / "house.md").read_text()
+    rooms = re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE)
+    assert rooms == [room for room in ROOMS if (ROOT / "encoding" / room).is_dir()]
+    assert not unknown(text) | unknown((ROOT / "CONTRIBUTING.md").read_text())
+    assert unknown("see `checking/planted.py`") == {"planted.py"}
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(ROOT)))
