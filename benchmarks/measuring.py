@@ -58,8 +58,7 @@ _PART = re.compile(r"(\w+) (\d+\.\d+) s")
 
 def run_once(arguments: Sequence[str], cache: Path) -> Run:
     """Run `fencepost check` in a process of its own; raises RuntimeError if it gives no result."""
-    code = "from fencepost.cli.main import main; main()"
-    command = [sys.executable, "-c", code, "check", *arguments, *SUFFIX]
+    command = [sys.executable, "-m", "fencepost.cli", "check", *arguments, *SUFFIX]
     environment = os.environ | {"FENCEPOST_CACHE": str(cache)}
     heard: list[tuple[float, str]] = []
     with tempfile.TemporaryFile("w+") as output:

@@ -51,8 +51,6 @@ for obligation in read_grid(Path(sys.argv[1])).obligations:
 """
 """The same obligations one after another, each in a process of its own as in a sweep, without Spark."""
 
-SWEEP = "from fencepost.cli.main import main; main()"
-
 WAYS = ("loop", "local[1]", "local[2]")
 
 
@@ -61,7 +59,7 @@ def command(way: str, grid: Path, out: Path) -> list[str]:
     if way == "loop":
         return [sys.executable, "-c", LOOP, str(grid)]
     options = ["--out", str(out), "--master", way]
-    return [sys.executable, "-c", SWEEP, "sweep", "run", str(grid), *options]
+    return [sys.executable, "-m", "fencepost.cli", "sweep", "run", str(grid), *options]
 
 
 def measure(text: str, runs: int) -> dict[str, list[float]]:

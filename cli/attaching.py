@@ -46,7 +46,7 @@ def with_certificates(
         return outcome
     begun = time.perf_counter()
     try:
-        left = limits.timeout - outcome.seconds
+        left = limits.timeout - limits.gone - outcome.seconds
         lacking = make_certificate(folder, system, subject, limits, proved, left, hear)
     except KeyboardInterrupt:
         return replace(outcome, interrupted=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.handing import outer_timeout_option
 from fencepost.cli.output import emit, form_option, output_option
 from fencepost.cli.progress import Progress
 from fencepost.cli.render import heading
@@ -41,8 +42,11 @@ class Report:
 @source_option
 @form_option
 @output_option
+@outer_timeout_option
 @click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done.")
-def command(folder: str, source: str | None, form: str, output: str | None, verbose: bool) -> int:
+def command(
+    folder: str, source: str | None, form: str, output: str | None, timeout: float, verbose: bool
+) -> int:
     """Check the certificate in DIR without the solver that made it.
 
     The clauses of each query are built again from the protocol and compared with those in DIR; each lemma of each

@@ -14,9 +14,11 @@ import click
 
 from fencepost.cli.attaching import prepare_certificates, with_certificates
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.handing import elapsed, timeout_option
 from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder, write_whole
 from fencepost.cli.progress import Progress, tell_spent
 from fencepost.cli.render import heading, trace_text, verdict_line, verdict_sentence
+from fencepost.cli.saved import own_protocol
 from fencepost.cli.telling import story_form_option, tell
 from fencepost.encoding.checking.limits import MINIMIZE, Limits
 from fencepost.encoding.checking.running import check
@@ -24,7 +26,7 @@ from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict, worst
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story
-from fencepost.encoding.language.protocol import Instance, Protocol, load
+from fencepost.encoding.language.protocol import Instance, Protocol
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.solvers import SOLVERS
@@ -67,7 +69,7 @@ budget_option = click.option(
 def find_protocol(name: str) -> Protocol:
     """A protocol by name, or the one in a Python file."""
     if name.endswith(".py") or "/" in name:
-        return load(Path(name))
+        return own_protocol(name)
     from fencepost.properties.catalogue import find
 
     return find(name)
@@ -134,14 +136,7 @@ class Request:
 @click.option(
     "--bug", "bugs", multiple=True, metavar="NAME", help="With --known: only this bug (repeatable)."
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time for the whole command.",
-)
+@timeout_option()
 @click.option(
     "--memory", type=click.FloatRange(0, min_open=True), metavar="GIB", help="Memory for each solver process."
 )
@@ -211,13 +206,13 @@ def command(
         refuse_unused()
         if form in FORMS:
             raise BadInput(f"--format {form}: not with --known; valid: {', '.join(FORMATS)}")
-        return int(check_known(bugs, Limits(**limits), form, output, verbose))
+        return int(check_known(bugs, Limits(gone=elapsed(), **limits), form, output, verbose))
     if bugs:
         raise BadInput(f"--bug {bugs[0]}: only with --known; add it, or leave --bug out")
     if protocol is None:
         raise BadInput("no PROTOCOL: give a protocol's name, a Python file, or --known")
     instance = find_protocol(protocol).instance(setting(text, "NAME=VALUE") for text in settings)
-    asked = Limits(budgets=budgets(budget), **limits).of(instance.system)
+    asked = Limits(budgets=budgets(budget), gone=elapsed(), **limits).of(instance.system)
     request = Request(instance, instance.properties(*names), asked)
     if traces is not None:
         prepare_folder(Path(traces))
@@ -262,7 +257,7 @@ def _walk(request: Request, walks: int, verbose: bool) -> Outcome:
         request.properties,
         walks,
         limits.seed if limits.seed is not None else 1,
-        keep_on=lambda: time.perf_counter() - begun < limits.timeout,
+        keep_on=lambda: time.perf_counter() - begun < limits.timeout - limits.gone,
     )
     seconds = time.perf_counter() - begun
     results = []

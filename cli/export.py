@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from fencepost.cli.check import budget_option, budgets, find_protocol, setting, settings_option
+from fencepost.cli.handing import outer_timeout_option
 from fencepost.cli.output import emit, output_option
 from fencepost.encoding.checking.limits import known_faults
 from fencepost.encoding.errors import BadInput
@@ -33,6 +34,7 @@ FORMATS = ("dimacs", "smt2")
     "--format", "form", type=click.Choice(FORMATS), required=True, help="For SAT solvers, or for SMT solvers."
 )
 @output_option
+@outer_timeout_option
 def command(
     protocol: str,
     settings: tuple[str, ...],

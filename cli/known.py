@@ -100,11 +100,11 @@ def _run(runs: Sequence[Run], limits: Limits, progress: Progress) -> Report:
     interrupted = False
     try:
         for number, run in enumerate(runs, 1):
-            left = limits.timeout - (time.perf_counter() - begun)
+            left = limits.timeout - limits.gone - (time.perf_counter() - begun)
             if left <= 0 or interrupted:
                 break
             progress.begin(f"{number} of {len(runs)}: {_title(run)}")
-            outcome = decide(run, replace(limits, timeout=round(left, 2)), progress.hear)
+            outcome = decide(run, replace(limits, timeout=round(left, 2), gone=0.0), progress.hear)
             rows += [Row(run, result, reached=True) for result in outcome.results]
             interrupted = outcome.interrupted
             for part, seconds in outcome.spent.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 import traceback
 from contextlib import suppress
 from importlib.metadata import version
@@ -55,11 +54,6 @@ def cli() -> None:
     """Fencepost proves replicated-log protocols safe, or shows how they lose data."""
 
 
-def main() -> None:
-    """Run the command line and exit with one of the codes of `ExitCode`."""
-    sys.exit(run(sys.argv[1:]))
-
-
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code; errors become one line on stderr."""
     try:
@@ -72,6 +66,9 @@ def run(arguments: list[str]) -> int:
         return _fail(str(error), ExitCode.BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", ExitCode.INTERRUPTED)
+    except SystemExit as error:
+        said = f"the code of the protocol file calls sys.exit({error.code!r}); a protocol only describes"
+        return _fail(said, ExitCode.BAD_INPUT)
     except InternalError as error:
         return _internal(f"internal error: {one_line(str(error))}\n")
     except Exception:  # noqa: BLE001 - a traceback must never look like a verdict

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from fencepost.cli.handing import at_home, say
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.saying import defused
 
@@ -42,16 +42,10 @@ def emit(text: str, output: str | None) -> None:
 
     What a terminal would obey, rather than show, is written out: names come from files and protocols of others.
     """
-    if output is not None:
+    if output is None:
+        say(defused(text) + "\n")
+    else:
         write_whole(Path(output), defused(text) + "\n")
-        return
-    try:
-        click.echo(defused(text))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise BadInput(f"stdout: cannot be written ({error.strerror}); give --output FILE") from error
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -61,7 +55,7 @@ def write_whole(path: Path, text: str) -> None:
     """
     temporary, given = None, path
     try:
-        path = path.resolve()
+        path = at_home(path).resolve()
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")
             return
@@ -71,11 +65,12 @@ def write_whole(path: Path, text: str) -> None:
         os.chmod(temporary, 0o666 & ~umask())
         os.replace(temporary, path)
     except (OSError, ValueError) as error:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
         raise BadInput(
             f"{given}: cannot be written ({getattr(error, 'strerror', error)}); give a file in a folder you can write to"
         ) from error
+    finally:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
 
 
 def umask() -> int:
@@ -87,9 +82,10 @@ def umask() -> int:
 
 def prepare_folder(folder: Path) -> None:
     """Make the folder if it is not there; raises BadInput if that cannot be."""
+    place = at_home(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
+        place.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=place).close()
     except OSError as error:
         raise BadInput(
             f"{folder}: cannot be written to ({error.strerror}); give a folder you can write to"

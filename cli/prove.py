@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.handing import say, timeout_option
 from fencepost.cli.output import emit, form_option, output_option
-from fencepost.encoding.errors import BadInput
 
 if TYPE_CHECKING:
     from fencepost.quorums.lemmas import Example, Result, Settled
@@ -26,9 +26,7 @@ INDENT = " " * 11
 @form_option
 @output_option
 @click.option("--smt2", metavar="DIR", help="Write one SMT-LIB 2 file for each obligation.")
-@click.option(
-    "--timeout", default=300.0, show_default=True, metavar="SECONDS", help="For all lemmas together."
-)
+@timeout_option("For all lemmas together.")
 @click.option("--list", "only_list", is_flag=True, help="List the lemmas without deciding them.")
 def command(
     lemma: tuple[str, ...],
@@ -49,8 +47,6 @@ def command(
     from fencepost.quorums.lemmas import Job
     from fencepost.quorums.smt import Deadline
 
-    if timeout <= 0:
-        raise BadInput(f"--timeout {timeout:g}: give a number of seconds above 0")
     catalogue.check_up_to(up_to)
     lemmas = catalogue.chosen(lemma)
     if only_list:
@@ -65,13 +61,13 @@ def command(
     started = time.monotonic()
     streams = form == "text" and output is None
     detailed = bool(lemma)
-    results = catalogue.decide(lemmas, job, lambda r: click.echo(text_of(r, detailed)) if streams else None)
+    results = catalogue.decide(lemmas, job, lambda r: say(text_of(r, detailed) + "\n") if streams else None)
     seconds = time.monotonic() - started
     verdict = catalogue.overall(results)
     if form == "json":
         emit(json.dumps(object_of(results, verdict.value, up_to, seconds), indent=2), output)
     elif streams:
-        click.echo(summary(results, seconds))
+        say(summary(results, seconds) + "\n")
     else:
         emit("\n".join([*(text_of(r, detailed) for r in results), summary(results, seconds)]), output)
     return int(exit_code(verdict.value))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.handing import outer_timeout_option
 from fencepost.cli.output import emit
 from fencepost.encoding.errors import BadInput
 
@@ -45,6 +46,7 @@ LARGEST_TABLE = 20
     "--format", "form", type=click.Choice(["text", "csv", "json"]), default="text", show_default=True
 )
 @click.option("--output", metavar="FILE", help="Write the result to a file instead of stdout.")
+@outer_timeout_option
 @click.option("-r", "--ml-mark-delete-max-rate", hidden=True)
 @click.option("--ml-storage-class", hidden=True)
 @click.argument("namespace", required=False, default=None, metavar="")

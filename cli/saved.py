@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fencepost.cli.handing import runs
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Instance, Protocol, load
 
@@ -16,6 +17,12 @@ source_option = click.option(
     metavar="FILE.py",
     help="Where the protocol is, if it is one of your own.",
 )
+
+
+def own_protocol(name: str) -> Protocol:
+    """The protocol in a file of the user's, whose code is run; raises BadInput."""
+    runs(Path(name))
+    return load(Path(name))
 
 
 def saved_instance(source: str | None, name: str, settings: Mapping[str, object]) -> Instance:
@@ -37,7 +44,7 @@ def named_protocol(source: str | None, name: str) -> Protocol:
                 f"{name}: no such protocol; valid: {', '.join(PROTOCOLS)}; for one of your own say --protocol FILE.py"
             )
         return PROTOCOLS[name]
-    protocol = load(Path(source))
+    protocol = own_protocol(source)
     if protocol.name != name:
         raise BadInput(f"--protocol {source}: holds {protocol.name}, not {name}; give the file that holds it")
     return protocol

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.handing import outer_timeout_option
 from fencepost.cli.output import emit, form_option_of, output_option
 from fencepost.cli.progress import StatusLine
 from fencepost.cli.reports.words import in_words
@@ -100,10 +101,9 @@ def run_command(
     progress = Progress(len(plan.obligations), verbose)
     try:
         with progress:
-            rows = run(sweep, progress.hear, progress.see)
+            rows = run(sweep, progress.hear, progress.see, progress.leave)
     except KeyboardInterrupt:
-        progress.forget()
-        emit(f"Interrupted: {progress.line()}. What is done stays; --resume goes on.", None)
+        progress.leave()
         return int(ExitCode.INTERRUPTED)
     emit(_told(plan, rows, out), None)
     return int(ExitCode.INTERNAL if any(row["verdict"] == ERROR for row in rows) else ExitCode.AS_WISHED)
@@ -124,6 +124,7 @@ class Progress(StatusLine):
         self._committed: dict[str, str] = {}
         self._seen: dict[str, str] = {}
         self._told = 0.0
+        self._left = False
 
     def hear(self, rows: Sequence[Row]) -> None:
         """Count rows that were committed; the first call brings those of earlier runs."""
@@ -140,9 +141,12 @@ class Progress(StatusLine):
         if self._status is not None or (news and time.perf_counter() > self._told + EVERY):
             self._show()
 
-    def forget(self) -> None:
-        """The run is over: what is answered and not committed is lost."""
-        self._seen.clear()
+    def leave(self) -> None:
+        """Say, once, how far it came that was interrupted: what is answered and not committed is lost."""
+        if not self._left:
+            self._left = True
+            self._seen.clear()
+            emit(f"Interrupted: {self.line()}. What is done stays; --resume goes on.", None)
 
     def _show(self) -> None:
         self._told = time.perf_counter()
@@ -183,6 +187,7 @@ def _told(plan: Plan, rows: Sequence[Row], out: str) -> str:
 @click.argument("folder", type=click.Path(), metavar="DIR")
 @form_option_of(("text", "csv", "markdown", "html"))
 @output_option
+@outer_timeout_option
 def report_command(folder: str, form: str, output: str | None) -> int:
     """Say what the rows in DIR come to: by property, by E/WQ/AQ, and each by itself.
 
@@ -202,6 +207,7 @@ def report_command(folder: str, form: str, output: str | None) -> int:
 @click.argument("folder", type=click.Path(), metavar="DIR")
 @click.argument("name", metavar="ID")
 @output_option
+@outer_timeout_option
 def trace_command(folder: str, name: str, output: str | None) -> int:
     """Give the counterexample of the row ID in DIR, as `fencepost trace` reads it."""
     found = {row["id"]: row["trace"] for row in _store(folder).rows()}

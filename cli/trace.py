@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.handing import outer_timeout_option
 from fencepost.cli.inspecting import difference_text, values_json, values_text
 from fencepost.cli.output import FORMATS, emit, output_option
 from fencepost.cli.render import trace_text
@@ -58,6 +59,7 @@ CHECK = "fencepost.check/2"
 )
 @story_form_option
 @output_option
+@outer_timeout_option
 def command(
     file: str,
     source: str | None,

@@ -96,10 +96,14 @@ class Sweep:
 
 
 def run(
-    sweep: Sweep, listener: Listener = lambda rows: None, watcher: Watcher = lambda verdicts: None
+    sweep: Sweep,
+    listener: Listener = lambda rows: None,
+    watcher: Watcher = lambda verdicts: None,
+    leaving: Callable[[], None] = lambda: None,
 ) -> list[Row]:
     """Answer every obligation that is not answered yet, and return all rows.
 
+    An interrupted one is `leaving` when nothing more is committed, before Spark has come to its end.
     Raises BadInput if there is no Java, no PySpark, no usable folder or no Spark, and leaves the folder as it was;
     InternalError if rows are lost or doubled.
     """
@@ -118,7 +122,7 @@ def run(
         ]
         if waiting or not store.summary.exists():
             with session(sweep.master, store.log) as spark, _one_line(store.log):
-                _answer_all(spark, sweep, store, waiting, listener, watcher)
+                _answer_all(spark, sweep, store, waiting, listener, watcher, leaving)
                 _complete(sweep.plan, store.rows())
                 summarize(spark, store)
         return _complete(sweep.plan, store.rows())
@@ -243,8 +247,9 @@ def _one_line(log: Path) -> Iterator[None]:
 
 def _stop(context: Any) -> None:
     """Stop Spark, unless its Java is no more."""
-    with suppress(*_spark_errors()):
-        context.stop()
+    if context._gateway.proc.poll() is None:
+        with suppress(*_spark_errors()):
+            context.stop()
 
 
 def _forget(gateway: Any) -> None:
@@ -260,7 +265,13 @@ def _forget(gateway: Any) -> None:
 
 
 def _answer_all(
-    spark: Any, sweep: Sweep, store: Store, waiting: Sequence[Row], listener: Listener, watcher: Watcher
+    spark: Any,
+    sweep: Sweep,
+    store: Store,
+    waiting: Sequence[Row],
+    listener: Listener,
+    watcher: Watcher,
+    leaving: Callable[[], None],
 ) -> None:
     cores = spark.sparkContext.defaultParallelism
     size = least = max(1, TASKS_PER_CORE * cores // sweep.cubes)
@@ -285,6 +296,13 @@ def _answer_all(
                 watcher(verdicts.value)
                 for wave in done:
                     size = max(least, lasting([row["seconds"] for row in wave.result()], cores))
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            _abandon(spark)
+            with committing:
+                leaving()
+            store.clear()
+            raise
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             _cancel(spark, under_way)
@@ -302,6 +320,13 @@ def _cancel(spark: Any, under_way: Iterable[Future[Any]]) -> None:
         with suppress(*_spark_errors()):
             spark.sparkContext.cancelAllJobs()
         wait(left, PULSE)
+
+
+def _abandon(spark: Any) -> None:
+    """End Spark at once, with the waves under way: what is committed stays, and nobody waits for the rest."""
+    java = spark.sparkContext._gateway.proc
+    java.kill()
+    java.wait()
 
 
 def _verdicts(spark: Any) -> Any:

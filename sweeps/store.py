@@ -4,7 +4,7 @@ sweep.json                          what the sweep is: engine, obligations, what
 rows/wave=0001/protocol=…/*.parquet a committed wave; it comes into being whole, by a rename
 certificates/ID/                    with --certificates: what the proof of an obligation rests on
 summary/                            what all rows come to, once there is one for each obligation (`tables.py`)
-staging/                            waves under way, thrown away by the next run
+staging/                            waves under way, thrown away by who is interrupted, or by the next run
 spark.log                           what Spark says
 """
 
@@ -87,6 +87,11 @@ class Store:
     def commit_summary(self, staged: Path) -> None:
         """Make the staged tables those of the sweep, in one rename."""
         os.rename(staged, self.summary)
+
+    def clear(self) -> None:
+        """Throw away what was not finished: waves under way, and certificates."""
+        for unfinished in (self.folder / "staging", *self.certificates.glob(".*")):
+            shutil.rmtree(unfinished, ignore_errors=True)
 
     def rows(self) -> list[Row]:
         """The rows of all committed waves."""
@@ -196,8 +201,7 @@ def _begin(store: Store, described: dict[str, Any], resume: bool) -> bool:
         raise BadInput(
             f"{store.folder}: was begun with {before}, this is {now}; give the same, or another folder"
         )
-    for unfinished in (store.folder / "staging", *store.certificates.glob(".*")):
-        shutil.rmtree(unfinished, ignore_errors=True)
+    store.clear()
     return False
 
 

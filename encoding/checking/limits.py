@@ -17,7 +17,8 @@ MINIMIZE = ("steps", "faults", "none")
 class Limits:
     """How far to search, and with what.
 
-    `bound` is in protocol steps, `timeout` in seconds for the whole check, `memory` in GiB for each process.
+    `bound` is in protocol steps, `timeout` in seconds for the whole check, of which so many were `gone` before it
+    began, `memory` in GiB for each process.
     `conflicts` is what the searches of a process may spend together: with `jobs=1` no machine's speed changes what comes of it.
     `budgets` caps faults by name. `count` asks for that many counterexamples of each property.
     """
@@ -28,6 +29,7 @@ class Limits:
     minimize: str = "steps"
     count: int = 1
     timeout: float = 300.0
+    gone: float = 0.0
     memory: float | None = None
     conflicts: int | None = None
     solver: str = "cadical"

@@ -93,7 +93,7 @@ class _Run:
         self._knowledge = Knowledge(properties, limits, inducing, tuple(i.name for i in self._invariants))
         self._replayer = Replayer(system, subject)
         self._begun = time.perf_counter()
-        self._crew = Crew(self._begun + limits.timeout, idle=self._replayer.warm_up())
+        self._crew = Crew(self._begun + limits.timeout - limits.gone, idle=self._replayer.warm_up())
         self._doing: dict[Worker, Sequence[Job]] = {}
         self._prepared: Prepared | None = None
         self._gave_up: str | None = None

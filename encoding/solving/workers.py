@@ -7,7 +7,6 @@ parent's to handle, and dies with its parent. One that has workers itself takes 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import multiprocessing
 import os
 import signal
@@ -17,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
+
+from fencepost.encoding.solving.dying import die_with
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def _serve(
     arguments: tuple[Any, ...],
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _die_with(parent)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    die_with(parent)
     if gib is not None:
         import resource
 
@@ -115,13 +117,3 @@ def _serve(
         ended = Ended(traceback.format_exc(), type(error).__name__, str(error))
     with contextlib.suppress(OSError):
         connection.send(ended)
-
-
-def _die_with(parent: int) -> None:
-    """Ask the kernel for a kill when the parent is gone, however it went (Linux)."""
-    if sys.platform != "linux":
-        return
-    death_signal = 1  # PR_SET_PDEATHSIG
-    ctypes.CDLL(None).prctl(death_signal, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)

@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +20,8 @@ from fencepost.encoding.checking.verdicts import Outcome
 from fencepost.properties.known import KNOWN, Known, Run, decide
 from support.instances import SMALL_BUG as BUG
 from support.instances import TWO_BOOKIES
+from support.processes import supervised
 
-COMMAND = [sys.executable, "-c", "from fencepost.cli.main import main; main()", "check", "--known"]
 RUNS = sum(len(known.runs()) for known in KNOWN)
 
 Check = Callable[..., tuple[int, str, str]]
@@ -167,7 +165,7 @@ def test_what_is_not_used_is_refused(known: Check, arguments: tuple[str, ...], m
 
 
 def test_ctrl_c_prints_what_is_known() -> None:
-    process = subprocess.Popen([*COMMAND, "-v"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = supervised("check", "--known", "-v")
     assert process.stderr is not None
     while not process.stderr.readline().startswith("2 of "):
         pass

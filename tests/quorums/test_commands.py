@@ -170,7 +170,7 @@ def test_table(form: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
         (("prove", "nonsense"), "no lemma is called 'nonsense'"),
         (("prove", "--up-to", "0"), "--up-to 0"),
         (("prove", "--up-to", "99"), "--up-to 99"),
-        (("prove", "--timeout", "0"), "--timeout 0"),
+        (("prove", "--timeout", "0"), "'--timeout': 0.0 is not in the range"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(

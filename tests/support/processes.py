@@ -123,3 +123,31 @@ def printed(code: str, *arguments: str) -> set[str]:
         ).stdout
         for seed in ("0", "1", "4711")
     }
+
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
+"""The signals that end a command, which whoever started pytest may have had ignored."""
+
+
+def hearing(ignored: Sequence[signal.Signals] = ()) -> list[str]:
+    """Before a command line: the process hears every signal but those to be ignored, whatever pytest itself hears."""
+
+    def names(signals: Sequence[signal.Signals]) -> str:
+        return ",".join(number.name.removeprefix("SIG") for number in signals)
+
+    heard = names([number for number in ENDING if number not in ignored])
+    return ["env", f"--default-signal={heard}", *([f"--ignore-signal={names(ignored)}"] if ignored else [])]
+
+
+def supervised(
+    *arguments: str, folder: Path | None = None, ignored: Sequence[signal.Signals] = ()
+) -> subprocess.Popen[str]:
+    """A `fencepost` as a shell starts it, in a folder, with these signals ignored."""
+    return subprocess.Popen(
+        [*hearing(ignored), sys.executable, "-m", "fencepost.cli", *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

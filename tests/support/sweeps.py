@@ -15,8 +15,9 @@ from fencepost.sweeps.rows import VARYING, Row
 from fencepost.sweeps.solve import Allowance, solve
 from fencepost.sweeps.store import Store
 from fencepost.sweeps.versions import engine
+from support.processes import hearing
 
-COMMAND = [sys.executable, "-c", "from fencepost.cli.main import main; main()", "sweep"]
+COMMAND = [*hearing(), sys.executable, "-m", "fencepost.cli", "sweep"]
 
 TINY = """
 [[grid]]

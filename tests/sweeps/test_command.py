@@ -7,7 +7,7 @@ import io
 import json
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -178,7 +178,10 @@ def test_an_interrupted_sweep_says_what_is_committed_whatever_else_is_answered(
     capsys: pytest.CaptureFixture[str], plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(
-        sweep: pipeline.Sweep, listener: pipeline.Listener, watcher: pipeline.Watcher
+        sweep: pipeline.Sweep,
+        listener: pipeline.Listener,
+        watcher: pipeline.Watcher,
+        leaving: Callable[[], None],
     ) -> list[Row]:
         listener([answered(plan.obligations[0], "violated")])
         watcher({"another": "violated"})

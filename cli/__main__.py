@@ -1,0 +1,10 @@
+"""Where `fencepost` begins: from the first line on, signals wait until somebody listens to them."""
+
+import signal
+
+signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+
+from fencepost.cli.supervising import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,344 @@
+"""The two processes of a command: one that hears signals and owns the time, and one that does the work.
+
+The first is thin: it asks no solver and runs no protocol. It starts the second in a process group of its own, and gets
+from it as data what is to be printed, the seconds that the command may take and, last, the exit code. So nothing that
+a protocol file or a solver does to its own process changes what the command says, and whatever was started ends with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import select
+import signal
+import struct
+import sys
+import time
+from typing import NoReturn
+
+from fencepost.cli.exits import ExitCode
+
+HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that end a command in good order; one that is ignored when the command starts stays ignored."""
+
+GRACE = 1.5
+"""Seconds in which an interrupted command may say what it knows, before it is killed."""
+
+OVERRUN = 2.0
+"""Seconds after its time in which a command may say that time is up; its own clocks run out before that."""
+
+SAY, LIMIT, RUNS, CODE = b"s", b"l", b"r", b"c"
+"""The kinds of messages: text to be printed, seconds, the name of a protocol file, an exit code."""
+
+_HEADER = struct.Struct(">cQ")
+_CHUNK = 4096
+"""So much can be written to a pipe that takes anything at all."""
+
+REPORT = "Please report this with the command you ran."
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with one of the codes of `ExitCode`, or 128 and the number of a signal."""
+    begun = time.perf_counter()
+    _open_standard_streams()
+    heard = [number for number in HEARD if signal.getsignal(number) is not signal.SIG_IGN]
+    results, sending = os.pipe()
+    supervisor = os.getpid()
+    worker = os.fork()
+    if worker == 0:
+        os.close(results)
+        sys.exit(_work(supervisor, Channel(sending), begun))
+    os.close(sending)
+    sys.exit(_Supervision(worker, results, begun, heard).run())
+
+
+def _open_standard_streams() -> None:
+    """Whatever is opened next is none of the standard streams, closed as they may be."""
+    while (spare := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(spare)
+
+
+# The process that does the work.
+
+
+class Channel:
+    """Where the working process sends its messages; a `fencepost.cli.handing.Supervisor`."""
+
+    def __init__(self, sending: int) -> None:
+        self._sending = sending
+
+    def _send(self, kind: bytes, text: str) -> None:
+        payload = text.encode("utf-8", "surrogatepass")
+        left = memoryview(_HEADER.pack(kind, len(payload)) + payload)
+        while left:
+            left = left[os.write(self._sending, left) :]
+
+    def say(self, text: str) -> None:
+        """Have this printed."""
+        self._send(SAY, text)
+
+    def may_take(self, seconds: float) -> None:
+        """Be ended soon after so many seconds."""
+        self._send(LIMIT, repr(seconds))
+
+    def runs(self, path: str) -> None:
+        """Whatever happens from now on may be the doing of this protocol file; what it prints is no result."""
+        self._send(RUNS, path)
+        sys.stdout = sys.stderr
+
+    def end(self, code: int) -> None:
+        """The exit code; nothing comes after it."""
+        self._send(CODE, str(code))
+
+
+class _Said(io.TextIOBase):
+    """What is written here is a result."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def write(self, text: str) -> int:
+        self._channel.say(text)
+        return len(text)
+
+
+class _Heedless(io.TextIOWrapper):
+    """A standard error that nobody has to read: what cannot be written is dropped."""
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, ValueError):
+            super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            super().flush()
+
+
+def _work(supervisor: int, channel: Channel, begun: float) -> int:
+    """Run the command; its results go through the channel, and all else that is printed to standard error."""
+    with contextlib.suppress(OSError):  # the supervisor was faster
+        os.setpgid(0, 0)
+    os.dup2(2, 1)
+    sys.stderr = _Heedless(
+        open(2, "wb", closefd=False),  # noqa: SIM115
+        sys.stderr.encoding if sys.stderr else "utf-8",
+        "backslashreplace",
+        line_buffering=True,
+    )
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTTOU, signal.SIGTTIN):
+        signal.signal(number, signal.SIG_IGN)
+    try:
+        signal.signal(signal.SIGTERM, _interrupt)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
+        from fencepost.encoding.solving.dying import die_with
+
+        die_with(supervisor)
+        from fencepost.cli import handing
+        from fencepost.cli.main import run
+
+        handing.supervised_by(channel, begun)
+        sys.stdout = _Said(channel)
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = int(ExitCode.INTERRUPTED)
+    channel.end(code)
+    return code
+
+
+def _interrupt(number: int, frame: object) -> None:
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+# The process that supervises it.
+
+
+class _Supervision:
+    """One command under way, as its supervisor sees it."""
+
+    def __init__(self, worker: int, results: int, begun: float, heard: list[signal.Signals]) -> None:
+        self._worker, self._results, self._begun = worker, results, begun
+        self._buffer = bytearray()
+        self._unprinted = bytearray()
+        self._encoding = sys.stdout.encoding if sys.stdout else "utf-8"
+        self._open = True
+        self._running = True
+        self._ends_at: float | None = None
+        self._limit: float | None = None
+        self._timed_out = False
+        self._said = False
+        self._protocol: str | None = None
+        self._code: int | None = None
+        self._status: int | None = None
+        self._signal: int | None = None
+        self._unwritable: str | None = None
+        with contextlib.suppress(OSError):  # it has done so itself, or is over
+            os.setpgid(worker, worker)
+        self._woken = self._listen(heard)
+
+    def _listen(self, heard: list[signal.Signals]) -> int:
+        """Let every signal, and the end of the worker, be a byte that can be read here."""
+        woken, waking = os.pipe()
+        for end in (woken, waking, self._results):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+        for number in (*heard, signal.SIGCHLD, signal.SIGTSTP):
+            signal.signal(number, _heard)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
+        return woken
+
+    def run(self) -> int:
+        """Pass on what the worker says until it is over, time is up or somebody interrupts it; the exit code."""
+        while self._running or self._unprinted:
+            reading = [self._woken, *([self._results] if self._open else [])]
+            ready, writable, _ = select.select(reading, [1] if self._unprinted else [], [], self._left())
+            if self._woken in ready:
+                for number in os.read(self._woken, 512):
+                    self._hear(number)
+            if self._results in ready:
+                self._receive()
+            if writable:
+                self._print()
+            if self._left() == 0.0:
+                self._timed_out = self._code is None
+                self._end()
+                if self._signal is not None:
+                    break
+        self._end()
+        return self._exit_code()
+
+    def _left(self) -> float | None:
+        """Seconds until the worker is ended, or what it said is printed no further; None if there is no end to them."""
+        if not self._running and self._signal is None:
+            return None
+        if self._ends_at is not None:
+            return max(0.0, self._ends_at - time.perf_counter())
+        if self._limit is not None:
+            return max(0.0, self._begun + self._limit + OVERRUN - time.perf_counter())
+        return None
+
+    def _hear(self, number: int) -> None:
+        if number == signal.SIGCHLD:
+            self._look()
+        elif number == signal.SIGTSTP:
+            self._stop()
+        elif self._signal is None:
+            self._ends_at = time.perf_counter() + GRACE
+            if self._code is None:
+                self._signal = number
+            self._tell(signal.SIGTERM, os.kill)
+        else:
+            self._ends_at = time.perf_counter()
+
+    def _tell(self, number: signal.Signals, how: object = None) -> None:
+        """Send a signal to the worker, or with `os.killpg` to all of its group."""
+        send = os.kill if how is None else how
+        assert callable(send)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            send(self._worker, number)
+
+    def _look(self) -> None:
+        """See whether the worker has ended: then what it said is all there, and those it started have no more to say."""
+        ended = self._status is not None or os.waitid(
+            os.P_PID, self._worker, os.WEXITED | os.WNOHANG | os.WNOWAIT
+        )
+        if ended and self._running:
+            self._running = False
+            if self._open:
+                self._receive()
+
+    def _stop(self) -> None:
+        """Ctrl-Z: everybody stops, until the shell goes on with us."""
+        self._tell(signal.SIGSTOP, os.killpg)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        self._tell(signal.SIGCONT, os.killpg)
+
+    # What the worker says.
+
+    def _receive(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                data = os.read(self._results, 1 << 16)
+                if not data:
+                    self._open = False
+                    break
+                self._buffer += data
+        while len(self._buffer) >= _HEADER.size:
+            kind, size = _HEADER.unpack_from(self._buffer)
+            end = _HEADER.size + size
+            if len(self._buffer) < end:
+                break
+            text = bytes(self._buffer[_HEADER.size : end]).decode("utf-8", "surrogatepass")
+            del self._buffer[:end]
+            self._take(kind, text)
+
+    def _take(self, kind: bytes, text: str) -> None:
+        if kind == SAY:
+            self._said = True
+            self._unprinted += text.encode(self._encoding, "backslashreplace")
+        elif kind == LIMIT:
+            self._limit = float(text)
+        elif kind == RUNS:
+            self._protocol = text
+        elif kind == CODE:
+            self._code = int(text)
+            self._ends_at = time.perf_counter() + OVERRUN
+
+    def _print(self) -> None:
+        """Print a part of what is to be printed; a reader who went away wants no more, and that is no error."""
+        try:
+            del self._unprinted[: os.write(1, self._unprinted[:_CHUNK])]
+        except BrokenPipeError:
+            self._unprinted.clear()
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            self._unprinted.clear()
+            self._unwritable = error.strerror
+
+    # The end.
+
+    def _end(self) -> None:
+        """Kill whoever of the worker's group is left, and the worker."""
+        if self._status is not None:
+            return
+        self._tell(signal.SIGKILL, os.killpg)
+        self._tell(signal.SIGKILL)
+        self._status = os.waitstatus_to_exitcode(os.waitpid(self._worker, 0)[1])
+        self._look()
+
+    def _exit_code(self) -> int:
+        if self._signal is not None:
+            if self._code is None and not self._said:
+                _complain("interrupted")
+            return 128 + self._signal
+        if self._unwritable is not None:
+            _complain(f"stdout: cannot be written ({self._unwritable}); give --output FILE")
+            return int(ExitCode.BAD_INPUT)
+        if self._code is not None:
+            return self._code
+        if self._timed_out:
+            _complain(f"undecided: time-out after {self._limit:g} s")
+            return int(ExitCode.UNDECIDED)
+        assert self._status is not None
+        how = f"signal {-self._status}" if self._status < 0 else f"exit code {self._status}"
+        if self._protocol is not None:
+            _complain(f"{self._protocol}: its code ended the process ({how}); a protocol only describes")
+            return int(ExitCode.BAD_INPUT)
+        if self._status == -signal.SIGKILL:
+            _complain("undecided: the process was killed, by the system if memory was short")
+            return int(ExitCode.UNDECIDED)
+        _complain(f"internal error: the process ended without a result ({how}). {REPORT}")
+        return int(ExitCode.INTERNAL)
+
+
+def _heard(number: int, frame: object) -> None:
+    """The byte that wakes the supervisor says it all."""
+
+
+def _complain(message: str) -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, f"fencepost: {message}\n".encode(errors="backslashreplace"))
