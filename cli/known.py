@@ -19,7 +19,8 @@ from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.versions import version
-from fencepost.properties.known import KNOWN, Run, as_expected, chosen, decide
+from fencepost.properties.expectations import Run, as_expected
+from fencepost.properties.known import KNOWN, chosen, decide
 
 USED = {
     "known",

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from fencepost.cli.obligations import Checker, Obligation
+    from fencepost.cli.obligations import Checker
+    from fencepost.properties.expectations import Run
 
 PATTERN = "*.obligations.toml"
 
@@ -40,36 +41,38 @@ class ObligationFile(pytest.File):
 
     def collect(self) -> Iterator[ObligationItem]:
         """One test for each."""
-        from fencepost.cli.obligations import read
         from fencepost.encoding.errors import BadInput
+        from fencepost.properties.expectations import read
 
         try:
-            obligations = read(self.path)
+            expectations = read(self.path)
         except BadInput as error:
             raise self.CollectError(str(error)) from None
-        for obligation in obligations:
-            yield ObligationItem.from_parent(self, name=obligation.name, obligation=obligation)
+        for expectation in expectations:
+            for run in expectation.runs():
+                yield ObligationItem.from_parent(self, name=run.name, run=run)
 
 
 class ObligationItem(pytest.Item):
     """An obligation as a test: it passes if the property comes to what is expected, and fails if that is not known."""
 
-    def __init__(self, *, obligation: Obligation, **given: object) -> None:
+    def __init__(self, *, run: Run, **given: object) -> None:
         super().__init__(**given)  # type: ignore[arg-type]
-        self._obligation = obligation
-        if obligation.slow:
+        self._run = run
+        if run.known.slow:
             self.add_marker("slow")
 
     def runtest(self) -> None:
         """Decide it."""
+        from fencepost.cli.obligations import check_run
         from fencepost.encoding.errors import BadInput
 
         try:
-            checked = self._obligation.check()
+            checked = check_run(self._run)
         except BadInput as error:
             raise pytest.fail.Exception(str(error), pytrace=False) from None
         self.user_properties += checked.facts().items()
-        checked.must_be(self._obligation.expect, self._obligation.steps)
+        checked.must_be(self._run.verdict.value, self._run.steps)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> object:  # type: ignore[override]
         """What differs, with the counterexample; no lines of Python."""
@@ -81,4 +84,4 @@ class ObligationItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where it is in the file; by the space pytest knows that dots in the name are no classes."""
-        return self.path, self._obligation.line - 1, f"{self.name} "
+        return self.path, self._run.known.line - 1, f"{self.name} "

@@ -2,7 +2,7 @@
 
 A grid file has tables `[[grid]]`. Each names protocols and, if not all are meant, properties; what to set, as one
 value, a list of values, or a range such as "1..5"; and how far to search. Every combination is an instance. Or it names
-known bugs, whose instances and properties `properties/known.py` has.
+known bugs, whose instances and properties `properties/expected/known.toml` has.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""BookKeeper 4.13: what is known of it besides the bugs of tests/test_known.py and tests/regression, and of its model."""
+"""BookKeeper 4.13: what is known of it besides the bugs of tests/test_known.py and properties/expected, and of its model."""
 
 from __future__ import annotations
 

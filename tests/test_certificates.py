@@ -20,7 +20,8 @@ from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
 from fencepost.encoding.evidence.rechecking import CHECKER, check_proof, read_proof
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System
-from fencepost.properties.known import KNOWN, Known, Run, chosen
+from fencepost.properties.expectations import Expectation, Run
+from fencepost.properties.known import KNOWN, chosen
 from support.instances import TWO_BOOKIES, built
 from support.propagation import refutes
 
@@ -144,7 +145,7 @@ SLOW = ("#2614", "early-commit", "#1067")
     ],
 )
 def test_the_mended_side_of_a_known_bug_is_certified(
-    known: Known, tmp_path: Path, fencepost: Fencepost
+    known: Expectation, tmp_path: Path, fencepost: Fencepost
 ) -> None:
     side = Run(known, with_bug=False)
     settings = [f"--set={name}={value}" for name, value in side.settings.items()]

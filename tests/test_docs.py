@@ -17,7 +17,8 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from fencepost.encoding.language.state import show_all
 from fencepost.properties.boot import BOOT, Expected, Variant
-from fencepost.properties.known import KNOWN, Known
+from fencepost.properties.expectations import Expectation
+from fencepost.properties.known import KNOWN
 from support.instances import SMALL_BUG
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -165,7 +166,7 @@ def check_table(page: Path, columns: int, rows: Iterable[str], request: pytest.F
 # docs/known.md: its table against the one it shows.
 
 
-def row(known: Known) -> str:
+def row(known: Expectation) -> str:
     """A known bug as a line of the page's table."""
     settings = show_all(known.settings)
     values = [known.broken, known.mended] if known.switch else []
@@ -182,8 +183,8 @@ def row(known: Known) -> str:
     return line(cells)
 
 
-def _without(known: Known) -> str:
-    return known.without.value if known.bound is None else f"holds up to {known.bound} steps"
+def _without(known: Expectation) -> str:
+    return known.without.value if known.mended_bound is None else f"holds up to {known.mended_bound} steps"
 
 
 def test_the_table_of_known_bugs_is_the_one_that_is_checked(request: pytest.FixtureRequest) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from fencepost.encoding.checking.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
-from fencepost.properties.known import KNOWN, Known, Run, as_expected, chosen
+from fencepost.properties.expectations import Expectation, Run, as_expected, read
+from fencepost.properties.known import KNOWN, chosen
 from support.instances import found
 
 
@@ -42,7 +44,7 @@ def test_names_are_unique() -> None:
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=title)
-def test_bug_and_fix_differ_in_one_switch_of_the_protocol(known: Known) -> None:
+def test_bug_and_fix_differ_in_one_switch_of_the_protocol(known: Expectation) -> None:
     if known.switch is None:
         assert (known.broken, known.mended, len(known.runs())) == ("", "", 1)
         return
@@ -53,7 +55,7 @@ def test_bug_and_fix_differ_in_one_switch_of_the_protocol(known: Known) -> None:
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=title)
-def test_an_instance_changes_only_what_differs_from_the_protocol(known: Known) -> None:
+def test_an_instance_changes_only_what_differs_from_the_protocol(known: Expectation) -> None:
     defaults = {option.name: str(option.default) for option in find(known.protocol).options()}
     assert not [name for name, value in known.settings.items() if defaults[name] == str(value)]
 
@@ -111,3 +113,63 @@ def test_a_bug_that_nothing_mends_is_only_looked_for() -> None:
     (run,) = unmended.runs()
     assert (run.settings, run.value) == ({"recovery_reads_fence": "no"}, None)
     assert (run.verdict, run.steps) == (Verdict.VIOLATED, 17)
+
+
+# The file.
+
+ROW = """
+[[obligation]]
+protocol = "bookkeeper"
+property = "no-divergence"
+expect = "violated"
+"""
+
+
+def read_rows(folder: Path, more: str) -> list[Expectation]:
+    path = folder / "some.toml"
+    path.write_text(ROW + more, encoding="utf-8")
+    return read(path)
+
+
+def test_a_row_with_a_switch_is_asked_with_the_bug_and_without_it(tmp_path: Path) -> None:
+    switch = 'switch = "fence_atomic"\nbroken = "no"\nmended = "yes"\nsteps = 18\nset = { bookies = 3 }\n'
+    (known,) = read_rows(tmp_path, switch + "mended_bound = 11\n")
+    bug, fix = known.runs()
+    assert (bug.settings, bug.verdict, bug.steps, bug.bound, bug.minimize) == (
+        {"bookies": "3", "fence_atomic": "no"},
+        Verdict.VIOLATED,
+        18,
+        None,
+        "steps",
+    )
+    assert (fix.settings["fence_atomic"], fix.verdict, fix.steps, fix.bound) == (
+        "yes",
+        Verdict.HOLDS,
+        None,
+        11,
+    )
+    assert [run.name for run in known.runs()] == [known.name, f"{known.name} fence_atomic=yes"]
+    (proved,) = read_rows(tmp_path, switch)
+    assert proved.runs()[1].verdict is Verdict.PROVED
+
+
+def test_a_row_without_a_switch_is_asked_once(tmp_path: Path) -> None:
+    (run,) = read_rows(tmp_path, "bound = 9\n")[0].runs()
+    assert (run.verdict, run.bound, run.minimize, run.value) == (Verdict.VIOLATED, 9, "none", None)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ('switch = "fence_atomic"\nbroken = "no"', "needs mended too"),
+        ('switch = "a"\nbroken = "no"\nmended = "yes"\nset = { a = "no" }', "set: has the switch a"),
+        ('broken = "no"', "broken: only with a switch"),
+        ("mended_bound = 9", "mended_bound: only with a switch"),
+        ('without = "holds"', "without: only with a switch"),
+        ("wrong = 3", "wrong"),
+        ("bug = 3", "bug: unknown key"),
+    ],
+)
+def test_a_row_that_says_half_of_a_bug_is_refused(tmp_path: Path, more: str, said: str) -> None:
+    with pytest.raises(BadInput, match=f"^some.toml, line 2, obligation 1: .*{said}"):
+        read_rows(tmp_path, more)

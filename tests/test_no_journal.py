@@ -1,4 +1,4 @@
-"""BookKeeper without the journal: what each step of the boot sequence is worth (tests/regression has BP-46's matrix)."""
+"""BookKeeper without the journal: what each step of the boot sequence is worth (properties/expected has BP-46's matrix)."""
 
 from __future__ import annotations
 

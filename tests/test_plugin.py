@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from fencepost.cli import pytest_plugin
-from fencepost.cli.obligations import EXPECTED, KEYS
+from fencepost.properties.expectations import EXPECTED, KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
 COPIES = (ROOT / "examples" / "two_copies.py").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The two tweaks of the BookKeeper protocol, as exploring and walking have them (tests/regression has their mutants)."""
+"""The two tweaks of the BookKeeper protocol, as exploring and walking have them (properties/expected has their mutants)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ from fencepost.cli.main import run
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import Listener
 from fencepost.encoding.checking.verdicts import Outcome
-from fencepost.properties.known import KNOWN, Known, Run, decide
+from fencepost.properties.expectations import Expectation, Run
+from fencepost.properties.known import KNOWN, decide
 from support.instances import SMALL_BUG as BUG
 from support.instances import TWO_BOOKIES
 from support.processes import supervised
@@ -31,7 +32,7 @@ Check = Callable[..., tuple[int, str, str]]
 def known(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Check:
     """Exit code, stdout and stderr of `check --known`, over another table if one is given."""
 
-    def command(*arguments: str, table: Sequence[Known] = KNOWN) -> tuple[int, str, str]:
+    def command(*arguments: str, table: Sequence[Expectation] = KNOWN) -> tuple[int, str, str]:
         monkeypatch.setattr("fencepost.cli.known.KNOWN", tuple(table))
         code = run(["check", "--known", *arguments])
         captured = capsys.readouterr()
@@ -74,7 +75,7 @@ def test_json_says_what_was_expected_and_found(known: Check, tmp_path: Path) -> 
         (replace(BUG, broken="yes"), "expected violated in 13, found proved, steps -"),
     ],
 )
-def test_a_planted_wrong_expectation_differs(known: Check, wrong: Known, differs: str) -> None:
+def test_a_planted_wrong_expectation_differs(known: Check, wrong: Expectation, differs: str) -> None:
     code, out, _ = known(table=[wrong])
     (line,) = [line for line in out.splitlines() if line.endswith("DIFFERS")]
     expected, found, steps = re.split(r" {2,}", line)[-5:-2]

@@ -21,7 +21,8 @@ from fencepost.encoding.language.terms import Value
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.encoding.rounds.session import Session
 from fencepost.properties.catalogue import find
-from fencepost.properties.known import KNOWN, Run, chosen, decide
+from fencepost.properties.expectations import Run
+from fencepost.properties.known import KNOWN, chosen, decide
 from support.answers import once
 
 TWO_BOOKIES: dict[str, int] = {"bookies": 2, "ensemble": 2, "write_quorum": 2}

@@ -9,7 +9,8 @@ import pytest
 
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
-from fencepost.properties.known import KNOWN, Run
+from fencepost.properties.expectations import Run
+from fencepost.properties.known import KNOWN
 from fencepost.sweeps.grid import Obligation, Plan, plan, read_grid
 from support.processes import printed
 
