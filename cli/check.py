@@ -201,7 +201,7 @@ def command(
     without it. Exits with 0 if all come out as expected, 1 if one does not, 3 if one is undecided.
     """
     if known:
-        from fencepost.cli.known import check_known, refuse_unused
+        from fencepost.cli.bugs import check_known, refuse_unused
 
         refuse_unused()
         if form in FORMS:

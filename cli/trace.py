@@ -18,7 +18,7 @@ from fencepost.cli.render import trace_text
 from fencepost.cli.saved import saved_instance, source_option
 from fencepost.cli.telling import story_form_option, tell
 from fencepost.encoding.concrete.replaying import NotAnExecution
-from fencepost.encoding.concrete.traces import check_saved, saved_trace
+from fencepost.encoding.concrete.rereading import check_saved, saved_trace
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story

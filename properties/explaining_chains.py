@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 
 from fencepost.encoding.language.state import show
-from fencepost.encoding.language.traces import Json, Trace, TraceStep
-from fencepost.protocols.ledger_chain import Metadata
+from fencepost.encoding.language.traces import Trace, TraceStep
+from fencepost.protocols.ledger_chain import Chain, Metadata
 
 OPEN, CLOSED = Metadata.OPEN.value, Metadata.CLOSED.value
 
@@ -14,10 +14,10 @@ READING = ("find no ledger", "find last ledger", "read list again", "append ledg
 """Actions after which a client has a list: it has read it, or has just written it."""
 
 
-def explain_unlisted(trace: Trace) -> str:
+def explain_unlisted(s: Chain, trace: Trace) -> str:
     """Which ledger is written and not listed, and who overwrote the list."""
-    ledger = next(m for m in _ledgers(trace) if _end(trace, "entry", m) and not _end(trace, "position", m))
-    written, lost = trace.last_change(f"entry[{ledger}]"), trace.last_change(f"position[{ledger}]", 0)
+    ledger = next(m for m in _ledgers(s) if trace.value(s.entry, m) and not trace.value(s.position, m))
+    written, lost = trace.set_by(s.entry, ledger), trace.set_by(s.position, ledger, to=0)
     return (
         f"The entry of ledger {ledger} is outside the log: {show(written.actor)} wrote it in step {written.index}, "
         f"and in step {lost.index} {show(lost.actor)} overwrote the list with the one that it had since "
@@ -25,46 +25,48 @@ def explain_unlisted(trace: Trace) -> str:
     )
 
 
-def explain_disorder(trace: Trace) -> str:
+def explain_disorder(s: Chain, trace: Trace) -> str:
     """Which two ledgers were written in the wrong order, and why the first of them still took its entry."""
     first, second = next(
         (m, n)
-        for m, n in combinations(_listed(trace), 2)
-        if 0 < int(_end(trace, "entry", n)) < int(_end(trace, "entry", m))
+        for m, n in combinations(_listed(s, trace), 2)
+        if 0 < int(trace.value(s.entry, n)) < int(trace.value(s.entry, m))
     )
-    early, late = trace.last_change(f"entry[{second}]"), trace.last_change(f"entry[{first}]")
+    early, late = trace.set_by(s.entry, second), trace.set_by(s.entry, first)
     return (
         f"Ledger {first} stands before ledger {second} in the list, but {show(late.actor)} wrote it in step "
         f"{late.index}, after {show(early.actor)} had written ledger {second} in step {early.index}: "
-        f"{_why_writable(trace, first, second, late)}."
+        f"{_why_writable(s, trace, first, second, late)}."
     )
 
 
-def _why_writable(trace: Trace, first: int, second: int, late: TraceStep) -> str:
+def _why_writable(s: Chain, trace: Trace, first: int, second: int, late: TraceStep) -> str:
     """Why a ledger could be written after the next one in the list."""
-    before = trace.states[late.index - 1]
-    if before.get(f"fenced[{first}]") is True:
-        fence = trace.last_change(f"fenced[{first}]", True)
+    before = late.index - 1
+    if trace.value(s.fenced, first, after=before):
+        fence = trace.set_by(s.fenced, first, to=True)
         return f"ledger {first} was fenced in step {fence.index}, but the bookies took its entry all the same"
-    if before[f"metadata[{first}]"] == CLOSED:
-        closing = trace.last_change(f"metadata[{first}]", CLOSED)
+    if trace.value(s.metadata, first, after=before) == CLOSED:
+        closing = trace.set_by(s.metadata, first, to=CLOSED)
         return f"{show(closing.actor)} had closed ledger {first} in step {closing.index}, and not fenced it"
-    return _why_open(trace, first, second)
+    return _why_open(s, trace, first, second)
 
 
-def explain_two_open(trace: Trace) -> str:
+def explain_two_open(s: Chain, trace: Trace) -> str:
     """Which two ledgers are open, and who appended the second of them."""
     first, second = next(
         (m, n)
-        for m, n in combinations(_listed(trace), 2)
-        if _end(trace, "metadata", m) == _end(trace, "metadata", n) == OPEN
+        for m, n in combinations(_listed(s, trace), 2)
+        if trace.value(s.metadata, m) == trace.value(s.metadata, n) == OPEN
     )
-    return f"Ledgers {first} and {second} are both in the list and open: {_why_open(trace, first, second)}."
+    return (
+        f"Ledgers {first} and {second} are both in the list and open: {_why_open(s, trace, first, second)}."
+    )
 
 
-def _why_open(trace: Trace, first: int, second: int) -> str:
+def _why_open(s: Chain, trace: Trace, first: int, second: int) -> str:
     """Who appended the second ledger although the first was open."""
-    appended = trace.last_change(f"position[{second}]")
+    appended = trace.set_by(s.position, second)
     return (
         f"in step {appended.index} {show(appended.actor)} appended ledger {second} to the list that it had since "
         f"step {_had_list_since(trace, appended)}, and nobody had closed ledger {first}"
@@ -77,16 +79,11 @@ def _had_list_since(trace: Trace, appended: TraceStep) -> int:
     return max(step.index for step in earlier if step.action in READING)
 
 
-def _ledgers(trace: Trace) -> range:
-    return range(1, int(trace.parameters["ledgers"]) + 1)
+def _ledgers(s: Chain) -> list[int]:
+    return [m for m in s.ledger if isinstance(m, int)]
 
 
-def _listed(trace: Trace) -> list[int]:
+def _listed(s: Chain, trace: Trace) -> list[int]:
     """The ledgers of the list at the end, in its order."""
-    places = {m: int(_end(trace, "position", m)) for m in _ledgers(trace)}
+    places = {m: int(trace.value(s.position, m)) for m in _ledgers(s)}
     return sorted((m for m, place in places.items() if place), key=places.__getitem__)
-
-
-def _end(trace: Trace, variable: str, ledger: int) -> Json:
-    """What the variable of that ledger is at the end."""
-    return trace.states[-1].get(f"{variable}[{ledger}]", 0)  # a trace leaves out what never changes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term, exists, forall, forall_over, implies
@@ -23,7 +24,7 @@ def written_ledgers_listed(s: Chain) -> Property:
         holds=forall(s.ledger, lambda m: implies(s.written(m), s.listed(m))),
         witness=_two_listed_second_written(s),
         witness_meaning=_WITNESS,
-        explain=explain_unlisted,
+        explain=partial(explain_unlisted, s),
     )
 
 
@@ -36,7 +37,7 @@ def entry_order(s: Chain) -> Property:
         holds=in_order(s, lambda m: s.position[m]),
         witness=_two_listed_second_written(s),
         witness_meaning=_WITNESS,
-        explain=explain_disorder,
+        explain=partial(explain_disorder, s),
     )
 
 
@@ -52,7 +53,7 @@ def one_open_ledger(s: Chain) -> Property:
         holds=of_any_two(s, lambda m, n: implies(m < n, ~(is_open(m) & is_open(n)))),
         witness=_two_listed_second_written(s),
         witness_meaning=_WITNESS,
-        explain=explain_two_open,
+        explain=partial(explain_two_open, s),
     )
 
 

@@ -25,15 +25,6 @@ from typing import Any
 
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.solving.solvers import countable
-from fencepost.sweeps.cubes import (
-    CUBE_COLUMNS,
-    CUBES_ASKED,
-    Stops,
-    failed_cube,
-    joined,
-    parts,
-    solve_cube,
-)
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import (
     ASKED,
@@ -48,6 +39,15 @@ from fencepost.sweeps.rows import (
     unanswered,
 )
 from fencepost.sweeps.solve import Allowance, solve
+from fencepost.sweeps.splitting import (
+    CUBE_COLUMNS,
+    CUBES_ASKED,
+    Stops,
+    failed_cube,
+    joined,
+    parts,
+    solve_cube,
+)
 from fencepost.sweeps.store import Manner, Store, opened, repeated, written
 from fencepost.sweeps.tables import summarize
 from fencepost.sweeps.versions import engine

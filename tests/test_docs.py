@@ -303,7 +303,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
         patch.chdir(tmp_path_factory.mktemp("formats"))
         example, endless = str(ROOT / EXAMPLE), str(ROOT / ENDLESS)
         unmended = replace(SMALL_BUG, name="nothing mends it", switch=None)
-        patch.setattr("fencepost.cli.known.KNOWN", (SMALL_BUG, unmended))
+        patch.setattr("fencepost.cli.bugs.KNOWN", (SMALL_BUG, unmended))
         yield list(_everything(example, endless))
 
 

@@ -18,9 +18,10 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term, Value, forall, implies
+from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.properties.ledger_chain import of_any_two
-from fencepost.protocols.ledger_chain import Chain, Metadata, Status
+from fencepost.protocols.ledger_chain import Chain, Metadata, Parameters, Status
 from support.instances import built, nearest_violation, replayed
 from support.ledger_chaining import Client, Ledger, World, Written, successors
 
@@ -326,3 +327,15 @@ def test_elections_are_a_cap_if_they_are_bounded() -> None:
     assert (bounded.caps, bounded.default_rounds) == ({"ledgers": 2, "elections": 2}, None)
     assert unbounded.caps == {"ledgers": 2}
     assert unbounded.default_rounds is not None
+
+
+def test_a_trace_is_asked_by_variable_not_by_name() -> None:
+    """What a trace leaves out because it never changes has the value it had at first."""
+    s = Chain(Parameters(ledgers=2))
+    waiting = TraceStep(1, "wait", {}, "c1", None, (), "", {"entry[1]": 1})
+    again = TraceStep(2, "wait", {}, "c2", None, (), "", {"entry[1]": 2})
+    trace = Trace("test", {}, {}, "p", {}, {"entry[1]": 0}, (waiting, again))
+    assert [trace.value(s.entry, 1, after=n) for n in range(3)] == [0, 1, 2]
+    assert (trace.value(s.entry, 1), trace.value(s.entry, 2), trace.value(s.fenced, 1)) == (2, 0, False)
+    assert trace.set_by(s.entry, 1) is again
+    assert trace.set_by(s.entry, 1, to=1) is trace.set_by(s.entry, 1, before=2) is waiting

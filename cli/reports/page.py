@@ -22,7 +22,7 @@ from fencepost.cli.reports.words import (
 )
 from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.concrete.replaying import NotAnExecution
-from fencepost.encoding.concrete.traces import check_saved, saved_trace
+from fencepost.encoding.concrete.rereading import check_saved, saved_trace
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.forms.story import explained
 from fencepost.encoding.language.protocol import Instance

@@ -41,7 +41,7 @@ def _number(numbers: dict[str, int], text: str) -> int:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CubeAnswer:
     """What the check of one cube came to; the fields are those of `Result`.
 
     `cube` is as `described`, None if the check did not come to know it. `surpassed` says, where there is a bound in
@@ -87,7 +87,7 @@ class Joined:
             )
 
 
-def join(answers: Sequence[Answer]) -> Joined:
+def join(answers: Sequence[CubeAnswer]) -> Joined:
     """The verdict from the answers of all cubes, in their order.
 
     Those after the first counterexample do not count: whether they were asked is a matter of chance. Raises
@@ -130,11 +130,11 @@ def join(answers: Sequence[Answer]) -> Joined:
     )
 
 
-def _first(answers: Sequence[Answer], verdict: Verdict) -> int | None:
+def _first(answers: Sequence[CubeAnswer], verdict: Verdict) -> int | None:
     return next((n for n, answer in enumerate(answers) if answer.verdict is verdict), None)
 
 
-def _fewest(heard: Sequence[Answer], decisive: int, covered: bool) -> Fewest | None:
+def _fewest(heard: Sequence[CubeAnswer], decisive: int, covered: bool) -> Fewest | None:
     """How a counterexample compares with all others: those of cubes that were not asked are not known."""
     fewest = heard[decisive].fewest
     others = [answer for answer in heard if answer is not heard[decisive]]

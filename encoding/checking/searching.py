@@ -12,7 +12,7 @@ from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive, Window, induct
 from fencepost.encoding.language.system import GroundAction, System
 from fencepost.encoding.rounds.cubes import Cube
-from fencepost.encoding.rounds.search import Message, Tally, Task, exhaust, hunt, surpass
+from fencepost.encoding.rounds.search import Finding, Tally, Task, exhaust, hunt, surpass
 from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving.solvers import Purse
@@ -79,7 +79,7 @@ def _objectives(system: System, slots: Sequence[GroundAction], limits: Limits) -
 
 def search(
     send: Send, template: Template, task: Task, limits: Limits, jobs: Sequence[Job]
-) -> list[Iterator[Message | Inductive | NotInductive]]:
+) -> list[Iterator[Finding | Inductive | NotInductive]]:
     """What a searching process runs: each job in a session of its own."""
     purse = Purse(limits.conflicts) if limits.conflicts is not None else None
     return [_run(send, template, task, limits, purse, job) for job in jobs]
@@ -87,7 +87,7 @@ def search(
 
 def _run(
     send: Send, template: Template, task: Task, limits: Limits, purse: Purse | None, job: Job
-) -> Iterator[Message | Inductive | NotInductive]:
+) -> Iterator[Finding | Inductive | NotInductive]:
     unrolling = Window if job.search is Search.INDUCT else Unrolling
     session = Session(
         template, limits.solver, limits.seed, send, job.search.value, unrolling, purse, task.cube

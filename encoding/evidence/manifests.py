@@ -14,7 +14,7 @@ from pathlib import Path
 import z3
 
 from fencepost.encoding.checking.verdicts import Basis
-from fencepost.encoding.concrete.traces import SUBJECT, saved_subject
+from fencepost.encoding.concrete.rereading import SUBJECT, saved_subject
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.queries import Kind, Query
 from fencepost.encoding.language.system import Property

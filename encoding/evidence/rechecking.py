@@ -13,7 +13,7 @@ import z3
 from fencepost.encoding.checking.limits import known_faults
 from fencepost.encoding.checking.preparing import Phase
 from fencepost.encoding.concrete.replaying import NotAnExecution
-from fencepost.encoding.concrete.traces import check_saved, saved_trace
+from fencepost.encoding.concrete.rereading import check_saved, saved_trace
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.manifests import (
     HINT,

@@ -27,6 +27,11 @@ def choice(*over: Sort, fault: str) -> Family:
     return Family(BOOL, over, None, fault)
 
 
+def named(family: Family, index: tuple[object, ...]) -> str:
+    """A member of a family as people read it: `stored[b1, 2]`."""
+    return f"{family.name}[{', '.join(map(show, index))}]" if index else family.name
+
+
 @dataclass(frozen=True)
 class Variable:
     """One member of a family: a place in the state."""
@@ -38,7 +43,7 @@ class Variable:
     @property
     def name(self) -> str:
         """As people read it: `stored[b1, 2]`."""
-        return f"{self.family.name}[{', '.join(map(show, self.index))}]" if self.index else self.family.name
+        return named(self.family, self.index)
 
     @property
     def domain(self) -> Sort:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from fencepost.encoding.language.state import show
-from fencepost.encoding.language.terms import Value
+from fencepost.encoding.language.state import named, show
+from fencepost.encoding.language.terms import Family, Read, Value
 from fencepost.encoding.versions import version
 
 SCHEMA = "fencepost.trace/2"
@@ -101,6 +101,18 @@ class Trace:
             for earlier in self.steps[: step.index - 1]
         )
 
+    def value(self, what: Family | Read, *index: Value, after: int | None = None) -> Json:
+        """What a variable holds after that step, at the end if none is given: `trace.value(s.stored, "b1", 2)`."""
+        name, first = _place(what, index)
+        state = self.states[len(self.steps) if after is None else after]
+        return state.get(name, first)  # a trace leaves out what never changes
+
+    def set_by(
+        self, what: Family | Read, *index: Value, to: Value | None = None, before: int | None = None
+    ) -> TraceStep:
+        """The last step that changed a variable (to that value, before that step); there must be one."""
+        return self.last_change(_place(what, index)[0], None if to is None else plain(to), before)
+
     def last_change(self, variable: str, to: Json | None = None, before: int | None = None) -> TraceStep:
         """The last step that changed the variable (to that value, before that step); there must be one."""
         earlier = self.steps if before is None else self.steps[: before - 1]
@@ -123,6 +135,12 @@ class Trace:
             "initial": dict(self.initial),
             "steps": [_step_to_json(step) for step in self.steps],
         }
+
+
+def _place(what: Family | Read, index: tuple[Value, ...]) -> tuple[str, Json]:
+    """The name of a variable, and what it holds at first; a variable without an index is declared as what reads it."""
+    family = what.family if isinstance(what, Read) else what
+    return named(family, index), plain(family.initially(index))
 
 
 def _step_to_json(step: TraceStep) -> dict[str, object]:

@@ -144,10 +144,10 @@ class Surpassed:
     longer: bool
 
 
-Message = Violated | Clean | Witnessed | Wrong | Upheld | Broken | Complete | Longer | Surpassed | Progress
+Finding = Violated | Clean | Witnessed | Wrong | Upheld | Broken | Complete | Longer | Surpassed | Progress
 
 
-def hunt(session: Session, task: Task) -> Iterator[Message]:
+def hunt(session: Session, task: Task) -> Iterator[Finding]:
     """Search for violations and witnesses in 1, 2, 3 … rounds."""
     hunter = _Hunter(session, task)
     missing = list(task.properties)
@@ -242,7 +242,7 @@ class _Hunter:
         """The execution of the last model."""
         return executed(self._session)
 
-    def search(self, name: str) -> Iterator[Message]:
+    def search(self, name: str) -> Iterator[Finding]:
         """Look for a violation after the last round, or for one that costs less than what was found."""
         while True:
             violation = self._cheaper(name)
@@ -295,7 +295,7 @@ class _Hunter:
         )
 
 
-def exhaust(session: Session, task: Task, steps: int | None) -> Iterator[Message]:
+def exhaust(session: Session, task: Task, steps: int | None) -> Iterator[Finding]:
     """Search for executions that need more than 0, 1, 2 … rounds, until there are none.
 
     `steps` bounds the steps of the executions looked at.
@@ -312,7 +312,7 @@ def exhaust(session: Session, task: Task, steps: int | None) -> Iterator[Message
         yield Longer(session.rounds - 1, steps)
 
 
-def surpass(session: Session, task: Task, bound: int) -> Iterator[Message]:
+def surpass(session: Session, task: Task, bound: int) -> Iterator[Finding]:
     """Whether some execution takes more than `bound` steps."""
     from pysat.card import CardEnc, EncType
 

@@ -33,7 +33,7 @@ def known(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
     """Exit code, stdout and stderr of `check --known`, over another table if one is given."""
 
     def command(*arguments: str, table: Sequence[Expectation] = KNOWN) -> tuple[int, str, str]:
-        monkeypatch.setattr("fencepost.cli.known.KNOWN", tuple(table))
+        monkeypatch.setattr("fencepost.cli.bugs.KNOWN", tuple(table))
         code = run(["check", "--known", *arguments])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
@@ -118,7 +118,7 @@ def test_each_run_gets_the_time_that_is_left(known: Check, monkeypatch: pytest.M
         given.append(limits.timeout)
         return decide(run, limits, listener)
 
-    monkeypatch.setattr("fencepost.cli.known.decide", spy)
+    monkeypatch.setattr("fencepost.cli.bugs.decide", spy)
     assert known("--timeout", "60", table=[BUG])[0] == 0
     assert 59 < given[0] <= 60
     assert given[1] < given[0]
@@ -128,7 +128,7 @@ def test_a_difference_outweighs_what_is_undecided(known: Check, monkeypatch: pyt
     def until_differing(run: Run, limits: Limits, listener: Listener) -> Outcome:
         return decide(run, limits if run.known.steps == 12 else replace(limits, timeout=0.001), listener)
 
-    monkeypatch.setattr("fencepost.cli.known.decide", until_differing)
+    monkeypatch.setattr("fencepost.cli.bugs.decide", until_differing)
     table = [replace(BUG, steps=12), replace(BUG, name="another")]
     code, out, _ = known(table=table)
     assert (code, "1 of 4 as expected, 1 not, 2 undecided" in out) == (1, True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fencepost.encoding.checking.joining import Answer, Joined, join, uncovered
+from fencepost.encoding.checking.joining import CubeAnswer, Joined, join, uncovered
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
@@ -26,9 +26,9 @@ from support.instances import TWO_BOOKIES, built
 ONE_AT_A_TIME = Limits(jobs=1)
 
 
-def in_cubes(system: System, most: int, limits: Limits = ONE_AT_A_TIME) -> list[Answer]:
+def in_cubes(system: System, most: int, limits: Limits = ONE_AT_A_TIME) -> list[CubeAnswer]:
     """The answers of all cubes about the first property."""
-    answers: list[Answer] = []
+    answers: list[CubeAnswer] = []
     for number in itertools.count():
         outcome = check(system, Subject("", {}, {}), system.properties[:1], limits, part=Part(number, most))
         if not outcome.results:
@@ -37,8 +37,8 @@ def in_cubes(system: System, most: int, limits: Limits = ONE_AT_A_TIME) -> list[
     raise AssertionError
 
 
-def answer(result: Result, cube: tuple[str, ...] | None, surpassed: bool | None) -> Answer:
-    return Answer(
+def answer(result: Result, cube: tuple[str, ...] | None, surpassed: bool | None) -> CubeAnswer:
+    return CubeAnswer(
         cube,
         result.verdict,
         result.rounds,
@@ -169,13 +169,13 @@ def test_states_of_a_missing_cube_are_noticed() -> None:
 
 # Joining.
 
-REFUTED = Answer(("+a",), Verdict.PROVED, 5, 5, complete=True, witness=True)
+REFUTED = CubeAnswer(("+a",), Verdict.PROVED, 5, 5, complete=True, witness=True)
 OTHER = replace(REFUTED, cube=("-a",), rounds=3, searched=3)
-FOUND = Answer(("-a",), Verdict.VIOLATED, 2, 6, complete=True, witness=True, fewest=Fewest.OF_ALL)
-LATE = Answer(("-a",), Verdict.UNDECIDED, 4, 4, reason="time-out after 1 s")
+FOUND = CubeAnswer(("-a",), Verdict.VIOLATED, 2, 6, complete=True, witness=True, fewest=Fewest.OF_ALL)
+LATE = CubeAnswer(("-a",), Verdict.UNDECIDED, 4, 4, reason="time-out after 1 s")
 
 
-def joined(*answers: Answer) -> Joined:
+def joined(*answers: CubeAnswer) -> Joined:
     return join(answers)
 
 

@@ -30,7 +30,7 @@ from fencepost.encoding.language.system import Action, Invariant, Property, Syst
 from fencepost.encoding.language.terms import BOOL, TRUE, Parameter, Term, forall, if_, integers
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds import session as sessions
-from fencepost.encoding.rounds.search import Message, Task, Violated, hunt
+from fencepost.encoding.rounds.search import Finding, Task, Violated, hunt
 from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving.clauses import Clause
@@ -111,7 +111,7 @@ def test_what_is_inductive_at_once_is_proved_once_its_witness_is_reached() -> No
 def test_what_holds_is_said_though_induction_comes_to_no_end(
     jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def hard(session: Session, task: Task) -> Iterator[Message]:
+    def hard(session: Session, task: Task) -> Iterator[Finding]:
         while True:
             time.sleep(0.01)
             yield session.progress()

@@ -22,7 +22,7 @@ from fencepost.encoding.language.state import StateSpace, choice, family, variab
 from fencepost.encoding.language.system import Action, Property, Schema, System, each, message
 from fencepost.encoding.language.terms import BOOL, TRUE, Parameter, integers, members
 from fencepost.encoding.language.traces import Subject, Trace
-from fencepost.encoding.rounds.search import Message, Task, Violated, hunt
+from fencepost.encoding.rounds.search import Finding, Task, Violated, hunt
 from fencepost.encoding.rounds.session import Session
 from support.generated import ACTIONS, generate
 
@@ -153,7 +153,7 @@ def ring() -> System:
     return System(s, (each(go_on, s), each(go_back, s), each(drop, s)), (never,))
 
 
-def stop_at_the_first(session: Session, task: Task) -> Iterator[Message]:
+def stop_at_the_first(session: Session, task: Task) -> Iterator[Finding]:
     """A hunt that gives out while it makes the first counterexample smaller."""
     for said in hunt(session, task):
         yield said

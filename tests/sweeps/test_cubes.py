@@ -12,10 +12,10 @@ import pytest
 
 from fencepost.encoding.checking.verdicts import Outcome
 from fencepost.encoding.rounds.cubes import Part
-from fencepost.sweeps.cubes import CUBE_COLUMNS, Stops, failed_cube, joined, parts, solve_cube
 from fencepost.sweeps.grid import Obligation
 from fencepost.sweeps.rows import COLUMNS, Row, asked, from_arrow, to_arrow
 from fencepost.sweeps.solve import Allowance, solve
+from fencepost.sweeps.splitting import CUBE_COLUMNS, Stops, failed_cube, joined, parts, solve_cube
 from support.instances import TWO_BOOKIES
 from support.reports import arrow
 from support.sweeps import planned, stored, swept

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from fencepost.encoding.checking.joining import Answer, join
+from fencepost.encoding.checking.joining import CubeAnswer, join
 from fencepost.encoding.checking.verdicts import Basis, Fewest, Outcome, Verdict
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.rounds.cubes import Part
@@ -132,11 +132,11 @@ def _as_row(row: Row, heard: Sequence[Row], refuted: int | None, covered: bool) 
     return {column.name: every[column.name] for column in COLUMNS}
 
 
-def _answer(row: Row) -> Answer:
+def _answer(row: Row) -> CubeAnswer:
     """What joining needs to know of a cube; one that failed is one that nothing is known of."""
     if row["verdict"] == ERROR:
-        return Answer(None, Verdict.UNDECIDED, reason=f"a cube failed: {row['reason']}")
-    return Answer(
+        return CubeAnswer(None, Verdict.UNDECIDED, reason=f"a cube failed: {row['reason']}")
+    return CubeAnswer(
         None if row["cube"] is None else tuple(row["cube"]),
         Verdict(row["verdict"]),
         fewest=None if row["fewest"] is None else Fewest(row["fewest"]),
@@ -145,4 +145,4 @@ def _answer(row: Row) -> Answer:
 
 
 _SHARED = ("rounds", "searched", "complete", "witness", "reason", "surpassed")
-"""What a row and an `Answer` call the same."""
+"""What a row and an `CubeAnswer` call the same."""
