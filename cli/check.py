@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from fencepost.cli.progress import Progress, tell_spent
 from fencepost.cli.render import heading, trace_text, verdict_line, verdict_sentence
 from fencepost.cli.saved import own_protocol
 from fencepost.cli.telling import story_form_option, tell
+from fencepost.cli.walking import take
 from fencepost.encoding.checking.limits import MINIMIZE, Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict, worst
@@ -219,7 +219,11 @@ def command(
     if certificates is not None:
         prepare_certificates(Path(certificates))
     with Progress(verbose) as progress:
-        outcome = _walk(request, walks, verbose) if walks else _check(request, progress)
+        outcome = (
+            take(walks, request.instance, request.properties, request.limits)
+            if walks
+            else _check(request, progress)
+        )
         if certificates is not None:
             outcome = _certified(request, outcome, Path(certificates), progress)
     if traces is not None:
@@ -241,43 +245,6 @@ def _check(request: Request, progress: Progress) -> Outcome:
 
 def _certified(request: Request, outcome: Outcome, folder: Path, progress: Progress) -> Outcome:
     return with_certificates(folder, request.system, request.subject, request.limits, outcome, progress.hear)
-
-
-def _walk(request: Request, walks: int, verbose: bool) -> Outcome:
-    from fencepost.encoding.concrete.exploring import walk
-    from fencepost.encoding.formulas.traps import check_traps_of
-
-    limits, begun = request.limits, time.perf_counter()
-    if limits.bound is not None or limits.budgets or limits.count > 1:
-        raise BadInput("--walks: takes no --bound, --budget or --count; leave them out")
-    check_traps_of(request.system, request.properties)
-    found = walk(
-        request.system,
-        request.subject,
-        request.properties,
-        walks,
-        limits.seed if limits.seed is not None else 1,
-        keep_on=lambda: time.perf_counter() - begun < limits.timeout - limits.gone,
-    )
-    seconds = time.perf_counter() - begun
-    results = []
-    for prop in request.properties:
-        trace, witness = found.traces.get(prop.name), prop.name in found.witnessed
-        reason = f"{found.walks} random walks of up to {found.longest} steps prove nothing"
-        results.append(
-            Result(
-                prop.name,
-                Verdict.VIOLATED if trace else Verdict.UNDECIDED,
-                seconds=seconds,
-                solver="walks",
-                witness=witness,
-                steps=len(trace.steps) if trace else None,
-                faults=dict(trace.faults) if trace else None,
-                reason=None if trace else f"{reason}{'' if witness else '; its witness was never met'}",
-                trace=trace,
-            )
-        )
-    return Outcome(tuple(results), seconds, False, {"walking": seconds})
 
 
 def _in_force(request: Request, outcome: Outcome) -> Limits:

@@ -1,0 +1,50 @@
+"""`fencepost check --walks`: random walks instead of a solver. They find violations, and prove nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.system import Property
+
+
+def take(walks: int, instance: Instance, properties: Sequence[Property], limits: Limits) -> Outcome:
+    """What so many random walks come to, in the time that there is; raises BadInput for limits that mean nothing to them."""
+    from fencepost.encoding.concrete.exploring import walk
+    from fencepost.encoding.formulas.traps import check_traps_of
+
+    begun = time.perf_counter()
+    if limits.bound is not None or limits.budgets or limits.count > 1:
+        raise BadInput("--walks: takes no --bound, --budget or --count; leave them out")
+    check_traps_of(instance.system, properties)
+    found = walk(
+        instance.system,
+        instance.subject,
+        properties,
+        walks,
+        limits.seed if limits.seed is not None else 1,
+        keep_on=lambda: time.perf_counter() - begun < limits.timeout - limits.gone,
+    )
+    seconds = time.perf_counter() - begun
+    results = []
+    for prop in properties:
+        trace, witness = found.traces.get(prop.name), prop.name in found.witnessed
+        reason = f"{found.walks} random walks of up to {found.longest} steps prove nothing"
+        results.append(
+            Result(
+                prop.name,
+                Verdict.VIOLATED if trace else Verdict.UNDECIDED,
+                seconds=seconds,
+                solver="walks",
+                witness=witness,
+                steps=len(trace.steps) if trace else None,
+                faults=dict(trace.faults) if trace else None,
+                reason=None if trace else f"{reason}{'' if witness else '; its witness was never met'}",
+                trace=trace,
+            )
+        )
+    return Outcome(tuple(results), seconds, False, {"walking": seconds})
