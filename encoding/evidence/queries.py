@@ -217,6 +217,9 @@ class _Recorded:
     def model(self) -> Sequence[int]:
         raise InternalError("clauses are recorded here, not solved")
 
+    def core(self) -> Sequence[int]:
+        raise InternalError("clauses are recorded here, not solved")
+
     def conflicts(self) -> int:
         return 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import z3
@@ -36,6 +36,21 @@ def to_cnf(formulas: Iterable[Formula]) -> Cnf:
     result = z3.Then(*_TACTIC, ctx=apart)(goal.translate(apart))
     assert len(result) == 1, "these tactics keep one goal"
     return parse_dimacs(result[0].dimacs(include_names=True))
+
+
+def numbered(formulas: Iterable[Formula], first: Sequence[Formula]) -> Cnf:
+    """The same with the named variables of `first` numbered from 1 in their order, those that occur nowhere too."""
+    cnf = to_cnf(formulas)
+    numbers = {str(f): number for number, f in enumerate(first, 1)}
+    table, size = [0] * (cnf.size + 1), len(numbers)
+    for name, number in cnf.numbers.items():
+        table[number] = numbers.get(name, 0)
+    for number in range(1, cnf.size + 1):
+        if not table[number]:
+            size += 1
+            table[number] = size
+    clauses = [[table[x] if x > 0 else -table[-x] for x in clause] for clause in cnf.clauses]
+    return Cnf(clauses, size, numbers)
 
 
 def parse_dimacs(text: str) -> Cnf:

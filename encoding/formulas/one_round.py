@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from fencepost.encoding.formulas.cnf import to_cnf
+from fencepost.encoding.formulas.cnf import numbered
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.terms import Term
@@ -110,29 +110,16 @@ def _chosen(copy: Formula, fire: Formula, new: Formula, old: Formula) -> Iterato
 
 def _numbered(round_: Round, widths: list[int], initial: list[bool], blockers: list[list[int]]) -> Template:
     """The constraints as clauses, with the interface variables first."""
-    cnf = to_cnf(round_.constraints)
-    first = [*round_.before, *round_.after, *round_.choices]
-    names = [str(f) for f in (*first, *round_.fires, *round_.outputs.values())]
-    order = {name: number for number, name in enumerate(names, 1)}
-    renumbered = [0] * (cnf.size + 1)
-    for name, number in cnf.numbers.items():
-        renumbered[number] = order.get(name, 0)
-    size = len(names)
-    for number in range(1, cnf.size + 1):
-        if not renumbered[number]:
-            size += 1
-            renumbered[number] = size
-    clauses = [
-        [renumbered[lit] if lit > 0 else -renumbered[-lit] for lit in clause] for clause in cnf.clauses
-    ]
+    state = [*round_.before, *round_.after, *round_.choices]
+    cnf = numbered(round_.constraints, [*state, *round_.fires, *round_.outputs.values()])
     return Template(
-        clauses=clauses,
-        size=size,
+        clauses=cnf.clauses,
+        size=cnf.size,
         width=sum(widths),
         widths=widths,
         choices=len(round_.choices),
-        fires=[order[str(f)] for f in round_.fires],
-        outputs={name: order[str(f)] for name, f in round_.outputs.items()},
+        fires=[cnf.numbers[str(f)] for f in round_.fires],
+        outputs={name: cnf.numbers[str(f)] for name, f in round_.outputs.items()},
         initial=initial,
         blockers=blockers,
     )

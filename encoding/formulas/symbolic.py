@@ -34,6 +34,7 @@ from fencepost.encoding.language.terms import (
     Read,
     Term,
     Value,
+    any_of,
     node,
 )
 from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, Renaming, conj, disj, ite, named, neg
@@ -150,12 +151,28 @@ class Symbolic:
         """A closed truth-valued term; raises ModelError if it reads a choice and may not."""
         self._read_now = set()
         formula = self._holds(term, {})
+        if not over_choices:
+            self._refuse_choices()
+        return formula
+
+    def conjuncts(self, term: Term) -> Iterator[tuple[Formula, frozenset[int]]]:
+        """What a closed truth-valued term over the state says, in parts that must all hold, and what each depends on.
+
+        Raises ModelError if it reads a choice.
+        """
+        for part, environment in _parts(term, {}):
+            self._read_now = set()
+            formula = self._holds(part, environment)
+            self._refuse_choices()
+            yield formula, frozenset(self._read_now)
+
+    def _refuse_choices(self) -> None:
+        """Raise ModelError if what was translated last reads a choice."""
         for place in sorted(self._read_now):
-            if self.system.variables[place].is_choice and not over_choices:
+            if self.system.variables[place].is_choice:
                 raise ModelError(
                     f"{self.system.variables[place].name} is a choice made up front; a property may read only the state"
                 )
-        return formula
 
     def _targets(self, target: Read, environment: Mapping[Parameter, Value]) -> Iterator[int]:
         fixed = [plain_index(i, environment) for i in target.index]
@@ -293,6 +310,30 @@ class Symbolic:
             self._read_now.add(variable.place)
             cases.append((conj(f for _, f in combination), self._values[variable.place]))
         return merged(cases)
+
+
+def _parts(
+    term: Term, environment: Mapping[Parameter, Value]
+) -> Iterator[tuple[Term, Mapping[Parameter, Value]]]:
+    """The conjuncts of a term, those of what it says of every value one by one."""
+    match term:
+        case AllOf(operands=operands):
+            for operand in operands:
+                yield from _parts(operand, environment)
+        case Quantified(quantifier="forall", bound=bound, body=body):
+            for value in bound.sort:
+                yield from _parts(body, {**environment, bound: value})
+        case Not(operand=AnyOf(operands=operands)):
+            for operand in operands:
+                yield from _parts(~operand, environment)
+        case Not(operand=Quantified(quantifier="exists", bound=bound, body=body)):
+            for value in bound.sort:
+                yield from _parts(~body, {**environment, bound: value})
+        case AnyOf(operands=(*conditions, conclusion)):
+            for part, inner in _parts(conclusion, environment):
+                yield any_of(*conditions, part), inner
+        case _:
+            yield term, environment
 
 
 def truth(formula: Formula) -> Guarded:

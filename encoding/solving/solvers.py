@@ -42,6 +42,9 @@ class Backend(Protocol):
     def model(self) -> Sequence[int]:
         """After true: model[v - 1] is v or -v for every variable v."""
 
+    def core(self) -> Sequence[int]:
+        """After false: assumptions that cannot hold together, with the clauses."""
+
     def conflicts(self) -> int:
         """Conflicts so far."""
 
@@ -65,6 +68,10 @@ class PySat:
     def model(self) -> Sequence[int]:
         model: list[int] = self._solver.get_model()
         return model
+
+    def core(self) -> Sequence[int]:
+        core: list[int] = self._solver.get_core() or []
+        return core
 
     def conflicts(self) -> int:
         return int(self._solver.accum_stats()["conflicts"])
@@ -104,6 +111,11 @@ class Z3:
         model = self._solver.model()
         truth = {v: self._z3.is_true(model[x]) for v, x in self._variables.items()}
         return [v if truth.get(v) else -v for v in range(1, self._top + 1)]
+
+    def core(self) -> Sequence[int]:
+        core = {str(literal) for literal in self._solver.unsat_core()}
+        literals = (s * v for v in self._variables for s in (1, -1))
+        return [literal for literal in literals if str(self._literal(literal)) in core]
 
     def conflicts(self) -> int:
         statistics = self._solver.statistics()

@@ -1,0 +1,161 @@
+"""What must have no answer for claims to be inductive over one action, as clauses.
+
+All claims are carried together: properties, declared facts, and that no step is badly defined. One question asks
+whether one of them is false at first. For each action, with its arguments, one asks whether in some state in which all
+of them hold the action can happen and make one of them false. There are no rounds, no order of actions and no normal form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fencepost.encoding.formulas.cnf import numbered
+from fencepost.encoding.formulas.symbolic import Symbolic, well_formed
+from fencepost.encoding.language.system import Invariant, Property
+from fencepost.encoding.solving.clauses import Clause
+from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, conj, disj, iff, named, neg
+
+WELL_DEFINED = "no action sets a variable twice or outside its domain"
+"""The claim that is carried along with all others, in words."""
+
+INITIALLY = -1
+"""Stands for an action's slot in the question about the state at first."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Whether an action, or the beginning, can make a claim false.
+
+    `happens` is a literal under which the action can happen in the state before. `fails` has the claims that it may touch, each
+    with a literal under which the claim is false after it; the others it keeps, whatever the state.
+    """
+
+    slot: int
+    happens: int
+    fails: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Obligations:
+    """The questions about a system and its claims: plain data, without z3.
+
+    Variables are numbered from 1: first the Booleans of the state before, then the choices. `widths` says how many of the
+    Booleans belong to each variable in turn, `initial` what they are at first. `holds` has for each claim a literal under which it
+    holds before.
+    """
+
+    clauses: list[Clause]
+    size: int
+    widths: list[int]
+    choices: int
+    initial: list[bool]
+    holds: Mapping[str, int]
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question as formulas."""
+
+    slot: int
+    happens: Formula
+    fails: Mapping[str, Formula]
+    constraints: list[Formula]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One conjunct of a claim, and the places that it may depend on."""
+
+    formula: Formula
+    places: frozenset[int]
+
+
+_Parts = Mapping[str, Sequence[_Part]]
+"""The conjuncts of each claim, by its name."""
+
+
+def obligations(
+    symbolic: Symbolic, claims: Sequence[Property | Invariant], slots: Iterable[int] | None = None
+) -> Obligations:
+    """The questions about these claims and the actions of those slots, all if none are given.
+
+    Raises ModelError for a claim that reads a choice.
+    """
+    state = [v for v in symbolic.system.variables if v.place in symbolic.written]
+    bits = [bit for v in state for bit in symbolic.bits[v.place]]
+    choices = [bit for v in symbolic.system.choices for bit in symbolic.bits[v.place]]
+    parts = {claim.name: _conjuncts(symbolic, claim) for claim in claims}
+    holds = {name: named(f"holds:{name}") for name in parts}
+    asked = [_about_the_beginning(symbolic, parts)]
+    asked += [
+        _about_an_action(symbolic, slot, parts)
+        for slot in (range(len(symbolic.effects)) if slots is None else slots)
+    ]
+    constraints = [
+        *(well_formed(symbolic.bits[v.place]) for v in state),
+        *(disj((neg(holds[name]), part.formula)) for name, own in parts.items() for part in own),
+        *(constraint for question in asked for constraint in question.constraints),
+    ]
+    named_ones = [f for question in asked for f in (question.happens, *question.fails.values())]
+    cnf = numbered([c for c in constraints if c is not TRUE], [*bits, *choices, *holds.values(), *named_ones])
+    return Obligations(
+        clauses=cnf.clauses,
+        size=cnf.size,
+        widths=[len(symbolic.bits[v.place]) for v in state],
+        choices=len(choices),
+        initial=[symbolic.system.initial[v.place] == value for v in state for value in v.domain.values[1:]],
+        holds={name: cnf.numbers[str(f)] for name, f in holds.items()},
+        questions=tuple(
+            Question(
+                question.slot,
+                cnf.numbers[str(question.happens)],
+                {name: cnf.numbers[str(f)] for name, f in question.fails.items()},
+            )
+            for question in asked
+        ),
+    )
+
+
+def _conjuncts(symbolic: Symbolic, claim: Property | Invariant) -> list[_Part]:
+    """What a claim says, in parts that must all hold."""
+    return [_Part(f, places) for f, places in symbolic.conjuncts(claim.holds) if f is not TRUE]
+
+
+def _about_the_beginning(symbolic: Symbolic, parts: _Parts) -> Asked:
+    """Whether a claim is false at first."""
+    happens = named("happens at first")
+    first = []
+    for v in symbolic.system.variables:
+        if v.place in symbolic.written:
+            initial = symbolic.system.initial[v.place]
+            values = zip(symbolic.bits[v.place], v.domain.values[1:], strict=True)
+            first += [bit if value == initial else neg(bit) for bit, value in values]
+    broken = {name: [neg(part.formula) for part in own] for name, own in parts.items()}
+    return _asked(INITIALLY, happens, conj(first), broken)
+
+
+def _about_an_action(symbolic: Symbolic, slot: int, parts: _Parts) -> Asked:
+    """Whether the action of that slot makes a claim false."""
+    effect = symbolic.effects[slot]
+    broken = {name: list(_broken(symbolic, slot, own)) for name, own in parts.items()}
+    broken[WELL_DEFINED] = [] if effect.wrong is FALSE else [effect.wrong]
+    return _asked(slot, named(f"happens:{slot}"), effect.guard, broken)
+
+
+def _asked(slot: int, happens: Formula, guard: Formula, broken: Mapping[str, Sequence[Formula]]) -> Asked:
+    fails = {name: named(f"fails:{slot}:{name}") for name, ways in broken.items() if ways}
+    constraints = [disj((neg(happens), guard))]
+    constraints += [disj((neg(fails[name]), *broken[name])) for name in fails]
+    return Asked(slot, happens, fails, constraints)
+
+
+def _broken(symbolic: Symbolic, slot: int, parts: Sequence[_Part]) -> Iterator[Formula]:
+    """How the action can make a claim false that held before: the parts that it may touch, each false after it."""
+    past, written = symbolic.past[slot], symbolic.effects[slot].after.keys()
+    for part in parts:
+        if not part.places.isdisjoint(written):
+            after = past(part.formula)
+            if after is not TRUE and iff(after, part.formula) is not TRUE:
+                yield neg(after)

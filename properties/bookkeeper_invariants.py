@@ -1,0 +1,570 @@
+"""Why a ledger is safe: facts about every reachable state that each action keeps, if all of them hold before it.
+
+With them every property that holds is proved one action at a time, whatever the depth. docs/why-safe.md says which
+rule of the protocol each fact stands for, and which bug breaks it.
+
+A client's *list* is its copy of the fragments in the metadata. An entry's *home* is its write set in the last
+fragment of the list that starts at or below it; its *current* bookies are its write set in the last fragment.
+"""
+
+from __future__ import annotations
+
+from fencepost.encoding.language.system import Invariant, System
+from fencepost.encoding.language.terms import (
+    FALSE,
+    Term,
+    TermLike,
+    all_of,
+    any_of,
+    at_least,
+    exists,
+    exists_over,
+    forall,
+    forall_over,
+    implies,
+    lift,
+)
+from fencepost.protocols.bookkeeper.state import NOTHING, WRITER, Ledger, Phase, Status
+
+
+def ledger_invariants(system: System) -> tuple[Invariant, ...]:
+    """The facts about one ledger."""
+    s = system.state
+    assert isinstance(s, Ledger)
+    p = s.parameters
+    return (
+        phases_and_status(s),
+        bookies_stand_once(s),
+        last_fragment_reaches_lac(s),
+        metadata_is_the_writers(s),
+        recoverers_know_the_writers(s),
+        own_fragments_above_start(s),
+        changes_in_progress(s),
+        sent_to_own_fragments(s),
+        handled_was_sent(s),
+        accepted_is_stored(s),
+        acked_was_accepted(s),
+        acks_of_current_bookies(s),
+        confirmed_at_home(s),
+        contents_are_the_writers(s),
+        found_as_answered(s),
+        answered_was_asked(s),
+        fencing_fences(s),
+        reading_fences(s),
+        reads_above_start(s),
+        written_back_was_found(s),
+        absent_stays_absent(s),
+        closed_for_a_reason(s),
+        write_backs_in_order(s),
+        write_backs_are_accepted(s),
+        answers_are_counted(s),
+        pending_is_under_way(s),
+        *((limbo_is_fenced(s), limbo_after_crashes(s), unknown_from_limbo(s)) if p.crashes else ()),
+        *((lacs_below_the_writers(s),) if p.recoverers == 1 or p.recovery_lac == "frozen" else ()),
+    )
+
+
+# What the facts speak of.
+
+
+def accepted(s: Ledger, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """The bookie handled that add, and did not refuse it."""
+    index = client, fragment, entry, bookie
+    return s.add_handled[index] & ~s.add_refused[index]
+
+
+def took(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """The bookie accepted the entry from the client, for whichever fragment."""
+    return exists(s.fragment, lambda g: accepted(s, client, g, entry, bookie))
+
+
+def is_current(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """The bookie is in the entry's write set in the last fragment of the client's list."""
+    return exists(
+        s.fragment,
+        lambda g: (s.own_last_fragment[client] == g) & s.in_write_set_of(client, g, entry, bookie),
+    )
+
+
+def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """The bookie is in the entry's write set in the last fragment of the client's list that starts at or below it."""
+
+    def holds_entry(g: Term) -> Term:
+        later = exists(
+            s.fragment,
+            lambda h: (g < h) & (h <= s.own_last_fragment[client]) & (s.first_of(client, h) <= entry),
+        )
+        return (g <= s.own_last_fragment[client]) & (s.first_of(client, g) <= entry) & ~later
+
+    return exists(s.fragment, lambda g: holds_entry(g) & s.in_write_set_of(client, g, entry, bookie))
+
+
+def in_limbo(s: Ledger, bookie: TermLike) -> Term:
+    """The bookie came back from a crash and does not know what it has lost."""
+    return s.limbo[bookie] if s.parameters.crashes else FALSE
+
+
+def has_begun(s: Ledger, client: TermLike) -> Term:
+    """The client has done something."""
+    return s.phase[client] != Phase.IDLE
+
+
+def listed(s: Ledger, client: TermLike, fragment: TermLike) -> Term:
+    """The fragment is in the client's list."""
+    return fragment <= s.own_last_fragment[client]
+
+
+# Lists of fragments.
+
+
+def bookies_stand_once(s: Ledger) -> Invariant:
+    return Invariant(
+        name="bookies-stand-once",
+        meaning="no ensemble of a client's list names a bookie twice",
+        holds=forall_over(
+            (s.client, s.fragment, s.position, s.position),
+            lambda c, g, i, j: implies(
+                (i < j) & listed(s, c, g), s.own_ensemble[c, g, i] != s.own_ensemble[c, g, j]
+            ),
+        ),
+    )
+
+
+def last_fragment_reaches_lac(s: Ledger) -> Invariant:
+    return Invariant(
+        name="last-fragment-reaches-lac",
+        meaning="the last fragment of a client's list starts at most at its LAC + 1",
+        holds=forall_over(
+            (s.client, s.fragment),
+            lambda c, g: implies(s.own_last_fragment[c] == g, s.own_first[c, g] <= s.lac(c) + 1),
+        ),
+    )
+
+
+def _same_list(s: Ledger, client: TermLike) -> Term:
+    """The metadata's list is the client's."""
+    return all_of(
+        s.last_fragment == s.own_last_fragment[client],
+        forall(
+            s.fragment,
+            lambda g: implies(
+                g <= s.last_fragment,
+                (s.first[g] == s.own_first[client, g])
+                & forall(s.position, lambda i: s.ensemble[g, i] == s.own_ensemble[client, g, i]),
+            ),
+        ),
+    )
+
+
+def metadata_is_the_writers(s: Ledger) -> Invariant:
+    return Invariant(
+        name="metadata-is-the-writers",
+        meaning="until the ledger is closed, the metadata's list of fragments is the writer's",
+        holds=implies(s.status != Status.CLOSED, _same_list(s, WRITER)),
+    )
+
+
+def recoverers_know_the_writers(s: Ledger) -> Invariant:
+    def same(r: Term, g: Term) -> Term:
+        return (s.own_first[r, g] == s.own_first[WRITER, g]) & forall(
+            s.position, lambda i: s.own_ensemble[r, g, i] == s.own_ensemble[WRITER, g, i]
+        )
+
+    return Invariant(
+        name="recoverers-know-the-writers",
+        meaning="up to where it began, a recoverer's list is the writer's, all of it",
+        holds=forall(
+            s.recoverer,
+            lambda r: implies(
+                has_begun(s, r),
+                (s.base[r] == s.own_last_fragment[WRITER])
+                & (s.base[r] <= s.own_last_fragment[r])
+                & forall(s.fragment, lambda g: implies(g <= s.base[r], same(r, g))),
+            ),
+        ),
+    )
+
+
+def own_fragments_above_start(s: Ledger) -> Invariant:
+    return Invariant(
+        name="own-fragments-above-start",
+        meaning="a fragment that a recoverer added starts above where its LAC started, after enough bookies answered",
+        holds=forall_over(
+            (s.recoverer, s.fragment),
+            lambda r, g: implies(
+                (s.base[r] < g) & listed(s, r, g), s.covered(r) & (s.start(r) < s.own_first[r, g])
+            ),
+        ),
+    )
+
+
+def changes_in_progress(s: Ledger) -> Invariant:
+    """What stands still while an ensemble change is in progress."""
+
+    def sound(c: Term) -> Term:
+        failed_is_current = exists_over(
+            (s.fragment, s.bookie),
+            lambda g, b: (s.own_last_fragment[c] == g) & (s.failed[c] == b) & s.in_ensemble(c, g, b),
+        )
+        return all_of(
+            implies(lift(WRITER) != c, s.covered(c)),
+            s.start(c) <= s.frozen_lac[c],
+            forall(s.entry, lambda e: implies((s.start(c) < e) & (e <= s.frozen_lac[c]), s.complete(c, e))),
+            failed_is_current,
+        )
+
+    return Invariant(
+        name="changes-in-progress",
+        meaning="while an ensemble change is in progress, all up to the LAC at which it stands is complete, and the "
+        "bookie to be replaced is in the current ensemble; a recoverer has heard from enough bookies",
+        holds=forall(s.client, lambda c: implies(s.changing(c), sound(c))),
+    )
+
+
+# Adds.
+
+
+def sent_to_own_fragments(s: Ledger) -> Invariant:
+    return Invariant(
+        name="sent-to-own-fragments",
+        meaning="adds are sent to fragments of the client's list only, and sent again to later ones than at first",
+        holds=all_of(
+            forall_over((s.client, s.entry), lambda c, e: s.pushed_in[c, e] <= s.own_last_fragment[c]),
+            forall_over(
+                (s.client, s.fragment, s.entry),
+                lambda c, g, e: implies(
+                    s.resent[c, g, e],
+                    listed(s, c, g) & s.pushed(c, e) & (s.pushed_in[c, e] < g),
+                ),
+            ),
+        ),
+    )
+
+
+def handled_was_sent(s: Ledger) -> Invariant:
+    def sent(c: Term, g: Term, e: Term, b: Term) -> Term:
+        index = c, g, e, b
+        return implies(s.add_handled[index] | s.add_answered[index], s.add_sent(*index))
+
+    return Invariant(
+        name="handled-was-sent",
+        meaning="an add that a bookie handled, or a client has an answer to or gave up, was sent",
+        holds=forall_over((s.client, s.fragment, s.entry, s.bookie), sent),
+    )
+
+
+def accepted_is_stored(s: Ledger) -> Invariant:
+    return Invariant(
+        name="accepted-is-stored",
+        meaning=f"what a bookie accepted it stores{_BUT_IN_LIMBO if s.parameters.crashes else ''}",
+        holds=forall_over(
+            (s.client, s.fragment, s.entry, s.bookie),
+            lambda c, g, e, b: implies(accepted(s, c, g, e, b), (s.stored[b, e] != NOTHING) | in_limbo(s, b)),
+        ),
+    )
+
+
+def acked_was_accepted(s: Ledger) -> Invariant:
+    return Invariant(
+        name="acked-was-accepted",
+        meaning="what a client counts as acked by a bookie, the bookie accepted",
+        holds=forall_over(
+            (s.client, s.entry, s.bookie),
+            lambda c, e, b: implies(s.acked[c, e, b], took(s, c, e, b)),
+        ),
+    )
+
+
+def acks_of_current_bookies(s: Ledger) -> Invariant:
+    return Invariant(
+        name="acks-of-current-bookies",
+        meaning="acks of entries above the LAC are of current bookies: of a bookie that is replaced they are withdrawn",
+        holds=forall_over(
+            (s.client, s.entry, s.bookie),
+            lambda c, e, b: implies(s.acked[c, e, b] & (s.lac(c) < e), is_current(s, c, e, b)),
+        ),
+    )
+
+
+def confirmed_at_home(s: Ledger) -> Invariant:
+    return Invariant(
+        name="confirmed-at-home",
+        meaning="an entry that a client confirmed was acked by AQ bookies of its home",
+        holds=forall_over(
+            (s.client, s.entry),
+            lambda c, e: implies(
+                (s.start(c) < e) & (e <= s.lac(c)),
+                at_least(s.parameters.ack_quorum, s.bookie, lambda b: s.acked[c, e, b] & is_home(s, c, e, b)),
+            ),
+        ),
+    )
+
+
+# Contents.
+
+
+def contents_are_the_writers(s: Ledger) -> Invariant:
+    def genuine(content: Term, e: Term) -> Term:
+        return (content == NOTHING) | (content == e)
+
+    return Invariant(
+        name="contents-are-the-writers",
+        meaning="what is stored, read or found as an entry is what the writer pushed as it, or nothing",
+        holds=all_of(
+            forall_over((s.bookie, s.entry), lambda b, e: genuine(s.stored[b, e], e)),
+            forall_over(
+                (s.recoverer, s.read_entry, s.bookie), lambda r, e, b: genuine(s.read_content[r, e, b], e)
+            ),
+            forall_over((s.recoverer, s.read_entry), lambda r, e: genuine(s.found[r, e], e)),
+        ),
+    )
+
+
+def found_as_answered(s: Ledger) -> Invariant:
+    return Invariant(
+        name="found-as-answered",
+        meaning="a recoverer has the content of an entry that some bookie gave it",
+        holds=forall_over(
+            (s.recoverer, s.read_entry),
+            lambda r, e: implies(s.positive(r, e), s.found[r, e] != NOTHING),
+        ),
+    )
+
+
+# Recovery.
+
+
+def answered_was_asked(s: Ledger) -> Invariant:
+    return Invariant(
+        name="answered-was-asked",
+        meaning="a fencing or recovery read that was answered was handled, and one that was handled was sent",
+        holds=all_of(
+            forall_over(
+                (s.recoverer, s.bookie),
+                lambda r, b: all_of(
+                    implies(s.fence_answered[r, b], s.fence_handled[r, b]),
+                    implies(s.fence_handled[r, b], s.fence_sent(r, b)),
+                ),
+            ),
+            forall_over(
+                (s.recoverer, s.read_entry, s.bookie),
+                lambda r, e, b: all_of(
+                    implies(s.read_answered[r, e, b], s.read_handled[r, e, b]),
+                    implies(s.read_handled[r, e, b], s.read_sent[r, e] & s.read_to(r, e, b)),
+                ),
+            ),
+        ),
+    )
+
+
+def fencing_fences(s: Ledger) -> Invariant:
+    return Invariant(
+        name="fencing-fences",
+        meaning="a bookie that handled a fencing read is fenced",
+        holds=forall_over((s.recoverer, s.bookie), lambda r, b: implies(s.fence_handled[r, b], s.fenced[b])),
+    )
+
+
+def reading_fences(s: Ledger) -> Invariant:
+    return Invariant(
+        name="reading-fences",
+        meaning="a bookie that handled a recovery read is fenced",
+        holds=forall_over(
+            (s.recoverer, s.read_entry, s.bookie),
+            lambda r, e, b: implies(s.read_handled[r, e, b], s.fenced[b]),
+        ),
+    )
+
+
+def reads_above_start(s: Ledger) -> Invariant:
+    return Invariant(
+        name="reads-above-start",
+        meaning="entries are read above where the recoverer's LAC started, after enough bookies answered",
+        holds=forall_over(
+            (s.recoverer, s.read_entry),
+            lambda r, e: implies(s.read_sent[r, e], s.covered(r) & (s.start(r) < e)),
+        ),
+    )
+
+
+def written_back_was_found(s: Ledger) -> Invariant:
+    return Invariant(
+        name="written-back-was-found",
+        meaning="what a recoverer writes back it has found",
+        holds=forall_over((s.recoverer, s.entry), lambda r, e: implies(s.pushed(r, e), s.positive(r, e))),
+    )
+
+
+def absent_stays_absent(s: Ledger) -> Invariant:
+    def absent(r: Term, e: Term, b: Term) -> Term:
+        unknown = s.read_unknown[r, e, b] if s.parameters.crashes else FALSE
+        return s.read_handled[r, e, b] & (s.read_content[r, e, b] == NOTHING) & ~unknown
+
+    return Invariant(
+        name="absent-stays-absent",
+        meaning="a bookie that answered a recovery read with NoSuchEntry never accepts that entry from the writer",
+        holds=forall_over(
+            (s.recoverer, s.entry, s.bookie), lambda r, e, b: implies(absent(r, e, b), ~took(s, WRITER, e, b))
+        ),
+    )
+
+
+# Crashes.
+
+_BUT_IN_LIMBO = ", unless it is in limbo"
+
+
+def limbo_is_fenced(s: Ledger) -> Invariant:
+    return Invariant(
+        name="limbo-is-fenced",
+        meaning="a bookie in limbo is fenced",
+        holds=forall(s.bookie, lambda b: implies(in_limbo(s, b), s.fenced[b])),
+    )
+
+
+def limbo_after_crashes(s: Ledger) -> Invariant:
+    most = range(1, min(s.parameters.bookies, s.parameters.crashes + 1) + 1)
+    return Invariant(
+        name="limbo-after-crashes",
+        meaning="there are no more bookies in limbo than there were crashes",
+        holds=all_of(
+            *(implies(at_least(k, s.bookie, lambda b: in_limbo(s, b)), s.crashed >= k) for k in most)
+        ),
+    )
+
+
+def unknown_from_limbo(s: Ledger) -> Invariant:
+    return Invariant(
+        name="unknown-from-limbo",
+        meaning="only a bookie in limbo answers that it does not know",
+        holds=all_of(
+            forall_over(
+                (s.recoverer, s.read_entry, s.bookie),
+                lambda r, e, b: implies(
+                    s.read_unknown[r, e, b], in_limbo(s, b) & (s.read_content[r, e, b] == NOTHING)
+                ),
+            ),
+            forall_over((s.recoverer, s.bookie), lambda r, b: implies(s.fence_unknown[r, b], in_limbo(s, b))),
+        ),
+    )
+
+
+# Why recovery is never stuck.
+
+
+def write_backs_in_order(s: Ledger) -> Invariant:
+    return Invariant(
+        name="write-backs-in-order",
+        meaning="entries are written back one after another",
+        holds=forall_over(
+            (s.recoverer, s.entry, s.entry),
+            lambda r, d, e: implies(s.pushed(r, e) & (s.start(r) < d) & (d < e), s.pushed(r, d)),
+        ),
+    )
+
+
+def write_backs_are_accepted(s: Ledger) -> Invariant:
+    return Invariant(
+        name="write-backs-are-accepted",
+        meaning="no bookie refuses what a recoverer writes back",
+        holds=forall_over(
+            (s.recoverer, s.fragment, s.entry, s.bookie), lambda r, g, e, b: ~s.add_refused[r, g, e, b]
+        ),
+    )
+
+
+def answers_are_counted(s: Ledger) -> Invariant:
+    def counted(r: Term, g: Term, e: Term, b: Term) -> Term:
+        sent_again = exists(s.fragment, lambda h: (g < h) & s.add_sent(r, h, e, b))
+        heard = s.pending(r, e) & s.add_answered[r, g, e, b] & s.still_there(r, g, b) & ~sent_again
+        return implies(heard, s.acked[r, e, b] | (s.failed[r] == b))
+
+    return Invariant(
+        name="answers-are-counted",
+        meaning="an answer from a current bookie to the last sending of a pending write-back counts as an ack, or the "
+        "recoverer is replacing the bookie",
+        holds=forall_over((s.recoverer, s.fragment, s.entry, s.bookie), counted),
+    )
+
+
+def pending_is_under_way(s: Ledger) -> Invariant:
+    def sent(r: Term, e: Term, b: Term) -> Term:
+        return exists(s.fragment, lambda g: s.add_sent(r, g, e, b) & s.still_there(r, g, b))
+
+    return Invariant(
+        name="pending-is-under-way",
+        meaning="an entry written back that is not confirmed was sent to each of its current bookies",
+        holds=forall_over(
+            (s.recoverer, s.entry, s.bookie),
+            lambda r, e, b: implies(s.pending(r, e) & is_current(s, r, e, b), sent(r, e, b)),
+        ),
+    )
+
+
+# The ledger as a whole.
+
+
+def phases_and_status(s: Ledger) -> Invariant:
+    some_recoverer = exists(s.recoverer, lambda r: has_begun(s, r))
+    return Invariant(
+        name="phases-and-status",
+        meaning="the ledger is there once the writer has begun, in recovery once a recoverer has, closed once a client "
+        "says so; only the writer is ever fenced out",
+        holds=all_of(
+            has_begun(s, WRITER) == (s.status != Status.NONE),
+            implies(some_recoverer, any_of(s.status == Status.IN_RECOVERY, s.status == Status.CLOSED)),
+            implies(s.status == Status.IN_RECOVERY, some_recoverer),
+            forall(s.client, lambda c: implies(s.phase[c] == Phase.CLOSED, s.status == Status.CLOSED)),
+            forall(s.recoverer, lambda r: s.phase[r] != Phase.CLOSING),
+        ),
+    )
+
+
+def closed_for_a_reason(s: Ledger) -> Invariant:
+    by_writer = all_of(s.phase[WRITER] == Phase.CLOSED, s.last_entry == s.lac(WRITER), _same_list(s, WRITER))
+
+    def recovered(r: Term) -> Term:
+        return all_of(
+            s.phase[r] == Phase.CLOSED,
+            _same_list(s, r),
+            ~s.changing(r),
+            s.start(r) <= s.last_entry,
+            forall(
+                s.entry,
+                lambda e: implies((s.start(r) < e) & (e <= s.last_entry), s.complete(r, e)),
+            ),
+            exists(s.read_entry, lambda e: (e == s.last_entry + 1) & s.negative(r, e)),
+        )
+
+    return Invariant(
+        name="closed-for-a-reason",
+        meaning="a closed ledger was closed by the writer at its LAC, or by a recoverer that had written back every "
+        "entry above its start up to the last and had found that the next one is not there; with that client's list",
+        holds=implies(s.status == Status.CLOSED, by_writer | exists(s.recoverer, recovered)),
+    )
+
+
+def lacs_below_the_writers(s: Ledger) -> Invariant:
+    """Recovery starts at most at the writer's LAC, which holds of one recoverer, or if write-backs carry the start.
+
+    A LAC above the writer's is told by who has written back; of one recoverer, what it wrote is told too late for it.
+    """
+    frozen = s.parameters.recovery_lac == "frozen"
+    clients = s.client if frozen else s.writer
+    too_late = FALSE if frozen else exists(s.recoverer, s.covered)
+    return Invariant(
+        name="lacs-below-the-writers",
+        meaning="LACs that bookies store, or told a recoverer before it had heard enough, are not above the writer's",
+        holds=all_of(
+            forall_over((clients, s.entry), lambda c, e: s.pushed_lac[c, e] <= s.lac(WRITER)),
+            forall_over(
+                (s.bookie, s.entry), lambda b, e: any_of(too_late, s.stored_lac[b, e] <= s.lac(WRITER))
+            ),
+            forall_over(
+                (s.recoverer, s.bookie),
+                lambda r, b: implies(
+                    s.fence_answered[r, b] | ~s.covered(r), s.fence_lac[r, b] <= s.lac(WRITER)
+                ),
+            ),
+        ),
+    )

@@ -1,0 +1,185 @@
+"""Induction over one action: what is withdrawn, what remains, and which actions may stand for others."""
+
+from __future__ import annotations
+
+import pytest
+
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.induction.asking import Asker, Kept, Left, induct, share_out
+from fencepost.encoding.induction.obligations import INITIALLY, WELL_DEFINED, obligations
+from fencepost.encoding.induction.orbits import interchangeable, representatives
+from fencepost.encoding.language.state import StateSpace, choice, family, variable
+from fencepost.encoding.language.system import Action, Invariant, System, each
+from fencepost.encoding.language.terms import (
+    BOOL,
+    TRUE,
+    Parameter,
+    Sort,
+    Term,
+    forall,
+    implies,
+    integers,
+    labels,
+)
+from fencepost.encoding.solving.solvers import backend
+from support.one_action import broken
+
+
+class Tokens(StateSpace):
+    """Who has a token, who had it once, and who is the first to be asked."""
+
+    def __init__(self, constant: bool = False) -> None:
+        self.node = labels("node", "n", 3)
+        self.has = family(BOOL, self.node)
+        self.had = family(BOOL, self.node)
+        self.count = variable(integers(0, 3))
+        self.chosen = family(BOOL, self.node, initial=lambda n: constant and n == "n2")
+        self.lost = choice(self.node, fault="lost")
+
+
+def take(s: Tokens, node: Parameter) -> Action:
+    """A node takes a token."""
+    return Action(
+        when=~s.had[node] & (s.count < 3),
+        then=[s.has[node].set(True), s.had[node].set(True), s.count.set(s.count + 1)],
+        actor=node,
+    )
+
+
+def give_back(s: Tokens, node: Parameter) -> Action:
+    """And gives it back."""
+    return Action(when=s.has[node], then=[s.has[node].set(False)], actor=node)
+
+
+def tokens(s: Tokens | None = None) -> System:
+    s = s or Tokens()
+    return System(s, (each(take, s, s.node), each(give_back, s, s.node)))
+
+
+def claim(name: str, holds: Term) -> Invariant:
+    return Invariant(name, name, holds)
+
+
+def who_has_it_had_it(s: Tokens) -> Invariant:
+    return claim("had", forall(s.node, lambda n: implies(s.has[n], s.had[n])))
+
+
+def state(system: System) -> Tokens:
+    assert isinstance(system.state, Tokens)
+    return system.state
+
+
+def test_what_each_action_keeps_is_inductive() -> None:
+    system = tokens()
+    assert broken(system, [who_has_it_had_it(state(system))]) == {}
+
+
+def test_what_an_action_makes_false_is_withdrawn_with_what_was_proved_from_it() -> None:
+    """The second claim is kept only as long as the first one is assumed, which is wrong."""
+    system = tokens()
+    s = state(system)
+    never, follows = claim("never", ~s.has["n1"]), claim("follows", ~s.has["n1"] | s.had["n2"])
+    assert broken(system, [never, follows, who_has_it_had_it(s)]) == {"never": "take", "follows": "take"}
+
+
+def test_what_is_false_at_first_is_withdrawn() -> None:
+    system = tokens()
+    assert broken(system, [claim("some", state(system).has["n1"])]) == {"some": "initially"}
+
+
+def test_a_step_that_leaves_its_domain_is_noticed() -> None:
+    s = Tokens()
+
+    def count(s: Tokens) -> Action:
+        """Counts without end."""
+        return Action(when=TRUE, then=[s.count.set(s.count + 1)], actor="n1")
+
+    assert broken(System(s, (each(count, s),)), []) == {WELL_DEFINED: "count"}
+
+
+def test_an_action_left_out_of_the_questions_is_missed() -> None:
+    """Why every slot needs a question, or one that stands for it: without `take` anything is proved."""
+    system = tokens()
+    s = state(system)
+    symbolic = Symbolic(system)
+    never = claim("never", ~s.has["n1"])
+    without = [slot for slot, a in enumerate(symbolic.actions) if a.schema.name != "take"]
+    asked = obligations(symbolic, [never], without)
+    (*_, left) = induct(Asker(asked, backend("cadical")), 0, asked.questions, ["never"], {})
+    assert left == Left(0, frozenset({"never"}))
+    assert broken(system, [never]) == {"never": "take"}
+
+
+def test_every_slot_has_a_question() -> None:
+    symbolic = Symbolic(tokens())
+    asked = obligations(symbolic, [])
+    assert [q.slot for q in asked.questions] == [INITIALLY, *range(len(symbolic.actions))]
+    dealt = share_out(asked.questions, 2)
+    assert sorted(q.slot for share in dealt for q in share) == [q.slot for q in asked.questions]
+
+
+@pytest.mark.parametrize("solver", ["cadical", "glucose", "minisat", "z3"])
+def test_what_an_answer_used_is_said(solver: str) -> None:
+    system = tokens()
+    s = state(system)
+    symbolic = Symbolic(system)
+    claims = [who_has_it_had_it(s), claim("idle", ~s.chosen["n1"] | s.chosen["n1"])]
+    asked = obligations(symbolic, claims)
+    answers = list(induct(Asker(asked, backend(solver)), 0, asked.questions, [c.name for c in claims], {}))
+    used = {m.slot: m.used for m in answers if isinstance(m, Kept)}
+    assert all("idle" not in names for names in used.values())
+    assert used[INITIALLY] == frozenset()
+
+
+def test_an_answer_that_used_what_is_withdrawn_is_asked_again() -> None:
+    system = tokens()
+    s = state(system)
+    symbolic = Symbolic(system)
+    claims = [who_has_it_had_it(s)]
+    asked = obligations(symbolic, claims)
+    known = {q.slot: frozenset({"gone"}) for q in asked.questions}
+    answers = list(induct(Asker(asked, backend("cadical")), 0, asked.questions, ["had"], known))
+    assert len([m for m in answers if isinstance(m, Kept)]) == len(asked.questions)
+    known = {q.slot: frozenset({"had"}) for q in asked.questions}
+    answers = list(induct(Asker(asked, backend("cadical")), 0, asked.questions, ["had"], known))
+    assert answers == [Left(0, frozenset({"had"}))]
+
+
+def orbits_of(system: System, *claims: Invariant) -> list[str]:
+    symbolic = Symbolic(system)
+    return [symbolic.actions[slot].name for slot in representatives(symbolic, claims)]
+
+
+def test_one_action_stands_for_those_that_a_renaming_makes_of_it() -> None:
+    system = tokens()
+    assert orbits_of(system, who_has_it_had_it(state(system))) == ["take(n1)", "give back(n1)"]
+
+
+def test_a_label_that_a_claim_names_stands_for_no_other() -> None:
+    """Asking about n1 alone would prove that n2 never has a token."""
+    system = tokens()
+    never = claim("never", ~state(system).has["n2"])
+    assert len(orbits_of(system, never)) == 6
+    assert broken(system, [never]) == {"never": "take"}
+
+
+def test_a_constant_that_tells_labels_apart_is_noticed() -> None:
+    s = Tokens(constant=True)
+    system = tokens(s)
+    never = claim("never", forall(s.node, lambda n: implies(s.chosen[n], ~s.has[n])))
+    assert not interchangeable(Symbolic(system), [never])
+    assert broken(system, [never]) == {"never": "take"}
+
+
+def test_a_part_of_an_index_set_is_noticed() -> None:
+    s = Tokens()
+    some = Sort("some", ("n1",), part_of="node")
+    never = claim("never", forall(some, lambda n: ~s.has[n]))
+    assert not interchangeable(Symbolic(tokens(s)), [never])
+
+
+def test_a_claim_may_not_read_a_choice() -> None:
+    s = Tokens()
+    with pytest.raises(ModelError, match="a choice made up front"):
+        obligations(Symbolic(tokens(s)), [claim("lost", s.lost["n1"])])
