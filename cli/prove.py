@@ -43,7 +43,8 @@ def command(
     with 0 if all come out as expected, 1 if one does not, 3 if one is undecided. Naming a lemma also lists its
     obligations.
     """
-    from fencepost.quorums import arithmetic, catalogue
+    from fencepost.properties import lemmas as catalogue
+    from fencepost.quorums import arithmetic
     from fencepost.quorums.lemmas import Job
     from fencepost.quorums.smt import Deadline
 
@@ -95,8 +96,6 @@ def text_of(result: Result, detailed: bool) -> str:
         lines.append(f"{INDENT}why: {result.reason}")
     if result.example is not None:
         lines += _example_lines("counterexample", result.example)
-    if result.counter_model is not None:
-        lines += _example_lines("counter-model to induction", result.counter_model)
     if detailed:
         lines += [
             f"{INDENT}{s.answer.value:<10} {s.name}: {s.sentence} [{_solvers(s)}, {s.seconds:.2f} s]"
@@ -154,7 +153,6 @@ def object_of(results: list[Result], verdict: str, up_to: int, seconds: float) -
                 "seconds": round(r.seconds, 3),
                 "reason": r.reason or None,
                 "counterexample": _example_object(r.example),
-                "counter_model": _example_object(r.counter_model),
                 "obligations": [
                     {
                         "name": s.name,

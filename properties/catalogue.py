@@ -8,12 +8,14 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.system import System
 from fencepost.properties.bookkeeper import ledger_properties
+from fencepost.properties.bookkeeper_core import with_properties
 from fencepost.properties.guaranteed_write_quorum import guaranteed_write_quorum_properties
 from fencepost.properties.ledger_chain import chain_properties
 from fencepost.properties.ledger_chain_invariants import chain_invariants
 from fencepost.properties.unbounded_ledgers import unbounded_ledger_properties
 from fencepost.properties.verified_log import verified_log_properties
 from fencepost.protocols import ledger_chain as chains
+from fencepost.protocols.bookkeeper.core import CoreParameters, core
 from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import NO_JOURNAL, TODAY, V4_13, V4_13_TLA, Parameters
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
@@ -26,6 +28,11 @@ def bookkeeper(parameters: Parameters) -> System:
     """One ledger with its properties."""
     system = ledger(parameters)
     return replace(system, properties=ledger_properties(system))
+
+
+def bookkeeper_core(parameters: CoreParameters) -> System:
+    """The core of one ledger with its properties and its invariant."""
+    return with_properties(core(parameters))
 
 
 def guaranteed_write_quorum(parameters: gwq.Parameters) -> System:
@@ -68,6 +75,10 @@ _NOT_MODELLED = (
     "a client that comes back: every recovery attempt is a client of its own",
     "auto-recovery, garbage collection, deletion (issues 4462 and 4668)",
     "racks, DEFERRED_SYNC, delayed ensemble changes",
+)
+
+_CORE_NOT_MODELLED = (
+    "messages, numbers, positions, fragments (`fencepost prove bookkeeper` checks what the core leaves out)",
 )
 
 _TWEAKS_NOT_MODELLED = (
@@ -137,6 +148,15 @@ PROTOCOLS: dict[str, Protocol] = {
             build=bookkeeper,
             sources=_SOURCES,
             not_modelled=_NOT_MODELLED,
+        ),
+        Protocol(
+            name="bookkeeper-core",
+            summary="why BookKeeper is safe, on one page: the ledger's life without messages and numbers, which is also "
+            "proved for all sizes (fencepost prove bookkeeper)",
+            defaults=CoreParameters(),
+            build=bookkeeper_core,
+            sources=_SOURCES,
+            not_modelled=_CORE_NOT_MODELLED,
         ),
         Protocol(
             name="bookkeeper-guaranteed-write-quorum",

@@ -63,6 +63,7 @@ INSTANCES: Mapping[str, tuple[Settings, ...]] = {
         _LOW_FLOOR,
     ),
     "bookkeeper-no-journal": ({}, _ONE_OF_TWO, *_BOOT, _LOW_FLOOR),
+    "bookkeeper-core": (_ONE_OF_TWO, {**_ONE_OF_TWO, "forgets": "entries-then-limbo"}),
     "bookkeeper-4.13": _V4_13,
     "bookkeeper-4.13-tla": _V4_13,
     "bookkeeper-guaranteed-write-quorum": ({},),

@@ -66,7 +66,6 @@ class Result:
     seconds: float
     obligations: tuple[Settled, ...] = ()
     example: Example | None = None
-    counter_model: Example | None = None
     reason: str = ""
 
     @property

@@ -193,8 +193,8 @@ def cvc5_version() -> str | None:
         return None
 
 
-CVC5_WAYS: tuple[dict[str, str], ...] = ({}, {"finite-model-find": "true"})
-"""Options tried in turn: as it comes, then looking for finite models, which decides the quantified obligations."""
+CVC5_WAYS: tuple[dict[str, str], ...] = ({}, {"mbqi": "true"}, {"finite-model-find": "true"})
+"""Options tried in turn: as it comes, then by models of what is quantified, then looking for finite models."""
 
 
 def ask_cvc5(script: str, deadline: Deadline) -> Reply:

@@ -30,6 +30,7 @@ ROOMS = (
     "formulas",
     "rounds",
     "induction",
+    "all_sizes",
     "checking",
     "evidence",
     "forms",

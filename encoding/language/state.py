@@ -85,11 +85,15 @@ class StateSpace:
                 value = value[()]
         super().__setattr__(name, value)
 
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """Every family, in order of declaration."""
+        return tuple(self.__dict__.get("_families", ()))
+
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """Every state variable and choice, in order of declaration; `place` counts from 0."""
-        families: list[Family] = self.__dict__.get("_families", [])
-        places = [(f, index) for f in families for index in itertools.product(*f.over)]
+        places = [(f, index) for f in self.families for index in itertools.product(*f.over)]
         return tuple(Variable(f, index, place) for place, (f, index) in enumerate(places))
 
     @cached_property

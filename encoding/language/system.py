@@ -168,6 +168,14 @@ def in_turn(by: str, *members: Schema | Group) -> Group:
     return Group(by, members)
 
 
+def _flat(items: Iterable[Schema | Group]) -> Iterable[Schema]:
+    for item in items:
+        if isinstance(item, Group):
+            yield from _flat(item.members)
+        else:
+            yield item
+
+
 def _slots(item: Schema | Group, given: Mapping[str, Value]) -> Iterable[tuple[Schema, tuple[Value, ...]]]:
     """The ground actions of a schema or group in the order of their slots, some arguments given by name."""
     if isinstance(item, Schema):
@@ -241,9 +249,22 @@ class Invariant:
     holds: Term
 
 
+@dataclass(frozen=True)
+class Axiom:
+    """What is known of things that never change, or of the initial state, of a system with sorts of any size.
+
+    `because` names the lemma it is, if it is one. On a finite instance it must come out true (`unmet_axioms`).
+    """
+
+    name: str
+    meaning: str
+    holds: Term
+    because: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class System:
-    """A finite transition system.
+    """A transition system. It is finite, and so can be searched, if all its sorts are counted.
 
     `actions` stand in causal order, senders before receivers: the order of the slots of a round. `default_rounds`
     is given by systems with cycles, which no number of rounds covers. `caps` are bounds that are part of
@@ -251,6 +272,9 @@ class System:
 
     `invariants` are what induction over rounds carries along with a property. One that some reachable state breaks is
     found out by the same search as a violation, and then proves nothing.
+
+    Over sorts of any size, `axioms` say what is known of the families that no action writes, and `at_first` what is known
+    of the initial state beyond the plain initial values. On a finite instance both are checked, and decide nothing.
     """
 
     state: StateSpace
@@ -259,6 +283,8 @@ class System:
     caps: Mapping[str, int] = field(default_factory=dict)
     default_rounds: int | None = None
     invariants: tuple[Invariant, ...] = ()
+    axioms: tuple[Axiom, ...] = ()
+    at_first: tuple[Axiom, ...] = ()
 
     def __post_init__(self) -> None:
         names = [p.name for p in self.properties] + [i.name for i in self.invariants]
@@ -286,7 +312,7 @@ class System:
     @cached_property
     def schemas(self) -> tuple[Schema, ...]:
         """Every action once, in causal order."""
-        return tuple(dict.fromkeys(action.schema for action in self.ground_actions))
+        return tuple(dict.fromkeys(_flat(self.actions)))
 
     @cached_property
     def faults(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, partial
 from typing import Any, NoReturn, TypeAlias, assert_never, cast
@@ -26,25 +26,39 @@ TermLike: TypeAlias = "Term | bool | int | str | Enum"
 
 @dataclass(frozen=True)
 class Sort:
-    """A finite, non-empty set of values: the domain of a variable, or an index set to quantify over.
+    """A non-empty set of values: the domain of a variable, or an index set to quantify over.
 
-    `values` are all Booleans, all integers, or all labels (strings or members of one Enum), in order.
-    Integers of different sorts may be compared and added; labels only compared within their own sort, or
-    within the sort they are `part_of`, as recoverers are clients.
+    `listed` are all its values, in order: all Booleans, all integers, or all labels (strings or members of one
+    Enum). Integers of different sorts may be compared and added; labels only compared within their own sort, or
+    within the sort they are `part_of`, as recoverers are clients. A sort that lists none is of any size.
     """
 
     name: str
-    values: tuple[Value, ...]
+    listed: tuple[Value, ...] | None
     part_of: str | None = None
 
     def __post_init__(self) -> None:
-        if not self.values or len(set(self.values)) != len(self.values):
-            raise ValueError(f"sort {self.name}: values {self.values} must be distinct, and at least one")
+        if self.listed is not None and (not self.listed or len(set(self.listed)) != len(self.listed)):
+            raise ValueError(f"sort {self.name}: values {self.listed} must be distinct, and at least one")
+
+    @property
+    def counted(self) -> bool:
+        """The values are listed; otherwise there may be any number of them."""
+        return self.listed is not None
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All values, in order. Raises TypeError for a sort of any size: what needs them is no reading of it."""
+        if self.listed is None:
+            raise TypeError(f"{self.name} is a sort of any size: nothing can go through its values")
+        return self.listed
 
     @property
     def type(self) -> str:
         """`bool`, `int`, or the name of this sort of labels: what decides which terms may be compared."""
-        first = self.values[0]
+        if self.listed is None:
+            return self.part_of or self.name
+        first = self.listed[0]
         if isinstance(first, bool):
             return "bool"
         return "int" if isinstance(first, int) else self.part_of or self.name
@@ -67,6 +81,25 @@ def integers(low: int, high: int) -> Sort:
 def labels(name: str, prefix: str, count: int) -> Sort:
     """`count` interchangeable things: labels("bookie", "b", 3) is b1, b2, b3."""
     return Sort(name, tuple(f"{prefix}{i}" for i in range(1, count + 1)))
+
+
+def subsets(name: str, of: Sort, size: int) -> Sort:
+    """The subsets of `size` values of a sort of labels: subsets("quorum", bookie, 2) has `b1 b3`.
+
+    Raises ValueError if there are none.
+    """
+    chosen = (" ".join(map(str, values)) for values in itertools.combinations(of, size))
+    return Sort(name, tuple(values or "nobody" for values in chosen))
+
+
+def is_in(value: Value, subset: Value) -> bool:
+    """Whether a value belongs to one of the `subsets` of its sort."""
+    return str(value) in str(subset).split()
+
+
+def of_any_size(name: str) -> Sort:
+    """A sort of which nothing is known but that it is not empty: quantified over, never counted (`all_sizes`)."""
+    return Sort(name, None)
 
 
 def members(enum: type[Enum]) -> Sort:
@@ -184,7 +217,7 @@ class Family:
             raise TypeError(f"{self.name} has {len(self.over)} indices, not {len(given)}")
         terms = tuple(as_type(i, sort.type) for i, sort in zip(given, self.over, strict=True))
         for term, sort in zip(terms, self.over, strict=True):
-            if isinstance(term, Constant) and term.value not in sort.values:
+            if isinstance(term, Constant) and not (sort.counted and term.value in sort.values):
                 raise TypeError(f"{self.name}: {term.value} is not in {sort.name}")
         return Read(self.domain.type, self, terms)
 
@@ -274,11 +307,12 @@ class AtLeast(Term):
 
 @dataclass(frozen=True)
 class Update:
-    """`target` becomes `value` if `when`, both read in the state before the action."""
+    """`target` becomes `value` if `when`, both read in the state before the action; so for all values of `over`."""
 
     target: Read
     value: Term
     when: Term
+    over: tuple[Parameter, ...] = ()
 
 
 def lift(value: TermLike) -> Term:
@@ -370,6 +404,15 @@ def _nested(
     if not others:
         return quantify(first, body)
     return quantify(first, lambda value: _nested(quantify, others, partial(body, value)))
+
+
+def everywhere(sort: Sort, update: Callable[[Any], Update]) -> list[Update]:
+    """The update for each value of `sort`: one by one if they are listed, else one update over all of them."""
+    if sort.counted:
+        return [update(value) for value in sort]
+    bound = bind(sort)
+    inner = update(bound)
+    return [replace(inner, over=(bound, *inner.over))]
 
 
 def maximum(sort: Sort, body: Callable[[Any], TermLike]) -> Term:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums import catalogue
+from fencepost.properties import lemmas as catalogue
 from fencepost.quorums.calculator import (
     TABLE_COLUMNS,
     Client,

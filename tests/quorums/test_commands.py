@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.quorums import catalogue, lemmas
+from fencepost.properties import lemmas as catalogue
+from fencepost.quorums import lemmas
 from fencepost.quorums.arithmetic import BP46
 from fencepost.quorums.smt import Answer, Reply
 

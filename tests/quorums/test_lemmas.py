@@ -10,7 +10,8 @@ import pytest
 import z3
 
 from fencepost.encoding.errors import BadInput, InternalError
-from fencepost.quorums import catalogue, lemmas, smt
+from fencepost.properties import lemmas as catalogue
+from fencepost.quorums import lemmas, smt
 from fencepost.quorums.arithmetic import BP46
 from fencepost.quorums.lemmas import CONFIRMED, Job, Lemma, Result, Verdict, settle
 from fencepost.quorums.smt import Answer, Deadline, Reply, ask_cvc5, ask_z3, obligation

@@ -1,4 +1,4 @@
-"""All lemmas, by name, and the command that decides them."""
+"""All lemmas and theorems, by name, and the command that decides them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums import coverage, losses, recovery_lemmas, striping
+from fencepost.properties.bookkeeper_lemmas import CoreLemma, core_lemmas
+from fencepost.quorums import coverage, losses, striping
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.lemmas import Job, Lemma, Result, Verdict
-from fencepost.quorums.recovery_lemmas import RecoveryLemma
 from fencepost.quorums.smt import Obligation
 
-AnyLemma: TypeAlias = Lemma | RecoveryLemma
+AnyLemma: TypeAlias = Lemma | CoreLemma
 
 LARGEST = 16
 """Largest E that may be enumerated: the questions name every ack quorum, and there are binomially many."""
@@ -21,7 +21,7 @@ LARGEST = 16
 
 def all_lemmas() -> list[AnyLemma]:
     """Every lemma, in reading order."""
-    return [*coverage.lemmas(), *striping.lemmas(), *losses.lemmas(), *recovery_lemmas.lemmas()]
+    return [*coverage.lemmas(), *striping.lemmas(), *losses.lemmas(), *core_lemmas()]
 
 
 def chosen(names: Sequence[str]) -> list[AnyLemma]:

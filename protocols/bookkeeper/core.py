@@ -1,0 +1,514 @@
+"""Why BookKeeper is safe, on one page: the life of one ledger without messages, numbers, positions and fragments.
+
+A step is what a bookie or a client commits to, not what travels: a request, once sent, is handled at any later time or
+never, and an answer counts from when it is given. Numbers of bookies are quorums: any ack quorum and any absent quorum of
+one write set meet. The order of pushes, of reads and of write-backs is left out, and so are coverage, LACs that travel and
+who sends to whom: they only say that less can happen. So do time-outs. What is left is the protocol's skeleton, with
+ensemble changes, any number of bookies, entries and recoverers, and any E >= WQ >= AQ, of which E shows only as one write set
+for each entry. That the whole protocol does nothing that these steps do not is checked separately (`refinement`).
+
+Read twice: on a finite instance, where write sets and quorums are the actual subsets (`core`), and over sorts of any size
+(`core_of_any_size`), where nothing is known of them but the axioms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fencepost.encoding.language.parameters import parameter, require, switch
+from fencepost.encoding.language.state import StateSpace, family, variable
+from fencepost.encoding.language.system import Action, Axiom, System, each
+from fencepost.encoding.language.terms import (
+    BOOL,
+    TRUE,
+    Parameter,
+    Sort,
+    Term,
+    TermLike,
+    Update,
+    any_of,
+    everywhere,
+    exists,
+    forall,
+    forall_over,
+    if_,
+    implies,
+    integers,
+    is_in,
+    labels,
+    members,
+    of_any_size,
+    subsets,
+)
+from fencepost.quorums import arithmetic
+
+
+@dataclass(frozen=True)
+class CoreParameters:
+    """A finite instance of the core, and what may be taken away from it. Raises BadInput unless 1 <= AQ <= WQ <= E <= N."""
+
+    bookies: int = parameter(3, "N: bookies there are")
+    ensemble: int = parameter(3, "E: bookies that the entries are striped over at first")
+    write_quorum: int = parameter(3, "WQ: bookies of a write set")
+    ack_quorum: int = parameter(2, "AQ: bookies of an ack quorum")
+    entries: int = parameter(1, "L: entries there are")
+    recoverers: int = parameter(1, "recovery attempts, each by a client of its own")
+
+    recovery_reads_fence: str = switch(
+        ("yes", "no"), "a recovery read fences the bookie", "Defect 1, issue 2614, PR 2616 (4.14)"
+    )
+    absent_quorum: str = switch(
+        ("meets-ack-quorums", "one-fewer"),
+        "the NoSuchEntry answers that end recovery: QC of them, or one fewer, which some ack quorum misses",
+        "BP-46, lemma quorums-meet",
+    )
+    unset_acks: str = switch(
+        ("withdrawn", "kept"),
+        "an ensemble change withdraws the acks of bookies that leave an entry's write set",
+        "PendingAddOp.unsetSuccessAndSendWriteRequest; issues 3005 and 4097 for the kind of mistake",
+    )
+    change_in_recovery: str = switch(
+        ("refused", "committed"),
+        "what becomes of an ensemble change of the writer when the ledger is in recovery",
+        "LedgerHandle.ensembleChangeLoop: the metadata must be open",
+    )
+    forgets: str = switch(
+        ("nothing", "entries-then-limbo", "entries", "fences"),
+        "what a bookie that restarts has lost; in limbo it is fenced, and never says NoSuchEntry",
+        "BP-46: scenario 1 is the loss of fences, scenario 2 that of entries",
+    )
+
+    def __post_init__(self) -> None:
+        e, wq, aq = self.ensemble, self.write_quorum, self.ack_quorum
+        sizes = {"bookies": self.bookies, "ensemble": e, "write_quorum": wq, "ack_quorum": aq}
+        require(
+            "ack_quorum <= write_quorum <= ensemble <= bookies",
+            aq <= wq <= e <= self.bookies,
+            sizes,
+            "an example: bookies=3, ensemble=3, write_quorum=3, ack_quorum=2",
+        )
+
+    @property
+    def absent(self) -> int:
+        """NoSuchEntry answers that end recovery."""
+        enough: int = arithmetic.BP46.negative_answers(self.ensemble, self.write_quorum, self.ack_quorum)
+        return enough - 1 if self.absent_quorum == "one-fewer" else enough
+
+
+class Status(Enum):
+    """The ledger's status in the metadata store."""
+
+    OPEN = "open"
+    IN_RECOVERY = "in-recovery"
+    CLOSED = "closed"
+
+
+class Content(Enum):
+    """What is stored, or read, as an entry."""
+
+    NOTHING = "nothing"
+    PUSHED = "what the writer pushed"
+    OTHER = "something else"
+
+
+class Core(StateSpace):
+    """The state: facts on the metadata store, the bookies and the clients. Entry 0 stands for "no entry"."""
+
+    def __init__(self, p: CoreParameters, counted: bool) -> None:
+        self.parameters = p
+        self._sorts(p) if counted else self._open_sorts()
+        bookie, client, entry, write_set = self.bookie, self.client, self.entry, self.write_set
+
+        # What never changes.
+        self.writer = variable(client, initial="w")
+        self.no_entry = variable(entry, initial=0)
+        self.before = family(BOOL, entry, entry, initial=lambda e, f: e < f)
+        self.in_write_set = family(BOOL, bookie, write_set, initial=is_in)
+        self.in_ack_quorum = family(BOOL, bookie, self.ack_quorum, initial=is_in)
+        self.in_absent_quorum = family(BOOL, bookie, self.absent_quorum, initial=is_in)
+
+        # Metadata store: the status, and once closed the last entry; which write set each entry belongs on.
+        self.status = variable(members(Status))
+        self.last = variable(entry)
+        self.home = family(write_set, entry, initial=lambda e: self._striped(e))
+
+        # Bookies: what is stored as each entry, and whether the ledger is fenced.
+        self.stored = family(members(Content), bookie, entry)
+        self.fenced = family(BOOL, bookie)
+        self.limbo = family(BOOL, bookie)
+
+        # Every client: where its own copy of the metadata places each entry, what it sent and who has it, its LAC.
+        self.placed = family(write_set, client, entry, initial=lambda c, e: self._striped(e))
+        self.pushed = family(BOOL, client, entry)
+        self.took = family(BOOL, client, entry, bookie)
+        self.acked = family(BOOL, client, entry, bookie)
+        self.lac = family(entry, client)
+        self.reported = family(BOOL, client)
+        self.reported_last = family(entry, client)
+
+        # Recoverers: where the metadata had each entry when they began, what bookies answered, what they found.
+        self.began = family(BOOL, client)
+        self.reading = family(BOOL, client)
+        self.asked = family(write_set, client, entry, initial=lambda c, e: self._striped(e))
+        self.answered = family(BOOL, client, entry, bookie)
+        self.answer = family(members(Content), client, entry, bookie)
+        self.found = family(members(Content), client, entry)
+
+    def _sorts(self, p: CoreParameters) -> None:
+        self.bookie = labels("bookie", "b", p.bookies)
+        self.client = Sort("client", ("w", *(f"r{i}" for i in range(1, p.recoverers + 1))))
+        self.entry = integers(0, p.entries)
+        self.write_set = subsets("write set", self.bookie, p.write_quorum)
+        self.ack_quorum = subsets("ack quorum", self.bookie, p.ack_quorum)
+        self.absent_quorum = subsets("absent quorum", self.bookie, p.absent)
+
+    def _open_sorts(self) -> None:
+        self.bookie, self.client, self.entry = map(of_any_size, ("bookie", "client", "entry"))
+        self.write_set, self.ack_quorum, self.absent_quorum = map(
+            of_any_size, ("write set", "ack quorum", "absent quorum")
+        )
+
+    def _striped(self, entry: int) -> str:
+        """The write set of an entry in the first ensemble: WQ bookies round robin."""
+        p = self.parameters
+        positions = sorted((entry - 1 + i) % p.ensemble for i in range(p.write_quorum))
+        return " ".join(f"b{position + 1}" for position in positions)
+
+    # What follows from the state.
+
+    def is_writer(self, client: TermLike) -> Term:
+        """The client is the one that created the ledger; all others are recoverers."""
+        return self.writer == client
+
+    def is_entry(self, entry: TermLike) -> Term:
+        """Not "no entry"."""
+        return self.before[self.no_entry, entry]
+
+    def next_above(self, low: TermLike, entry: TermLike) -> Term:
+        """The entry is the one after `low`."""
+        between = exists(self.entry, lambda f: self.before[low, f] & self.before[f, entry])
+        return self.before[low, entry] & ~between
+
+    def within(self, quorum: TermLike, write_set: TermLike, ack: bool) -> Term:
+        """The ack quorum, or absent quorum, consists of bookies of the write set."""
+        member = self.in_ack_quorum if ack else self.in_absent_quorum
+        return forall(self.bookie, lambda b: implies(member[b, quorum], self.in_write_set[b, write_set]))
+
+    def said_no(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The bookie answered NoSuchEntry."""
+        return self.answered[client, entry, bookie] & (self.answer[client, entry, bookie] == Content.NOTHING)
+
+
+# The writer.
+
+
+def push(s: Core, entry: Parameter) -> Action:
+    """The writer sends an entry to its write set."""
+    return Action(
+        when=s.is_entry(entry),
+        then=[s.pushed[s.writer, entry].set(True)],
+        actor="w",
+        note="pushes entry {entry}",
+    )
+
+
+def change_ensemble(s: Core, entry: Parameter, write_set: Parameter) -> Action:
+    """The writer commits that an entry above its LAC belongs elsewhere, as long as the ledger is open."""
+    may_commit = s.status == Status.OPEN
+    if s.parameters.change_in_recovery == "committed":
+        may_commit = s.status != Status.CLOSED
+    return Action(
+        when=may_commit & s.before[s.lac[s.writer], entry],
+        then=[s.home[entry].set(write_set), *_moves(s, s.writer, entry, write_set)],
+        actor="w",
+        note="commits that entry {entry} belongs on {write_set}",
+    )
+
+
+def close_ledger(s: Core) -> Action:
+    """The writer closes the ledger at its LAC, in recovery or not, and tells its caller."""
+    return Action(
+        when=(s.status != Status.CLOSED) & ~s.reported[s.writer],
+        then=[
+            s.status.set(Status.CLOSED),
+            s.last.set(s.lac[s.writer]),
+            s.reported[s.writer].set(True),
+            s.reported_last[s.writer].set(s.lac[s.writer]),
+        ],
+        actor="w",
+        note="closes the ledger at its LAC",
+    )
+
+
+# Every client.
+
+
+def store(s: Core, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+    """A bookie stores an entry and acks it; a fence stops the writer, not a recoverer that writes back."""
+    refused = s.is_writer(client) & s.fenced[bookie]
+    content = if_(s.is_writer(client), Content.PUSHED, s.found[client, entry])
+    return Action(
+        when=s.pushed[client, entry] & ~refused,
+        then=[s.stored[bookie, entry].set(content), s.took[client, entry, bookie].set(True)],
+        actor=bookie,
+        note="stores entry {entry} from {client}",
+    )
+
+
+def receive_ack(s: Core, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+    """The ack of a bookie counts while the entry is pending, if the bookie is in the entry's write set then."""
+    return Action(
+        when=s.took[client, entry, bookie]
+        & s.in_write_set[bookie, s.placed[client, entry]]
+        & s.before[s.lac[client], entry]
+        & ~s.reported[client],
+        then=[s.acked[client, entry, bookie].set(True)],
+        actor=client,
+        note="has the ack of {bookie} for entry {entry}",
+    )
+
+
+def confirm(s: Core, client: Parameter, entry: Parameter, quorum: Parameter) -> Action:
+    """An ack quorum has the next entry: the LAC moves there, and the writer acknowledges the entry to its caller."""
+    acks = forall(s.bookie, lambda b: implies(s.in_ack_quorum[b, quorum], s.acked[client, entry, b]))
+    return Action(
+        when=s.next_above(s.lac[client], entry) & acks & ~s.reported[client],
+        then=[
+            s.lac[client].set(entry),
+            *everywhere(s.bookie, lambda b: s.acked[client, entry, b].set(False)),
+        ],
+        actor=client,
+        note="has acks of {quorum} for entry {entry}, which is confirmed",
+    )
+
+
+def _moves(s: Core, client: TermLike, entry: Parameter, write_set: Parameter) -> list[Update]:
+    """The client places the entry elsewhere; acks of bookies that it leaves are withdrawn."""
+    moved = s.placed[client, entry].set(write_set)
+    if s.parameters.unset_acks == "kept":
+        return [moved]
+    return [
+        moved,
+        *everywhere(
+            s.bookie,
+            lambda b: s.acked[client, entry, b].set(False, when=~s.in_write_set[b, write_set]),
+        ),
+    ]
+
+
+# Bookies.
+
+
+def fence(s: Core, bookie: Parameter) -> Action:
+    """A bookie handles a fencing read."""
+    return Action(when=TRUE, then=[s.fenced[bookie].set(True)], actor=bookie, note="is fenced")
+
+
+def answer_read(s: Core, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+    """A bookie of the write set is fenced by a recovery read, and answers with what it has as the entry, or NoSuchEntry."""
+    knows = ~s.limbo[bookie] | (s.stored[bookie, entry] != Content.NOTHING)
+    fences = s.parameters.recovery_reads_fence == "yes"
+    return Action(
+        when=s.reading[client]
+        & s.is_entry(entry)
+        & s.in_write_set[bookie, s.asked[client, entry]]
+        & ~s.answered[client, entry, bookie]
+        & knows,
+        then=[
+            s.answered[client, entry, bookie].set(True),
+            s.answer[client, entry, bookie].set(s.stored[bookie, entry]),
+            *([s.fenced[bookie].set(True)] if fences else []),
+        ],
+        actor=bookie,
+        note="answers the read of entry {entry} by {client}",
+    )
+
+
+def restart(s: Core, bookie: Parameter) -> Action:
+    """A bookie restarts and has lost something."""
+    forgets = s.parameters.forgets
+    if forgets == "fences":
+        note = "restarts, and has lost its fence"
+        return Action(when=TRUE, then=[s.fenced[bookie].set(False)], actor=bookie, note=note)
+    then = everywhere(s.entry, lambda e: s.stored[bookie, e].set(Content.NOTHING))
+    if forgets == "entries-then-limbo":
+        then += [s.limbo[bookie].set(True), s.fenced[bookie].set(True)]
+    return Action(when=TRUE, then=then, actor=bookie, note="restarts, and has lost its entries")
+
+
+# Recoverers.
+
+
+def begin_recovery(s: Core, client: Parameter) -> Action:
+    """A recoverer puts the ledger in recovery, and copies the metadata."""
+    return Action(
+        when=~s.is_writer(client) & ~s.began[client] & (s.status != Status.CLOSED),
+        then=[
+            s.began[client].set(True),
+            s.status.set(Status.IN_RECOVERY),
+            *everywhere(s.entry, lambda e: s.asked[client, e].set(s.home[e])),
+            *everywhere(s.entry, lambda e: s.placed[client, e].set(s.home[e])),
+        ],
+        actor=client,
+        note="puts the ledger in recovery",
+    )
+
+
+def choose_start(s: Core, client: Parameter, entry: Parameter) -> Action:
+    """Before it reads, a recoverer decides what it takes as confirmed. For safety any entry will do."""
+    return Action(
+        when=s.began[client] & ~s.reading[client],
+        then=[s.lac[client].set(entry)],
+        actor=client,
+        note="takes entries up to {entry} as confirmed",
+    )
+
+
+def begin_reading(s: Core, client: Parameter) -> Action:
+    """A recoverer begins to read entries, whether or not it has heard from enough fenced bookies."""
+    return Action(
+        when=s.began[client], then=[s.reading[client].set(True)], actor=client, note="begins to read entries"
+    )
+
+
+def write_back(s: Core, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+    """A recoverer sends an entry that some bookie answered with to the entry's write set."""
+    answer = s.answer[client, entry, bookie]
+    return Action(
+        when=s.answered[client, entry, bookie] & (answer != Content.NOTHING) & ~s.pushed[client, entry],
+        then=[s.pushed[client, entry].set(True), s.found[client, entry].set(answer)],
+        actor=client,
+        note="writes entry {entry} back, as {bookie} has it",
+    )
+
+
+def change_own_ensemble(s: Core, client: Parameter, entry: Parameter, write_set: Parameter) -> Action:
+    """A recoverer decides, for itself until it closes the ledger, that an entry above its LAC belongs elsewhere."""
+    return Action(
+        when=s.reading[client] & s.before[s.lac[client], entry],
+        then=_moves(s, client, entry, write_set),
+        actor=client,
+        note="decides that entry {entry} belongs on {write_set}",
+    )
+
+
+def finish_recovery(s: Core, client: Parameter, entry: Parameter, quorum: Parameter) -> Action:
+    """Everything below an entry is confirmed and an absent quorum does not have that one: the ledger is closed below it."""
+    absent = forall(s.bookie, lambda b: implies(s.in_absent_quorum[b, quorum], s.said_no(client, entry, b)))
+    return Action(
+        when=s.began[client] & (s.status == Status.IN_RECOVERY) & s.next_above(s.lac[client], entry) & absent,
+        then=[
+            s.status.set(Status.CLOSED),
+            s.last.set(s.lac[client]),
+            *everywhere(s.entry, lambda e: s.home[e].set(s.placed[client, e])),
+            s.reported[client].set(True),
+            s.reported_last[client].set(s.lac[client]),
+        ],
+        actor=client,
+        note="closes the ledger below entry {entry}: NoSuchEntry from {quorum}",
+    )
+
+
+def adopt_close(s: Core, client: Parameter) -> Action:
+    """A recoverer finds the ledger closed, and reports that."""
+    return Action(
+        when=s.began[client] & (s.status == Status.CLOSED) & ~s.reported[client],
+        then=[s.reported[client].set(True), s.reported_last[client].set(s.last)],
+        actor=client,
+        note="finds the ledger closed, and adopts that",
+    )
+
+
+# The whole.
+
+
+def core(p: CoreParameters) -> System:
+    """The core on a finite instance, without properties."""
+    return _system(Core(p, counted=True))
+
+
+def core_of_any_size(p: CoreParameters | None = None) -> System:
+    """The core over sorts of any size, without properties; of `p` only the switches count."""
+    return _system(Core(p or CoreParameters(), counted=False))
+
+
+def _system(s: Core) -> System:
+    everyone = s.client, s.entry, s.bookie
+    return System(
+        state=s,
+        actions=(
+            each(push, s, s.entry),
+            each(begin_recovery, s, s.client),
+            each(choose_start, s, s.client, s.entry),
+            each(fence, s, s.bookie),
+            each(begin_reading, s, s.client),
+            each(answer_read, s, *everyone),
+            each(write_back, s, *everyone),
+            each(store, s, *everyone),
+            each(receive_ack, s, *everyone),
+            each(confirm, s, s.client, s.entry, s.ack_quorum),
+            each(change_ensemble, s, s.entry, s.write_set),
+            each(change_own_ensemble, s, s.client, s.entry, s.write_set),
+            each(close_ledger, s),
+            each(finish_recovery, s, s.client, s.entry, s.absent_quorum),
+            each(adopt_close, s, s.client),
+            *([each(restart, s, s.bookie)] if s.parameters.forgets != "nothing" else []),
+        ),
+        default_rounds=3,
+        axioms=(*_order(s), *_quorums(s)),
+        at_first=_beginning(s),
+    )
+
+
+def _order(s: Core) -> tuple[Axiom, ...]:
+    """Entries come one after the other, and "no entry" before all."""
+    before, entry = s.before, s.entry
+    return (
+        Axiom("before-not-itself", "no entry is before itself", forall(entry, lambda e: ~before[e, e])),
+        Axiom(
+            "before-and-before",
+            "what is before something earlier is before",
+            forall_over((entry,) * 3, lambda e, f, g: implies(before[e, f] & before[f, g], before[e, g])),
+        ),
+        Axiom(
+            "one-before-the-other",
+            "of two entries one is before the other",
+            forall_over((entry,) * 2, lambda e, f: any_of(e == f, before[e, f], before[f, e])),
+        ),
+        Axiom(
+            "no-entry-first",
+            '"no entry" is before every entry',
+            forall(entry, lambda e: (s.no_entry == e) | before[s.no_entry, e]),
+        ),
+    )
+
+
+def _quorums(s: Core) -> tuple[Axiom, ...]:
+    """All that is known of quorums."""
+
+    def meet(write_set: Term, ack: Term, absent: Term) -> Term:
+        both = exists(s.bookie, lambda b: s.in_ack_quorum[b, ack] & s.in_absent_quorum[b, absent])
+        return implies(s.within(ack, write_set, True) & s.within(absent, write_set, False), both)
+
+    nonempty = Axiom(
+        "ack-quorum-not-empty",
+        "an ack quorum has a bookie: AQ is at least 1",
+        forall(s.ack_quorum, lambda q: exists(s.bookie, lambda b: s.in_ack_quorum[b, q])),
+    )
+    if s.parameters.absent_quorum == "one-fewer":
+        return (nonempty,)
+    sorts = s.write_set, s.ack_quorum, s.absent_quorum
+    meaning = "an ack quorum and an absent quorum of one write set meet: AQ + QC > WQ"
+    return nonempty, Axiom("quorums-meet", meaning, forall_over(sorts, meet), because="quorums-meet")
+
+
+def _beginning(s: Core) -> tuple[Axiom, ...]:
+    return (
+        Axiom(
+            "placed-by-metadata",
+            "the writer's copy of the metadata is the metadata's",
+            forall(s.entry, lambda e: s.placed[s.writer, e] == s.home[e]),
+        ),
+        Axiom("nothing-confirmed", "no LAC is above 0", forall(s.client, lambda c: s.lac[c] == s.no_entry)),
+    )

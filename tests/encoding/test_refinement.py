@@ -1,0 +1,239 @@
+"""Refinement on toys: what follows is accepted by both readings, and each planted mistake is found by both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from fencepost.encoding.all_sizes.following import Follower, Strays
+from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement, Some
+from fencepost.encoding.all_sizes.refining import Refining
+from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.state import StateSpace, family, variable
+from fencepost.encoding.language.system import Action, System, each
+from fencepost.encoding.language.terms import (
+    BOOL,
+    FALSE,
+    TRUE,
+    Parameter,
+    all_of,
+    exists,
+    integers,
+    is_in,
+    labels,
+    lift,
+    subsets,
+)
+from fencepost.encoding.solving.logic import conj, disj
+
+MOST = 2
+
+
+class Tank(StateSpace):
+    """How many pumps of three have run, and which; the whole."""
+
+    def __init__(self) -> None:
+        self.pump = labels("pump", "p", 3)
+        self.ran = family(BOOL, self.pump)
+        self.full = variable(BOOL)
+
+
+def run_pump(s: Tank, pump: Parameter) -> Action:
+    """A pump runs once; when two have run the tank is full."""
+    other = exists(s.pump, lambda p: (p != pump) & s.ran[p])
+    then = [s.ran[pump].set(True), s.full.set(True, when=other)]
+    return Action(when=~s.ran[pump], then=then, actor=pump)
+
+
+class Count(StateSpace):
+    """The core: that pumps ran, and the pair of which the tank was filled."""
+
+    def __init__(self) -> None:
+        self.pump = labels("pump", "p", 3)
+        self.pair = subsets("pair", self.pump, 2)
+        self.member = family(BOOL, self.pump, self.pair, initial=is_in)
+        self.ran = family(BOOL, self.pump)
+        self.amount = variable(integers(0, MOST))
+
+
+def turn_on(s: Count, pump: Parameter) -> Action:
+    """A pump runs."""
+    return Action(when=TRUE, then=[s.ran[pump].set(True)], actor=pump)
+
+
+def fill(s: Count, pair: Parameter) -> Action:
+    """Two pumps have run: the tank is full."""
+    both = all_of(*(~s.member[p, pair] | s.ran[p] for p in s.pump))
+    return Action(when=both & (s.amount == 0), then=[s.amount.set(MOST)], actor="tank")
+
+
+def pieces() -> tuple[Tank, dict[str, Any]]:
+    """A refinement that is right, to be spoiled."""
+    s, c = Tank(), Count()
+
+    def fills(pump: str) -> list[CoreStep]:
+        pair = Some(lambda pair: all_of(*(s.ran[p] for p in s.pump if is_in(p, pair))))
+        return [
+            CoreStep("turn on", (lift(pump),)),
+            CoreStep("fill", (pair,), when=~s.full, leaving=lift(s.full == TRUE)),
+        ]
+
+    return s, {
+        "whole": System(s, (each(run_pump, s, s.pump),)),
+        "core": System(c, (each(turn_on, c, c.pump), each(fill, c, c.pair))),
+        "mapping": {
+            "ran": lambda p: s.ran[p],
+            "amount": ByValue(lambda v: s.full if v == MOST else ~s.full if v == 0 else FALSE),
+        },
+        "scripts": {"run pump": fills},
+        "implied": {},
+    }
+
+
+def strays(refinement: Refinement) -> list[str]:
+    """By the solver: the ways in which the core may fail to follow, the mapping's own first."""
+    refining = Refining(refinement)
+    solver = refining.whole.solver()
+
+    def can(formula: Any) -> bool:
+        return str(solver.check(formula)) == "sat"
+
+    found = [name for name, formula in refining.not_a_function().items() if can(formula)]
+    for straying in refining.strayings():
+        for name, formula in straying.ways.items():
+            if can(conj((straying.happens, formula))):
+                found.append(name)
+    return found
+
+
+def strays_on_executions(refinement: Refinement) -> str | None:
+    """By following every step from every reachable state: the first thing that is wrong."""
+    follower = Follower(refinement)
+    try:
+        for visit in explore(refinement.whole):
+            if visit.parent is None:
+                follower.begin(visit.state)
+            for step in follower.whole.steps:
+                for after in step.successors(visit.state):
+                    follower.follow(visit.state, step.action, after)
+    except Strays as why:
+        return str(why)
+    return None
+
+
+def test_what_follows_is_accepted_by_both_readings() -> None:
+    _, right = pieces()
+    assert strays(Refinement(**right)) == []
+    assert strays_on_executions(Refinement(**right)) is None
+
+
+def nothing(pump: str) -> list[CoreStep]:
+    return []
+
+
+def too_early(s: Tank) -> Callable[..., list[CoreStep]]:
+    def script(pump: str) -> list[CoreStep]:
+        return [
+            CoreStep("fill", ("p1 p2",), when=~s.full, leaving=lift(s.full == TRUE)),
+            CoreStep("turn on", (lift(pump),)),
+        ]
+
+    return script
+
+
+def some_pair_that_is_none(s: Tank) -> Callable[..., list[CoreStep]]:
+    def script(pump: str) -> list[CoreStep]:
+        none = Some(lambda pair: FALSE)
+        return [
+            CoreStep("turn on", (lift(pump),)),
+            CoreStep("fill", (none,), when=~s.full, leaving=lift(s.full == TRUE)),
+        ]
+
+    return script
+
+
+SPOILED: Mapping[str, tuple[Callable[[Tank], dict[str, Any]], str, str]] = {
+    "no steps": (lambda s: {"scripts": {"run pump": nothing}}, "ran[p1] ends as mapped", "by the mapping"),
+    "steps in the wrong order": (
+        lambda s: {"scripts": {"run pump": too_early(s)}},
+        "step 1, fill",
+        "cannot take fill(p1 p2)",
+    ),
+    "no such argument": (
+        lambda s: {"scripts": {"run pump": some_pair_that_is_none(s)}},
+        "step 2, fill",
+        "no argument of fill",
+    ),
+    "a mapping that forgets": (
+        lambda s: {"mapping": {**pieces_mapping(s), "ran": lambda p: False}},
+        "ran[p1] ends as mapped",
+        "by the mapping",
+    ),
+    "a mapping that gives no value": (
+        lambda s: {"mapping": {**pieces_mapping(s), "amount": ByValue(lambda v: s.full if v else FALSE)}},
+        "amount has one value",
+        "amount is mapped to none",
+    ),
+}
+
+
+def pieces_mapping(s: Tank) -> dict[str, Any]:
+    return {
+        "ran": lambda p: s.ran[p],
+        "amount": ByValue(lambda v: s.full if v == MOST else ~s.full if v == 0 else FALSE),
+    }
+
+
+@pytest.mark.parametrize("mistake", SPOILED)
+def test_each_planted_mistake_is_found_by_both_readings(mistake: str) -> None:
+    s, right = pieces()
+    spoil, by_solver, by_following = SPOILED[mistake]
+    wrong = Refinement(**{**right, **spoil(s)})
+    assert by_solver in strays(wrong)
+    said = strays_on_executions(wrong)
+    assert said is not None and by_following in said
+
+
+def test_a_mapping_of_everything_to_the_start_implies_nothing() -> None:
+    """No step strays if nothing ever happens in the core; but then a property of the core says nothing of the whole."""
+    s, right = pieces()
+    still = {
+        "ran": lambda p: False,
+        "amount": ByValue(lambda v: TRUE if v == 0 else FALSE),
+    }
+    lazy = Refinement(**{**right, "mapping": still, "scripts": {"run pump": nothing}})
+    assert strays(lazy) == []
+    refining = Refining(lazy)
+    core_state = lazy.core.state
+    assert isinstance(core_state, Count)
+    lost = refining.implied(core_state.amount == 0, ~s.full)
+    assert str(refining.whole.solver().check(lost)) == "sat"
+    kept = Refining(Refinement(**right)).implied(core_state_of(right).amount == 0, ~s.full)
+    assert str(refining.whole.solver().check(kept)) == "unsat"
+
+
+def core_state_of(right: dict[str, Any]) -> Count:
+    state = right["core"].state
+    assert isinstance(state, Count)
+    return state
+
+
+def test_what_is_left_out_is_an_error_of_the_model() -> None:
+    _, right = pieces()
+    with pytest.raises(ModelError, match="no script says"):
+        strays(Refinement(**{**right, "scripts": {}}))
+    with pytest.raises(ModelError, match="is not mapped; add amount"):
+        strays(Refinement(**{**right, "mapping": {"ran": right["mapping"]["ran"]}}))
+    with pytest.raises(ModelError, match="the core has no such action"):
+        strays(Refinement(**{**right, "scripts": {"run pump": lambda p: [CoreStep("dance")]}}))
+
+
+def test_a_disjunction_of_all_ways_is_what_is_asked() -> None:
+    _, right = pieces()
+    refining = Refining(Refinement(**right))
+    for straying in refining.strayings():
+        question = conj((straying.happens, disj(straying.ways.values())))
+        assert str(refining.whole.solver().check(question)) == "unsat"
