@@ -44,9 +44,7 @@ class Report:
 @output_option
 @outer_timeout_option
 @click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done.")
-def command(
-    folder: str, source: str | None, form: str, output: str | None, timeout: float, verbose: bool
-) -> int:
+def command(folder: str, source: str | None, form: str, output: str | None, verbose: bool) -> int:
     """Check the certificate in DIR without the solver that made it.
 
     The clauses of each query are built again from the protocol and compared with those in DIR; each lemma of each
