@@ -20,31 +20,37 @@ from fencepost.encoding.language.terms import (
     Quantified,
     Read,
     Term,
+    children,
     node,
 )
 
 
-def rewritten(term: Term, change: Callable[[Read], Term]) -> Term:
-    """The term with every read replaced by what `change` makes of it."""
-    kind = node(term)
-    match kind:
-        case Read():
-            return change(kind)
-        case Not(operand=operand):
-            return replace(kind, operand=rewritten(operand, change))
-        case AllOf(operands=operands) | AnyOf(operands=operands):
-            return replace(kind, operands=tuple(rewritten(o, change) for o in operands))
-        case Equal(left=left, right=right) | Less(left=left, right=right) | Plus(left=left, right=right):
-            return replace(kind, left=rewritten(left, change), right=rewritten(right, change))
-        case If(condition=condition, then=then, otherwise=otherwise):
-            parts = [rewritten(part, change) for part in (condition, then, otherwise)]
-            return replace(kind, condition=parts[0], then=parts[1], otherwise=parts[2])
-        case Quantified(body=body) | AtLeast(body=body):
-            return replace(kind, body=rewritten(body, change))
+def rebuilt(term: Term, parts: tuple[Term, ...]) -> Term:
+    """The term with other terms directly below it, in the order of `children`."""
+    match node(term):
+        case Read() as read:
+            return replace(read, index=parts)
+        case Not() as negation:
+            return replace(negation, operand=parts[0])
+        case AllOf() | AnyOf() as several:
+            return replace(several, operands=parts)
+        case Equal() | Less() | Plus() as pair:
+            return replace(pair, left=parts[0], right=parts[1])
+        case If() as choice:
+            return replace(choice, condition=parts[0], then=parts[1], otherwise=parts[2])
+        case Quantified() | AtLeast() as binder:
+            return replace(binder, body=parts[0])
         case Constant() | Parameter():
             return term
         case other:
             assert_never(other)
+
+
+def rewritten(term: Term, change: Callable[[Read], Term]) -> Term:
+    """The term with every read replaced by what `change` makes of it."""
+    if isinstance(term, Read):
+        return change(term)
+    return rebuilt(term, tuple(rewritten(part, change) for part in children(term)))
 
 
 def conjuncts(term: Term) -> tuple[Term, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.canonical import digest
+from fencepost.encoding.language.folding import folded
 from fencepost.encoding.language.parameters import Option, assign, options
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Json, Subject
@@ -36,9 +37,9 @@ class Protocol:
     ships: bool = False
 
     def system(self, parameters: Any) -> System:
-        """The system of an instance; raises ModelError, in one line, if the text of the protocol fails."""
+        """The system of an instance, folded; raises ModelError, in one line, if the text of the protocol fails."""
         try:
-            return self.build(parameters)
+            return folded(self.build(parameters))
         except BadInput:
             raise
         except Exception as error:

@@ -111,7 +111,7 @@ def definition(method: Definition) -> Definition:
     Called again with the same arguments it returns the same term, which a reading then needs to translate only
     once. Pays where definitions are built on definitions: the LAC, and what follows from it.
     """
-    name = f"_definition of {method.__name__}"
+    name = f"_definition of {method.__module__}.{method.__qualname__}"
 
     @wraps(method)
     def shared(self: StateSpace, *arguments: TermLike) -> Term:

@@ -1,0 +1,207 @@
+"""What never changes, written out: a text may declare facts and rules that an instance has no use for.
+
+A layer of a protocol, such as crashes, has facts that the rest of the text reads. Where the layer is not used, no action
+writes them, or only what they hold anyway; they are then constants, and what follows from that is worked out here,
+so that no reading, trace or page meets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from fencepost.encoding.language.patterns import rebuilt
+from fencepost.encoding.language.state import Family
+from fencepost.encoding.language.system import (
+    Action,
+    Broadcast,
+    Group,
+    Invariant,
+    Message,
+    Property,
+    Schema,
+    System,
+)
+from fencepost.encoding.language.terms import (
+    FALSE,
+    TRUE,
+    AllOf,
+    AnyOf,
+    AtLeast,
+    Constant,
+    Equal,
+    If,
+    Less,
+    Not,
+    Plus,
+    Quantified,
+    Read,
+    Term,
+    Update,
+    all_of,
+    any_of,
+    children,
+    lift,
+)
+
+
+def folded(system: System) -> System:
+    """The same system, with every read of a constant family replaced by its value, and what that decides decided.
+
+    A family is constant if it is the same at every index at first and no action that may happen gives it another
+    value. Executions, states and the names of actions are the same.
+    """
+    folding = _Folding(_constants(system))
+    return replace(
+        system,
+        actions=tuple(map(folding.item, system.actions)),
+        properties=tuple(map(folding.property, system.properties)),
+        invariants=tuple(map(folding.invariant, system.invariants)),
+    )
+
+
+def _constants(system: System) -> Mapping[Family, Term]:
+    """The constant families: all that could be, less those that are written although the rest were constant."""
+    found = {
+        v.family: lift(v.family.initially(v.index))
+        for v in system.variables
+        if not v.is_choice and not callable(v.family.initial)
+    }
+    while True:
+        folding = _Folding(found)
+        changed = {
+            update.target.family
+            for schema in system.schemas
+            if not _is_false(folding.term(schema.action.when))
+            for update in schema.action.then
+            if update.target.family in found and folding.changes(update)
+        }
+        if not changed:
+            return found
+        found = {family: value for family, value in found.items() if family not in changed}
+
+
+@dataclass(frozen=True)
+class _Folding:
+    """Rewrites terms, given what is constant. A term that occurs twice is rewritten once, and stays one term."""
+
+    constants: Mapping[Family, Term]
+    known: dict[Term, Term] = field(default_factory=dict)
+
+    def changes(self, update: Update) -> bool:
+        """The update may give a constant family another value."""
+        value, constant = self.term(update.value), self.constants[update.target.family]
+        return not _is_false(self.term(update.when)) and not _same(value, constant)
+
+    def item(self, item: Schema | Group) -> Schema | Group:
+        if isinstance(item, Group):
+            return replace(item, members=tuple(map(self.item, item.members)))
+        return replace(item, action=self.action(item.action))
+
+    def action(self, action: Action) -> Action:
+        return replace(
+            action,
+            when=self.term(lift(action.when)),
+            then=tuple(self.updates(action.then)),
+            received=None if action.received is None else self.message(action.received),
+            sent=tuple(self.sendings(action.sent)),
+        )
+
+    def updates(self, updates: Iterable[Update]) -> Iterable[Update]:
+        """Those that may change something."""
+        for update in updates:
+            when = self.term(update.when)
+            if update.target.family not in self.constants and not _is_false(when):
+                yield Update(self.index(update.target), self.term(update.value), when)
+
+    def sendings(self, sent: Iterable[Message | Broadcast]) -> Iterable[Message | Broadcast]:
+        """Those that may be sent."""
+        for sending in sent:
+            if isinstance(sending, Broadcast):
+                message = self.message(sending.message)
+                kept: Message | Broadcast = replace(sending, message=message)
+            else:
+                kept = message = self.message(sending)
+            if not _is_false(message.when):
+                yield kept
+
+    def message(self, message: Message) -> Message:
+        return replace(
+            message,
+            about={name: self.term(term) for name, term in message.about.items()},
+            says={name: self.term(term) for name, term in message.says.items()},
+            when=self.term(message.when),
+        )
+
+    def property(self, prop: Property) -> Property:
+        traps = {name: self.term(trap) for name, trap in prop.traps.items()}
+        return replace(prop, holds=self.term(prop.holds), witness=self.term(prop.witness), traps=traps)
+
+    def invariant(self, invariant: Invariant) -> Invariant:
+        return replace(invariant, holds=self.term(invariant.holds))
+
+    def index(self, read: Read) -> Read:
+        """The same place, its index folded."""
+        index = tuple(map(self.term, read.index))
+        return (
+            read
+            if all(a is b for a, b in zip(index, read.index, strict=True))
+            else replace(read, index=index)
+        )
+
+    def term(self, term: Term) -> Term:
+        """The term with what is constant worked out; the term itself if nothing is."""
+        if term not in self.known:
+            self.known[term] = self._folded(term)
+        return self.known[term]
+
+    def _folded(self, term: Term) -> Term:
+        if isinstance(term, Read):
+            return self.constants[term.family] if term.family in self.constants else self.index(term)
+        before = children(term)
+        after = tuple(map(self.term, before))
+        if all(a is b for a, b in zip(after, before, strict=True)):
+            return term
+        return _decided(rebuilt(term, after))
+
+
+def _decided(term: Term) -> Term:
+    """The constant that a term comes to, if its parts say so; else the term, without parts that say nothing."""
+    match term:
+        case Not(operand=Constant(value=value)):
+            return _truth(not value)
+        case Not(operand=operand):
+            return ~operand
+        case AllOf(operands=operands):
+            return FALSE if any(map(_is_false, operands)) else all_of(*operands)
+        case AnyOf(operands=operands):
+            return TRUE if any(map(_is_true, operands)) else any_of(*operands)
+        case Equal(left=Constant(value=left), right=Constant(value=right)):
+            return _truth(left == right)
+        case Less(left=Constant(value=int() as left), right=Constant(value=int() as right)):
+            return _truth(left < right)
+        case Plus(left=Constant(value=int() as left), right=Constant(value=int() as right), sign=sign):
+            return lift(left + sign * right)
+        case If(condition=Constant(value=value), then=then, otherwise=otherwise):
+            return then if value else otherwise
+        case Quantified(body=Constant() as body):
+            return body
+        case AtLeast(count=count, bound=bound, body=Constant(value=value)):
+            return _truth(count <= (len(bound.sort) if value else 0))
+    return term
+
+
+def _same(value: Term, constant: Term) -> bool:
+    return isinstance(value, Constant) and isinstance(constant, Constant) and value.value == constant.value
+
+
+def _is_true(term: Term) -> bool:
+    return isinstance(term, Constant) and term.value is True
+
+
+def _is_false(term: Term) -> bool:
+    return isinstance(term, Constant) and term.value is False
+
+
+def _truth(value: object) -> Term:
+    return TRUE if value else FALSE
