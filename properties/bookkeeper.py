@@ -25,7 +25,9 @@ from fencepost.properties.explaining import (
     explain_invalid_fragment,
     explain_stuck,
 )
-from fencepost.protocols.bookkeeper.state import NOTHING, WRITER, Ledger, Phase, Status
+from fencepost.protocols.bookkeeper.bookies import NOTHING
+from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
+from fencepost.protocols.bookkeeper.state import Ledger
 
 
 def ledger_properties(system: System) -> tuple[Property, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term, TermLike, at_least, exists, forall, forall_over, implies
-from fencepost.protocols.bookkeeper.state import Status
+from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger as Ledger
 
 

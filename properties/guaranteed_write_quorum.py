@@ -13,7 +13,8 @@ from fencepost.properties.full_replication import (
     tail_fragments_at_wq,
     valid_fragments,
 )
-from fencepost.protocols.bookkeeper.state import NOTHING, WRITER, Status
+from fencepost.protocols.bookkeeper.bookies import NOTHING
+from fencepost.protocols.bookkeeper.metadata import WRITER, Status
 from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import Ledger
 
 

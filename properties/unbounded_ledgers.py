@@ -15,7 +15,7 @@ from fencepost.properties.full_replication import (
     tail_fragments_at_wq,
     valid_fragments,
 )
-from fencepost.protocols.bookkeeper.state import Status
+from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import Ledger, Phase
 
 

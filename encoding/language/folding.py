@@ -160,9 +160,8 @@ class _Folding:
             return self.constants[term.family] if term.family in self.constants else self.index(term)
         before = children(term)
         after = tuple(map(self.term, before))
-        if all(a is b for a, b in zip(after, before, strict=True)):
-            return term
-        return _decided(rebuilt(term, after))
+        same = all(a is b for a, b in zip(after, before, strict=True))
+        return _decided(term if same else rebuilt(term, after))
 
 
 def _decided(term: Term) -> Term:
@@ -170,11 +169,11 @@ def _decided(term: Term) -> Term:
     match term:
         case Not(operand=Constant(value=value)):
             return _truth(not value)
-        case Not(operand=operand):
-            return ~operand
-        case AllOf(operands=operands):
+        case Not(operand=Not(operand=operand)):
+            return operand
+        case AllOf(operands=operands) if any(isinstance(o, Constant | AllOf) for o in operands):
             return FALSE if any(map(_is_false, operands)) else all_of(*operands)
-        case AnyOf(operands=operands):
+        case AnyOf(operands=operands) if any(isinstance(o, Constant | AnyOf) for o in operands):
             return TRUE if any(map(_is_true, operands)) else any_of(*operands)
         case Equal(left=Constant(value=left), right=Constant(value=right)):
             return _truth(left == right)

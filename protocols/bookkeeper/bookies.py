@@ -1,56 +1,81 @@
-"""What a bookie does: one handler for each request."""
+"""A bookie: what it stores, whether it is fenced, and what may keep it from answering."""
 
 from __future__ import annotations
 
+from enum import Enum
+
+from fencepost.encoding.language.state import family
 from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import (
+    BOOL,
     FALSE,
     Parameter,
     Term,
-    Update,
+    TermLike,
     at_least,
     exists,
-    forall,
     if_,
+    integers,
     maximum,
+    members,
 )
-from fencepost.protocols.bookkeeper import messages
-from fencepost.protocols.bookkeeper.state import NOTHING, Ledger
+from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.write_sets import WriteSets
+
+NOTHING = 0
+"""The content of an entry that is not there. The writer pushes content e as entry e."""
 
 
-def handle_add(
-    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
-) -> Action:
-    """A bookie stores an entry unless the ledger is fenced there, and answers either way (BookieImpl.addEntry).
+class Stage(Enum):
+    """Where a bookie is in its boot sequence (layers/boot)."""
 
-    A recovery add is stored even if the ledger is fenced (recoveryAddEntry). Of one client's adds that will
-    arrive, the lowest entry goes first.
-    """
-    lower = exists(
-        s.entry,
-        lambda e: (e < entry) & exists(s.fragment, lambda g: s.add_in_flight(client, g, e, bookie)),
-    )
-    index = client, fragment, entry, bookie
-    refused = s.fenced[bookie] if client.sort is s.writer else FALSE
-    if s.parameters.fence_atomic == "no" and client.sort is s.writer:
-        refused = refused & ~s.add_admitted[index]
-    if s.parameters.limbo_answers_unknown and client.sort is s.writer:
-        refused = refused | s.limbo[bookie]
-    return Action(
-        when=s.serves(bookie) & s.add_in_flight(*index) & ~lower,
-        then=[
-            s.add_handled[index].set(True),
-            s.add_refused[index].set(refused),
-            s.stored[bookie, entry].set(s.content_sent(client, entry), when=~refused),
-            s.stored_lac[bookie, entry].set(s.pushed_lac[client, entry], when=~refused),
-        ],
-        actor=bookie,
-        received=messages.add(s, client, fragment, entry, bookie),
-        sent=[messages.add_answer(s, client, fragment, entry, bookie, refused)],
-    )
+    SERVING = "serving"
+    DOWN = "down"
+    COOKIES = "checking cookies"
+    FIXING = "fixing cookies"
+    STAMPING = "stamping disks"
+    READY = "ready"
+    REFUSED = "refused to boot"
 
 
-def fall_silent(s: Ledger, bookie: Parameter) -> Action:
+class Bookies(WriteSets):
+    """What each bookie holds of the ledger."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        super().__init__(parameters)
+        self.carried_value = integers(0, parameters.entries - 1)
+        """LACs that travel: the LAC of an entry's sender is below the entry."""
+        self.stored = family(self.lac_value, self.bookie, self.entry)
+        self.stored_lac = family(self.carried_value, self.bookie, self.entry)
+        self.fenced = family(BOOL, self.bookie)
+        self.limbo = family(BOOL, self.bookie)
+        """Since a crash the bookie cannot say that an entry is not there (layers/crashes)."""
+        self.stage = family(members(Stage), self.bookie)
+        self.silent = family(BOOL, self.bookie)
+
+    def serves(self, bookie: TermLike) -> Term:
+        """The bookie handles requests."""
+        return (self.stage[bookie] == Stage.SERVING) & ~self.silent[bookie]
+
+    def says_unknown(self, bookie: TermLike) -> Term:
+        """The bookie neither takes adds nor tells its LAC: so in limbo, where the code of limbo is followed."""
+        return FALSE
+
+    def told_lac(self, bookie: TermLike) -> Term:
+        """The LAC that came with the highest entry stored; 0 if none is."""
+
+        def is_highest(e: Term) -> Term:
+            higher = exists(self.entry, lambda other: (e < other) & self.has(bookie, other))
+            return self.has(bookie, e) & ~higher
+
+        return maximum(self.entry, lambda e: if_(is_highest(e), self.stored_lac[bookie, e], 0))
+
+    def has(self, bookie: TermLike, entry: TermLike) -> Term:
+        """The bookie stores something as that entry."""
+        return self.stored[bookie, entry] != NOTHING
+
+
+def fall_silent(s: Bookies, bookie: Parameter) -> Action:
     """A bookie stops answering for good."""
     others = at_least(s.parameters.silent, s.bookie, lambda b: s.silent[b])
     return Action(
@@ -59,90 +84,4 @@ def fall_silent(s: Ledger, bookie: Parameter) -> Action:
         actor=bookie,
         note="stops answering",
         fault="silent",
-    )
-
-
-def admit_add(
-    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
-) -> Action:
-    """Under `fence_atomic=no`, a bookie sees that the ledger is not fenced, and stores the entry later (issue 4701)."""
-    index = client, fragment, entry, bookie
-    return Action(
-        when=s.serves(bookie) & s.add_in_flight(*index) & ~s.add_admitted[index] & ~s.fenced[bookie],
-        then=[s.add_admitted[index].set(True)],
-        actor=bookie,
-        note="finds that the ledger is not fenced",
-    )
-
-
-def handle_fence(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
-    """A bookie fences the ledger, which it need not know yet, and tells the LAC of its highest entry."""
-    lac = _lac(s, bookie)
-    return Action(
-        when=s.serves(bookie) & s.fence_in_flight(client, bookie),
-        then=[
-            s.fenced[bookie].set(True),
-            s.fence_handled[client, bookie].set(True),
-            s.fence_lac[client, bookie].set(lac),
-            *_notes_entries(s, client, bookie),
-            *_notes_what_a_crash_could_do(s, client, bookie),
-        ],
-        actor=bookie,
-        received=messages.fence(s, client, bookie),
-        sent=[messages.fence_answer(s, client, bookie, lac, _in_limbo(s, bookie))],
-    )
-
-
-def _in_limbo(s: Ledger, bookie: Parameter) -> Term:
-    return s.limbo[bookie] if s.parameters.crashes else FALSE
-
-
-def _notes_what_a_crash_could_do(s: Ledger, client: Parameter, bookie: Parameter) -> list[Update]:
-    """In limbo the code answers that it does not know; and a fence that no entry precedes may not outlive a crash."""
-    p = s.parameters
-    bare = p.crashes > 0 and p.lose == "bare-fences"
-    empty = forall(s.entry, lambda e: s.stored[bookie, e] == NOTHING)
-    return [
-        *([s.fence_unknown[client, bookie].set(s.limbo[bookie])] if p.limbo_answers_unknown else []),
-        *([s.bare_fence[bookie].set(True, when=~s.fenced[bookie] & empty)] if bare else []),
-    ]
-
-
-def _notes_entries(s: Ledger, client: Parameter, bookie: Parameter) -> list[Update]:
-    """Whether the answer is OK or NoSuchEntry, for the coverage rule that asks."""
-    if not s.parameters.coverage_asks_for_entries:
-        return []
-    has_some = exists(s.entry, lambda e: s.stored[bookie, e] != NOTHING)
-    return [s.fence_found_entries[client, bookie].set(has_some)]
-
-
-def _lac(s: Ledger, bookie: Parameter) -> Term:
-    """The LAC that came with the highest entry stored; 0 if none is."""
-
-    def is_highest(e: Term) -> Term:
-        higher = exists(s.entry, lambda f: (e < f) & (s.stored[bookie, f] != NOTHING))
-        return (s.stored[bookie, e] != NOTHING) & ~higher
-
-    return maximum(s.entry, lambda e: if_(is_highest(e), s.stored_lac[bookie, e], 0))
-
-
-def handle_read(s: Ledger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """A bookie answers a recovery read with the entry or NoSuchEntry; since 4.14 it fences the ledger first.
-
-    In limbo it answers that it does not know where it would have answered NoSuchEntry (BP-46).
-    """
-    content = maximum(s.entry, lambda e: if_(e == entry, s.stored[bookie, e], NOTHING))
-    fences = s.parameters.recovery_reads_fence == "yes"
-    unknown = _in_limbo(s, bookie) & (content == NOTHING)
-    return Action(
-        when=s.serves(bookie) & s.read_in_flight(client, entry, bookie),
-        then=[
-            *([s.fenced[bookie].set(True)] if fences else []),
-            s.read_handled[client, entry, bookie].set(True),
-            s.read_content[client, entry, bookie].set(content),
-            *([s.read_unknown[client, entry, bookie].set(unknown)] if s.parameters.crashes else []),
-        ],
-        actor=bookie,
-        received=messages.read(s, client, entry, bookie),
-        sent=[messages.read_answer(s, client, entry, bookie, content, unknown)],
     )

@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fencepost.encoding.language.system import Group, Schema, System, each, in_turn
 from fencepost.encoding.language.terms import Sort, integers
-from fencepost.protocols.bookkeeper import adds, bookies, boot, changes, crashes, recovery, writer
+from fencepost.protocols.bookkeeper import adds, bookies, changes, close, fencing, metadata, recovery
+from fencepost.protocols.bookkeeper.layers import boot, crashes, old_rules, published
 from fencepost.protocols.bookkeeper.parameters import Parameters
 from fencepost.protocols.bookkeeper.state import Ledger
+
+Actions = Iterator[Schema | Group]
+
+BEGIN_RECOVERY = {"join": fencing.begin_recovery, "bump": published.begin_recovery}
+RECEIVE_READ_ANSWER = {
+    "at-quorum": recovery.receive_read_answer,
+    "all-answers": published.receive_read_answer,
+}
 
 
 def ledger(parameters: Parameters) -> System:
     """The transition system of one instance, without properties."""
-    s = Ledger(parameters)
+    s, p = Ledger(parameters), parameters
     return System(
         state=s,
         actions=(
-            each(writer.create_ledger, s),
+            each(metadata.create_ledger, s),
             in_turn(
                 "fragment",
-                each(writer.push, s, s.fragment, s.entry),
+                each(adds.push, s, s.fragment, s.entry),
                 *_adds(s, s.writer),
                 each(adds.receive_fenced, s, s.writer, s.fragment, s.entry, s.bookie),
                 *_changes(s, s.writer),
             ),
-            each(recovery.begin_recovery, s, s.recoverer),
-            each(bookies.handle_fence, s, s.recoverer, s.bookie),
-            each(recovery.receive_fence_answer, s, s.recoverer, s.bookie),
+            each(BEGIN_RECOVERY[p.recovery_start], s, s.recoverer),
+            each(fencing.handle_fence, s, s.recoverer, s.bookie),
+            each(fencing.receive_fence_answer, s, s.recoverer, s.bookie),
             in_turn(
                 "entry",
                 each(recovery.send_reads, s, s.recoverer, s.read_entry),
-                each(bookies.handle_read, s, s.recoverer, s.read_entry, s.bookie),
-                each(recovery.receive_read_answer, s, s.recoverer, s.read_entry, s.bookie),
+                each(recovery.handle_read, s, s.recoverer, s.read_entry, s.bookie),
+                each(RECEIVE_READ_ANSWER[p.read_decision], s, s.recoverer, s.read_entry, s.bookie),
             ),
             in_turn(
                 "fragment",
@@ -38,119 +49,112 @@ def ledger(parameters: Parameters) -> System:
                 *_adds(s, s.recoverer),
                 *_changes(s, s.recoverer),
             ),
-            each(recovery.abandon_recovery, s, s.recoverer),
-            each(recovery.finish_recovery, s, s.recoverer, s.read_entry),
-            *(
-                [each(recovery.adopt_close, s, s.recoverer, s.read_entry)]
-                if parameters.recovery_start == "join"
-                else []
-            ),
-            each(writer.close_ledger, s),
-            each(writer.withdraw, s),
-            *([each(bookies.fall_silent, s, s.bookie)] if parameters.silent else []),
-            *_crashes(s),
+            *_close(s),
+            *_faults(s),
         ),
         caps={
-            "entries": parameters.entries,
-            "recoverers": parameters.recoverers,
-            "fragments": parameters.possible_fragments,
-            "inflight": parameters.inflight,
-            **{name: most for name, most in _fault_budgets(parameters).items() if most},
+            "entries": p.entries,
+            "recoverers": p.recoverers,
+            "fragments": p.possible_fragments,
+            "inflight": p.inflight,
+            **{name: most for name in FAULTS if (most := getattr(p, name))},
         },
     )
 
 
-def _adds(s: Ledger, client: Sort) -> list[Schema | Group]:
+FAULTS = ("silent", "crashes", "disks", "reimages")
+"""Parameters that say how often something goes wrong."""
+
+
+def _adds(s: Ledger, client: Sort) -> Actions:
     """Adds of that client reach bookies, and their acks come back."""
-    racing = s.parameters.fence_atomic == "no" and client is s.writer
-    return [
-        *([each(bookies.admit_add, s, client, s.fragment, s.entry, s.bookie)] if racing else []),
-        each(bookies.handle_add, s, client, s.fragment, s.entry, s.bookie),
-        each(adds.receive_ack, s, client, s.fragment, s.entry, s.bookie),
-    ]
+    index = (client, s.fragment, s.entry, s.bookie)
+    if s.parameters.fence_atomic == "no" and client is s.writer:
+        yield each(old_rules.admit_add, s, *index)
+    yield each(adds.handle_add, s, *index)
+    yield each(adds.receive_ack, s, *index)
 
 
-def _changes(s: Ledger, client: Sort) -> list[Schema | Group]:
+def _changes(s: Ledger, client: Sort) -> Actions:
     """Ensemble changes of that client; without a spare bookie there are none."""
     p = s.parameters
     if p.bookies == p.ensemble:
-        return []
+        return
     if client is s.writer and p.ensemble_change_commit == "local-first":
-        return _local_changes(s, client)
-    resends = p.resends == "one-by-one"
-    return [
-        *([each(changes.resend, s, client, s.fragment, s.entry)] if resends else []),
-        *(_beginnings(s, client) if p.ensemble_change == "two-step" else []),
-        *(
-            [each(changes.commit_change, s, client, _earlier(s), s.bookie, s.bookie)]
-            if p.possible_fragments > 1
-            else []
-        ),
-        each(changes.try_invalid_fragment, s, client, s.fragment, s.bookie),
-        each(changes.abandon_change, s, client, s.fragment, s.bookie),
-    ]
+        yield from _local_changes(s, client)
+        return
+    if p.resends == "one-by-one":
+        yield each(published.resend, s, client, s.fragment, s.entry)
+    if p.ensemble_change == "two-step":
+        yield from _beginnings(s, client)
+    if p.possible_fragments > 1:
+        yield each(changes.commit_change, s, client, _earlier(s), s.bookie, s.bookie)
+    yield each(changes.try_invalid_fragment, s, client, s.fragment, s.bookie)
+    yield each(changes.abandon_change, s, client, s.fragment, s.bookie)
 
 
 def _earlier(s: Ledger) -> Sort:
-    """The ensembles that may still be changed."""
+    """The fragments that another may follow."""
     return integers(1, s.parameters.possible_fragments - 1)
 
 
-def _beginnings(s: Ledger, client: Sort) -> list[Schema | Group]:
+def _beginnings(s: Ledger, client: Sort) -> Actions:
     if client is s.writer and s.parameters.lac_read_in_change == "racing":
-        return [
-            each(changes.read_lac_first, s, client, s.fragment, s.entry, s.bookie),
-            each(changes.block_acks, s, client, s.fragment, s.bookie),
-        ]
-    return [each(changes.begin_change, s, client, s.fragment, s.entry, s.bookie)]
+        yield each(old_rules.read_lac_first, s, client, s.fragment, s.entry, s.bookie)
+        yield each(old_rules.block_acks, s, client, s.fragment, s.bookie)
+    else:
+        yield each(changes.begin_change, s, client, s.fragment, s.entry, s.bookie)
 
 
-def _local_changes(s: Ledger, client: Sort) -> list[Schema | Group]:
-    if s.parameters.possible_fragments == 1:
-        return []
-    return [
-        each(changes.change_locally, s, client, _earlier(s), s.entry, s.bookie, s.bookie),
-        each(changes.commit_later, s, client, _earlier(s), s.bookie, s.bookie),
-        each(changes.abandon_later, s, client, _earlier(s), s.bookie),
-    ]
+def _local_changes(s: Ledger, client: Sort) -> Actions:
+    if s.parameters.possible_fragments > 1:
+        yield each(old_rules.change_locally, s, client, _earlier(s), s.entry, s.bookie, s.bookie)
+        yield each(old_rules.commit_later, s, client, _earlier(s), s.bookie, s.bookie)
+        yield each(old_rules.abandon_later, s, client, _earlier(s), s.bookie)
 
 
-def _fault_budgets(parameters: Parameters) -> dict[str, int]:
-    p = parameters
-    return {"silent": p.silent, "crashes": p.crashes, "disks": p.disks, "reimages": p.reimages}
+def _close(s: Ledger) -> Actions:
+    """Recovery ends, or the writer closes the ledger."""
+    yield each(recovery.abandon_recovery, s, s.recoverer)
+    yield each(close.finish_recovery, s, s.recoverer, s.read_entry)
+    if s.parameters.recovery_start == "join":
+        yield each(close.adopt_close, s, s.recoverer, s.read_entry)
+    yield each(close.close_ledger, s)
+    yield each(close.withdraw, s)
 
 
-def _crashes(s: Ledger) -> list[Schema | Group]:
-    """Crashes, and how a bookie comes back."""
+def _faults(s: Ledger) -> Actions:
+    """What may go wrong with bookies besides lost messages, and how they come back."""
     p = s.parameters
-    if not p.crashes:
-        return []
-    if not p.boots_in_steps:
-        return [each(crashes.crash_and_restart, s, s.bookie)]
-    return [
-        in_turn(
-            "bookie",
-            each(boot.crash, s, s.bookie),
-            *([each(boot.lose_disk, s, s.bookie, s.disk)] if p.disks else []),
-            *([each(boot.reimage, s, s.bookie)] if p.reimages else []),
-            each(boot.look_for_marker, s, s.bookie),
-            *_phase_one(s),
-            each(boot.accept_cookies, s, s.bookie),
-            each(boot.refuse_cookies, s, s.bookie),
-            each(boot.fix_cookies, s, s.bookie),
-            each(boot.stamp_store, s, s.bookie),
-            each(boot.stamp_disks, s, s.bookie),
-            each(boot.serve, s, s.bookie),
-            *([each(boot.mark_dirty, s, s.bookie)] if p.dirty_marker == "after-serving" else []),
-            each(boot.copy_entry, s, s.bookie, s.entry, s.bookie),
-            each(boot.leave_limbo, s, s.bookie),
-            each(boot.end_check, s, s.bookie),
-        )
-    ]
+    if p.silent:
+        yield each(bookies.fall_silent, s, s.bookie)
+    if p.boots_in_steps:
+        yield in_turn("bookie", *_boot(s))
+    elif p.crashes:
+        yield each(crashes.crash_and_restart, s, s.bookie)
 
 
-def _phase_one(s: Ledger) -> list[Schema | Group]:
-    steps = [each(boot.put_in_limbo, s, s.bookie), each(boot.fence_at_boot, s, s.bookie)]
-    if s.parameters.phase_one_order == "fence-first":
-        steps.reverse()
-    return [each(boot.note_check, s, s.bookie), *steps, each(boot.flush, s, s.bookie)]
+def _boot(s: Ledger) -> Actions:
+    """Crashes, and the whole boot sequence."""
+    p = s.parameters
+    yield each(boot.crash, s, s.bookie)
+    if p.disks:
+        yield each(boot.lose_disk, s, s.bookie, s.disk)
+    if p.reimages:
+        yield each(boot.reimage, s, s.bookie)
+    yield each(boot.look_for_marker, s, s.bookie)
+    yield each(boot.note_check, s, s.bookie)
+    for half in boot.PHASE_ONE_ORDER[p.phase_one_order]:
+        yield each(half, s, s.bookie)
+    yield each(boot.flush, s, s.bookie)
+    yield each(boot.accept_cookies, s, s.bookie)
+    yield each(boot.refuse_cookies, s, s.bookie)
+    yield each(boot.fix_cookies, s, s.bookie)
+    yield each(boot.stamp_store, s, s.bookie)
+    yield each(boot.stamp_disks, s, s.bookie)
+    yield each(boot.serve, s, s.bookie)
+    if p.dirty_marker == "after-serving":
+        yield each(boot.mark_dirty, s, s.bookie)
+    yield each(boot.copy_entry, s, s.bookie, s.entry, s.bookie)
+    yield each(boot.leave_limbo, s, s.bookie)
+    yield each(boot.end_check, s, s.bookie)

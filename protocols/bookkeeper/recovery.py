@@ -1,80 +1,137 @@
-"""What a recoverer does: it fences, reads forward, writes back what it finds, and closes the ledger."""
+"""How recovery goes on: the recoverer reads forward from where fencing told, and writes back what it finds."""
 
 from __future__ import annotations
 
-from fencepost.encoding.language.system import Action, to_each
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, any_of, exists, forall, implies
-from fencepost.protocols.bookkeeper import messages
+from fencepost.encoding.language.state import choice, definition, family
+from fencepost.encoding.language.system import Action, Message, message, to_each
+from fencepost.encoding.language.terms import (
+    BOOL,
+    TRUE,
+    Parameter,
+    Term,
+    TermLike,
+    at_least,
+    exists,
+    forall,
+    if_,
+    implies,
+    maximum,
+)
 from fencepost.protocols.bookkeeper.adds import adds, sends
-from fencepost.protocols.bookkeeper.state import NOTHING, Ledger, Phase, Status
+from fencepost.protocols.bookkeeper.bookies import NOTHING
+from fencepost.protocols.bookkeeper.changes import Changes
+from fencepost.protocols.bookkeeper.metadata import Phase
+from fencepost.protocols.bookkeeper.parameters import Parameters
 
 
-def begin_recovery(s: Ledger, client: Parameter) -> Action:
-    """A recoverer puts the ledger in recovery and sends fencing reads to the last ensemble."""
-    p = s.parameters
-    copies = [
-        update
-        for g in s.later_fragments
-        for update in (
-            s.own_first[client, g].set(s.first[g]),
-            *(s.own_ensemble[client, g, i].set(s.ensemble[g, i]) for i in s.position),
-        )
-    ]
-    others = (r for r in s.recoverer if p.recovery_start == "bump")
-    overtakes = [s.overtaken[r].set(True, when=(client != r) & (s.phase[r] != Phase.IDLE)) for r in others]
-    return Action(
-        when=(s.phase[client] == Phase.IDLE)
-        & any_of(s.status == Status.OPEN, s.status == Status.IN_RECOVERY),
-        then=[
-            s.status.set(Status.IN_RECOVERY),
-            s.phase[client].set(Phase.ACTIVE),
-            s.base[client].set(s.last_fragment),
-            s.own_last_fragment[client].set(s.last_fragment),
-            *copies,
-            *overtakes,
-        ],
-        actor=client,
-        sent=[
-            to_each(
-                s.bookie,
-                lambda b: messages.fence(
-                    s,
-                    client,
-                    b,
-                    when=exists(s.position, lambda i: _in_last_ensemble(s, i, b)),
-                ),
+class Recovery(Changes):
+    """The recovery reads of each recoverer. (The writer's row stays as it is.)"""
+
+    def __init__(self, parameters: Parameters) -> None:
+        super().__init__(parameters)
+        index = self.client, self.read_entry, self.bookie
+        self.read_sent = family(BOOL, self.client, self.read_entry)
+        self.read_handled = family(BOOL, *index)
+        self.read_content = family(self.lac_value, *index)
+        self.read_unknown = family(BOOL, *index)
+        self.read_answered = family(BOOL, *index)
+        self.read_dropped = family(BOOL, *index)
+        """The request went down with the bookie (layers/crashes)."""
+        self.read_lost = choice(*index, fault="lost")
+        self.read_answer_lost = choice(*index, fault="lost")
+
+    @definition
+    def read_to(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The bookie is asked for the entry: the metadata as of the beginning of recovery counts, to the end."""
+
+        def holds_entry(f: Term) -> Term:
+            later = exists(
+                self.fragment,
+                lambda h: (f < h) & (h <= self.base[client]) & (self.first_of(client, h) <= entry),
             )
-        ],
-        note="puts the ledger in recovery"
-        if p.recovery_start == "join"
-        else "puts the ledger in recovery, anew",
+            return (f <= self.base[client]) & (self.first_of(client, f) <= entry) & ~later
+
+        return exists(
+            self.fragment,
+            lambda f: holds_entry(f) & self.in_write_set_of(client, f, entry, bookie),
+        )
+
+    def read_in_flight(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The recovery read will reach the bookie and has not yet."""
+        index = client, entry, bookie
+        sent = self.read_sent[client, entry] & self.read_to(*index)
+        return sent & ~self.read_lost[index] & ~self.read_handled[index] & ~self.read_dropped[index]
+
+    def has_entry(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The bookie answered the recovery read with the entry."""
+        index = client, entry, bookie
+        return self.read_answered[index] & (self.read_content[index] != NOTHING)
+
+    def no_such_entry(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The bookie answered NoSuchEntry, which in limbo it cannot."""
+        index = client, entry, bookie
+        return self.read_answered[index] & (self.read_content[index] == NOTHING) & ~self.read_unknown[index]
+
+    @definition
+    def positive(self, client: TermLike, entry: TermLike) -> Term:
+        """The recovery read has found the entry: one bookie has it (PendingReadOp)."""
+        found = at_least(self.copies_wanted(), self.bookie, lambda b: self.has_entry(client, entry, b))
+        return found & self.may_decide(client, entry)
+
+    @definition
+    def negative(self, client: TermLike, entry: TermLike) -> Term:
+        """The recovery read has found that the entry is not there: QC bookies answered NoSuchEntry."""
+        absent = at_least(
+            self.parameters.absent_quorum, self.bookie, lambda b: self.no_such_entry(client, entry, b)
+        )
+        return absent & self.may_decide(client, entry)
+
+    def copies_wanted(self) -> int:
+        """Copies that make a recovery read positive."""
+        return 1
+
+    def may_decide(self, client: TermLike, entry: TermLike) -> Term:
+        """A recovery read is decided as soon as enough have answered alike."""
+        return TRUE
+
+    def fenced_by_reading(self) -> Term:
+        """A recovery read fences the bookie too (issue 2614, since 4.14)."""
+        return TRUE
+
+    def may_write_back(self, client: TermLike) -> Term:
+        """Entries are written back as soon as they are read (LedgerRecoveryOp)."""
+        return TRUE
+
+    @definition
+    def reading_ended(self, client: TermLike) -> Term:
+        """Some recovery read was negative."""
+        return exists(self.read_entry, lambda e: self.negative(client, e))
+
+
+def read(
+    s: Recovery, recoverer: TermLike, entry: TermLike, bookie: TermLike, when: TermLike = True
+) -> Message:
+    """A recovery read of an entry."""
+    lost = s.read_lost[recoverer, entry, bookie]
+    return message("read", recoverer, bookie, about={"entry": entry}, lost=lost, when=when)
+
+
+def read_answer(
+    s: Recovery, recoverer: TermLike, entry: TermLike, bookie: TermLike, content: Term, unknown: Term
+) -> Message:
+    """The entry, or NoSuchEntry, or from a ledger in limbo that the bookie does not know."""
+    answer = if_(unknown, "unknown", if_(content == NOTHING, "NoSuchEntry", "entry"))
+    return message(
+        "read answer",
+        bookie,
+        recoverer,
+        about={"entry": entry},
+        says={"answer": answer, "content": content},
+        lost=s.read_answer_lost[recoverer, entry, bookie],
     )
 
 
-def _in_last_ensemble(s: Ledger, position: Term, bookie: Parameter) -> Term:
-    return exists(s.fragment, lambda g: (g == s.last_fragment) & (s.ensemble[g, position] == bookie))
-
-
-def receive_fence_answer(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
-    """A bookie is fenced and tells its LAC; once enough are, further answers are ignored."""
-    if s.parameters.fence_answers == "until-covered":
-        still_counts = ~s.covered(client)
-    else:
-        still_counts = ~exists(s.read_entry, lambda e: s.read_sent[client, e])
-    unknown = s.fence_unknown[client, bookie] if s.parameters.limbo_answers_unknown else FALSE
-    return Action(
-        when=(s.phase[client] == Phase.ACTIVE)
-        & s.fence_handled[client, bookie]
-        & ~s.fence_answer_lost[client, bookie]
-        & ~s.fence_answered[client, bookie]
-        & still_counts,
-        then=[s.fence_answered[client, bookie].set(True)],
-        actor=client,
-        received=messages.fence_answer(s, client, bookie, s.fence_lac[client, bookie], unknown),
-    )
-
-
-def send_reads(s: Ledger, client: Parameter, entry: Parameter) -> Action:
+def send_reads(s: Recovery, client: Parameter, entry: Parameter) -> Action:
     """Once fencing is covered, the recoverer reads the entries above its start one after another."""
     reached = forall(
         s.read_entry, lambda e: implies((s.start(client) < e) & (e < entry), s.positive(client, e))
@@ -87,68 +144,69 @@ def send_reads(s: Ledger, client: Parameter, entry: Parameter) -> Action:
         & reached,
         then=[s.read_sent[client, entry].set(True)],
         actor=client,
-        sent=[
-            to_each(s.bookie, lambda b: messages.read(s, client, entry, b, when=s.read_to(client, entry, b)))
-        ],
+        sent=[to_each(s.bookie, lambda b: read(s, client, entry, b, when=s.read_to(client, entry, b)))],
     )
 
 
-def receive_read_answer(s: Ledger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+def handle_read(s: Recovery, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+    """A bookie answers a recovery read with the entry or NoSuchEntry; since 4.14 it fences the ledger first.
+
+    In limbo it answers that it does not know where it would have answered NoSuchEntry (BP-46).
+    """
+    index = client, entry, bookie
+    content = maximum(s.entry, lambda e: if_(e == entry, s.stored[bookie, e], NOTHING))
+    unknown = s.limbo[bookie] & (content == NOTHING)
+    return Action(
+        when=s.serves(bookie) & s.read_in_flight(*index),
+        then=[
+            s.fenced[bookie].set(True, when=s.fenced_by_reading()),
+            s.read_handled[index].set(True),
+            s.read_content[index].set(content),
+            s.read_unknown[index].set(unknown),
+        ],
+        actor=bookie,
+        received=read(s, *index),
+        sent=[read_answer(s, *index, content, unknown)],
+    )
+
+
+def receive_read_answer(s: Recovery, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
     """A bookie has the entry or not; answers after the read is decided are ignored."""
-    content = s.read_content[client, entry, bookie]
-    unknown = s.read_unknown[client, entry, bookie] if s.parameters.crashes else FALSE
-    then = [
-        s.read_answered[client, entry, bookie].set(True),
-        s.found[client, entry].set(content, when=content != NOTHING),
-    ]
-    if s.parameters.read_decision == "all-answers":
-        then += [s.read_over[client, entry].set(True, when=_all_in(s, client, entry, bookie))]
+    index = client, entry, bookie
+    content = s.read_content[index]
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
-        & s.read_handled[client, entry, bookie]
-        & ~s.read_answer_lost[client, entry, bookie]
-        & ~s.read_answered[client, entry, bookie]
+        & s.read_handled[index]
+        & ~s.read_answer_lost[index]
+        & ~s.read_answered[index]
         & ~s.positive(client, entry)
         & ~s.negative(client, entry),
-        then=then,
+        then=[
+            s.read_answered[index].set(True),
+            s.found[client, entry].set(content, when=content != NOTHING),
+        ],
         actor=client,
-        received=messages.read_answer(s, client, entry, bookie, content, unknown),
+        received=read_answer(s, *index, content, s.read_unknown[index]),
     )
 
 
-def _all_in(s: Ledger, client: Parameter, entry: Parameter, last: Parameter) -> Term:
-    """With this answer all WQ are in; a lost one counts as in only if this answer is positive (4.13 TLA+)."""
-
-    def lost(b: Term) -> Term:
-        request, answer = s.read_lost[client, entry, b], s.read_answer_lost[client, entry, b]
-        return request | (s.read_handled[client, entry, b] & answer)
-
-    positive = s.read_content[client, entry, last] != NOTHING
-
-    def is_in(b: Term) -> Term:
-        return (b == last) | s.read_answered[client, entry, b] | (positive & lost(b))
-
-    return forall(s.bookie, lambda b: implies(s.read_to(client, entry, b), is_in(b)))
-
-
-def write_back(s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
+def write_back(s: Recovery, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
     """An entry that was read goes to the recoverer's current ensemble, not to the one it was read from."""
     in_order = forall(s.entry, lambda e: implies((s.start(client) < e) & (e < entry), s.pushed(client, e)))
-    after_reading = s.parameters.recovery_writes == "after-reading"
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
         & (s.own_last_fragment[client] == fragment)
         & s.positive(client, entry)
         & ~s.pushed(client, entry)
         & in_order
-        & (s.reading_ended(client) if after_reading else TRUE),
+        & s.may_write_back(client),
         then=sends(s, client, fragment, entry),
         actor=client,
         sent=[adds(s, client, fragment, entry)],
     )
 
 
-def abandon_recovery(s: Ledger, client: Parameter) -> Action:
+def abandon_recovery(s: Recovery, client: Parameter) -> Action:
     """A recovery read stays unknown, or a failed bookie cannot be replaced: recovery fails."""
     undecided = exists(
         s.read_entry,
@@ -159,45 +217,4 @@ def abandon_recovery(s: Ledger, client: Parameter) -> Action:
         then=[s.phase[client].set(Phase.GONE)],
         actor=client,
         note="cannot tell whether the entry is there, and gives up",
-    )
-
-
-def finish_recovery(s: Ledger, client: Parameter, entry: Parameter) -> Action:
-    """Reading ended at `entry` and everything below is written back: the ledger is closed just below it (closeRecovered)."""
-    then = [
-        s.status.set(Status.CLOSED),
-        s.last_entry.set(entry - 1),
-        s.phase[client].set(Phase.CLOSED),
-        s.closed_at[client].set(entry - 1),
-    ]
-    if s.parameters.recovery_metadata == "at-close":
-        then += [s.last_fragment.set(s.own_last_fragment[client])]
-        for g in s.later_fragments:
-            then += [s.first[g].set(s.own_first[client, g])]
-            then += [s.ensemble[g, i].set(s.own_ensemble[client, g, i]) for i in s.position]
-    return Action(
-        when=_has_recovered(s, client, entry) & (s.status == Status.IN_RECOVERY) & ~s.overtaken[client],
-        then=then,
-        actor=client,
-        note="closes the ledger before entry {entry}, which is not there",
-    )
-
-
-def _has_recovered(s: Ledger, client: Parameter, entry: Parameter) -> Term:
-    """The read of that entry was negative, and every entry below it has AQ acks again."""
-    return (
-        (s.phase[client] == Phase.ACTIVE)
-        & s.negative(client, entry)
-        & forall(s.entry, lambda e: implies((s.start(client) < e) & (e < entry), s.complete(client, e)))
-        & ~s.changing(client)
-    )
-
-
-def adopt_close(s: Ledger, client: Parameter, entry: Parameter) -> Action:
-    """Someone else closed the ledger first: the recoverer adopts that and reports success."""
-    return Action(
-        when=_has_recovered(s, client, entry) & (s.status == Status.CLOSED),
-        then=[s.phase[client].set(Phase.CLOSED), s.closed_at[client].set(s.last_entry)],
-        actor=client,
-        note="finds the ledger closed, and adopts that",
     )

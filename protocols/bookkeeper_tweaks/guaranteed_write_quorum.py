@@ -40,7 +40,8 @@ from fencepost.encoding.language.terms import (
     maximum,
     members,
 )
-from fencepost.protocols.bookkeeper.state import NOTHING, WRITER, Status
+from fencepost.protocols.bookkeeper.bookies import NOTHING
+from fencepost.protocols.bookkeeper.metadata import WRITER, Status
 from fencepost.protocols.bookkeeper_tweaks.replication import (
     ReplicatedLedger,
     Sizes,

@@ -41,7 +41,7 @@ from fencepost.encoding.language.terms import (
     lift,
     members,
 )
-from fencepost.protocols.bookkeeper.state import Status
+from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper_tweaks.replication import (
     ReplicatedLedger,
     Sizes,

@@ -6,26 +6,68 @@ due, limbo, fence, flush) · stamp the cookies · serve · phase two (copy what 
 
 from __future__ import annotations
 
+from enum import Enum
+
+from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import (
-    FALSE,
-    TRUE,
-    Family,
+    BOOL,
     Parameter,
+    Sort,
     Term,
     Update,
     exists,
     forall,
     if_,
     implies,
+    integers,
+    members,
 )
-from fencepost.protocols.bookkeeper.crashes import drops_requests, forgets_entries, in_boot_scope
-from fencepost.protocols.bookkeeper.state import NOTHING, Ledger, PhaseOne, Stage, Status
+from fencepost.protocols.bookkeeper.bookies import NOTHING, Stage
+from fencepost.protocols.bookkeeper.layers.crashes import (
+    Crashes,
+    drops_requests,
+    forgets_entries,
+    in_boot_scope,
+)
+from fencepost.protocols.bookkeeper.metadata import Status
+from fencepost.protocols.bookkeeper.parameters import Parameters
+
+
+class PhaseOne(Enum):
+    """How far phase one of the data integrity check is."""
+
+    OVER = "over"
+    DUE = "due"
+    NOTED = "noted"
+    HALFWAY = "halfway"
+    MARKED = "marked"
+
+
+class Boot(Crashes):
+    """How far each bookie is, what is on disk and survives a crash, and the cookies."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        super().__init__(parameters)
+        p, bookie = parameters, self.bookie
+        self.disk = Sort("disk", ("journal", "ledger", "index"))
+        self.phase_one = family(members(PhaseOne), bookie)
+        self.in_scope = family(BOOL, bookie)
+        self.dirty = family(BOOL, bookie, initial=p.dirty_marker == "before-serving")
+        self.check_due = family(BOOL, bookie)
+        self.checked = family(BOOL, bookie)
+        self.durable_fence = family(BOOL, bookie)
+        self.durable_limbo = family(BOOL, bookie)
+        self.store_cookie = family(BOOL, bookie, initial=True)
+        self.disk_cookie = family(BOOL, bookie, self.disk, initial=True)
+        self.disks_lost = variable(integers(0, p.disks))
+        self.reimaged = variable(integers(0, p.reimages))
+
 
 # Going down.
 
 
-def crash(s: Ledger, bookie: Parameter) -> Action:
+def crash(s: Boot, bookie: Parameter) -> Action:
     """A bookie goes down uncleanly, serving or booting: what was not durable is lost."""
     p = s.parameters
     up = (s.stage[bookie] != Stage.DOWN) & (s.stage[bookie] != Stage.REFUSED)
@@ -36,8 +78,8 @@ def crash(s: Ledger, bookie: Parameter) -> Action:
             s.stage[bookie].set(Stage.DOWN),
             s.phase_one[bookie].set(PhaseOne.OVER),
             s.checked[bookie].set(False),
-            *(forgets_entries(s, bookie) if p.crashes_lose_entries else []),
-            *([s.fenced[bookie].set(s.durable_fence[bookie])] if p.crashes_lose_fences else []),
+            *forgets_entries(s, bookie, when=p.crashes_lose_entries),
+            s.fenced[bookie].set(s.durable_fence[bookie], when=p.crashes_lose_fences),
             s.limbo[bookie].set(s.durable_limbo[bookie]),
         ],
         actor=bookie,
@@ -46,7 +88,7 @@ def crash(s: Ledger, bookie: Parameter) -> Action:
     )
 
 
-def lose_disk(s: Ledger, bookie: Parameter, disk: Parameter) -> Action:
+def lose_disk(s: Boot, bookie: Parameter, disk: Parameter) -> Action:
     """A disk of a bookie that is down is replaced by an empty one: its cookie goes, and what it held.
 
     The worst of it: entries were on that disk alone, and so was a fence, unless only the index had it (ledger disk) or
@@ -71,7 +113,7 @@ def lose_disk(s: Ledger, bookie: Parameter, disk: Parameter) -> Action:
     )
 
 
-def reimage(s: Ledger, bookie: Parameter) -> Action:
+def reimage(s: Boot, bookie: Parameter) -> Action:
     """A bookie that is down is set up anew under its old address: disks, notes and cookies are gone (issues 544, 4812)."""
     return Action(
         when=(s.stage[bookie] == Stage.DOWN) & (s.reimaged < s.parameters.reimages),
@@ -94,9 +136,9 @@ def reimage(s: Ledger, bookie: Parameter) -> Action:
 # Coming up.
 
 
-def look_for_marker(s: Ledger, bookie: Parameter) -> Action:
+def look_for_marker(s: Boot, bookie: Parameter) -> Action:
     """A booting bookie that finds its dirty marker was not shut down cleanly: phase one is due."""
-    unclean = s.dirty[bookie] if s.parameters.unclean_check == "yes" else FALSE
+    unclean = s.dirty[bookie] & (s.parameters.unclean_check == "yes")
     return Action(
         when=s.stage[bookie] == Stage.DOWN,
         then=[
@@ -108,7 +150,7 @@ def look_for_marker(s: Ledger, bookie: Parameter) -> Action:
     )
 
 
-def accept_cookies(s: Ledger, bookie: Parameter) -> Action:
+def accept_cookies(s: Boot, bookie: Parameter) -> Action:
     """All cookies are there, or none at all is, which makes a new bookie: no check because of them."""
     new = ~s.store_cookie[bookie] & forall(s.disk, lambda d: ~s.disk_cookie[bookie, d])
     return Action(
@@ -119,21 +161,20 @@ def accept_cookies(s: Ledger, bookie: Parameter) -> Action:
     )
 
 
-def refuse_cookies(s: Ledger, bookie: Parameter) -> Action:
+def refuse_cookies(s: Boot, bookie: Parameter) -> Action:
     """Cookies on disk and none in the store, or a disk without one that is not to be mended: the bookie does not boot."""
     some = exists(s.disk, lambda d: s.disk_cookie[bookie, d])
     stray = ~s.store_cookie[bookie] & some
     missing = s.store_cookie[bookie] & ~_cookies_match(s, bookie)
     return Action(
-        when=_at_cookies(s, bookie)
-        & (stray | (missing if s.parameters.cookie_mismatch == "refuse" else FALSE)),
+        when=_at_cookies(s, bookie) & (stray | missing & (s.parameters.cookie_mismatch == "refuse")),
         then=[s.stage[bookie].set(Stage.REFUSED)],
         actor=bookie,
         note="refuses to boot with these cookies",
     )
 
 
-def fix_cookies(s: Ledger, bookie: Parameter) -> Action:
+def fix_cookies(s: Boot, bookie: Parameter) -> Action:
     """A disk has no cookie: whatever was on it is gone, and phase one is due before new cookies are stamped."""
     p = s.parameters
     first = p.cookie_stamp == "before-phase-one"
@@ -148,7 +189,7 @@ def fix_cookies(s: Ledger, bookie: Parameter) -> Action:
     )
 
 
-def stamp_store(s: Ledger, bookie: Parameter) -> Action:
+def stamp_store(s: Boot, bookie: Parameter) -> Action:
     """Phase one is over: the new cookie goes to the metadata store first."""
     return Action(
         when=(s.stage[bookie] == Stage.FIXING) & (s.phase_one[bookie] == PhaseOne.OVER),
@@ -158,7 +199,7 @@ def stamp_store(s: Ledger, bookie: Parameter) -> Action:
     )
 
 
-def stamp_disks(s: Ledger, bookie: Parameter) -> Action:
+def stamp_disks(s: Boot, bookie: Parameter) -> Action:
     """The new cookie goes to every disk."""
     first = s.parameters.cookie_stamp == "before-phase-one"
     return Action(
@@ -172,7 +213,7 @@ def stamp_disks(s: Ledger, bookie: Parameter) -> Action:
     )
 
 
-def serve(s: Ledger, bookie: Parameter) -> Action:
+def serve(s: Boot, bookie: Parameter) -> Action:
     """The bookie takes connections again; what was sent to it before that is gone."""
     return Action(
         when=s.stage[bookie] == Stage.READY,
@@ -182,7 +223,7 @@ def serve(s: Ledger, bookie: Parameter) -> Action:
     )
 
 
-def mark_dirty(s: Ledger, bookie: Parameter) -> Action:
+def mark_dirty(s: Boot, bookie: Parameter) -> Action:
     """Under `after-serving`, the marker is set at some time while the bookie serves."""
     return Action(
         when=s.serves(bookie) & ~s.dirty[bookie],
@@ -192,32 +233,30 @@ def mark_dirty(s: Ledger, bookie: Parameter) -> Action:
     )
 
 
-def _at_cookies(s: Ledger, bookie: Parameter) -> Term:
+def _at_cookies(s: Boot, bookie: Parameter) -> Term:
     """The bookie is at its cookies, and phase one is over if it is waited for."""
-    awaited = s.parameters.phase_one_awaited == "yes"
     over = s.phase_one[bookie] == PhaseOne.OVER
-    return (s.stage[bookie] == Stage.COOKIES) & (over if awaited else TRUE)
+    return (s.stage[bookie] == Stage.COOKIES) & (over | (s.parameters.phase_one_awaited == "no"))
 
 
-def _cookies_match(s: Ledger, bookie: Parameter) -> Term:
+def _cookies_match(s: Boot, bookie: Parameter) -> Term:
     return s.store_cookie[bookie] & forall(s.disk, lambda d: s.disk_cookie[bookie, d])
 
 
-def _stamps_all(s: Ledger, bookie: Parameter) -> list[Update]:
+def _stamps_all(s: Boot, bookie: Parameter) -> list[Update]:
     return [s.store_cookie[bookie].set(True), *(s.disk_cookie[bookie, d].set(True) for d in s.disk)]
 
 
 # Phase one: before the bookie serves, if it is waited for.
 
 
-def note_check(s: Ledger, bookie: Parameter) -> Action:
+def note_check(s: Boot, bookie: Parameter) -> Action:
     """Phase one notes on disk that a check is due, and reads the metadata of the bookie's ledgers."""
-    notes = s.parameters.check_note == "yes"
     return Action(
         when=s.phase_one[bookie] == PhaseOne.DUE,
         then=[
             s.phase_one[bookie].set(PhaseOne.NOTED),
-            *([s.check_due[bookie].set(True)] if notes else []),
+            s.check_due[bookie].set(True, when=s.parameters.check_note == "yes"),
             s.in_scope[bookie].set(in_boot_scope(s, bookie)),
         ],
         actor=bookie,
@@ -225,44 +264,45 @@ def note_check(s: Ledger, bookie: Parameter) -> Action:
     )
 
 
-def put_in_limbo(s: Ledger, bookie: Parameter) -> Action:
+def put_in_limbo(s: Boot, bookie: Parameter) -> Action:
     """The ledger is in limbo: the bookie no longer says that an entry is not there."""
     p = s.parameters
-    mark = s.limbo if p.limbo_on_unclean_shutdown == "yes" else None
+    limbo = s.limbo[bookie].set(True, when=s.in_scope[bookie] & (p.limbo_on_unclean_shutdown == "yes"))
     note = "puts the ledger in limbo, if that is within its scope"
-    return _marks(s, bookie, mark, note, first=p.phase_one_order == "limbo-first")
+    return _half(s, bookie, limbo, note, first=p.phase_one_order == "limbo-first")
 
 
-def fence_at_boot(s: Ledger, bookie: Parameter) -> Action:
+def fence_at_boot(s: Boot, bookie: Parameter) -> Action:
     """The ledger is fenced: a fence that was lost is there again."""
     p = s.parameters
-    mark = s.fenced if p.fence_on_unclean_shutdown == "yes" else None
+    fence = s.fenced[bookie].set(True, when=s.in_scope[bookie] & (p.fence_on_unclean_shutdown == "yes"))
     note = "fences the ledger, if that is within its scope"
-    return _marks(s, bookie, mark, note, first=p.phase_one_order == "fence-first")
+    return _half(s, bookie, fence, note, first=p.phase_one_order == "fence-first")
 
 
-def _marks(s: Ledger, bookie: Parameter, mark: Family | None, note: str, first: bool) -> Action:
-    """The first or the second half of phase one: the ledger gets a mark, if any, where it is in scope."""
+def _half(s: Boot, bookie: Parameter, mark: Update, note: str, first: bool) -> Action:
+    """The first or the second half of phase one: the ledger gets a mark."""
     return Action(
         when=s.phase_one[bookie] == (PhaseOne.NOTED if first else PhaseOne.HALFWAY),
-        then=[
-            s.phase_one[bookie].set(PhaseOne.HALFWAY if first else PhaseOne.MARKED),
-            *([mark[bookie].set(True, when=s.in_scope[bookie])] if mark is not None else []),
-        ],
+        then=[s.phase_one[bookie].set(PhaseOne.HALFWAY if first else PhaseOne.MARKED), mark],
         actor=bookie,
         note=note,
     )
 
 
-def flush(s: Ledger, bookie: Parameter) -> Action:
+PHASE_ONE_ORDER = {"limbo-first": (put_in_limbo, fence_at_boot), "fence-first": (fence_at_boot, put_in_limbo)}
+"""By `phase_one_order`: the halves of phase one."""
+
+
+def flush(s: Boot, bookie: Parameter) -> Action:
     """Phase one ends: limbo and fence are durable."""
     flushes = s.parameters.phase_one_flush == "yes"
     return Action(
         when=s.phase_one[bookie] == PhaseOne.MARKED,
         then=[
             s.phase_one[bookie].set(PhaseOne.OVER),
-            *([s.durable_limbo[bookie].set(s.limbo[bookie])] if flushes else []),
-            *([s.durable_fence[bookie].set(s.fenced[bookie])] if flushes else []),
+            s.durable_limbo[bookie].set(s.limbo[bookie], when=flushes),
+            s.durable_fence[bookie].set(s.fenced[bookie], when=flushes),
         ],
         actor=bookie,
         note="ends phase one",
@@ -272,7 +312,7 @@ def flush(s: Ledger, bookie: Parameter) -> Action:
 # Phase two: while the bookie serves.
 
 
-def copy_entry(s: Ledger, bookie: Parameter, entry: Parameter, peer: Parameter) -> Action:
+def copy_entry(s: Boot, bookie: Parameter, entry: Parameter, peer: Parameter) -> Action:
     """Phase two copies an entry that belongs on the bookie from a peer that has it; an open ledger is recovered first."""
     return Action(
         when=_phase_two(s, bookie)
@@ -287,9 +327,9 @@ def copy_entry(s: Ledger, bookie: Parameter, entry: Parameter, peer: Parameter) 
     )
 
 
-def leave_limbo(s: Ledger, bookie: Parameter) -> Action:
+def leave_limbo(s: Boot, bookie: Parameter) -> Action:
     """Phase two takes the ledger out of limbo."""
-    ready = _is_whole(s, bookie) if s.parameters.clear_limbo == "after-copying" else TRUE
+    ready = _is_whole(s, bookie) | (s.parameters.clear_limbo != "after-copying")
     return Action(
         when=_phase_two(s, bookie) & s.limbo[bookie] & ready,
         then=[s.limbo[bookie].set(False), s.durable_limbo[bookie].set(False)],
@@ -298,7 +338,7 @@ def leave_limbo(s: Ledger, bookie: Parameter) -> Action:
     )
 
 
-def end_check(s: Ledger, bookie: Parameter) -> Action:
+def end_check(s: Boot, bookie: Parameter) -> Action:
     """Phase two is over: everything that belongs on the bookie is there, and no ledger is in limbo."""
     return Action(
         when=_phase_two(s, bookie) & ~s.limbo[bookie] & _is_whole(s, bookie),
@@ -308,20 +348,20 @@ def end_check(s: Ledger, bookie: Parameter) -> Action:
     )
 
 
-def _phase_two(s: Ledger, bookie: Parameter) -> Term:
+def _phase_two(s: Boot, bookie: Parameter) -> Term:
     """The check is under way, and the ledger has been recovered, which any client may do."""
     due = s.serves(bookie) & s.check_due[bookie] & (s.phase_one[bookie] == PhaseOne.OVER)
-    recovered = TRUE if s.parameters.clear_limbo == "unrecovered" else s.status == Status.CLOSED
+    recovered = (s.status == Status.CLOSED) | (s.parameters.clear_limbo == "unrecovered")
     return due & recovered
 
 
-def _belongs(s: Ledger, bookie: Parameter, entry: Term) -> Term:
+def _belongs(s: Boot, bookie: Parameter, entry: Term) -> Term:
     """By the metadata store the entry is one of the bookie's; while the ledger is not closed, only if some bookie has it."""
     somewhere = exists(s.bookie, lambda b: s.stored[b, entry] != NOTHING)
     within = if_(s.status == Status.CLOSED, entry <= s.last_entry, somewhere)
     return s.in_metadata_write_set(entry, bookie) & within
 
 
-def _is_whole(s: Ledger, bookie: Parameter) -> Term:
+def _is_whole(s: Boot, bookie: Parameter) -> Term:
     """Every entry that belongs on the bookie is there."""
     return forall(s.entry, lambda e: implies(_belongs(s, bookie, e), s.stored[bookie, e] != NOTHING))

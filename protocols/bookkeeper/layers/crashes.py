@@ -1,0 +1,126 @@
+"""Crashes that lose data, and what a bookie does about them before it serves again (BP-46)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from fencepost.encoding.language.state import family, variable
+from fencepost.encoding.language.system import Action
+from fencepost.encoding.language.terms import (
+    BOOL,
+    FALSE,
+    TRUE,
+    Parameter,
+    Term,
+    TermLike,
+    Update,
+    exists,
+    if_,
+    integers,
+)
+from fencepost.protocols.bookkeeper.bookies import NOTHING
+from fencepost.protocols.bookkeeper.close import Closing
+from fencepost.protocols.bookkeeper.metadata import Status
+from fencepost.protocols.bookkeeper.parameters import Parameters
+
+
+class Crashes(Closing):
+    """How many crashes there were, and what a bookie in limbo cannot say."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        super().__init__(parameters)
+        self.crashed = variable(integers(0, parameters.crashes))
+        self.bare_fence = family(BOOL, self.bookie)
+        """The bookie was fenced before it stored anything of the ledger: the journal does not replay such a fence."""
+
+    def says_unknown(self, bookie: TermLike) -> Term:
+        """In limbo as coded, adds are refused and the LAC is unknown; as in the TLA+, adds are stored and it is 0."""
+        return self.limbo[bookie] & (self.parameters.limbo == "as-coded")
+
+    def fence_answer_says(self, lac: TermLike, unknown: TermLike) -> dict[str, TermLike]:
+        """The LAC, and as coded, whether it is known."""
+        says = super().fence_answer_says(lac, unknown)
+        return {"answer": if_(unknown, "unknown", "lac"), **says} if self.limbo_is_coded else says
+
+    @property
+    def limbo_is_coded(self) -> bool:
+        """Bookies crash, and limbo is that of the code."""
+        return self.parameters.crashes > 0 and self.parameters.limbo == "as-coded"
+
+    def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
+        """Whether the fence may not outlive a crash."""
+        empty = ~exists(self.entry, lambda e: self.has(bookie, e))
+        bare = ~self.fenced[bookie] & empty & (self.parameters.lose == "bare-fences")
+        return [*super().noted_when_fenced(client, bookie), self.bare_fence[bookie].set(True, when=bare)]
+
+
+FENCES_KEPT: Mapping[str, Callable[[Crashes, Parameter], Term]] = {
+    "both": lambda s, bookie: FALSE,
+    "entries": lambda s, bookie: s.fenced[bookie],
+    "fences": lambda s, bookie: FALSE,
+    "bare-fences": lambda s, bookie: s.fenced[bookie] & ~s.bare_fence[bookie],
+    "nothing": lambda s, bookie: s.fenced[bookie],
+}
+"""By `lose`: whether the fence is there after a crash."""
+
+BOOT_SCOPES: Mapping[str, Callable[[Crashes, Parameter], Term]] = {
+    "all": lambda s, bookie: TRUE,
+    "non-closed": lambda s, bookie: s.status != Status.CLOSED,
+    "non-closed-in-last-ensemble": lambda s, bookie: (s.status != Status.CLOSED) & s.in_last_ensemble(bookie),
+}
+"""By `boot_fence_scope`: whether the ledger is one that a crashed bookie fences and puts in limbo."""
+
+
+def crash_and_restart(s: Crashes, bookie: Parameter) -> Action:
+    """A bookie crashes, loses data and the requests under way to it, and is back: fenced and in limbo if BP-46 is followed."""
+    p = s.parameters
+    scope = in_boot_scope(s, bookie)
+    fences = scope & (p.fence_on_unclean_shutdown == "yes")
+    limbo = scope & (p.limbo_on_unclean_shutdown == "yes")
+    return Action(
+        when=(s.status != Status.NONE) & (s.crashed < p.crashes),
+        then=[
+            s.crashed.set(s.crashed + 1),
+            *forgets_entries(s, bookie, when=p.crashes_lose_entries),
+            s.fenced[bookie].set(if_(fences, True, FENCES_KEPT[p.lose](s, bookie))),
+            s.limbo[bookie].set(True, when=limbo),
+            *drops_requests(s, bookie),
+        ],
+        actor=bookie,
+        note="crashes, and comes back without what it had not made durable",
+        fault="crashes",
+    )
+
+
+def in_boot_scope(s: Crashes, bookie: Parameter) -> Term:
+    """By the metadata store, the ledger is one that a crashed bookie fences and puts in limbo."""
+    return BOOT_SCOPES[s.parameters.boot_fence_scope](s, bookie)
+
+
+def forgets_entries(s: Crashes, bookie: Parameter, when: TermLike = True) -> list[Update]:
+    """Nothing that the bookie stored is there any more."""
+    return [
+        update
+        for e in s.entry
+        for update in (
+            s.stored[bookie, e].set(NOTHING, when=when),
+            s.stored_lac[bookie, e].set(0, when=when),
+        )
+    ]
+
+
+def drops_requests(s: Crashes, bookie: Parameter) -> list[Update]:
+    """What was on its way to the bookie dies with the connection; answers already sent arrive."""
+    adds = [
+        s.add_dropped[c, f, e, bookie].set(True, when=s.add_in_flight(c, f, e, bookie))
+        for c in s.client
+        for f in s.fragment
+        for e in s.entry
+    ]
+    fences = [s.fence_dropped[r, bookie].set(True, when=s.fence_in_flight(r, bookie)) for r in s.recoverer]
+    reads = [
+        s.read_dropped[r, e, bookie].set(True, when=s.read_in_flight(r, e, bookie))
+        for r in s.recoverer
+        for e in s.read_entry
+    ]
+    return [*adds, *fences, *reads]

@@ -1,0 +1,146 @@
+"""Who there is, and what is known of the ledger: in the metadata store, and in each client's copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import ClassVar
+
+from fencepost.encoding.language.state import StateSpace, family, variable
+from fencepost.encoding.language.system import Action
+from fencepost.encoding.language.terms import (
+    Sort,
+    Term,
+    TermLike,
+    Update,
+    exists,
+    integers,
+    labels,
+    members,
+)
+from fencepost.protocols.bookkeeper.parameters import Parameters
+
+WRITER = "w"
+
+
+class Status(Enum):
+    """The ledger's status in the metadata store."""
+
+    NONE = "none"
+    OPEN = "open"
+    IN_RECOVERY = "in-recovery"
+    CLOSED = "closed"
+
+
+class Phase(Enum):
+    """What a client is doing."""
+
+    IDLE = "idle"
+    ACTIVE = "active"
+    CLOSING = "closing"
+    """A writer that was refused by a fenced bookie: pending adds are dropped, it may still close."""
+    CLOSED = "closed"
+    """It reported that the ledger is closed, at `closed_at`."""
+    GONE = "gone"
+    """It failed or withdrew, and does nothing any more."""
+
+
+class Metadata(StateSpace):
+    """The ledger's fragments: each has an ensemble, starts at its `first` entry and hides what it replaces."""
+
+    stores: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "zk": ("status", "last_entry", "last_fragment", "first", "ensemble")
+    }
+
+    def __init__(self, parameters: Parameters) -> None:
+        p = self.parameters = parameters
+        recoverers = tuple(f"r{i}" for i in range(1, p.recoverers + 1))
+        self.bookie = labels("bookie", "b", p.bookies)
+        self.client = Sort("client", (WRITER, *recoverers))
+        self.writer = Sort("writer", (WRITER,), part_of="client")
+        self.recoverer = Sort("recoverer", recoverers, part_of="client")
+        self.entry = integers(1, p.entries)
+        self.read_entry = integers(1, p.entries + 1)
+        """Recovery reads one entry past the last: it ends at the entry that is not there."""
+        self.position = integers(1, p.ensemble)
+        self.fragment = integers(1, p.possible_fragments)
+        self.later_fragments = tuple(range(2, p.possible_fragments + 1))
+        self.lac_value = integers(0, p.entries)
+        """LACs and last entries: everything up to here. 0 is none."""
+
+        # The metadata store.
+        self.status = variable(members(Status))
+        self.last_entry = variable(self.lac_value)
+        self.last_fragment = variable(self.fragment)
+        self.first = family(self.read_entry, self.fragment)
+        self.ensemble = family(self.bookie, self.fragment, self.position, initial=_at_first)
+
+        # Each client: what it is doing, and its copy of the fragments.
+        self.phase = family(members(Phase), self.client)
+        self.closed_at = family(self.lac_value, self.client)
+        self.own_last_fragment = family(self.fragment, self.client)
+        self.own_first = family(self.read_entry, self.client, self.fragment)
+        self.own_ensemble = family(self.bookie, self.client, self.fragment, self.position, initial=_at_first)
+
+    def is_at(self, client: TermLike, fragment: TermLike, position: TermLike, bookie: TermLike) -> Term:
+        """By the client's copy, the bookie stands at that position of the fragment's ensemble."""
+        return self.own_ensemble[client, fragment, position] == bookie
+
+    def first_of(self, client: TermLike, fragment: TermLike) -> Term:
+        """By the client's copy, the first entry of the fragment."""
+        return self.own_first[client, fragment]
+
+    def takes_metadata(self, client: TermLike) -> list[Update]:
+        """The client's copy becomes what the metadata store holds."""
+        return [
+            self.own_last_fragment[client].set(self.last_fragment),
+            *(
+                update
+                for f in self.later_fragments
+                for update in (
+                    self.own_first[client, f].set(self.first[f]),
+                    *(self.own_ensemble[client, f, i].set(self.ensemble[f, i]) for i in self.position),
+                )
+            ),
+        ]
+
+    def publishes_metadata(self, client: TermLike, when: TermLike = True) -> list[Update]:
+        """The metadata store gets the client's copy."""
+        return [
+            self.last_fragment.set(self.own_last_fragment[client], when=when),
+            *(
+                update
+                for f in self.later_fragments
+                for update in (
+                    self.first[f].set(self.own_first[client, f], when=when),
+                    *(
+                        self.ensemble[f, i].set(self.own_ensemble[client, f, i], when=when)
+                        for i in self.position
+                    ),
+                )
+            ),
+        ]
+
+    def in_last_ensemble(self, bookie: TermLike) -> Term:
+        """By the metadata store, the bookie is a member of the last ensemble."""
+        return exists(
+            self.fragment,
+            lambda f: (
+                (f == self.last_fragment) & exists(self.position, lambda i: self.ensemble[f, i] == bookie)
+            ),
+        )
+
+
+def _at_first(*index: object) -> str:
+    """The first ensemble is the first E bookies."""
+    return f"b{index[-1]}"
+
+
+def create_ledger(s: Metadata) -> Action:
+    """The writer creates the ledger, open, over the first E bookies (any E would do: bookies are alike)."""
+    return Action(
+        when=s.status == Status.NONE,
+        then=[s.status.set(Status.OPEN), s.phase[WRITER].set(Phase.ACTIVE)],
+        actor=WRITER,
+        note="creates the ledger, open",
+    )

@@ -1,0 +1,43 @@
+"""How large an instance is: bookies and quorums, entries and clients, and how much may go wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost.encoding.language.parameters import parameter
+from fencepost.quorums.arithmetic import fencing_answers, negative_answers
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Configurations are written E/WQ/AQ, with N and L spelled out."""
+
+    bookies: int = parameter(3, "N: bookies there are")
+    ensemble: int = parameter(3, "E: bookies that a fragment of the ledger is striped over")
+    write_quorum: int = parameter(3, "WQ: bookies that each entry is sent to")
+    ack_quorum: int = parameter(2, "AQ: acks that make an entry acknowledged")
+    entries: int = parameter(1, "L: entries that the writer may push")
+    recoverers: int = parameter(1, "recovery attempts, each by a client of its own")
+    fragments: int = parameter(2, "most ensembles the ledger goes through (only 1 is possible when N = E)")
+    inflight: int = parameter(2, "most entries pushed and not yet acknowledged")
+    silent: int = parameter(0, "most bookies that stop answering for good", least=0)
+    crashes: int = parameter(0, "most crashes of bookies that lose data", least=0)
+    disks: int = parameter(0, "most disks that crashed bookies lose for good (with boot=whole)", least=0)
+    reimages: int = parameter(
+        0, "most crashed bookies that come back as new ones, wiped (with boot=whole)", least=0
+    )
+
+    @property
+    def absent_quorum(self) -> int:
+        """QC: negative answers that make an entry absent."""
+        return int(negative_answers(self.ensemble, self.write_quorum, self.ack_quorum))
+
+    @property
+    def fencing_quorum(self) -> int:
+        """EC: fencing answers that always suffice."""
+        return int(fencing_answers(self.ensemble, self.write_quorum, self.ack_quorum))
+
+    @property
+    def possible_fragments(self) -> int:
+        """Fragments that the ledger can have: one if no bookie is spare."""
+        return self.fragments if self.bookies > self.ensemble else 1

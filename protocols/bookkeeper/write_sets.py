@@ -1,0 +1,82 @@
+"""Striping: which bookies of an ensemble an entry goes to (RoundRobinDistributionSchedule)."""
+
+from __future__ import annotations
+
+from fencepost.encoding.language.state import definition, family
+from fencepost.encoding.language.terms import BOOL, Term, TermLike, exists
+from fencepost.protocols.bookkeeper.metadata import Metadata
+from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.quorums.stripes import Configuration
+
+
+class WriteSets(Metadata):
+    """An entry goes to WQ positions of its fragment's ensemble, round robin: its write set."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        super().__init__(parameters)
+        stripes = Configuration(parameters.ensemble, parameters.write_quorum, parameters.ack_quorum)
+        head = parameters.ack_quorum
+
+        # Constants: the positions of each entry, of each window of WQ bookies, and of the first AQ of each window.
+        self.in_write_set = family(
+            BOOL, self.read_entry, self.position, initial=lambda e, i: i - 1 in stripes.write_set(e)
+        )
+        self.in_window = family(
+            BOOL, self.position, self.position, initial=lambda start, i: i - 1 in stripes.window(start - 1)
+        )
+        self.in_window_head = family(
+            BOOL,
+            self.position,
+            self.position,
+            initial=lambda start, i: i - 1 in stripes.window(start - 1, head),
+        )
+
+    @definition
+    def in_ensemble(self, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
+        """By the client's copy, the bookie is a member of the fragment's ensemble."""
+        return exists(self.position, lambda i: self.is_at(client, fragment, i, bookie))
+
+    @definition
+    def in_write_set_of(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+    ) -> Term:
+        """The entry is sent to the bookie when it is sent to the fragment's ensemble."""
+        return exists(
+            self.position, lambda i: self.in_write_set[entry, i] & self.is_at(client, fragment, i, bookie)
+        )
+
+    @definition
+    def still_there(self, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
+        """The bookie stands in the client's current ensemble where it stood in that fragment's."""
+        current = self.own_last_fragment[client]
+        return exists(
+            self.position,
+            lambda i: self.is_at(client, fragment, i, bookie) & self.is_at(client, current, i, bookie),
+        )
+
+    def is_newcomer(self, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
+        """The bookie is in the fragment's ensemble and not in that of the one before."""
+        return self.in_ensemble(client, fragment, bookie) & ~exists(
+            self.fragment,
+            lambda f: (f + 1 == fragment) & self.in_ensemble(client, f, bookie),
+        )
+
+    @definition
+    def in_metadata_write_set(self, entry: TermLike, bookie: TermLike) -> Term:
+        """By the metadata store, the entry belongs on the bookie."""
+
+        def holds_entry(f: Term) -> Term:
+            later = exists(
+                self.fragment, lambda h: (f < h) & (h <= self.last_fragment) & (self.first[h] <= entry)
+            )
+            return (f <= self.last_fragment) & (self.first[f] <= entry) & ~later
+
+        return exists(
+            self.fragment,
+            lambda f: (
+                holds_entry(f)
+                & exists(
+                    self.position, lambda i: self.in_write_set[entry, i] & (self.ensemble[f, i] == bookie)
+                )
+            ),
+        )
