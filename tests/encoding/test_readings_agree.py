@@ -46,7 +46,7 @@ TINY = (
 def instance(name: str, settings: str) -> System:
     protocol = find(name)
     pairs = (text.split("=") for text in settings.split())
-    return protocol.build(protocol.parameters((name, value) for name, value in pairs))
+    return protocol.system(protocol.parameters((name, value) for name, value in pairs))
 
 
 @pytest.mark.parametrize(("name", "settings", "states"), TINY)

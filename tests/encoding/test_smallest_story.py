@@ -40,7 +40,7 @@ def result_of(system: System, limits: Limits) -> Result:
 
 def copies(limits: Limits, **settings: str) -> Result:
     """The same of examples/two_copies.py with those switches."""
-    return result_of(TWO_COPIES.build(TWO_COPIES.parameters(settings.items())), limits)
+    return result_of(TWO_COPIES.system(TWO_COPIES.parameters(settings.items())), limits)
 
 
 # Fewest faults, then fewest crashes, then fewest steps.

@@ -39,7 +39,7 @@ def built(name: str, settings: Mapping[str, object]) -> tuple[System, object]:
     """The system of that protocol with those settings, and its parameters."""
     protocol = find(name)
     parameters = protocol.parameters(settings.items())
-    return protocol.build(parameters), parameters
+    return protocol.system(parameters), parameters
 
 
 def checked(name: str, settings: Mapping[str, object], prop: str, limits: Limits | None = None) -> Result:
