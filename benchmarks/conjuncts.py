@@ -2,7 +2,8 @@
 
 A guard that is weaker than it need be lets something happen that should not. So each conjunct ought to be
 there for a reason: leave it out, and a property is violated. This module makes the systems with one left
-out; `guards` finds out what becomes of them.
+out; `guards` finds out what becomes of them. Systems are as written, not folded: what never changes may change
+once a guard is weaker.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.encoding.concrete.compiling import Concrete, State
+from fencepost.encoding.language.folding import Folding, constants
 from fencepost.encoding.language.printing import line
 from fencepost.encoding.language.state import StateSpace, choice
 from fencepost.encoding.language.system import GroundAction, Group, Schema, System
-from fencepost.encoding.language.terms import AllOf, Quantified, Term, all_of, any_of, integers
+from fencepost.encoding.language.terms import TRUE, AllOf, Quantified, Term, all_of, any_of, integers
 
 
 @dataclass(frozen=True)
@@ -50,15 +52,21 @@ def conjuncts(system: System) -> dict[Conjunct, Term]:
 
 
 def described(systems: Iterable[System]) -> dict[Conjunct, str]:
-    """Every conjunct of these systems as text that fits in a line.
+    """Every conjunct of these systems that is there for one of them, as text that fits in a line.
 
     Order and text are those of the system with the most conjuncts, of several the last.
     """
     texts: dict[Conjunct, str] = {}
-    for terms in sorted(map(conjuncts, systems), key=len):
+    for terms in sorted(map(_at_work, systems), key=len):
         other = {conjunct: text for conjunct, text in texts.items() if conjunct not in terms}
         texts = {conjunct: line(term) for conjunct, term in terms.items()} | other
     return texts
+
+
+def _at_work(system: System) -> dict[Conjunct, Term]:
+    """The conjuncts that are not true for ever because of facts that never change, such as those of a layer not used."""
+    folding = Folding(constants(system))
+    return {c: term for c, term in conjuncts(system).items() if folding.term(term) is not TRUE}
 
 
 def without(system: System, conjunct: Conjunct) -> System:

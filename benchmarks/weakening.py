@@ -47,7 +47,7 @@ def instances(protocol: Protocol, settings: Sequence[str]) -> list[Instance]:
     for letter, text in zip(LETTERS, settings, strict=False):
         pairs = [setting.partition("=") for setting in text.split()]
         parameters = protocol.parameters((name, value) for name, _, value in pairs)
-        found.append(Instance(letter, protocol.system(parameters), protocol.subject(parameters)))
+        found.append(Instance(letter, protocol.build(parameters), protocol.subject(parameters)))
     return found
 
 

@@ -56,7 +56,7 @@ def instance(preset: str, number: int) -> Instance:
     protocol = find(preset)
     settings: Mapping[str, object] = GUARD_INSTANCES[preset][number]
     parameters = protocol.parameters(settings.items())
-    return Instance("ABCDEFGHIJ"[number], protocol.system(parameters), protocol.subject(parameters))
+    return Instance("ABCDEFGHIJ"[number], protocol.build(parameters), protocol.subject(parameters))
 
 
 def instances(preset: str) -> list[Instance]:

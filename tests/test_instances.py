@@ -55,13 +55,13 @@ def test_what_random_walks_receive_is_under_way(name: str) -> None:
 
 
 PLANTED = [
-    ("handle add (writer)", 1, "never sent"),
-    ("handle add (writer)", 2, "is lost"),
-    ("handle add (writer)", 3, "received before"),
+    ("handle add (writer)", 3, "never sent"),
+    ("handle add (writer)", 4, "is lost"),
+    ("handle add (writer)", 5, "received before"),
     ("receive ack (writer)", 2, "never sent"),
     ("receive ack (writer)", 3, "is lost"),
     ("receive ack (writer)", 5, "which was sent with .* fenced=yes, with .* fenced=no"),
-    ("handle read", 1, "never sent"),
+    ("handle read", 3, "never sent"),
     ("receive fence answer", 3, "is lost"),
 ]
 
@@ -70,7 +70,8 @@ PLANTED = [
 def test_a_guard_that_lets_something_else_be_received_is_found_out(
     action: str, position: int, says: str
 ) -> None:
-    system = built("bookkeeper-4.13", {})[0]
+    protocol = PROTOCOLS["bookkeeper-4.13"]
+    system = protocol.build(protocol.defaults)
     conjunct = next(c for c in conjuncts(system) if (c.action, c.position) == (action, position))
     with pytest.raises(ModelError, match=says):
         wander_and_look(without(system, conjunct), 400)

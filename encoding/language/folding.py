@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from fencepost.encoding.language.patterns import rebuilt
-from fencepost.encoding.language.state import Family
 from fencepost.encoding.language.system import (
     Action,
     Broadcast,
@@ -30,6 +29,7 @@ from fencepost.encoding.language.terms import (
     AtLeast,
     Constant,
     Equal,
+    Family,
     If,
     Less,
     Not,
@@ -51,7 +51,7 @@ def folded(system: System) -> System:
     A family is constant if it is the same at every index at first and no action that may happen gives it another
     value. Executions, states and the names of actions are the same.
     """
-    folding = _Folding(_constants(system))
+    folding = Folding(constants(system))
     return replace(
         system,
         actions=tuple(map(folding.item, system.actions)),
@@ -60,7 +60,7 @@ def folded(system: System) -> System:
     )
 
 
-def _constants(system: System) -> Mapping[Family, Term]:
+def constants(system: System) -> Mapping[Family, Term]:
     """The constant families: all that could be, less those that are written although the rest were constant."""
     found = {
         v.family: lift(v.family.initially(v.index))
@@ -68,7 +68,7 @@ def _constants(system: System) -> Mapping[Family, Term]:
         if not v.is_choice and not callable(v.family.initial)
     }
     while True:
-        folding = _Folding(found)
+        folding = Folding(found)
         changed = {
             update.target.family
             for schema in system.schemas
@@ -82,7 +82,7 @@ def _constants(system: System) -> Mapping[Family, Term]:
 
 
 @dataclass(frozen=True)
-class _Folding:
+class Folding:
     """Rewrites terms, given what is constant. A term that occurs twice is rewritten once, and stays one term."""
 
     constants: Mapping[Family, Term]

@@ -161,13 +161,24 @@ def accept_cookies(s: Boot, bookie: Parameter) -> Action:
     )
 
 
+def _are_stray(s: Boot, bookie: Parameter) -> Term:
+    """Some disk has a cookie, and the store has none."""
+    return ~s.store_cookie[bookie] & exists(s.disk, lambda d: s.disk_cookie[bookie, d])
+
+
+def _do_not_match(s: Boot, bookie: Parameter) -> Term:
+    """The store has no cookie and some disk has one, or the other way round."""
+    return _are_stray(s, bookie) | s.store_cookie[bookie] & ~_cookies_match(s, bookie)
+
+
+REFUSED_COOKIES = {"fix": _are_stray, "refuse": _do_not_match}
+"""By `cookie_mismatch`: with which cookies a bookie does not boot."""
+
+
 def refuse_cookies(s: Boot, bookie: Parameter) -> Action:
     """Cookies on disk and none in the store, or a disk without one that is not to be mended: the bookie does not boot."""
-    some = exists(s.disk, lambda d: s.disk_cookie[bookie, d])
-    stray = ~s.store_cookie[bookie] & some
-    missing = s.store_cookie[bookie] & ~_cookies_match(s, bookie)
     return Action(
-        when=_at_cookies(s, bookie) & (stray | missing & (s.parameters.cookie_mismatch == "refuse")),
+        when=_at_cookies(s, bookie) & REFUSED_COOKIES[s.parameters.cookie_mismatch](s, bookie),
         then=[s.stage[bookie].set(Stage.REFUSED)],
         actor=bookie,
         note="refuses to boot with these cookies",
