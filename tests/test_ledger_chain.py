@@ -20,7 +20,7 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term, Value, forall, implies
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.properties.catalogue import find
-from fencepost.properties.ledger_chain import of_any_two
+from fencepost.properties.ledger_chain.safety import of_any_two
 from fencepost.protocols.ledger_chain import Chain, Metadata, Parameters, Status
 from support.instances import built, nearest_violation, replayed
 from support.ledger_chaining import Client, Ledger, World, Written, successors
@@ -337,5 +337,5 @@ def test_a_trace_is_asked_by_variable_not_by_name() -> None:
     trace = Trace("test", {}, {}, "p", {}, {"entry[1]": 0}, (waiting, again))
     assert [trace.value(s.entry, 1, after=n) for n in range(3)] == [0, 1, 2]
     assert (trace.value(s.entry, 1), trace.value(s.entry, 2), trace.value(s.fenced, 1)) == (2, 0, False)
-    assert trace.set_by(s.entry, 1) is again
-    assert trace.set_by(s.entry, 1, to=1) is trace.set_by(s.entry, 1, before=2) is waiting
+    assert trace.last_change(s.entry, 1) is again
+    assert trace.last_change(s.entry, 1, to=1) is trace.last_change(s.entry, 1, before=2) is waiting

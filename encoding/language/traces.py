@@ -5,9 +5,11 @@ Only what was replayed becomes a trace: `concrete.replaying` makes them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from fencepost.encoding.language.state import named, show
 from fencepost.encoding.language.terms import Family, Read, Value
@@ -101,23 +103,29 @@ class Trace:
             for earlier in self.steps[: step.index - 1]
         )
 
-    def value(self, what: Family | Read, *index: Value, after: int | None = None) -> Json:
-        """What a variable holds after that step, at the end if none is given: `trace.value(s.stored, "b1", 2)`."""
-        name, first = _place(what, index)
-        state = self.states[len(self.steps) if after is None else after]
-        return state.get(name, first)  # a trace leaves out what never changes
+    def value(self, of: Family | Read, *index: Value, after: int | None = None) -> Any:
+        """What a variable held after that step (0: at first; at the end unless told), as a value of its domain.
 
-    def set_by(
-        self, what: Family | Read, *index: Value, to: Value | None = None, before: int | None = None
+        A trace leaves out what never changes: that is what it was at first.
+        """
+        variable = _family(of)
+        shown = self.states[-1 if after is None else after].get(named(variable, index))
+        if shown is None:
+            return variable.initially(index)
+        return next(value for value in variable.domain if plain(value) == shown)
+
+    def last_change(
+        self, of: Family | Read, *index: Value, to: Value | None = None, before: int | None = None
     ) -> TraceStep:
-        """The last step that changed a variable (to that value, before that step); there must be one."""
-        return self.last_change(_place(what, index)[0], None if to is None else plain(to), before)
-
-    def last_change(self, variable: str, to: Json | None = None, before: int | None = None) -> TraceStep:
         """The last step that changed the variable (to that value, before that step); there must be one."""
-        earlier = self.steps if before is None else self.steps[: before - 1]
-        changes = (step for step in reversed(earlier) if variable in step.changes)
-        return next(step for step in changes if to is None or step.changes[variable] == to)
+        name, earlier = named(_family(of), index), self.steps if before is None else self.steps[: before - 1]
+        changes = (step for step in reversed(earlier) if name in step.changes)
+        return next(step for step in changes if to is None or step.changes[name] == plain(to))
+
+    def changed(self, step: TraceStep, of: Family | Read) -> list[tuple[Value, ...]]:
+        """The indices at which a step changed a family, in order."""
+        family = _family(of)
+        return [i for i in itertools.product(*family.over) if named(family, i) in step.changes]
 
     def in_flight(self) -> list[Sending]:
         """Messages that were sent, are not lost, and were never received."""
@@ -137,10 +145,9 @@ class Trace:
         }
 
 
-def _place(what: Family | Read, index: tuple[Value, ...]) -> tuple[str, Json]:
-    """The name of a variable, and what it holds at first; a variable without an index is declared as what reads it."""
-    family = what.family if isinstance(what, Read) else what
-    return named(family, index), plain(family.initially(index))
+def _family(of: Family | Read) -> Family:
+    """A family; of a single variable, the state space has the term that reads it."""
+    return of.family if isinstance(of, Read) else of
 
 
 def _step_to_json(step: TraceStep) -> dict[str, object]:

@@ -7,7 +7,7 @@ from functools import partial
 
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term, exists, forall, forall_over, implies
-from fencepost.properties.explaining_chains import explain_disorder, explain_two_open, explain_unlisted
+from fencepost.properties.ledger_chain.explaining import explain_disorder, explain_two_open, explain_unlisted
 from fencepost.protocols.ledger_chain import Chain, Metadata
 
 

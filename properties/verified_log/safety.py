@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import (
@@ -18,7 +19,7 @@ from fencepost.encoding.language.terms import (
     implies,
     lift,
 )
-from fencepost.properties.explaining_logs import (
+from fencepost.properties.verified_log.explaining import (
     explain_disagreement,
     explain_late_commit,
     explain_reopening,
@@ -69,7 +70,7 @@ def durability(s: Log) -> Property:
         holds=forall(s.entry, lambda e: implies(_reported(s, e), _stored_on_all(s, e))),
         witness=exists(s.entry, lambda e: _reported(s, e)),
         witness_meaning="a node sends an entry to a consumer",
-        explain=explain_uncommitted,
+        explain=partial(explain_uncommitted, s),
     )
 
 
@@ -92,7 +93,7 @@ def read_committed(s: Log) -> Property:
         holds=forall(s.entry, lambda e: implies(_reported(s, e), s.committed[e])),
         witness=exists(s.entry, lambda e: _reported(s, e)),
         witness_meaning="a node sends an entry to a consumer",
-        explain=explain_uncommitted,
+        explain=partial(explain_uncommitted, s),
     )
 
 
@@ -112,7 +113,7 @@ def servable_committed(s: Log) -> Property:
         holds=forall_over(over, lambda n, t, i: implies(served(n, t, i), committed(n, t, i))),
         witness=exists_over(over, served),
         witness_meaning="a node would send an entry to a reader",
-        explain=explain_uncommitted,
+        explain=partial(explain_uncommitted, s),
     )
 
 
@@ -124,7 +125,7 @@ def single_active_producer(s: Log) -> Property:
         holds=~s.mishap["two_active"],
         witness=_two_producers_active(s),
         witness_meaning="a producer takes over from another one that was active",
-        explain=explain_late_commit,
+        explain=partial(explain_late_commit, s),
     )
 
 
@@ -136,7 +137,7 @@ def naive_single_producer(s: Log) -> Property:
         holds=~s.mishap["not_active"],
         witness=_two_producers_active(s),
         witness_meaning="a producer takes over from another one that was active",
-        explain=explain_late_commit,
+        explain=partial(explain_late_commit, s),
     )
 
 
@@ -156,7 +157,7 @@ def progress(s: Log) -> Property:
         witness=ended if s.parameters.entries > 1 else FALSE,
         witness_meaning="the last producer has written all its entries, and there are two or more",
         traps=found,
-        explain=explain_stuck,
+        explain=partial(explain_stuck, s),
     )
 
 
@@ -295,7 +296,7 @@ def closed_agreement(s: Log) -> Property:
         holds=~exists_over(over, differ),
         witness=exists_over(over, lambda t, n, m: closed(n, t) & closed(m, t) & ((n != m) | one_node)),
         witness_meaning="two nodes have closed a segment",
-        explain=explain_disagreement,
+        explain=partial(explain_disagreement, s),
     )
 
 
@@ -307,7 +308,7 @@ def closed_stability(s: Log) -> Property:
         holds=~s.mishap["closed_changed"],
         witness=_some_closed(s),
         witness_meaning="a node has closed a segment",
-        explain=explain_reopening,
+        explain=partial(explain_reopening, s),
     )
 
 
@@ -319,7 +320,7 @@ def committed_not_truncated(s: Log) -> Property:
         holds=~s.mishap["cut_committed"],
         witness=_some_closed(s) & exists(s.entry, lambda e: s.committed[e]),
         witness_meaning="an entry is committed, and a node has closed a segment",
-        explain=explain_truncation,
+        explain=partial(explain_truncation, s),
     )
 
 
@@ -371,7 +372,7 @@ def consumer_complete(s: Log) -> Property:
         ),
         witness=exists(s.consumer, lambda c: left(c, lift(1)) & exists(s.entry, lambda e: s.seen[c, e])),
         witness_meaning="a consumer has read an entry and gone on to the second segment",
-        explain=explain_skipped,
+        explain=partial(explain_skipped, s),
     )
 
 

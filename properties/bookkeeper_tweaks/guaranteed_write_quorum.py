@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import any_of, exists, exists_over, forall, forall_over, implies
-from fencepost.properties.full_replication import (
+from fencepost.properties.bookkeeper_tweaks.full_replication import (
     closed_ledger_at_wq,
     copies,
     is_final,

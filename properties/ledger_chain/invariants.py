@@ -26,7 +26,7 @@ from fencepost.encoding.language.terms import (
     implies,
     maximum,
 )
-from fencepost.properties.ledger_chain import in_order, of_any_two
+from fencepost.properties.ledger_chain.safety import in_order, of_any_two
 from fencepost.protocols.ledger_chain import NOTHING_READ, Chain, Metadata, Status
 
 Position = Callable[[Term], Term]

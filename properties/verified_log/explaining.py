@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import itertools
 
 from fencepost.encoding.language.state import show
+from fencepost.encoding.language.terms import Value
 from fencepost.encoding.language.traces import Trace, TraceStep
-from fencepost.protocols.verified_log.state import Phase, Status
+from fencepost.protocols.verified_log.state import NOTHING, Log, Phase, Status
 
 
-def explain_truncation(trace: Trace) -> str:
+def explain_truncation(s: Log, trace: Trace) -> str:
     """Which committed entry is removed, and which two counts the segment was closed with."""
     last = trace.steps[-1]
     node, segment = last.actor, last.arguments["segment"]
-    gone = [int(trace.states[-2][name]) for name in _changed(last, "log") if last.changes[name] == 0]
-    entry = next(e for e in gone if _holds(trace, f"committed_in[{e}, {segment}]"))
-    committed = trace.last_change(f"committed_in[{entry}, {segment}]", True)
+    gone = [
+        trace.value(s.log, *index, after=last.index - 1)
+        for index in trace.changed(last, s.log)
+        if trace.value(s.log, *index) == NOTHING
+    ]
+    entry = next(e for e in gone if trace.value(s.committed_in, e, segment))
+    committed = trace.last_change(s.committed_in, entry, segment, to=True)
     return (
         f"Entry {entry}, which {show(committed.actor)} declared committed in step {committed.index}, is removed from "
         f"segment {segment} by {show(node)} in step {last.index}{_because(trace, last)}."
@@ -40,11 +44,11 @@ def _because(trace: Trace, last: TraceStep) -> str:
     return told + (f", though that of step {others[0].index} counts otherwise" if others else "")
 
 
-def explain_reopening(trace: Trace) -> str:
+def explain_reopening(s: Log, trace: Trace) -> str:
     """Who had closed the segment, and what undid it."""
     last = trace.steps[-1]
     node, segment = last.actor, last.arguments["segment"]
-    closed = trace.last_change(f"status[{show(node)}, {segment}]", Status.CLOSED.value, before=last.index)
+    closed = trace.last_change(s.status, node, segment, to=Status.CLOSED, before=last.index)
     what = "suspends it again" if last.action == "handle suspend" else "closes it with other entries"
     assert last.received is not None
     return (
@@ -53,28 +57,23 @@ def explain_reopening(trace: Trace) -> str:
     )
 
 
-def explain_disagreement(trace: Trace) -> str:
+def explain_disagreement(s: Log, trace: Trace) -> str:
     """Which nodes closed the segment with which entries."""
-    state = trace.states[-1]
-    for segment in sorted({str(i[1]) for _, i in _family(state, "status")}):
-        contents = {
-            str(node): _contents(trace, str(node), segment)
-            for name, (node, s) in _family(state, "status")
-            if str(s) == segment and state[name] == Status.CLOSED.value
-        }
+    for segment in s.segment:
+        closed = [n for n in s.node if trace.value(s.status, n, segment) is Status.CLOSED]
+        contents = {show(node): _contents(s, trace, node, segment) for node in closed}
         if len(set(contents.values())) > 1:
             held = ", ".join(f"{node} holds {has or 'nothing'}" for node, has in contents.items())
             return f"Segment {segment} is closed with different entries: {held}. A reader of one is told what a reader of the other is not."
     return "Two nodes have closed a segment with different entries."
 
 
-def explain_stuck(trace: Trace) -> str:
+def explain_stuck(s: Log, trace: Trace) -> str:
     """Which trap it is."""
-    state = trace.states[-1]
-    halted = [name for name, _ in _family(state, "phase") if state[name] == Phase.HALTED.value]
+    halted = [p for p in s.producer if trace.value(s.phase, p) is Phase.HALTED]
     if halted:
-        producer = _index(halted[-1])[0]
-        step = trace.last_change(halted[-1], Phase.HALTED.value)
+        producer = show(halted[-1])
+        step = trace.last_change(s.phase, halted[-1], to=Phase.HALTED)
         return (
             f"{producer}, the last producer, halted in step {step.index}, as if another one had the log; nobody else "
             "will write what it has not written."
@@ -91,27 +90,22 @@ def explain_stuck(trace: Trace) -> str:
     )
 
 
-def explain_uncommitted(trace: Trace) -> str:
+def explain_uncommitted(s: Log, trace: Trace) -> str:
     """Which entry a reader gets that nobody declared committed, and from which node."""
     last = trace.steps[-1]
-    entry = next(
-        (
-            value
-            for name, value in sorted(trace.states[-1].items())
-            if name.startswith("log[") and value and not _holds(trace, f"committed[{value}]")
-        ),
-        "an entry",
-    )
+    held = {trace.value(s.log, n, segment, p) for n in s.node for segment in s.segment for p in s.place}
+    unheard = [e for e in s.entry if e in held and not trace.value(s.committed, e)]
+    entry = unheard[0] if unheard else "an entry"
     return f"{show(last.actor)} serves entry {entry} after step {last.index}, and nobody has declared it committed."
 
 
-def explain_late_commit(trace: Trace) -> str:
+def explain_late_commit(s: Log, trace: Trace) -> str:
     """Who commits what, and who was active."""
     last = trace.steps[-1]
     entry, producer = last.arguments["entry"], show(last.actor)
-    active = trace.states[-1]["active"]
-    taken = trace.last_change("active", active)
-    sent = int(trace.states[-1][f"highest[{producer}]"])
+    active = trace.value(s.active)
+    taken = trace.last_change(s.active, to=active)
+    sent = trace.value(s.highest, last.actor)
     allowed = (
         "sent it while it was active itself" if sent >= int(entry) else f"sent no more than {sent} before"
     )
@@ -121,39 +115,16 @@ def explain_late_commit(trace: Trace) -> str:
     )
 
 
-def explain_skipped(trace: Trace) -> str:
+def explain_skipped(s: Log, trace: Trace) -> str:
     """Which entry a consumer has left behind."""
-    state = trace.states[-1]
-    for name, (entry, segment) in _family(state, "committed_in"):
-        for reader, (consumer,) in _family(state, "reads_from"):
-            passed = int(str(segment)) < int(state[reader])
-            if state[name] is True and passed and not _holds(trace, f"seen[{consumer}, {entry}]"):
-                return f"{consumer} has gone on from segment {segment} without entry {entry}, which was committed in it."
+    for entry, segment, consumer in itertools.product(s.entry, s.segment, s.consumer):
+        committed = trace.value(s.committed_in, entry, segment)
+        passed = segment in s.segment.values[: trace.value(s.reads_from, consumer) - 1]
+        if committed and passed and not trace.value(s.seen, consumer, entry):
+            return f"{show(consumer)} has gone on from segment {segment} without entry {entry}, which was committed in it."
     return "A consumer has gone on without an entry that was committed."
 
 
-def _contents(trace: Trace, node: str, segment: str) -> str:
-    state = trace.states[-1]
-    held = [state[name] for name, (n, s, _) in _family(state, "log") if (n, s) == (node, segment)]
-    return ", ".join(f"entry {e}" for e in held if e)
-
-
-def _family(state: object, family: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The variables of a family, each with its index."""
-    assert hasattr(state, "__iter__")
-    for name in state:
-        if name.startswith(f"{family}["):
-            yield name, _index(name)
-
-
-def _index(name: str) -> tuple[str, ...]:
-    found = re.search(r"\[(.*)\]", name)
-    return tuple(found.group(1).split(", ")) if found else ()
-
-
-def _changed(step: TraceStep, family: str) -> list[str]:
-    return [name for name in step.changes if name.startswith(f"{family}[")]
-
-
-def _holds(trace: Trace, variable: str) -> bool:
-    return trace.states[-1].get(variable) is True
+def _contents(s: Log, trace: Trace, node: Value, segment: Value) -> str:
+    held = (trace.value(s.log, node, segment, place) for place in s.place)
+    return ", ".join(f"entry {e}" for e in held if e != NOTHING)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term, any_of, exists, exists_over, forall_over, implies
-from fencepost.properties.full_replication import (
+from fencepost.properties.bookkeeper_tweaks.full_replication import (
     closed_ledger_at_wq,
     copies,
     is_final,

@@ -1,0 +1,34 @@
+"""The properties of one ledger, put together."""
+
+from __future__ import annotations
+
+from fencepost.encoding.language.system import Property, System
+from fencepost.properties.bookkeeper.boot import repair_is_complete
+from fencepost.properties.bookkeeper.recovery import fencing_is_enough, recovery_can_finish
+from fencepost.properties.bookkeeper.safety import (
+    ack_quorum_reached,
+    acked_entries_readable,
+    entries_in_order,
+    no_dirty_read,
+    no_divergence,
+    valid_fragments,
+)
+from fencepost.protocols.bookkeeper.state import Ledger
+
+
+def ledger_properties(system: System) -> tuple[Property, ...]:
+    """The properties of one ledger, headline first."""
+    s = system.state
+    assert isinstance(s, Ledger)
+    copies_stay = not s.parameters.copies_may_vanish
+    return (
+        no_divergence(s),
+        acked_entries_readable(s),
+        *((ack_quorum_reached(s),) if copies_stay else ()),
+        valid_fragments(s),
+        entries_in_order(s),
+        no_dirty_read(s),
+        *((fencing_is_enough(s),) if s.parameters.crashes == 0 else ()),
+        recovery_can_finish(system),
+        *((repair_is_complete(s),) if s.parameters.boots_in_steps else ()),
+    )

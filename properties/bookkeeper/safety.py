@@ -1,0 +1,151 @@
+"""What must never happen to a ledger: acknowledged entries lost, cut off, out of order, told of too early."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.terms import (
+    Term,
+    at_least,
+    exists,
+    exists_over,
+    forall,
+    forall_over,
+    implies,
+    lift,
+)
+from fencepost.properties.bookkeeper.explaining import (
+    explain_dirty_read,
+    explain_disorder,
+    explain_divergence,
+    explain_few_copies,
+    explain_invalid_fragment,
+)
+from fencepost.protocols.bookkeeper.bookies import NOTHING
+from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
+from fencepost.protocols.bookkeeper.state import Ledger
+
+
+def no_divergence(s: Ledger) -> Property:
+    """Nothing acknowledged is beyond the end of a closed ledger (NoDivergenceBetweenWriterAndMetaData)."""
+    agreed = forall(s.client, lambda c: implies(s.phase[c] == Phase.CLOSED, s.closed_at[c] == s.last_entry))
+    return Property(
+        name="no-divergence",
+        meaning="once the ledger is closed, no entry beyond its last entry has been acknowledged to the writer's "
+        "caller, and all clients that report success of a close agree on it",
+        holds=implies(s.status == Status.CLOSED, (s.lac(WRITER) <= s.last_entry) & agreed),
+        witness=recovered(s) & (s.lac(WRITER) > 0),
+        witness_meaning="an entry is acknowledged and the ledger closed by a recoverer",
+        explain=partial(explain_divergence, s),
+    )
+
+
+def ack_quorum_reached(s: Ledger) -> Property:
+    """What counts as written is on AQ bookies (AllCommittedEntriesReachAckQuorum, and before the close too)."""
+    closed = s.status == Status.CLOSED
+    return Property(
+        name="ack-quorum-reached",
+        meaning="an acknowledged entry, and once the ledger is closed every entry up to the last, is stored on AQ "
+        "bookies of its write set by the metadata",
+        holds=forall(
+            s.entry,
+            lambda e: implies(
+                (e <= s.lac(WRITER)) & ~closed | closed & (e <= s.last_entry),
+                at_least(
+                    s.parameters.ack_quorum,
+                    s.bookie,
+                    lambda b: s.in_metadata_write_set(e, b) & (s.stored[b, e] != NOTHING),
+                ),
+            ),
+        ),
+        witness=recovered(s) & (s.last_entry > 0),
+        witness_meaning="the ledger is closed by a recoverer with an entry in it",
+        explain=partial(explain_few_copies, s),
+    )
+
+
+def acked_entries_readable(s: Ledger) -> Property:
+    """An acknowledged entry can be read (AllAckedEntriesAreReadable)."""
+
+    def readable(e: Term) -> Term:
+        return exists(s.bookie, lambda b: s.in_metadata_write_set(e, b) & (s.stored[b, e] == e))
+
+    return Property(
+        name="acked-entries-readable",
+        meaning="an acknowledged entry is stored, with the content that the writer pushed, on a bookie of its write "
+        "set by the metadata",
+        holds=forall(s.entry, lambda e: implies(e <= s.lac(WRITER), readable(e))),
+        witness=s.lac(WRITER) > 0,
+        witness_meaning="an entry is acknowledged",
+        explain=partial(explain_few_copies, s),
+    )
+
+
+def valid_fragments(s: Ledger) -> Property:
+    """Fragments only ever go up (OnlyValidFragments)."""
+    twice = exists(
+        s.fragment,
+        lambda g: (
+            (g <= s.last_fragment)
+            & exists_over(
+                (s.position, s.position), lambda i, j: (i < j) & (s.ensemble[g, i] == s.ensemble[g, j])
+            )
+        ),
+    )
+    return Property(
+        name="valid-fragments",
+        meaning="no client tries to start a fragment below its last one, and no ensemble names a bookie twice",
+        holds=forall(s.client, lambda c: ~s.tried_invalid_fragment[c]) & ~twice,
+        witness=s.last_fragment > 1,
+        witness_meaning="an ensemble change is committed (there must be a spare bookie)",
+        explain=partial(explain_invalid_fragment, s),
+    )
+
+
+def entries_in_order(s: Ledger) -> Property:
+    """Bookies hold as entry e what the writer pushed as e (NoOutOfOrderEntries)."""
+    return Property(
+        name="entries-in-order",
+        meaning="what a bookie stores as entry e is what the writer pushed as entry e",
+        holds=forall_over(
+            (s.bookie, s.entry), lambda b, e: (s.stored[b, e] == NOTHING) | (s.stored[b, e] == e)
+        ),
+        witness=exists_over((s.recoverer, s.entry), s.complete),
+        witness_meaning="a recoverer has written an entry back",
+        explain=partial(explain_disorder, s),
+    )
+
+
+def no_dirty_read(s: Ledger) -> Property:
+    """A LAC that is out in the world stays true: readers trust it (NoDirtyReads in the tweaks of bookkeeper-tlaplus)."""
+
+    def told(lac: Term) -> Term:
+        """Some bookie has stored an entry that carries a LAC above this: whoever reads it there is told."""
+        return exists_over(
+            (s.client, s.entry),
+            lambda c, e: (
+                (lac < s.pushed_lac[c, e])
+                & exists_over((s.fragment, s.bookie), lambda g, b: _stored_add(s, c, g, e, b))
+            ),
+        )
+
+    return Property(
+        name="no-dirty-read",
+        meaning="no reader was ever told a LAC beyond the last entry of the closed ledger",
+        holds=implies(s.status == Status.CLOSED, ~told(s.last_entry)),
+        witness=recovered(s) & told(lift(0)),
+        witness_meaning="a LAC above 0 was told to readers and the ledger closed by a recoverer",
+        explain=partial(explain_dirty_read, s),
+    )
+
+
+def _stored_add(s: Ledger, client: Term, fragment: Term, entry: Term, bookie: Term) -> Term:
+    index = (client, fragment, entry, bookie)
+    return s.add_handled[index] & ~s.add_refused[index]
+
+
+def recovered(s: Ledger) -> Term:
+    """A recoverer has closed the ledger, or found it closed."""
+    closed_by_recoverer = exists(s.recoverer, lambda r: s.phase[r] == Phase.CLOSED)
+    return (s.status == Status.CLOSED) & closed_by_recoverer
