@@ -53,7 +53,7 @@ def test_the_fix_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
     (result,) = document["results"]
     assert (result["verdict"], result["basis"], result["complete"]) == ("proved", "rounds", True)
     assert result["witness"] is True
-    assert document["changed_switches"] == {"recovery_reads_fence": "yes"}
+    assert document["changed_switches"] == {"recovery_floor": "zero"}
     assert document["caps"]["fragments"] == 1
 
 

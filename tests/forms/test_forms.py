@@ -21,6 +21,7 @@ from fencepost.encoding.language.system import Action, Property, System, each
 from fencepost.encoding.language.terms import BOOL, TRUE
 from fencepost.encoding.language.traces import Sending, TraceStep
 from fencepost.properties.catalogue import PROTOCOLS
+from fencepost.protocols.ledger_chain import Chain, Metadata
 from support.stories import TOLD, replayed, story
 
 TRACES = Path(__file__).parents[2] / "docs" / "traces"
@@ -84,15 +85,33 @@ def test_what_becomes_of_a_message_is_what_the_trace_says(told: Story) -> None:
     assert [t.message for t in told.in_flight] == trace.in_flight()
 
 
+def chain() -> Chain:
+    protocol = PROTOCOLS["ledger-chain"]
+    state = protocol.system(protocol.defaults).state
+    assert isinstance(state, Chain)
+    return state
+
+
 def test_the_last_change_of_a_variable_is_found_by_its_value_and_by_what_came_after() -> None:
     """The ledger is appended in step 8, and the list with it overwritten in step 10."""
-    trace, variable = story("chained").trace, "position[1]"
-    assert trace.last_change(variable).index == 10
-    assert trace.last_change(variable, 0).index == 10
-    assert trace.last_change(variable, 1).index == 8
-    assert trace.last_change(variable, before=10).index == 8
+    trace, position = story("chained").trace, chain().position
+    assert trace.last_change(position, 1).index == 10
+    assert trace.last_change(position, 1, to=0).index == 10
+    assert trace.last_change(position, 1, to=1).index == 8
+    assert trace.last_change(position, 1, before=10).index == 8
     with pytest.raises(StopIteration):
-        trace.last_change(variable, before=8)
+        trace.last_change(position, 1, before=8)
+    assert (1,) in trace.changed(trace.steps[7], position)
+
+
+def test_a_trace_tells_what_a_variable_held_as_a_value_of_its_domain() -> None:
+    """What never changes is not in the trace: it is what it was at first."""
+    trace, s = story("chained").trace, chain()
+    assert [trace.value(s.position, 1, after=step) for step in (0, 7, 8, 10)] == [0, 0, 1, 0]
+    assert trace.value(s.metadata, 1) in Metadata
+    assert trace.value(s.metadata, 1, after=0) is Metadata.NOT_CREATED
+    never = replace(trace, initial={}, steps=())
+    assert never.value(s.leader) == s.leader.family.initially(())
 
 
 def test_of_two_alike_the_one_is_received_that_says_the_same() -> None:
