@@ -126,11 +126,6 @@ def definition(method: Definition) -> Definition:
     return shared  # type: ignore[return-value]
 
 
-def named(family: Family, index: tuple[Value, ...]) -> str:
-    """A variable as people read it: `stored[b1, 2]`."""
-    return f"{family.name}[{', '.join(map(show, index))}]" if index else family.name
-
-
 def show(value: object) -> str:
     """A plain value as people and JSON read it."""
     if isinstance(value, Enum):

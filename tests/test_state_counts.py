@@ -1,0 +1,31 @@
+"""How many states each BookKeeper preset reaches at 2/2/2, N=2, L=1: a change of the model shows as another number."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from fencepost.encoding.concrete.exploring import explore
+from support.instances import built
+
+TWO_OF_TWO = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2, "entries": 1}
+
+
+@pytest.mark.parametrize(
+    ("preset", "steps", "states"),
+    [
+        ("bookkeeper", 12, 5_261),
+        ("bookkeeper-4.13", 12, 5_581),
+        ("bookkeeper-no-journal", 6, 17_831),
+        ("bookkeeper-4.13-tla", None, 20_489),
+        pytest.param("bookkeeper", None, 190_985, marks=pytest.mark.slow),
+        pytest.param("bookkeeper-4.13", None, 189_929, marks=pytest.mark.slow),
+        pytest.param("bookkeeper-no-journal", 8, 59_885, marks=pytest.mark.slow),
+    ],
+)
+def test_the_states_reached_are_as_many_as_ever(preset: str, steps: int | None, states: int) -> None:
+    """Within so many steps, or in all."""
+    system, _ = built(preset, TWO_OF_TWO)
+    visits = itertools.takewhile(lambda visit: steps is None or visit.steps <= steps, explore(system))
+    assert sum(1 for _ in visits) == states
