@@ -7,13 +7,13 @@ from dataclasses import replace
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.system import System
+from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.properties.bookkeeper.ledger import ledger_properties
 from fencepost.properties.bookkeeper_tweaks.guaranteed_write_quorum import guaranteed_write_quorum_properties
 from fencepost.properties.bookkeeper_tweaks.unbounded_ledgers import unbounded_ledger_properties
 from fencepost.properties.ledger_chain.invariants import chain_invariants
 from fencepost.properties.ledger_chain.safety import chain_properties
 from fencepost.properties.verified_log.safety import verified_log_properties
-from fencepost.properties.bookkeeper_core import with_properties
 from fencepost.protocols import ledger_chain as chains
 from fencepost.protocols.bookkeeper.core import CoreParameters, core
 from fencepost.protocols.bookkeeper.ledger import ledger

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fencepost.encoding.errors import BadInput
-from fencepost.properties.bookkeeper_lemmas import CoreLemma, core_lemmas
+from fencepost.properties.bookkeeper.lemmas import CoreLemma, core_lemmas
 from fencepost.quorums import coverage, losses, striping
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.lemmas import Job, Lemma, Result, Verdict

@@ -12,8 +12,8 @@ from fencepost.encoding.all_sizes.refinement import unmet_axioms
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.language.system import System
-from fencepost.properties.bookkeeper_core import core_invariant, with_properties
-from fencepost.properties.bookkeeper_lemmas import core_lemmas
+from fencepost.properties.bookkeeper.core import core_invariant, with_properties
+from fencepost.properties.bookkeeper.lemmas import core_lemmas
 from fencepost.protocols.bookkeeper.core import Core, CoreParameters, core, core_of_any_size
 from fencepost.quorums import arithmetic
 from fencepost.quorums.lemmas import Job, Verdict
@@ -124,7 +124,7 @@ def test_what_is_taken_away_shows_in_a_shortest_execution(name: str) -> None:
 
 def test_a_proof_about_nothing_is_vacuous(monkeypatch: pytest.MonkeyPatch) -> None:
     """With no bookie that is ever small enough to look at, nothing shows what the properties speak of."""
-    monkeypatch.setattr("fencepost.properties.bookkeeper_lemmas.MOST_BOOKIES", 0)
+    monkeypatch.setattr("fencepost.properties.bookkeeper.lemmas.MOST_BOOKIES", 0)
     lemma = next(one for one in core_lemmas() if one.name == "limbo-suffices")
     assert lemma.decide(Job(arithmetic.BP46, 3, Deadline(120))).verdict is Verdict.VACUOUS
 

@@ -10,7 +10,7 @@ import pytest
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.language.system import System
-from fencepost.properties.bookkeeper_invariants import ledger_invariants
+from fencepost.properties.bookkeeper.invariants import ledger_invariants
 from support.instances import built
 from support.one_action import broken
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fencepost.properties.bookkeeper_core import with_properties
+from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.protocols.bookkeeper.core import core_of_any_size
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "why-safe.md"

@@ -185,7 +185,7 @@ def _decided(term: Term) -> Term:
             return then if value else otherwise
         case Quantified(body=Constant() as body):
             return body
-        case AtLeast(count=count, bound=bound, body=Constant(value=value)):
+        case AtLeast(count=count, bound=bound, body=Constant(value=value)) if bound.sort.counted:
             return _truth(count <= (len(bound.sort) if value else 0))
     return term
 

@@ -30,7 +30,7 @@ from fencepost.encoding.language.terms import (
     integers,
     of_any_size,
 )
-from fencepost.properties.bookkeeper_core import with_properties
+from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.protocols.bookkeeper.core import CoreParameters, core, core_of_any_size
 
 SMALL = CoreParameters(2, 2, 1, 1, entries=1, forgets="entries-then-limbo")

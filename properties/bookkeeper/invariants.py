@@ -24,7 +24,9 @@ from fencepost.encoding.language.terms import (
     implies,
     lift,
 )
-from fencepost.protocols.bookkeeper.state import NOTHING, WRITER, Ledger, Phase, Status
+from fencepost.protocols.bookkeeper.bookies import NOTHING
+from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
+from fencepost.protocols.bookkeeper.state import Ledger
 
 
 def ledger_invariants(system: System) -> tuple[Invariant, ...]:
@@ -101,7 +103,7 @@ def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> T
 
 def in_limbo(s: Ledger, bookie: TermLike) -> Term:
     """The bookie came back from a crash and does not know what it has lost."""
-    return s.limbo[bookie] if s.parameters.crashes else FALSE
+    return s.limbo[bookie]
 
 
 def has_begun(s: Ledger, client: TermLike) -> Term:
@@ -397,7 +399,7 @@ def written_back_was_found(s: Ledger) -> Invariant:
 
 def absent_stays_absent(s: Ledger) -> Invariant:
     def absent(r: Term, e: Term, b: Term) -> Term:
-        unknown = s.read_unknown[r, e, b] if s.parameters.crashes else FALSE
+        unknown = s.read_unknown[r, e, b]
         return s.read_handled[r, e, b] & (s.read_content[r, e, b] == NOTHING) & ~unknown
 
     return Invariant(

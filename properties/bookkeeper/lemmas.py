@@ -11,7 +11,7 @@ from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.exploring import Visit, explore
 from fencepost.encoding.language.system import GroundAction, Property, System
 from fencepost.encoding.language.terms import Term, forall_over, implies
-from fencepost.properties.bookkeeper_core import with_properties
+from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.protocols.bookkeeper.core import Content, Core, CoreParameters, core, core_of_any_size
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.coverage import quorums_meet
