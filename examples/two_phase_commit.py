@@ -1,0 +1,206 @@
+"""Two-phase commit as Gray and Lamport have it (Consensus on Transaction Commit): participants prepare, a coordinator decides.
+
+Stateright's examples/2pc.rs is the same model: 288 states for three participants, 8,832 for five. A participant that takes the
+same message twice changes nothing, so here it takes each once; the states are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fencepost.encoding.language.parameters import parameter, switch
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.state import StateSpace, family, variable
+from fencepost.encoding.language.system import Action, Message, Property, System, each, message, to_each
+from fencepost.encoding.language.terms import (
+    BOOL,
+    Parameter,
+    Term,
+    TermLike,
+    at_least,
+    exists,
+    forall,
+    implies,
+    labels,
+    members,
+)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """One instance, and how many votes the coordinator waits for."""
+
+    participants: int = parameter(3, "participants of the transaction")
+    votes: str = switch(
+        ("all", "majority"), "who must have prepared before the coordinator commits", "a mistake"
+    )
+
+
+class Phase(Enum):
+    """What a participant has done."""
+
+    WORKING = "working"
+    PREPARED = "prepared"
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+
+
+class Decision(Enum):
+    """What the coordinator has decided, and told everybody."""
+
+    OPEN = "open"
+    COMMIT = "commit"
+    ABORT = "abort"
+
+
+class State(StateSpace):
+    """At first all are working and nothing is decided."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.participant = labels("participant", "p", parameters.participants)
+
+        self.phase = family(members(Phase), self.participant)
+        self.voted = family(BOOL, self.participant)
+        self.heard = family(BOOL, self.participant)
+        self.decision = variable(members(Decision))
+
+    def all_are(self, phase: Phase) -> Term:
+        """Every participant is in that phase."""
+        return forall(self.participant, lambda p: self.phase[p] == phase)
+
+
+def vote(participant: TermLike) -> Message:
+    """A participant is prepared, and will do as it is told."""
+    return message("prepared", participant, "coordinator")
+
+
+def order(decision: str, participant: TermLike) -> Message:
+    """The coordinator says what it has decided."""
+    return message(decision, "coordinator", participant)
+
+
+def prepare(s: State, participant: Parameter) -> Action:
+    """A participant is ready to commit, and says so (RMPrepare)."""
+    return Action(
+        when=s.phase[participant] == Phase.WORKING,
+        then=[s.phase[participant].set(Phase.PREPARED), s.voted[participant].set(True)],
+        actor=participant,
+        sent=[vote(participant)],
+    )
+
+
+def give_up(s: State, participant: Parameter) -> Action:
+    """A participant that has not prepared may abort by itself (RMChooseToAbort)."""
+    return Action(
+        when=s.phase[participant] == Phase.WORKING,
+        then=[s.phase[participant].set(Phase.ABORTED)],
+        actor=participant,
+    )
+
+
+def hear_vote(s: State, participant: Parameter) -> Action:
+    """The coordinator hears that a participant is prepared (TMRcvPrepared)."""
+    return Action(
+        when=(s.decision == Decision.OPEN) & s.voted[participant] & ~s.heard[participant],
+        then=[s.heard[participant].set(True)],
+        actor="coordinator",
+        received=vote(participant),
+    )
+
+
+def decide_commit(s: State) -> Action:
+    """The coordinator commits when it has heard from enough (TMCommit)."""
+    count = s.parameters.participants
+    enough = count if s.parameters.votes == "all" else count // 2 + 1
+    return Action(
+        when=(s.decision == Decision.OPEN) & at_least(enough, s.participant, lambda p: s.heard[p]),
+        then=[s.decision.set(Decision.COMMIT)],
+        actor="coordinator",
+        sent=[to_each(s.participant, lambda p: order("commit", p))],
+    )
+
+
+def decide_abort(s: State) -> Action:
+    """The coordinator may abort at any time before it has committed (TMAbort)."""
+    return Action(
+        when=s.decision == Decision.OPEN,
+        then=[s.decision.set(Decision.ABORT)],
+        actor="coordinator",
+        sent=[to_each(s.participant, lambda p: order("abort", p))],
+    )
+
+
+def commit(s: State, participant: Parameter) -> Action:
+    """A participant is told to commit (RMRcvCommitMsg)."""
+    return Action(
+        when=(s.decision == Decision.COMMIT) & (s.phase[participant] != Phase.COMMITTED),
+        then=[s.phase[participant].set(Phase.COMMITTED)],
+        actor=participant,
+        received=order("commit", participant),
+    )
+
+
+def abort(s: State, participant: Parameter) -> Action:
+    """A participant is told to abort (RMRcvAbortMsg)."""
+    return Action(
+        when=(s.decision == Decision.ABORT) & (s.phase[participant] != Phase.ABORTED),
+        then=[s.phase[participant].set(Phase.ABORTED)],
+        actor=participant,
+        received=order("abort", participant),
+    )
+
+
+def consistent(s: State) -> Property:
+    """The headline; its witness is Stateright's "commit agreement"."""
+    committed = exists(s.participant, lambda p: s.phase[p] == Phase.COMMITTED)
+    aborted = exists(s.participant, lambda p: s.phase[p] == Phase.ABORTED)
+    return Property(
+        name="consistent",
+        meaning="no participant commits what another one aborts",
+        holds=~(committed & aborted),
+        witness=s.all_are(Phase.COMMITTED),
+        witness_meaning="all participants have committed",
+    )
+
+
+def abort_is_final(s: State) -> Property:
+    """Its witness is Stateright's "abort agreement"."""
+    return Property(
+        name="abort-is-final",
+        meaning="nobody commits once the coordinator has aborted",
+        holds=forall(
+            s.participant, lambda p: implies(s.decision == Decision.ABORT, s.phase[p] != Phase.COMMITTED)
+        ),
+        witness=(s.decision == Decision.ABORT) & s.all_are(Phase.ABORTED),
+        witness_meaning="the coordinator has aborted, and so have all participants",
+    )
+
+
+def build(p: Parameters) -> System:
+    """The transition system of one instance."""
+    s = State(p)
+    actions = [
+        each(prepare, s, s.participant),
+        each(give_up, s, s.participant),
+        each(hear_vote, s, s.participant),
+        each(decide_commit, s),
+        each(decide_abort, s),
+        each(commit, s, s.participant),
+        each(abort, s, s.participant),
+    ]
+    return System(s, tuple(actions), (consistent(s), abort_is_final(s)))
+
+
+PROTOCOL = Protocol(
+    name="two-phase-commit",
+    summary="participants prepare, a coordinator decides whether all of them commit",
+    defaults=Parameters(),
+    build=build,
+    sources=(
+        "Gray and Lamport, Consensus on Transaction Commit, section 3 (TwoPhase.tla)",
+        "stateright, examples/2pc.rs",
+    ),
+    not_modelled=("a coordinator that fails: participants that have prepared would wait for ever",),
+)
