@@ -219,7 +219,7 @@ def trace_command(folder: str, name: str, output: str | None) -> int:
 
 
 def _store(folder: str) -> Store:
-    from fencepost.sweeps.pipeline import require_arrow
+    from fencepost.sweeps.spark import require_arrow
     from fencepost.sweeps.store import Store
 
     require_arrow()

@@ -7,24 +7,25 @@ leaves the committed waves, and `resume` asks for the others.
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import platform
-import re
-import shutil
-import socket
-import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from fencepost.encoding.errors import BadInput, InternalError
+from fencepost.encoding.errors import InternalError
 from fencepost.encoding.solving.solvers import countable
+from fencepost.sweeps.cubes import (
+    CUBE_COLUMNS,
+    CUBES_ASKED,
+    Stops,
+    failed_cube,
+    joined,
+    parts,
+    solve_cube,
+)
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import (
     ASKED,
@@ -39,15 +40,7 @@ from fencepost.sweeps.rows import (
     unanswered,
 )
 from fencepost.sweeps.solve import Allowance, solve
-from fencepost.sweeps.splitting import (
-    CUBE_COLUMNS,
-    CUBES_ASKED,
-    Stops,
-    failed_cube,
-    joined,
-    parts,
-    solve_cube,
-)
+from fencepost.sweeps.spark import abandon, cancel, halfway, require_spark, session
 from fencepost.sweeps.store import Manner, Store, opened, repeated, written
 from fencepost.sweeps.tables import summarize
 from fencepost.sweeps.versions import engine
@@ -61,16 +54,8 @@ TASKS_PER_CORE = 4
 WAVE = 60.0
 """Seconds that a wave of more is meant to take: what a driver that dies may lose. Each wave costs Spark a second."""
 
-ATTEMPTS = 4
-"""How often Spark tries a task whose process died."""
-
 PULSE = 0.5
 """Seconds between two looks at what the waves under way have come to."""
-
-ANSWERED = 5.0
-"""Seconds in which a standalone master must take a connection."""
-
-EXTRA = "fencepost[spark]"
 
 Listener = Callable[[list[Row]], None]
 """Hears of rows as they are committed, those of earlier runs first."""
@@ -121,147 +106,11 @@ def run(
             row for row in (asked(o, engine()) for o in sweep.plan.obligations) if row["id"] not in known
         ]
         if waiting or not store.summary.exists():
-            with session(sweep.master, store.log) as spark, _one_line(store.log):
+            with session(sweep.master, store.log) as spark, halfway(store.log):
                 _answer_all(spark, sweep, store, waiting, listener, watcher, leaving)
                 _complete(sweep.plan, store.rows())
                 summarize(spark, store)
         return _complete(sweep.plan, store.rows())
-
-
-def require_spark() -> None:
-    """Raise BadInput unless Java and the packages of the extra are there."""
-    _require_packages("pyspark", "pyarrow", "pandas")
-    home = os.environ.get("JAVA_HOME")
-    if shutil.which("java", path=os.path.join(home, "bin") if home else None) is None:
-        where = f"JAVA_HOME={home} has none" if home else "not found"
-        raise BadInput(f"java: {where}, and sweeps run on Spark; install Java 17 or later")
-
-
-def require_arrow() -> None:
-    """Raise BadInput unless rows can be read."""
-    _require_packages("pyarrow")
-
-
-def _require_packages(*names: str) -> None:
-    missing = [name for name in names if importlib.util.find_spec(name) is None]
-    if missing:
-        raise BadInput(f"{', '.join(missing)}: not installed, and sweeps need it; pip install '{EXTRA}'")
-
-
-@contextmanager
-def session(master: str, log: Path) -> Iterator[Any]:
-    """A Spark session whose messages go to a file."""
-    from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
-    from pyspark.sql import SparkSession
-
-    require_answer(master)
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    conf = SparkConf().setAppName("fencepost sweep").setMaster(retrying(master))
-    conf.set("spark.task.maxFailures", str(ATTEMPTS))
-    conf.set("spark.ui.enabled", "false").set("spark.ui.showConsoleProgress", "false")
-    conf.set("spark.sql.leafNodeDefaultParallelism", "1000000")  # a partition for each obligation
-    if master.startswith("local"):
-        conf.set("spark.driver.host", "127.0.0.1")
-    with log.open("ab") as messages:
-        before = messages.tell()
-        with ExitStack() as end:
-            try:
-                gateway = launch_gateway(conf, {"stdout": messages, "stderr": messages})
-                end.callback(_forget, gateway)
-                context = SparkContext(conf=conf, gateway=gateway)
-                end.callback(_stop, context)
-                spark = SparkSession(context)
-            except _spark_errors() as error:
-                said = _first_line(error)
-                end.close()
-                aside = _set_aside(log, before)
-                said = _reason(aside.read_text(errors="replace")) or said
-                raise BadInput(f"--master {master}: Spark does not start ({said}); see {aside}") from error
-            yield spark
-
-
-def require_answer(master: str) -> None:
-    """Raise BadInput for a standalone master that nobody can connect to, rather than let Spark try for a minute."""
-    addresses = re.findall(r"(?:spark://|,)([^:,/]+):(\d+)", master) if master.startswith("spark://") else []
-    failed: Exception | None = None
-    for host, port in addresses:
-        try:
-            socket.create_connection((host, int(port)), ANSWERED).close()
-            return
-        except (OSError, OverflowError) as error:
-            failed = error
-    if failed is not None:
-        raise BadInput(f"--master {master}: nobody answers there ({failed}); start one, or give another")
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0]
-
-
-def _reason(log: str) -> str | None:
-    """Why Spark gave up, as its log has it, if it has: PySpark only says that Java has ended."""
-    for pattern in (r"Application has been killed\. Reason: (.+)", r"(?:Exception|Error): (.+)"):
-        if found := re.search(pattern, log):
-            return found[1].strip()
-    return None
-
-
-def _set_aside(log: Path, size: int) -> Path:
-    """Take what a start that failed has added to the log out of it again, into a file that is left for a look."""
-    with log.open("r+b") as file:
-        file.seek(size)
-        said = file.read()
-        file.truncate(size)
-    if not size:
-        log.unlink()
-    handle, aside = tempfile.mkstemp(prefix="fencepost-spark-", suffix=".log")
-    with os.fdopen(handle, "wb") as copy:
-        copy.write(said)
-    return Path(aside)
-
-
-def retrying(master: str) -> str:
-    """`local[2]` as `local[2,4]`: without the second number, a local Spark tries no task again."""
-    return re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{ATTEMPTS}]", master)
-
-
-def _spark_errors() -> tuple[type[Exception], ...]:
-    """What PySpark raises when Spark fails, or its Java is no more."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    return (PySparkException, Py4JError, ConnectionError)
-
-
-@contextmanager
-def _one_line(log: Path) -> Iterator[None]:
-    """A Spark that fails halfway is an internal error in one line."""
-    try:
-        yield
-    except _spark_errors() as error:
-        raise InternalError(
-            f"Spark gave up ({_first_line(error)}); see {log}. What is committed stays; --resume goes on."
-        ) from error
-
-
-def _stop(context: Any) -> None:
-    """Stop Spark, unless its Java is no more."""
-    if context._gateway.proc.poll() is None:
-        with suppress(*_spark_errors()):
-            context.stop()
-
-
-def _forget(gateway: Any) -> None:
-    """End the Java process, so that another session of this process gets one of its own."""
-    from pyspark import SparkContext
-
-    gateway.shutdown()
-    SparkContext._active_spark_context = None
-    SparkContext._gateway = None
-    SparkContext._jvm = None
-    gateway.proc.stdin.close()
-    gateway.proc.wait()
 
 
 def _answer_all(
@@ -298,35 +147,20 @@ def _answer_all(
                     size = max(least, lasting([row["seconds"] for row in wave.result()], cores))
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
-            _abandon(spark)
+            abandon()
             with committing:
                 leaving()
             store.clear()
             raise
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            _cancel(spark, under_way)
+            cancel(spark, under_way, PULSE)
             raise
 
 
 def lasting(seconds: Sequence[float], cores: int) -> int:
     """How many obligations keep the cores busy for the time of a wave, if they take as long as these did."""
     return int(WAVE * cores * len(seconds) / (sum(seconds) or 1.0))
-
-
-def _cancel(spark: Any, under_way: Iterable[Future[Any]]) -> None:
-    """Stop the waves under way, and look again: one may not have come to its job yet."""
-    while left := [wave for wave in under_way if not wave.done()]:
-        with suppress(*_spark_errors()):
-            spark.sparkContext.cancelAllJobs()
-        wait(left, PULSE)
-
-
-def _abandon(spark: Any) -> None:
-    """End Spark at once, with the waves under way: what is committed stays, and nobody waits for the rest."""
-    java = spark.sparkContext._gateway.proc
-    java.kill()
-    java.wait()
 
 
 def _verdicts(spark: Any) -> Any:

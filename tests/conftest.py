@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fencepost.cli import pytest_plugin
 from support.answers import FOLDER
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +30,15 @@ def answers_of_this_run(folder_of_this_run: Path) -> Iterator[None]:
         patch.setenv("FENCEPOST_CACHE", str(folder_of_this_run / "commutation"))
         patch.setenv(FOLDER, str(folder_of_this_run / "answers"))
         yield
+
+
+@pytest.fixture(scope="session")
+def chromium_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    """One browser, for tests in the group `chromium`."""
+    from support.browsing import chromium
+
+    with chromium(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
 
 
 def pytest_configure(config: pytest.Config) -> None:

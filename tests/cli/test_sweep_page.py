@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,18 +14,17 @@ from fencepost.cli.reports import FORMS
 from fencepost.cli.reports.matrices import Report
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import ordered
-from support.browsing import await_fragment, chromium, complaints
+from support.browsing import await_fragment, complaints
 from support.reports import fabricated, recounted
 
-pytestmark = pytest.mark.slow
-"""Chromium takes its time."""
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("chromium")]
+"""Chromium takes its time, and is started once."""
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    with chromium(tmp_path_factory.mktemp("profile")) as browser:
-        browser.set_window_size(1280, 900)
-        yield browser
+def browser(chromium_of_this_run: webdriver.Chrome) -> webdriver.Chrome:
+    chromium_of_this_run.set_window_size(1280, 900)
+    return chromium_of_this_run
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,17 +11,17 @@ from selenium.webdriver.common.keys import Keys
 
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.language.state import show
-from support.browsing import await_fragment, chromium, complaints
+from support.browsing import await_fragment, complaints
 from support.stories import TOLD, story
 
-pytestmark = pytest.mark.slow
-"""Chromium takes its time."""
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("chromium")]
+"""Chromium takes its time, and is started once."""
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    with chromium(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
+def browser(chromium_of_this_run: webdriver.Chrome) -> webdriver.Chrome:
+    chromium_of_this_run.set_window_size(1366, 768)
+    return chromium_of_this_run
 
 
 @pytest.fixture(params=TOLD)

@@ -21,6 +21,7 @@ from fencepost.sweeps import pipeline
 from fencepost.sweeps.grid import Obligation, Plan
 from fencepost.sweeps.rows import COLUMNS, ERROR, Row, asked, unanswered
 from fencepost.sweeps.solve import Allowance
+from fencepost.sweeps.spark import require_answer
 from fencepost.sweeps.store import Manner, Store, opened
 from fencepost.sweeps.versions import engine
 from support.reports import stage
@@ -141,7 +142,7 @@ def test_bad_input_gets_one_line_and_exit_code_2(
     assert "cannot be read" in refused(capsys, "run", "nowhere.toml", "--out", out)
     assert "sweep.json: cannot be read" in refused(capsys, "report", str(tmp_path))
     (tmp_path / "grid.toml").write_text("[[grid]]\nprotocol = 'bookkeeper'\n")
-    assert "protocol: no such key of a grid" in refused(capsys, "run", grid, "--out", out)
+    assert "protocol: unknown key; valid: protocols, " in refused(capsys, "run", grid, "--out", out)
     (tmp_path / "grid.toml").write_text("[[grid]]\nprotocols = 'bookkeeper'\nset.bookies = '4..3'\n")
     assert "bookies = '4..3': an empty range" in refused(capsys, "run", grid, "--out", out)
 
@@ -241,9 +242,9 @@ def test_a_master_that_nobody_answers_for_is_refused_before_spark_tries(
         said = refused(capsys, "run", grid, "--out", out, "--master", master)
         assert f"--master {master}: nobody answers there" in said
         with socket.create_server(("127.0.0.1", 0)) as listening:
-            pipeline.require_answer(f"{master},127.0.0.1:{listening.getsockname()[1]}")
+            require_answer(f"{master},127.0.0.1:{listening.getsockname()[1]}")
     assert not (tmp_path / "new").exists()
-    pipeline.require_answer("local[2]")
+    require_answer("local[2]")
 
 
 def test_a_limit_in_conflicts_that_a_solver_cannot_keep_is_refused(

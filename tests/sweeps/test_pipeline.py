@@ -1,4 +1,4 @@
-"""Sweeps on Spark: the rows are those of a plain loop, none is lost, none is there twice, whoever is killed."""
+"""Sweeps on Spark as processes: the rows are those of a plain loop, none is lost or there twice, whoever is killed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ CLUSTER = Spark("local-cluster[2,1,1024]", seed="3")
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.xdist_group("spark"),
     pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"),
     pytest.mark.skipif(
         shutil.which("java") is None or importlib.util.find_spec("pyspark") is None,
@@ -88,20 +90,25 @@ def test_the_tables_are_what_a_recount_finds(undisturbed: Path) -> None:
         assert tables[name] == [pytest.approx(line) for line in lines], name
 
 
-def test_tables_that_were_not_committed_are_made_when_resumed(undisturbed: Path, grid: Path) -> None:
+def test_tables_that_were_not_committed_are_made_when_resumed(
+    undisturbed: Path, grid: Path, sweep_here: Callable[..., int]
+) -> None:
     before = read_summary(Store(undisturbed))
     shutil.rmtree(Store(undisturbed).summary)
-    assert swept(grid, undisturbed, "--resume")[0] == 0
+    assert sweep_here(grid, undisturbed, "--resume") == 0
     assert read_summary(Store(undisturbed)) == before
 
 
-def test_a_finished_sweep_resumed_asks_for_nothing(undisturbed: Path, grid: Path) -> None:
+def test_a_finished_sweep_resumed_asks_for_nothing(
+    undisturbed: Path, grid: Path, sweep_here: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
     before = sorted((undisturbed / "rows").rglob("*"))
-    code, told, _ = swept(grid, undisturbed, "--resume")
-    assert (code, "18 obligations: " in told) == (0, True)
+    assert sweep_here(grid, undisturbed, "--resume") == 0
+    assert "18 obligations: " in capsys.readouterr().out
     assert sorted((undisturbed / "rows").rglob("*")) == before
 
 
+@pytest.mark.long
 def test_an_interrupted_sweep_ends_at_once_with_what_is_committed(
     grid: Path, tmp_path: Path, expected: dict[str, Row]
 ) -> None:
@@ -122,6 +129,7 @@ def test_an_interrupted_sweep_ends_at_once_with_what_is_committed(
     assert took < 60, "on an idle machine it is two seconds"
 
 
+@pytest.mark.long
 def test_a_java_that_is_killed_ends_the_sweep_in_one_line_and_it_can_be_resumed(
     grid: Path, tmp_path: Path
 ) -> None:
@@ -145,6 +153,7 @@ def test_a_spark_that_does_not_start_leaves_nothing_behind(grid: Path, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_one_core_gives_the_same_rows_in_a_folder_of_any_name(
     grid: Path, tmp_path: Path, expected: dict[str, Row]
 ) -> None:
@@ -157,6 +166,7 @@ def test_one_core_gives_the_same_rows_in_a_folder_of_any_name(
 # Several processes: a driver, and executors that are Javas of their own.
 
 
+@pytest.mark.long
 def test_executors_give_the_same_rows_though_one_is_killed_and_a_python_worker_too(
     grid: Path, tmp_path: Path, expected: dict[str, Row]
 ) -> None:
@@ -171,6 +181,7 @@ def test_executors_give_the_same_rows_though_one_is_killed_and_a_python_worker_t
     agree(stored(out), expected)
 
 
+@pytest.mark.long
 def test_a_driver_with_executors_killed_halfway_is_resumed(
     grid: Path, tmp_path: Path, expected: dict[str, Row]
 ) -> None:

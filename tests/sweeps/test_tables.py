@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
-from fencepost.sweeps.pipeline import session
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.store import Store
 from fencepost.sweeps.summary import VERDICTS
 from fencepost.sweeps.tables import read_summary, summarize
 from support.reports import fabricated, recounted, stored_as
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        shutil.which("java") is None or importlib.util.find_spec("pyspark") is None,
-        reason="needs Java and the extra spark",
-    ),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
 
 def scrambled(rows: list[Row]) -> list[Row]:
@@ -45,14 +37,13 @@ def scrambled(rows: list[Row]) -> list[Row]:
     ]
 
 
-def test_the_tables_are_what_a_recount_finds(tmp_path: Path) -> None:
+def test_the_tables_are_what_a_recount_finds(spark: Any, tmp_path: Path) -> None:
     rows = scrambled(fabricated(tmp_path))
     expected = recounted(rows)
     assert [line["contradicted"] for line in expected["solvers"]] > [0, 0]
     assert {line["fewest_faults"] for line in expected["configurations"]} > {None}
     store = Store(stored_as(tmp_path, rows, finished=False))
-    with session("local[2]", store.log) as spark:
-        summarize(spark, store)
+    summarize(spark, store)
     tables = read_summary(store)
     assert tables is not None
     assert tables.keys() == expected.keys()
