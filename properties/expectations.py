@@ -157,6 +157,7 @@ KEYS = {
     "timeout": Key((int, float), "seconds, more than 0", lambda value: value > 0),
     "memory": Key((int, float), "GiB, more than 0", lambda value: value > 0),
     "solver": one_of(tuple(SOLVERS)),
+    "jobs": whole_key(1),
     "slow": Key(bool, "true or false"),
     "wrong": text_key("what goes wrong, in a sentence"),
     "source": text_key("where it was reported and mended"),
@@ -182,7 +183,7 @@ FILE = {
 """What a file may have."""
 
 HINT = "give a file in TOML; docs/pytest.md has its form"
-LIMITS = ("bound", "rounds", "timeout", "memory", "solver")
+LIMITS = ("bound", "rounds", "timeout", "memory", "solver", "jobs")
 BUG = ("wrong", "source", "switch", "broken", "mended", "mended_bound")
 VALUES = ("broken", "mended")
 

@@ -17,15 +17,6 @@ from typing import Any
 
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.solving.solvers import countable
-from fencepost.sweeps.cubes import (
-    CUBE_COLUMNS,
-    CUBES_ASKED,
-    Stops,
-    failed_cube,
-    joined,
-    parts,
-    solve_cube,
-)
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import (
     ASKED,
@@ -41,6 +32,15 @@ from fencepost.sweeps.rows import (
 )
 from fencepost.sweeps.solve import Allowance, solve
 from fencepost.sweeps.spark import abandon, cancel, halfway, require_spark, session
+from fencepost.sweeps.splitting import (
+    CUBE_COLUMNS,
+    CUBES_ASKED,
+    Stops,
+    failed_cube,
+    joined,
+    parts,
+    solve_cube,
+)
 from fencepost.sweeps.store import Manner, Store, opened, repeated, written
 from fencepost.sweeps.tables import summarize
 from fencepost.sweeps.versions import engine

@@ -21,21 +21,25 @@ DEFECT_2 = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "en
 FENCED = {"recovery_reads_fence": "yes"}
 
 
-LOSING = [(TWO_BOOKIES, 13), pytest.param({}, 17, marks=pytest.mark.slow)]
+LOSING = [(TWO_BOOKIES, 13), ({}, 17)]
 """Instances that lose data, and in how many steps."""
 
 
-@pytest.mark.parametrize(("instance", "steps"), LOSING)
+@pytest.mark.parametrize(
+    ("instance", "steps"),
+    [pytest.param(*LOSING[0], marks=pytest.mark.slow), pytest.param(*LOSING[1], marks=pytest.mark.long)],
+)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_comes_to_the_same_verdicts(
     solver: str, instance: Mapping[str, object], steps: int
 ) -> None:
-    limits = Limits(solver=solver)
+    limits = Limits(jobs=1, solver=solver)
     assert checked("bookkeeper-4.13", instance, "no-divergence", limits).steps == steps
     mended = checked("bookkeeper-4.13", {**instance, **FENCED}, "no-divergence", limits)
     assert mended.verdict is Verdict.PROVED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("instance", "steps"), LOSING)
 @pytest.mark.parametrize("limits", [Limits(seed=7), Limits(jobs=1)], ids=["seed", "one job"])
 def test_a_seed_and_a_single_job_change_no_verdict(
@@ -48,8 +52,8 @@ def test_a_seed_and_a_single_job_change_no_verdict(
 
 SMALLER = [
     {**DEFECT_2, "bookies": 1},
-    {**DEFECT_2, "entries": 1},
-    {**DEFECT_2, "fragments": 1},
+    pytest.param({**DEFECT_2, "entries": 1}, marks=pytest.mark.slow),
+    pytest.param({**DEFECT_2, "fragments": 1}, marks=pytest.mark.slow),
 ]
 
 
@@ -70,12 +74,16 @@ def test_exploring_finds_the_loss_of_3_3_3_in_15_steps_too() -> None:
     assert nearest_violation("bookkeeper-4.13", {"ack_quorum": 3}, "no-divergence") == 15
 
 
+@pytest.mark.slow
 def test_exploring_finds_the_data_loss_of_the_tla_preset_in_15_steps_too() -> None:
     assert nearest_violation("bookkeeper-4.13-tla", TWO_BOOKIES, "no-divergence") == 15
     assert checked("bookkeeper-4.13-tla", TWO_BOOKIES, "no-divergence").steps == 15
 
 
-@pytest.mark.parametrize("settings", [{}, TWO_OF_ONE, DEFECT_2 | {"fragments": 2}])
+@pytest.mark.parametrize(
+    "settings",
+    [TWO_OF_ONE, *(pytest.param(s, marks=pytest.mark.slow) for s in ({}, DEFECT_2 | {"fragments": 2}))],
+)
 def test_the_lac_never_falls(settings: Mapping[str, object]) -> None:
     """Acknowledged is for ever: deriving the LAC from acks is right only if no action lowers it."""
     system, _ = built("bookkeeper-4.13", settings)
@@ -98,7 +106,7 @@ DECIDED = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("settings", DECIDED)
 def test_todays_code_is_decided_completely(settings: Mapping[str, object]) -> None:
     names = ("no-divergence", "acked-entries-readable", "ack-quorum-reached", "recovery-can-finish")

@@ -131,19 +131,12 @@ def test_a_budget_is_part_of_what_is_certified(tmp_path: Path, fencepost: Fencep
     assert "is not what the manifest gives" in rejected(fencepost, folder, "--protocol", COPIES)
 
 
-QUICK = ("BOOKKEEPER-799",)
-"""The known bug that the quick tests run."""
-SLOW = ("#2614", "early-commit", "#1067")
-"""Some more, in the slow run; what the certificates of the others take has not been measured."""
+CERTIFIED = ("BOOKKEEPER-799", "#2614", "early-commit", "#1067")
+"""What the certificates of the others take has not been measured."""
 
 
-@pytest.mark.parametrize(
-    "known",
-    [
-        pytest.param(known, id=known.name, marks=[pytest.mark.slow] * (known.name in SLOW))
-        for known in chosen(KNOWN, [*QUICK, *SLOW])
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("known", chosen(KNOWN, CERTIFIED), ids=lambda known: known.name)
 def test_the_mended_side_of_a_known_bug_is_certified(
     known: Expectation, tmp_path: Path, fencepost: Fencepost
 ) -> None:

@@ -90,6 +90,7 @@ def test_the_code_in_the_tutorial_is_that_of_the_examples() -> None:
         assert any(part in source for source in others), f"neither in {EXAMPLE} nor in {ENDLESS}:\n{part}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "transcript",
     [*transcripts(OWN), *transcripts(BUGS), *transcripts(CHAIN), *transcripts(FORMS_PAGE)],
@@ -353,6 +354,7 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
             yield from ((heading, one) for one in described[key])
 
 
+@pytest.mark.slow
 def test_the_keys_in_the_page_are_the_keys_written(everything: Found) -> None:
     documented = tables(FORMATS)
     assert {heading for heading, _ in everything} == set(documented)
@@ -362,6 +364,7 @@ def test_the_keys_in_the_page_are_the_keys_written(everything: Found) -> None:
             assert written["schema"] == heading
 
 
+@pytest.mark.slow
 def test_the_types_in_the_page_are_the_types_written(everything: Found) -> None:
     documented, seen = tables(FORMATS), dict[tuple[str, str], set[str]]()
     for heading, written in everything:

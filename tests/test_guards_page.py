@@ -72,7 +72,7 @@ def test_the_page_has_every_conjunct_as_it_is_now(preset: str) -> None:
     assert written == now
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_smallest_instances_say_what_the_page_says(preset: str) -> None:
     page = rows(preset)

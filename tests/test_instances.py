@@ -18,13 +18,8 @@ ROUNDS = 6
 """A crash, the boot sequence and another crash, with a ledger in between, fit in so many."""
 
 
-QUICK = ("bookkeeper-4.13",)
-"""The preset that the quick tests look at; the slow ones look at all."""
-
-BY_QUICKNESS = [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in PROTOCOLS]
-
-
-@pytest.mark.parametrize("name", BY_QUICKNESS)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_action_fires_on_some_declared_instance(name: str) -> None:
     systems = [built(name, settings)[0] for settings in INSTANCES[name]]
     dead = {schema.name for system in systems for schema in system.schemas}
@@ -48,7 +43,8 @@ def wander_and_look(system: System, walks: int) -> None:
         pass
 
 
-@pytest.mark.parametrize("name", BY_QUICKNESS)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROTOCOLS)
 def test_what_random_walks_receive_is_under_way(name: str) -> None:
     for settings in INSTANCES[name]:
         wander_and_look(built(name, settings)[0], WALKS)

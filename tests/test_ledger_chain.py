@@ -48,7 +48,7 @@ BY_QUICKNESS = [pytest.param(*case, marks=[pytest.mark.slow] if case[0] else [])
 @pytest.mark.parametrize(("mutant", "broken"), BY_QUICKNESS, ids=str)
 def test_each_mutant_breaks_what_the_protocol_keeps(mutant: Settings, broken: Mapping[str, int]) -> None:
     system, parameters = built(CHAIN, {**TWO, **mutant})
-    outcome = check(system, find(CHAIN).subject(parameters), system.properties, Limits())
+    outcome = check(system, find(CHAIN).subject(parameters), system.properties, Limits(jobs=1))
     found = {
         r.property: r.steps
         for r in outcome.results
@@ -73,7 +73,7 @@ def test_exploring_finds_the_same_number_of_steps(mutant: Settings, prop: str, s
 
 def induced(system: System, parameters: object) -> set[str]:
     """The properties that induction over one round proves."""
-    limits = Limits(rounds=1, minimize="none")
+    limits = Limits(jobs=1, rounds=1, minimize="none")
     outcome = check(system, find(CHAIN).subject(parameters), system.properties, limits)
     return {r.property for r in outcome.results if r.basis is Basis.INDUCTION}
 
@@ -115,7 +115,7 @@ COUNTS = [
     (1, 2, 11, 10),
     (2, 1, 1_198, 26),
     (2, 2, 10_778, 35),
-    pytest.param(3, 2, 375_963, 39, marks=pytest.mark.slow),
+    pytest.param(3, 2, 375_963, 39, marks=pytest.mark.long),
 ]
 """Clients, ledgers; states that the module reaches with `md_next_lid` below ledgers + 2, and steps to the last.
 
@@ -161,7 +161,9 @@ def module_state(system: System, code: bytes) -> World:
     )
 
 
-@pytest.mark.parametrize("ledgers", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "ledgers", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.long)]
+)
 def test_every_state_has_the_successors_that_it_has_in_the_module(ledgers: int) -> None:
     system, _ = built(CHAIN, {**UNBOUNDED, "ledgers": ledgers})
     concrete = Concrete(system)

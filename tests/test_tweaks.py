@@ -186,11 +186,11 @@ def prefixes(s: ReplicatedLedger) -> dict[str, Term]:
 @pytest.mark.parametrize(
     ("name", "settings", "fallen"),
     [
-        (GWQ, {}, set()),
-        (GWQ, {"pinning": "no"}, {ACKS_ALONE}),
         (GWQ, ONE_ENTRY, set()),
         (UNBOUNDED, {}, set()),
-        (UNBOUNDED, {"bookies": 3, "values": 1}, set()),
+        pytest.param(GWQ, {}, set(), marks=pytest.mark.slow),
+        pytest.param(GWQ, {"pinning": "no"}, {ACKS_ALONE}, marks=pytest.mark.slow),
+        pytest.param(UNBOUNDED, {"bookies": 3, "values": 1}, set(), marks=pytest.mark.slow),
     ],
     ids=str,
 )

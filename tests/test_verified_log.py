@@ -76,12 +76,12 @@ BUGS = [
 
 QUICK = [
     Mutant("B2a-L=1", STAGE_2, SHORT, UNCUT, {}, "servable-entries-committed", 7, "vacuous"),
-    Mutant("B5d", STAGE_4, ALONE, {"vouching": "no"}, {}, "servable-entries-committed", 9),
 ]
 """Where there is one entry in all, a producer that has committed it asks for nothing more. So nothing is closed that
 holds a committed entry, and mended, the system of B2a-L=1 serves nothing."""
 
 SLOW = [
+    Mutant("B5d", STAGE_4, ALONE, {"vouching": "no"}, {}, "servable-entries-committed", 9),
     Mutant("B2a-read", STAGE_2, {**SAFE, **READ}, UNCUT, {}, "read-committed", 11),
     Mutant("B2a-S=1", STAGE_2, {**SHORT, **READ, "segments": 1}, UNCUT, {}, "read-committed", 11, "vacuous"),
     Mutant("B2b", STAGE_2, {**SAFE, **READ}, HIDDEN, {}, "consumer-complete", 13),
@@ -170,6 +170,7 @@ def test_b3_takes_a_crash_and_a_lost_close_order() -> None:
     assert lost.kind == "close"
 
 
+@pytest.mark.slow
 def test_a_producer_commits_what_all_nodes_of_the_segment_hold() -> None:
     """Of two; an ack from before a time-out, or from another segment, does not count."""
     assert checked(STAGE_2, {"nodes": 2, "crashes": 0}, "commit-on-all").verdict.value == "proved"
@@ -192,7 +193,8 @@ def everything(settings: Settings) -> dict[str, Result]:
 # The specification that is too strong.
 
 
-@pytest.mark.parametrize(("instance", "steps"), [(ALONE, 9), pytest.param({}, 11, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("instance", "steps"), [(ALONE, 9), ({}, 11)])
 def test_the_refined_specification_allows_what_the_naive_one_does_not(instance: Settings, steps: int) -> None:
     found = everything(instance)
     naive, refined = found["naive-single-producer"], found["single-active-producer"]

@@ -105,6 +105,7 @@ def test_expect_compares_with_the_worst_verdict(
     assert found == code
 
 
+@pytest.mark.slow
 def test_several_counterexamples_fire_different_sets_of_actions(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = (
         "check",
@@ -229,6 +230,7 @@ def test_a_time_out_is_undecided_and_leaves_no_process_behind() -> None:
     assert gone(started)
 
 
+@pytest.mark.slow
 def test_a_time_out_says_how_deep_the_search_came(capsys: pytest.CaptureFixture[str]) -> None:
     """3 seconds are enough for a round, and not for an answer, unless the machine has much else to do."""
     slow = ("check", "bookkeeper-4.13", "--set", "entries=2", "--set", "recovery_reads_fence=yes")

@@ -34,7 +34,12 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+SLOW = ("check-known", "check-proved-json")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CASES]
+)
 def test_output_is_word_for_word(
     name: str,
     capsys: pytest.CaptureFixture[str],

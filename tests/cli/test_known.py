@@ -41,6 +41,7 @@ def known(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
     return command
 
 
+@pytest.mark.slow
 def test_bugs_named_come_out_as_expected(known: Check) -> None:
     table = [replace(BUG, name=name) for name in ("#1", "#2", "#3")]
     code, out, err = known("--bug", "#3", "--bug", "2", table=table)
@@ -111,6 +112,7 @@ def test_runs_that_time_does_not_reach_are_undecided(known: Check) -> None:
     assert " not reached within 0.01 s\n" in out
 
 
+@pytest.mark.slow
 def test_each_run_gets_the_time_that_is_left(known: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
 

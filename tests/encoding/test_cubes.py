@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 
 import pytest
@@ -17,41 +16,14 @@ from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.rounds.cubes import FIRST, Cube, Part, split
+from fencepost.encoding.rounds.cubes import FIRST, Cube, split
 from fencepost.encoding.rounds.unrolling import Early, Unrolling
 from fencepost.encoding.solving.clauses import Clause
 from support.generated import compare, generate
-from support.instances import TWO_BOOKIES, built
-
-ONE_AT_A_TIME = Limits(jobs=1)
+from support.instances import ONE_PROCESS, TWO_BOOKIES, built, in_cubes
 
 
-def in_cubes(system: System, most: int, limits: Limits = ONE_AT_A_TIME) -> list[CubeAnswer]:
-    """The answers of all cubes about the first property."""
-    answers: list[CubeAnswer] = []
-    for number in itertools.count():
-        outcome = check(system, Subject("", {}, {}), system.properties[:1], limits, part=Part(number, most))
-        if not outcome.results:
-            return answers
-        answers.append(answer(outcome.results[0], outcome.cube, outcome.surpassed))
-    raise AssertionError
-
-
-def answer(result: Result, cube: tuple[str, ...] | None, surpassed: bool | None) -> CubeAnswer:
-    return CubeAnswer(
-        cube,
-        result.verdict,
-        result.rounds,
-        result.searched,
-        result.complete,
-        result.witness,
-        result.fewest,
-        result.reason,
-        surpassed,
-    )
-
-
-def whole(system: System, limits: Limits = ONE_AT_A_TIME) -> Result:
+def whole(system: System, limits: Limits = ONE_PROCESS) -> Result:
     """The answer without cubes."""
     return check(system, Subject("", {}, {}), system.properties[:1], limits).results[0]
 
@@ -65,7 +37,7 @@ SAID = {HOLDS: Verdict.PROVED, VIOLATED: Verdict.VIOLATED}
 
 
 @pytest.mark.parametrize("fences", SAID)
-@pytest.mark.parametrize("most", [1, 2, 5])
+@pytest.mark.parametrize("most", [1, *(pytest.param(most, marks=pytest.mark.slow) for most in (2, 5))])
 def test_a_tiny_instance_in_cubes(fences: str, most: int) -> None:
     system = bookkeeper(fences)
     answers = in_cubes(system, most)
@@ -79,10 +51,11 @@ def test_a_tiny_instance_in_cubes(fences: str, most: int) -> None:
         assert answers[joined.decisive].verdict is Verdict.VIOLATED
 
 
-LIMITS = [replace(ONE_AT_A_TIME, rounds=rounds) for rounds in (None, 2, 1)]
-LIMITS.append(replace(ONE_AT_A_TIME, bound=4))
+LIMITS = [replace(ONE_PROCESS, rounds=rounds) for rounds in (None, 2, 1)]
+LIMITS.append(replace(ONE_PROCESS, bound=4))
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), most=st.integers(2, 4), limits=st.sampled_from(LIMITS))
 def test_generated_systems_come_to_the_same(seed: int, most: int, limits: Limits) -> None:
@@ -90,6 +63,7 @@ def test_generated_systems_come_to_the_same(seed: int, most: int, limits: Limits
     assert join(in_cubes(system, most, limits)).verdict is whole(system, limits).verdict
 
 
+@pytest.mark.slow
 def test_the_generated_systems_are_not_trivial() -> None:
     """Some split into cubes that need different numbers of rounds."""
     depths = [{a.rounds for a in in_cubes(generate(seed), 2)} for seed in range(8)]
@@ -98,7 +72,7 @@ def test_the_generated_systems_are_not_trivial() -> None:
 
 def test_a_system_that_goes_on_for_ever_is_not_split() -> None:
     system = generate(3, ends=False)
-    (only,) = in_cubes(system, 8, replace(ONE_AT_A_TIME, rounds=3))
+    (only,) = in_cubes(system, 8, replace(ONE_PROCESS, rounds=3))
     assert only.cube == ()
 
 
@@ -153,6 +127,7 @@ def all_but_one(made: Template) -> list[Cube]:
     return split(made, 4, None)[:-1]
 
 
+@pytest.mark.slow
 def test_the_cubes_of_generated_systems_reach_every_state() -> None:
     for seed in SEEDS:
         comparison = compare(generate(seed), cubes=in_four)

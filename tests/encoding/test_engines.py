@@ -17,7 +17,7 @@ from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Fewest, Verdict
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore, walk
-from fencepost.encoding.evidence.queries import Instance, Kind, Query
+from fencepost.encoding.evidence.queries import Encoded, Kind, Query
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
@@ -97,7 +97,7 @@ def query(case: Case, solver: str) -> int | None:
     system = case.system()
     asked = Query(Kind.PROPERTY, case.rounds, system.properties[0].name)
     found = backend(solver)
-    found.add(Instance(system, [], {}).clauses(asked).clauses)
+    found.add(Encoded(system, [], {}).clauses(asked).clauses)
     return case.steps if found.solve([], 1_000_000) else None
 
 

@@ -33,15 +33,15 @@ Case = tuple[str, Mapping[str, object], str, Mapping[str, int]]
 """Protocol, settings, property, budgets."""
 
 CASES: list[Case] = [
-    ("bookkeeper-4.13", TWO_BOOKIES, "no-divergence", {}),
-    ("bookkeeper-4.13", {**TWO_BOOKIES, **FENCED}, "no-divergence", {}),
     (COPIES, {}, "nothing-lost", {}),
     (COPIES, DEGRADED, "nothing-lost", {"lost": 0}),
     (COPIES, DEGRADED, "nothing-lost", {"lost": 1}),
     (OWNER, {"brokers": 3}, "one-server", {}),
     (OWNER, {"brokers": 3, "release": "at-once"}, "one-server", {}),
 ]
-LONG: list[Case] = [
+SLOW: list[Case] = [
+    ("bookkeeper-4.13", TWO_BOOKIES, "no-divergence", {}),
+    ("bookkeeper-4.13", {**TWO_BOOKIES, **FENCED}, "no-divergence", {}),
     ("bookkeeper-4.13", FENCED, "acked-entries-readable", {"lost": 1}),
     ("bookkeeper-4.13", ONE_COPY, "valid-fragments", {}),
     ("ledger-chain", {**TWICE, "append_compares": "no"}, "written-ledgers-listed", {}),
@@ -59,7 +59,7 @@ def searched(name: str, settings: Mapping[str, object], about: str, budgets: Map
     protocol = protocol_of(name)
     parameters = protocol.parameters(settings.items())
     system = protocol.system(parameters)
-    limits = Limits(budgets=budgets, rounds=system.default_rounds)
+    limits = Limits(jobs=1, budgets=budgets, rounds=system.default_rounds)
     return check(system, protocol.subject(parameters), choose(system, (about,)), limits).results[0]
 
 
@@ -95,8 +95,8 @@ def exported(tmp_path: Path, *arguments: str) -> tuple[Path, str]:
 @pytest.mark.parametrize(
     ("name", "settings", "about", "budgets"),
     [
-        pytest.param(*case, id=f"{Path(case[0]).stem}-{number}", marks=[pytest.mark.slow] * (case in LONG))
-        for number, case in enumerate([*CASES, *LONG])
+        pytest.param(*case, id=f"{Path(case[0]).stem}-{number}", marks=[pytest.mark.slow] * (case in SLOW))
+        for number, case in enumerate([*CASES, *SLOW])
     ],
 )
 def test_other_solvers_answer_as_the_search_does(

@@ -21,7 +21,7 @@ from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.properties.catalogue import find
-from support.generated import compare, generate
+from support.generated import by_seeds, compare, generate
 
 SEEDS = range(120)
 TINY = (
@@ -63,14 +63,15 @@ def test_an_instance_with_a_spare_bookie_agrees_state_by_state() -> None:
     assert compare(instance("bookkeeper-4.13", "bookies=2 ensemble=1 write_quorum=1 ack_quorum=1")).agree
 
 
-def test_generated_systems_agree_state_by_state_and_are_not_trivial() -> None:
+@by_seeds(40, len(SEEDS))
+def test_generated_systems_agree_state_by_state_and_are_not_trivial(seeds: range) -> None:
     deep = 0
-    for seed in SEEDS:
+    for seed in seeds:
         comparison = compare(generate(seed))
         assert comparison.agree, f"seed {seed}: {comparison}"
         deep += comparison.rounds >= 3
-    assert deep >= len(SEEDS) // 4, (
-        f"only {deep} of {len(SEEDS)} need 3 rounds or more: the sample tests too little"
+    assert deep >= len(seeds) // 4, (
+        f"only {deep} of {len(seeds)} need 3 rounds or more: the sample tests too little"
     )
 
 
@@ -80,12 +81,13 @@ def fewest_steps(system: System) -> int | None:
     return next((visit.steps for visit in explore(system) if not holds(visit.state)), None)
 
 
-def test_verdicts_and_fewest_steps_of_generated_systems_agree_with_exploring() -> None:
+@by_seeds(20, 30)
+def test_verdicts_and_fewest_steps_of_generated_systems_agree_with_exploring(seeds: range) -> None:
     violated = 0
-    for seed in list(SEEDS)[:30]:
+    for seed in seeds:
         system = generate(seed)
         fewest = fewest_steps(system)
-        result = check(system, Subject("generated", {}, {}), system.properties, Limits()).results[0]
+        result = check(system, Subject("generated", {}, {}), system.properties, Limits(jobs=1)).results[0]
         if fewest is None:
             assert result.verdict is Verdict.PROVED, f"seed {seed}: {result}"
         else:
@@ -95,7 +97,7 @@ def test_verdicts_and_fewest_steps_of_generated_systems_agree_with_exploring() -
                 Fewest.OF_ALL,
             ), f"seed {seed}"
             violated += 1
-    assert violated >= 6, f"only {violated} are violated: the sample tests too little"
+    assert violated >= len(seeds) // 5, f"only {violated} are violated: the sample tests too little"
 
 
 # The planted mistakes.

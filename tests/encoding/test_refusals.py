@@ -44,7 +44,7 @@ def mark_within(s: Row, cell: Parameter) -> Action:
 def verdict(s: Row, holds: Term, *actions: Schema) -> str:
     """The verdict on a property with a witness that is easy to reach."""
     system = System(s, actions, (Property("p", "", holds, s.passed[1], "the first cell is passed"),))
-    return check(system, Subject("row", {}, {}), system.properties, Limits()).results[0].verdict.value
+    return check(system, Subject("row", {}, {}), system.properties, Limits(jobs=1)).results[0].verdict.value
 
 
 def test_setting_a_variable_that_does_not_exist_is_refused() -> None:

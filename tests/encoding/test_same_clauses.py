@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from fencepost.encoding.formulas.commutation import Cache, Commutation
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
@@ -35,5 +37,6 @@ def test_what_the_process_did_before_makes_no_difference(tmp_path: Path) -> None
     assert first == asked_again == from_cache
 
 
+@pytest.mark.slow
 def test_the_order_of_sets_makes_no_difference() -> None:
     assert len(printed(PROGRAM.format(file=__file__))) == 1

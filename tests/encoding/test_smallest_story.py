@@ -24,7 +24,7 @@ from fencepost.encoding.language.terms import BOOL, TRUE, Parameter, integers, m
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.search import Finding, Task, Violated, hunt
 from fencepost.encoding.rounds.session import Session
-from support.generated import ACTIONS, generate
+from support.generated import ACTIONS, by_seeds, generate
 
 SUBJECT = Subject("story", {}, {})
 TWO_COPIES = load(Path(__file__).parents[2] / "examples" / "two_copies.py")
@@ -82,11 +82,12 @@ def cheapest(system: System) -> Cost | None:
     return None
 
 
-def test_the_fewest_faults_of_generated_systems_are_those_of_exploring() -> None:
+@by_seeds(13, 40)
+def test_the_fewest_faults_of_generated_systems_are_those_of_exploring(seeds: range) -> None:
     kinds = set[tuple[bool, bool]]()
-    for seed in range(40):
+    for seed in seeds:
         system = faulty(seed)
-        cost, result = cheapest(system), result_of(system, Limits(minimize="faults"))
+        cost, result = cheapest(system), result_of(system, Limits(jobs=1, minimize="faults"))
         if cost is None:
             assert result.verdict is Verdict.PROVED, seed
             continue
@@ -94,7 +95,8 @@ def test_the_fewest_faults_of_generated_systems_are_those_of_exploring() -> None
         found = sum(faults.values()), faults.get("crashes", 0), result.steps
         assert (found, result.fewest) == (cost, Fewest.OF_ALL), seed
         kinds.add((cost[0] > 0, cost[1] > 0))
-    assert kinds == {(False, False), (True, False), (True, True)}, "the sample tests too little"
+    some = kinds <= {(False, False), (True, False), (True, True)} and len(kinds) > 1
+    assert some if len(seeds) < 40 else len(kinds) == 3, "the sample tests too little"
 
 
 # What is claimed: steps and faults are two things.
@@ -102,7 +104,7 @@ def test_the_fewest_faults_of_generated_systems_are_those_of_exploring() -> None
 
 def test_the_shortest_trace_may_need_a_fault_that_a_longer_one_does_without() -> None:
     shortest, faultless = (
-        copies(Limits(minimize=what), acknowledge="reachable") for what in ("steps", "faults")
+        copies(Limits(jobs=1, minimize=what), acknowledge="reachable") for what in ("steps", "faults")
     )
     assert (shortest.steps, shortest.faults, shortest.fewest) == (5, {"lost": 1}, Fewest.OF_ALL)
     assert (faultless.steps, faultless.faults, faultless.fewest) == (7, {}, Fewest.OF_ALL)
@@ -112,13 +114,14 @@ def test_the_shortest_trace_may_need_a_fault_that_a_longer_one_does_without() ->
 
 
 def test_a_needed_fault_is_named_first() -> None:
-    result = copies(Limits(minimize="faults"), fence="yes", storage="memory")
+    result = copies(Limits(jobs=1, minimize="faults"), fence="yes", storage="memory")
     assert violated(result) == " with faults restarts=1 (no trace has fewer); 8 steps (fewest with these)"
     within = replace(result, fewest=Fewest.WITHIN_ROUNDS, searched=2)
     assert violated(within) == " with faults restarts=1 (fewest within 2 rounds); 8 steps (fewest with these)"
     assert violated(replace(result, fewest=None)) == " with faults restarts=1 (fewer may do); 8 steps"
 
 
+@pytest.mark.slow
 def test_without_any_fault_only_shorter_executions_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then fewest is proved even where no rounds cover every execution: nothing here ever ends."""
     monkeypatch.setattr(running, "PATIENCE", 0.0)
@@ -165,7 +168,7 @@ def test_fewest_is_not_said_before_the_rounds_of_the_trace_are_searched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(searching, "hunt", stop_at_the_first)
-    result = copies(Limits())
+    result = copies(Limits(jobs=1))
     assert (result.verdict, result.fewest) == (Verdict.VIOLATED, None)
     assert "(shorter ones may exist)" in violated(result)
 
@@ -174,13 +177,13 @@ def test_fewest_is_not_said_before_the_rounds_of_the_trace_are_searched(
 
 
 def test_the_line_says_which_messages_are_late() -> None:
-    result = copies(Limits(), fence="yes", acknowledge="reachable")
+    result = copies(Limits(jobs=1), fence="yes", acknowledge="reachable")
     assert result.trace is not None
     assert "late" not in violated(result), "lost is not late"
-    two = result_of(letters(late=2), Limits())
+    two = result_of(letters(late=2), Limits(jobs=1))
     arrivals = r"letter me→you in step \d, letter me→you in step 6"
     assert re.search(rf"; 2 messages are late: {arrivals}$", violated(two))
-    five = result_of(letters(late=5), Limits())
+    five = result_of(letters(late=5), Limits(jobs=1))
     assert "; 5 messages are late: " in violated(five)
     assert violated(five).endswith(", 2 more")
 
@@ -262,7 +265,7 @@ def losses(trace: Trace | None) -> list[str]:
 
 
 def test_counterexamples_may_differ_in_what_is_lost_alone() -> None:
-    result = result_of(parcels(), Limits(count=5))
+    result = result_of(parcels(), Limits(jobs=1, count=5))
     found = [losses(trace) for trace in (result.trace, *result.more_traces)]
     assert sorted(found) == [["lost[1]"], ["lost[2]"]], "a loss that changes nothing is no other story"
     assert result.reason == "there is no other within 1 round"
@@ -270,13 +273,16 @@ def test_counterexamples_may_differ_in_what_is_lost_alone() -> None:
 
 
 def test_nothing_is_said_about_others_where_all_asked_for_were_found() -> None:
-    assert result_of(parcels(), Limits(count=2)).reason is None
-    assert result_of(parcels(), Limits()).reason is None
+    assert result_of(parcels(), Limits(jobs=1, count=2)).reason is None
+    assert result_of(parcels(), Limits(jobs=1)).reason is None
 
 
-@pytest.mark.parametrize("minimize", MINIMIZE)
+@pytest.mark.parametrize(
+    "minimize",
+    [pytest.param(what, marks=[pytest.mark.slow] * (what != "steps")) for what in MINIMIZE],
+)
 def test_no_two_counterexamples_tell_the_same_story(minimize: str) -> None:
-    result = copies(Limits(count=40, minimize=minimize), acknowledge="reachable", storage="memory")
+    result = copies(Limits(jobs=1, count=40, minimize=minimize), acknowledge="reachable", storage="memory")
     traces = [result.trace, *result.more_traces]
     stories = [
         (frozenset((step.action, *step.arguments.values()) for step in t.steps), *losses_of(t))
@@ -334,7 +340,7 @@ def ways() -> System:
 
 
 def test_others_are_looked_for_in_all_rounds_of_the_first() -> None:
-    result = result_of(ways(), Limits(count=4))
+    result = result_of(ways(), Limits(jobs=1, count=4))
     found = [len(trace.steps) for trace in (result.trace, *result.more_traces) if trace is not None]
     assert found == [2, 2, 4]
     assert result.reason == "there is no other within 2 rounds"

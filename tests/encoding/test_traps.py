@@ -55,7 +55,7 @@ def verdict(s: Lamps, trap: Term, *actions: Schema) -> str:
     """What becomes of a property that says that this trap is not reached."""
     prop = Property("light", "", ~trap, s.lit[1], "lamp 1 is lit", traps={"dark": trap})
     system = System(s, actions, (prop,), default_rounds=4)
-    return check(system, Subject("lamps", {}, {}), system.properties, Limits()).results[0].verdict.value
+    return check(system, Subject("lamps", {}, {}), system.properties, Limits(jobs=1)).results[0].verdict.value
 
 
 def dark(s: Lamps) -> Term:

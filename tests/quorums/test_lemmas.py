@@ -32,11 +32,13 @@ def results() -> dict[str, Result]:
     return {r.name: r for r in catalogue.decide(catalogue.all_lemmas(), job)}
 
 
+@pytest.mark.slow
 def test_all_lemmas_come_out_as_expected(results: dict[str, Result]) -> None:
     assert [r.name for r in results.values() if not r.as_expected] == []
     assert {r.verdict for r in results.values()} == {Verdict.PROVED, Verdict.HOLDS, Verdict.REFUTED}
 
 
+@pytest.mark.slow
 def test_every_obligation_is_confirmed_by_cvc5(results: dict[str, Result]) -> None:
     """cvc5 is required here; users may be without."""
     settled = [s for r in results.values() for s in r.obligations]

@@ -74,6 +74,7 @@ def answerable(asked: Question) -> bool:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None, derandomize=True)
 @given(st.lists(constraints, min_size=1, max_size=5))
 def test_both_engines_answer_as_trying_all_sets_does(chosen: list[Constraint]) -> None:

@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import pytest
+
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.formulas.commutation import Cache, Commutation
@@ -21,6 +23,12 @@ from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.rounds.unrolling import Unrolling
 
 FLAGS, ACTIONS, REPEATS, ROUNDS = 4, 6, 2, 5
+
+
+def by_seeds(few: int, many: int) -> pytest.MarkDecorator:
+    """A test of the systems of so many seeds: of a few quickly, of all of them in the slow run."""
+    cases = [range(few), pytest.param(range(many), marks=pytest.mark.slow)]
+    return pytest.mark.parametrize("seeds", cases, ids=[f"{few} seeds", f"{many} seeds"])
 
 
 class Cells(StateSpace):

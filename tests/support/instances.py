@@ -7,9 +7,10 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from fencepost.encoding.checking.joining import CubeAnswer
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Result
+from fencepost.encoding.checking.verdicts import Outcome, Result
 from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.exploring import explore, wander
 from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
@@ -18,7 +19,8 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import GroundAction, System
 from fencepost.encoding.language.terms import Value
-from fencepost.encoding.language.traces import Trace, TraceStep
+from fencepost.encoding.language.traces import Subject, Trace, TraceStep
+from fencepost.encoding.rounds.cubes import Part
 from fencepost.encoding.rounds.session import Session
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Run
@@ -68,6 +70,32 @@ def found(run: Run) -> Result:
     parameters = find(run.known.protocol).parameters(run.settings.items())
     asked = run.known.protocol, parameters, run.known.property, run.bound, run.with_bug, run.minimize
     return once(f"known {asked}", lambda: decide(run, ONE_PROCESS).results[0])
+
+
+def in_cubes(system: System, most: int, limits: Limits = ONE_PROCESS) -> list[CubeAnswer]:
+    """What each of at most so many cubes comes to about the first property."""
+    answers: list[CubeAnswer] = []
+    for number in itertools.count():
+        outcome = check(system, Subject("", {}, {}), system.properties[:1], limits, part=Part(number, most))
+        if not outcome.results:
+            return answers
+        answers.append(_answer(outcome))
+    raise AssertionError
+
+
+def _answer(outcome: Outcome) -> CubeAnswer:
+    (result,) = outcome.results
+    return CubeAnswer(
+        outcome.cube,
+        result.verdict,
+        result.rounds,
+        result.searched,
+        result.complete,
+        result.witness,
+        result.fewest,
+        result.reason,
+        outcome.surpassed,
+    )
 
 
 def number(value: Value) -> int:

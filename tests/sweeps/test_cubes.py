@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
-import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ from fencepost.sweeps.solve import Allowance, solve
 from fencepost.sweeps.splitting import CUBE_COLUMNS, Stops, failed_cube, joined, parts, solve_cube
 from support.instances import TWO_BOOKIES
 from support.reports import arrow
-from support.sweeps import planned, stored, swept
+from support.sweeps import planned, stored
 
 MOST = 3
 
@@ -47,6 +45,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
     return solved(obligation("no"), tmp_path_factory.mktemp("no"))
 
 
+@pytest.mark.slow
 def test_a_proof_in_cubes_is_one_row(refuted: list[Row]) -> None:
     (row,) = joined(refuted)
     alone = solve(obligation("yes"), "engine", Allowance())
@@ -87,6 +86,7 @@ def test_cubes_of_several_obligations_are_told_apart(refuted: list[Row], found: 
     assert sorted(row["verdict"] for row in rows) == ["proved", "violated"]
 
 
+@pytest.mark.slow
 def test_there_may_be_fewer_cubes_than_asked_for(tmp_path: Path) -> None:
     """A protocol that goes on for ever is not split."""
     chain = Obligation("ledger-chain", (), "one-open-ledger", rounds=1)
@@ -132,17 +132,14 @@ bounds = 4
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="kills by what /proc says")
-@pytest.mark.skipif(
-    shutil.which("java") is None or importlib.util.find_spec("pyspark") is None,
-    reason="needs Java and the extra spark",
-)
-def test_on_spark_the_verdicts_are_those_without_cubes(tmp_path: Path) -> None:
+@pytest.mark.xdist_group("spark")
+def test_on_spark_the_verdicts_are_those_without_cubes(
+    sweep_here: Callable[..., int], tmp_path: Path
+) -> None:
     grid, _ = planned(tmp_path, GRID)
     rows = {}
     for name, options in {"whole": (), "cubes": ("--cubes", "3"), "again": ("--cubes", "3")}.items():
-        code, _, said = swept(grid, tmp_path / name, "--conflicts-per-obligation", "1000000", *options)
-        assert code == 0, said
+        assert sweep_here(grid, tmp_path / name, *options, conflicts=1_000_000) == 0
         rows[name] = {row["id"]: row for row in stored(tmp_path / name)}
     assert rows["cubes"] == rows["again"], "whichever cube was faster"
     whole = {name: row["verdict"] for name, row in rows["whole"].items()}

@@ -65,6 +65,7 @@ def test_a_property_that_only_some_instances_have_is_left_out_of_the_others_and_
     assert (len(made.obligations), made.inapplicable) == (1, 1)
 
 
+@pytest.mark.slow
 def test_known_bugs_are_asked_as_they_are_checked() -> None:
     made = plan({"grid": [{"known": "all", "solvers": ["cadical", "z3"]}]})
     runs = [run for known in KNOWN for run in known.runs()]
@@ -193,7 +194,7 @@ def test_a_file_without_a_grid_or_with_another_table_is_refused(tmp_path: Path) 
     ("name", "obligations", "invalid"),
     [
         ("bookkeeper-4.13-up-to-3", 20, 34),
-        ("bookkeeper-up-to-5", 140, 360),
+        pytest.param("bookkeeper-up-to-5", 140, 360, marks=pytest.mark.slow),
         ("regression-solvers", 285, 0),
     ],
 )
