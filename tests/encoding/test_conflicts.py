@@ -39,6 +39,10 @@ class Ponders:
         """There is none."""
         return []
 
+    def core(self) -> Sequence[int]:
+        """Nor is this."""
+        return []
+
     def conflicts(self) -> int:
         """What it took so far."""
         return self._taken
