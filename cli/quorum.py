@@ -18,7 +18,7 @@ from fencepost.cli.output import emit
 from fencepost.encoding.errors import BadInput
 
 if TYPE_CHECKING:
-    from fencepost.quorums.calculator import Client, Deployment
+    from fencepost.quorums.deployment import Client, Deployment
     from fencepost.quorums.settings import Settings
 
 LARGEST_TABLE = 20
@@ -73,7 +73,7 @@ def command(
     The flags of `pulsar-admin namespaces set-persistence` are accepted as typed, its namespace and rate included.
     Options win over what --from reads. A row that is a theorem names its lemma: see `fencepost prove`.
     """
-    from fencepost.quorums.calculator import Client, Deployment
+    from fencepost.quorums.deployment import Client, Deployment
     from fencepost.quorums.placement import read_racks
     from fencepost.quorums.settings import read_settings
     from fencepost.quorums.stripes import Configuration
@@ -125,7 +125,8 @@ def _size(flag: str, option: int | None, settings: Settings | None, name: str) -
 
 
 def _text(deployment: Deployment) -> str:
-    from fencepost.quorums.calculator import quantities, warnings
+    from fencepost.quorums.calculator import warnings
+    from fencepost.quorums.quantities import quantities
 
     lines = [f"{deployment.configuration} (E/WQ/AQ) on N = {deployment.bookies}", ""]
     for warning in warnings(deployment):
@@ -144,7 +145,8 @@ def _shown(value: object) -> str:
 
 
 def _json(deployment: Deployment) -> str:
-    from fencepost.quorums.calculator import quantities, warnings
+    from fencepost.quorums.calculator import warnings
+    from fencepost.quorums.quantities import quantities
 
     e, wq, aq = deployment.configuration.sizes
     said = {
@@ -160,7 +162,7 @@ def _json(deployment: Deployment) -> str:
 
 
 def _csv(deployment: Deployment) -> str:
-    from fencepost.quorums.calculator import quantities
+    from fencepost.quorums.quantities import quantities
 
     return _rows_as_csv([asdict(row) for row in quantities(deployment)])
 

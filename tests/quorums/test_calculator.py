@@ -11,16 +11,10 @@ import pytest
 
 from fencepost.encoding.errors import BadInput
 from fencepost.properties import lemmas as catalogue
-from fencepost.quorums.calculator import (
-    TABLE_COLUMNS,
-    Client,
-    Deployment,
-    Quantity,
-    quantities,
-    table,
-    warnings,
-)
+from fencepost.quorums.calculator import TABLE_COLUMNS, table, warnings
+from fencepost.quorums.deployment import Client, Deployment
 from fencepost.quorums.placement import Racks, read_racks
+from fencepost.quorums.quantities import Quantity, quantities
 from fencepost.quorums.stripes import Configuration, configurations
 
 # The simulation: a BookKeeper client in miniature, written from A.3 and A.4 of the code facts. Bookies are 0 .. n-1,

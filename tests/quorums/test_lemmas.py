@@ -28,7 +28,7 @@ UP_TO = 6
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, Result]:
-    job = Job(BP46, UP_TO, Deadline(120))
+    job = Job(BP46, UP_TO, Deadline(600))
     return {r.name: r for r in catalogue.decide(catalogue.all_lemmas(), job)}
 
 

@@ -1,0 +1,211 @@
+"""The fewest answers that can suffice, where E > WQ: the lemma in steps that a solver proves each of; docs/lemmas.md has the argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+from typing import Any
+
+import z3
+
+from fencepost.quorums.arithmetic import Formulas, Number
+from fencepost.quorums.coverage import AQ, VALID, WQ, E
+from fencepost.quorums.questions import (
+    AtLeast,
+    AtMost,
+    Question,
+    Sets,
+    about_ensemble,
+)
+from fencepost.quorums.smt import Obligation, obligation
+from fencepost.quorums.stripes import (
+    Configuration,
+    is_stranded,
+)
+from fencepost.quorums.windows import every_window_covered
+
+
+def fewest_obligations(formulas: Formulas) -> list[Obligation]:
+    """Double counting over the windows gives the bound; spreading the silent evenly attains it."""
+    return [*window_sum_obligations(), *bound_obligations(formulas), *spread_obligations(formulas)]
+
+
+def window_sum_obligations() -> list[Obligation]:
+    """c(i): silent positions before i on the ensemble unrolled, so c(i + E) = c(i) + u. The E windows hold WQ * u in all.
+
+    T(k, m) = c(k) + ... + c(k + m - 1), and S(k) is the sum of the first k windows, c(i + WQ) - c(i) each.
+    """
+    integer = z3.IntSort()
+    c, s = z3.Function("c", integer, integer), z3.Function("S", integer, integer)
+    t = z3.Function("T", integer, integer, integer)
+    k, m, u, b = z3.Ints("k m u b")
+
+    def shifts(length: Number) -> Any:
+        return t(k + 1, length) - t(k, length) == c(k + length) - c(k)
+
+    window_sum = s(k + 1) == s(k) + c(k + WQ) - c(k)
+    return [
+        obligation(
+            "fewest-answers.shift-base",
+            "Shifting an empty sum by one position changes nothing",
+            [t(k, 0) == 0, t(k + 1, 0) == 0],
+            t(k + 1, 0) - t(k, 0) == c(k) - c(k),
+        ),
+        obligation(
+            "fewest-answers.shift-step",
+            "If shifting m terms by one position changes their sum by c(k + m) - c(k), so it does m + 1 terms",
+            [
+                m >= 0,
+                shifts(m),
+                t(k, m + 1) == t(k, m) + c(k + m),
+                t(k + 1, m + 1) == t(k + 1, m) + c(k + 1 + m),
+            ],
+            shifts(m + 1),
+        ),
+        obligation(
+            "fewest-answers.windows-base",
+            "No windows hold nothing",
+            [s(0) == 0],
+            s(0) == t(0, WQ) - t(0, WQ),
+        ),
+        obligation(
+            "fewest-answers.windows-step",
+            "If the first k windows hold T(k, WQ) - T(0, WQ), so do the first k + 1",
+            [k >= 0, WQ >= 1, s(k) == t(k, WQ) - t(0, WQ), shifts(WQ), window_sum],
+            s(k + 1) == t(k + 1, WQ) - t(0, WQ),
+        ),
+        obligation(
+            "fewest-answers.turn-base",
+            "No terms, shifted by a whole turn, change by nothing",
+            [t(E, 0) == 0, t(0, 0) == 0],
+            t(E, 0) - t(0, 0) == 0 * u,
+        ),
+        obligation(
+            "fewest-answers.turn-step",
+            "If m terms, shifted by a whole turn, change by m * u, so do m + 1 terms by (m + 1) * u",
+            [
+                m >= 0,
+                c(m + E) == c(m) + u,
+                t(E, m) - t(0, m) == m * u,
+                t(E, m + 1) == t(E, m) + c(E + m),
+                t(0, m + 1) == t(0, m) + c(m),
+            ],
+            t(E, m + 1) - t(0, m + 1) == (m + 1) * u,
+        ),
+        obligation(
+            "fewest-answers.bounded-step",
+            "If the first k windows hold at most k * b and the next at most b, the first k + 1 hold at most (k + 1) * b",
+            [k >= 0, s(k) <= k * b, window_sum, c(k + WQ) - c(k) <= b],
+            s(k + 1) <= (k + 1) * b,
+        ),
+        obligation(
+            "fewest-answers.total",
+            "So all E windows hold WQ * u, which is at most E * (AQ - 1) if each is covered",
+            [
+                *VALID,
+                s(E) == t(E, WQ) - t(0, WQ),
+                t(E, WQ) - t(0, WQ) == WQ * u,
+                s(E) <= E * (AQ - 1),
+            ],
+            WQ * u <= E * (AQ - 1),
+        ),
+    ]
+
+
+def bound_obligations(formulas: Formulas) -> list[Obligation]:
+    u = z3.Int("u")
+    return [
+        obligation(
+            "fewest-answers.bound",
+            "With every window covered, at least E - floor(E (AQ - 1) / WQ) bookies were heard",
+            [*VALID, u >= 0, u <= E, WQ * u <= E * (AQ - 1)],
+            E - u >= formulas.fewest_answers(E, WQ, AQ),
+        )
+    ]
+
+
+def spread_obligations(formulas: Formulas) -> list[Obligation]:
+    """Bookie i is silent exactly if c(i + 1) > c(i), where c(i) = floor(i * u / E)."""
+    u, i, low, low_rest, high, high_rest = z3.Ints("u i low low_rest high high_rest")
+    silent = E - formulas.fewest_answers(E, WQ, AQ)
+
+    def is_floor(quotient: Number, rest: Number, numerator: Number) -> list[Any]:
+        return [numerator == E * quotient + rest, rest >= 0, rest < E]
+
+    return [
+        obligation(
+            "fewest-answers.spread-count",
+            "u = floor(E (AQ - 1) / WQ) silent bookies are between none and all, and WQ * u <= E (AQ - 1)",
+            [*VALID, u == silent],
+            z3.And(u >= 0, u <= E, WQ * u <= E * (AQ - 1)),
+        ),
+        obligation(
+            "fewest-answers.spread-step",
+            "Of 0 <= u <= E silent bookies each position takes more than -1 and fewer than 2, times E",
+            [E >= 1, u >= 0, u <= E, *is_floor(low, low_rest, i * u), *is_floor(high, high_rest, i * u + u)],
+            z3.And(E * (low - high - 1) < 0, E * (high - low - 2) < 0),
+        ),
+        obligation(
+            "fewest-answers.spread-turn",
+            "A whole turn takes fewer than u + 1 and more than u - 1 of them, times E",
+            [E >= 1, *is_floor(low, low_rest, i * u), *is_floor(high, high_rest, i * u + E * u)],
+            z3.And(E * (high - low - u - 1) < 0, E * (u - high + low - 1) < 0),
+        ),
+        obligation(
+            "fewest-answers.spread-window",
+            "A window takes fewer than AQ of them, times E",
+            [
+                *VALID,
+                WQ * u <= E * (AQ - 1),
+                *is_floor(low, low_rest, i * u),
+                *is_floor(high, high_rest, i * u + WQ * u),
+            ],
+            E * (high - low - AQ) < 0,
+        ),
+        obligation(
+            "fewest-answers.spread-cancel",
+            "Whatever is negative times E is negative, so each of the three holds without the E",
+            [E >= 1, E * low < 0],
+            low < 0,
+        ),
+    ]
+
+
+def fewest_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+    """Fewer answers never suffice; that many sometimes do, which is asked as: does even spreading fail?"""
+    fewest = formulas.fewest_answers(*configuration.sizes)
+    yield about_ensemble(
+        configuration,
+        f"every window is covered with fewer than {fewest} bookies heard",
+        *every_window_covered(configuration),
+        AtMost(fewest - 1, "heard", configuration.positions),
+    )
+    silent = evenly_spread(configuration.ensemble, configuration.ensemble - fewest)
+    yield about_ensemble(
+        configuration,
+        f"with {fewest} bookies heard and the silent spread evenly, a window is uncovered",
+        *(AtLeast(1, "silent", (position,)) for position in sorted(silent)),
+        AtMost(len(silent), "silent", configuration.positions),
+        AtLeast(1, "uncovered", configuration.positions),
+        *(
+            AtMost(configuration.ensemble if len(silent & set(window)) >= configuration.ack_quorum else 0,
+                   "uncovered", (start,))
+            for start, window in enumerate(configuration.windows())
+        ),
+    )  # fmt: skip
+
+
+def evenly_spread(ensemble: int, members: int) -> frozenset[int]:
+    """`members` positions, so that any window holds as few or as many as any other, up to one."""
+    return frozenset(i for i in range(ensemble) if (i + 1) * members // ensemble > i * members // ensemble)
+
+
+def fewest_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
+    """By trying all sets of heard bookies: the fewest that cover differ from the formula."""
+    enough = (
+        size
+        for size in range(configuration.ensemble + 1)
+        for heard in combinations(configuration.positions, size)
+        if not is_stranded(configuration, heard)
+    )
+    return bool(next(enough) != formulas.fewest_answers(*configuration.sizes))
