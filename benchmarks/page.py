@@ -263,7 +263,7 @@ def _commands() -> str:
 TEXT = """\
 # Performance
 
-Measured on {date} with `python benchmarks/run.py --runs {runs} --output docs/performance.md`, on a machine with
+Measured on {date} with `python benchmarks/run.py --runs {runs} --output docs/generated/performance.md`, on a machine with
 {machine}.
 
 Each figure is the wall time of a whole process, from its start to its end: interpreter, imports, building the

@@ -3,7 +3,7 @@
     python benchmarks/run.py                 measure everything, print the tables
     python benchmarks/run.py proof n4        only rows whose names contain all of these words
     python benchmarks/run.py --list          names and commands
-    python benchmarks/run.py --output docs/performance.md
+    python benchmarks/run.py --output docs/generated/performance.md
 
 A row is a command line and a commutation cache: cold (an empty folder) or warm (one that a run of the same
 instance has filled). Each run is a process of its own, timed from its start to its end.

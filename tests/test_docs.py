@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from fencepost.encoding.language.state import show_all
 from fencepost.properties.boot import BOOT, Expected, Variant
 from fencepost.properties.expectations import Expectation
 from fencepost.properties.known import KNOWN
+from fencepost.sweeps.rows import COLUMNS
 from support.instances import SMALL_BUG
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -164,32 +165,61 @@ def check_table(page: Path, columns: int, rows: Iterable[str], request: pytest.F
     assert text == expected, "pytest tests/test_docs.py --refresh-goldens writes the table anew"
 
 
-# docs/known.md: its table against the one it shows.
+# docs/known.md: the bugs by family, against the table that is checked.
+
+FAMILIES = {
+    "BookKeeper": ("bookkeeper", "bookkeeper-4.13", "bookkeeper-4.13-tla"),
+    "BookKeeper without the journal": ("bookkeeper-no-journal",),
+    "Tweaks of BookKeeper": ("bookkeeper-guaranteed-write-quorum", "bookkeeper-unbounded"),
+    "A chain of ledgers": ("ledger-chain",),
+    "The Verified Log": tuple(f"verified-log-0{stage}" for stage in range(1, 5)),
+}
 
 
-def row(known: Expectation) -> str:
-    """A known bug as a line of the page's table."""
-    settings = show_all(known.settings)
-    values = [known.broken, known.mended] if known.switch else []
-    bug, *fix = (f"`{known.switch}={value}`: " for value in values) if values else [""]
-    cells = [
-        known.name,
-        known.wrong,
-        known.source,
-        f"`{known.protocol}`{f' `{settings}`' if settings else ''}",
-        f"`{known.property}`",
-        f"{bug}violated{f', {known.steps} steps' if known.steps else ''}",
-        f"{fix[0]}{_without(known)}" if fix else "-",
-    ]
-    return line(cells)
+def by_family() -> str:
+    """The known bugs as the page has them: what goes wrong once, and a line for each instance that shows it."""
+    text = ""
+    for family, protocols in FAMILIES.items():
+        bugs: dict[tuple[str, str], list[Expectation]] = {}
+        for known in (known for known in KNOWN if known.protocol in protocols):
+            bugs.setdefault((known.wrong, known.source), []).append(known)
+        if bugs:
+            text += f"### {family}\n\n" + "\n".join(
+                told(wrong, source, b) for (wrong, source), b in bugs.items()
+            )
+    return text
+
+
+def told(wrong: str, source: str, bugs: Sequence[Expectation]) -> str:
+    """A bug: its name, what goes wrong and where that is said; then how each instance shows it."""
+    return f"**{bugs[0].name}**: {wrong} ({source}).\n" + "".join(
+        shown_by(known, len(bugs) > 1) for known in bugs
+    )
+
+
+def shown_by(known: Expectation, one_of_several: bool) -> str:
+    """An instance of a bug, with the bug and without it; by name if there are several."""
+    name = f"{known.name}: " if one_of_several else ""
+    instance = " ".join([known.protocol, *filter(None, [show_all(known.settings)])])
+    found = f"violated{f' in {known.steps} steps' if known.steps else ''}"
+    if known.switch:
+        found = f"`{known.switch}={known.broken}` {found}, `{known.mended}` {_without(known)}"
+    return f"- {name}`{known.property}` of `{instance}`: {found}\n"
 
 
 def _without(known: Expectation) -> str:
     return known.without.value if known.mended_bound is None else f"holds up to {known.mended_bound} steps"
 
 
-def test_the_table_of_known_bugs_is_the_one_that_is_checked(request: pytest.FixtureRequest) -> None:
-    check_table(BUGS, 7, map(row, KNOWN), request)
+def test_the_bugs_in_the_page_are_those_that_are_checked(request: pytest.FixtureRequest) -> None:
+    assert {known.protocol for known in KNOWN} <= {name for names in FAMILIES.values() for name in names}
+    text = BUGS.read_text(encoding="utf-8")
+    begin, end = text.index("### "), text.index("## What nobody had reported")
+    expected = f"{text[:begin]}{by_family()}\n{text[end:]}"
+    if request.config.getoption("--refresh-goldens"):
+        BUGS.write_text(expected, encoding="utf-8")
+        text = expected
+    assert text == expected, "pytest tests/test_docs.py --refresh-goldens writes the bugs anew"
 
 
 # docs/no-journal.md: its table against the one that is tested.
@@ -390,3 +420,10 @@ def test_the_examples_in_the_page_have_the_form_it_describes() -> None:
 def test_the_exit_codes_in_the_page_are_those_there_are() -> None:
     section = FORMATS.read_text(encoding="utf-8").split("## Exit codes")[1]
     assert [int(code) for code in re.findall(r"^\| (\d+) \|", section, flags=re.MULTILINE)] == list(ExitCode)
+
+
+def test_the_columns_in_the_page_are_those_of_a_row() -> None:
+    section = FORMATS.read_text(encoding="utf-8").split("## The rows of a sweep")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \| ([a-z ]+) \| (.+) \|$", section, flags=re.MULTILINE) == [
+        (c.name, f"{c.kind}{' or null' * c.optional}", c.meaning) for c in COLUMNS
+    ]

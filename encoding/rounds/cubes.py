@@ -14,7 +14,7 @@ from fencepost.encoding.language.state import amount
 from fencepost.encoding.rounds.unrolling import Early, Unrolling
 
 FIRST = 3
-"""Rounds within which the slots of a cube fire, or do not; by measurement, see docs/sweeps.md."""
+"""Rounds within which the slots of a cube fire, or do not; by measurement, see docs/performance.md."""
 
 COMMON = 0.05
 """A slot without which more than this share of all slots cannot fire is a gate: one half of the split is next to nothing."""
