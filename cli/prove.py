@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fencepost.cli.check import setting
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.handing import say, timeout_option
 from fencepost.cli.output import emit, form_option, output_option
@@ -23,6 +24,20 @@ INDENT = " " * 11
 @click.command()
 @click.argument("lemma", nargs=-1)
 @click.option("--up-to", default=10, show_default=True, metavar="E", help="Largest ensemble enumerated.")
+@click.option(
+    "--bookies",
+    default=None,
+    type=int,
+    metavar="N",
+    help="Most bookies on which a theorem is tied to its protocol (3).",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Tie the theorem to its protocol on this instance instead. Repeatable.",
+)
 @form_option
 @output_option
 @click.option("--smt2", metavar="DIR", help="Write one SMT-LIB 2 file for each obligation.")
@@ -31,6 +46,8 @@ INDENT = " " * 11
 def command(
     lemma: tuple[str, ...],
     up_to: int,
+    bookies: int | None,
+    settings: tuple[str, ...],
     form: str,
     output: str | None,
     smt2: str | None,
@@ -54,7 +71,8 @@ def command(
         emit("\n".join(f"{found.name:<32} {found.sentence}" for found in lemmas), output)
         return int(ExitCode.AS_WISHED)
 
-    job = Job(arithmetic.BP46, up_to, Deadline(timeout))
+    instances = catalogue.tied_on(lemmas, bookies, [setting(text, "NAME=VALUE") for text in settings])
+    job = Job(arithmetic.BP46, up_to, Deadline(timeout), *instances)
     if smt2 is not None:
         count = catalogue.write_files(Path(smt2), catalogue.files(lemmas, job.formulas))
         click.echo(f"{count} obligations written to {smt2}", err=True)

@@ -8,12 +8,13 @@ from typing import TypeAlias
 
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.bookkeeper.lemmas import CoreLemma, core_lemmas
+from fencepost.properties.theorems import Theorem, theorems
 from fencepost.quorums import coverage, losses, striping
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.lemmas import Job, Lemma, Result, Verdict
 from fencepost.quorums.smt import Obligation
 
-AnyLemma: TypeAlias = Lemma | CoreLemma
+AnyLemma: TypeAlias = Lemma | CoreLemma | Theorem
 
 LARGEST = 16
 """Largest E that may be enumerated: the questions name every ack quorum, and there are binomially many."""
@@ -21,7 +22,7 @@ LARGEST = 16
 
 def all_lemmas() -> list[AnyLemma]:
     """Every lemma, in reading order."""
-    return [*coverage.lemmas(), *striping.lemmas(), *losses.lemmas(), *core_lemmas()]
+    return [*coverage.lemmas(), *striping.lemmas(), *losses.lemmas(), *core_lemmas(), *theorems()]
 
 
 def chosen(names: Sequence[str]) -> list[AnyLemma]:
@@ -37,6 +38,38 @@ def check_up_to(up_to: int) -> None:
     """Raises BadInput unless the size can be enumerated."""
     if not 1 <= up_to <= LARGEST:
         raise BadInput(f"--up-to {up_to}: sizes from 1 to {LARGEST} can be enumerated")
+
+
+MOST_BOOKIES = 3
+"""Bookies up to which theorems are tied to their protocols, unless told."""
+
+
+def tied_on(
+    lemmas: Iterable[AnyLemma], bookies: int | None, settings: Sequence[tuple[str, str]]
+) -> tuple[int, tuple[tuple[str, str], ...]]:
+    """The most bookies, or the one instance, on which theorems are tied to their protocols.
+
+    Raises BadInput if no theorem is among the lemmas, both are given, or an instance cannot be made.
+    """
+    tied = [lemma for lemma in lemmas if isinstance(lemma, Theorem)]
+    given = (
+        f"--bookies {bookies}"
+        if bookies is not None
+        else f"--set {'='.join(settings[0])}"
+        if settings
+        else ""
+    )
+    if given and not tied:
+        raise BadInput(
+            f"{given}: none of these is a theorem; theorems are: {', '.join(t.name for t in theorems())}"
+        )
+    if bookies is not None and settings:
+        raise BadInput(f"{given}: names sizes beside --set, which names one instance; give one of them")
+    if bookies is not None and bookies < 1:
+        raise BadInput(f"{given}: must be 1 or more")
+    for theorem in tied:
+        theorem.system(tuple(settings))
+    return bookies or MOST_BOOKIES, tuple(settings)
 
 
 def decide(

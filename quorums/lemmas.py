@@ -75,11 +75,16 @@ class Result:
 
 @dataclass(frozen=True)
 class Job:
-    """What the lemmas are decided with: the formulas, the size of the enumerations, and the time there is."""
+    """What the lemmas are decided with: the formulas, the size of the enumerations, and the time there is.
+
+    Theorems are tied to the whole protocol on the instance of these `settings`, or on all of up to so many `bookies`.
+    """
 
     formulas: Formulas
     up_to: int
     deadline: Deadline
+    bookies: int = 2
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 Obligations = Callable[[Formulas], Sequence[Obligation]]
@@ -220,7 +225,7 @@ def settle(obligation: Obligation, deadline: Deadline) -> Settled:
 
 CONFIRMED = "cvc5"
 NOT_INSTALLED = "not confirmed (cvc5 not installed)"
-SLOWEST_CONFIRMATION = 5.0
+SLOWEST_CONFIRMATION = 15.0
 """Seconds that cvc5 gets for one obligation."""
 
 

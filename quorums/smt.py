@@ -194,7 +194,7 @@ def cvc5_version() -> str | None:
 
 
 CVC5_WAYS: tuple[dict[str, str], ...] = ({}, {"mbqi": "true"}, {"finite-model-find": "true"})
-"""Options tried in turn: as it comes, then by models of what is quantified, then looking for finite models."""
+"""Options tried in turn, each for its share of the time: as it comes, then by models of what is quantified, then looking for finite models."""
 
 
 def ask_cvc5(script: str, deadline: Deadline) -> Reply:
@@ -205,10 +205,10 @@ def ask_cvc5(script: str, deadline: Deadline) -> Reply:
 def _solve_with_cvc5(script: str, deadline: Deadline) -> Reply:
     started = time.monotonic()
     reason = "time-out"
-    for options in CVC5_WAYS:
+    for number, options in enumerate(CVC5_WAYS):
         if deadline.passed():
             break
-        said = _cvc5_says(script, options, deadline)
+        said = _cvc5_says(script, options, Deadline(deadline.left() / (len(CVC5_WAYS) - number)))
         if said in ("sat", "unsat"):
             return Reply(Answer(said), "cvc5", time.monotonic() - started)
         reason = "time-out" if "TIMEOUT" in said else said

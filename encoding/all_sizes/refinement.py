@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.language.system import GroundAction, Invariant, System
 from fencepost.encoding.language.terms import TRUE, Term, TermLike, Value, lift
 
 
@@ -57,7 +57,8 @@ class Refinement:
     """How a whole protocol is tied to its core, on one finite instance.
 
     `mapping` has for each family of the core that changes, by name, a function of the index values that gives a term over the
-    whole; `scripts` has the script of each action of the whole, by name. `implied` names for each property of the whole
+    whole; `scripts` has the script of each action of the whole, by name. `facts` about the whole
+    may be assumed before each action; whoever uses the refinement must prove them. `implied` names for each property of the whole
     that follows the property of the core that it follows from.
     """
 
@@ -65,6 +66,7 @@ class Refinement:
     core: System
     mapping: Mapping[str, Callable[..., TermLike] | ByValue]
     scripts: Mapping[str, Script]
+    facts: tuple[Invariant, ...]
     implied: Mapping[str, str]
 
     def when(self, variable: Variable, value: Value) -> Term:

@@ -64,10 +64,17 @@ class Refining:
         for slot, action in enumerate(self.whole.actions):
             yield Strayings(action, self.whole.effects[slot].guard, self._ways(slot, action))
 
-    def implied(self, core_property: Term, whole_property: Term) -> Formula:
-        """That a property of the core holds by the mapping, and one of the whole does not."""
-        there = self._over_whole(self._mapped)(self.core.predicate(core_property))
-        return conj((there, neg(self._formula(whole_property))))
+    def unimplied(self) -> Mapping[str, Formula]:
+        """For each property of the whole, that the core's holds by a mapping to one value each, and this one does not."""
+        one_value = conj(map(neg, self.not_a_function().values()))
+        there = self._over_whole(self._mapped)
+        whole = {p.name: p.holds for p in self.refinement.whole.properties}
+        core = {p.name: p.holds for p in self.refinement.core.properties}
+        return {
+            mine: conj((one_value, there(self.core.predicate(core[theirs])), neg(self._formula(whole[mine]))))
+            for mine, theirs in self.refinement.implied.items()
+            if theirs in core
+        }
 
     def _formula(self, term: Term) -> Formula:
         """A term over the whole, translated once: scripts share terms."""

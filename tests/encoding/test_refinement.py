@@ -10,15 +10,17 @@ import pytest
 from fencepost.encoding.all_sizes.following import Follower, Strays
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement, Some
 from fencepost.encoding.all_sizes.refining import Refining
+from fencepost.encoding.all_sizes.settling import OutOfTime, Tied, Untied, settle
 from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.system import Action, System, each
+from fencepost.encoding.language.system import Action, Invariant, Property, System, each
 from fencepost.encoding.language.terms import (
     BOOL,
     FALSE,
     TRUE,
     Parameter,
+    Term,
     all_of,
     exists,
     integers,
@@ -70,6 +72,10 @@ def fill(s: Count, pair: Parameter) -> Action:
     return Action(when=both & (s.amount == 0), then=[s.amount.set(MOST)], actor="tank")
 
 
+def said(name: str, holds: Term) -> Property:
+    return Property(name, "the tank is never full", holds, witness=TRUE, witness_meaning="always")
+
+
 def pieces() -> tuple[Tank, dict[str, Any]]:
     """A refinement that is right, to be spoiled."""
     s, c = Tank(), Count()
@@ -82,14 +88,17 @@ def pieces() -> tuple[Tank, dict[str, Any]]:
         ]
 
     return s, {
-        "whole": System(s, (each(run_pump, s, s.pump),)),
-        "core": System(c, (each(turn_on, c, c.pump), each(fill, c, c.pair))),
+        "whole": System(s, (each(run_pump, s, s.pump),), properties=(said("never-full", ~s.full),)),
+        "core": System(
+            c, (each(turn_on, c, c.pump), each(fill, c, c.pair)), properties=(said("empty", c.amount == 0),)
+        ),
         "mapping": {
             "ran": lambda p: s.ran[p],
             "amount": ByValue(lambda v: s.full if v == MOST else ~s.full if v == 0 else FALSE),
         },
         "scripts": {"run pump": fills},
-        "implied": {},
+        "facts": (),
+        "implied": {"never-full": "empty"},
     }
 
 
@@ -128,6 +137,7 @@ def test_what_follows_is_accepted_by_both_readings() -> None:
     _, right = pieces()
     assert strays(Refinement(**right)) == []
     assert strays_on_executions(Refinement(**right)) is None
+    assert settle(Refinement(**right), lambda: True) == Tied(actions=3, facts=0)
 
 
 def nothing(pump: str) -> list[CoreStep]:
@@ -195,30 +205,22 @@ def test_each_planted_mistake_is_found_by_both_readings(mistake: str) -> None:
     assert by_solver in strays(wrong)
     said = strays_on_executions(wrong)
     assert said is not None and by_following in said
+    settled = settle(wrong, lambda: True)
+    assert isinstance(settled, Untied) and by_following in settled.why
 
 
 def test_a_mapping_of_everything_to_the_start_implies_nothing() -> None:
     """No step strays if nothing ever happens in the core; but then a property of the core says nothing of the whole."""
-    s, right = pieces()
+    _, right = pieces()
     still = {
         "ran": lambda p: False,
         "amount": ByValue(lambda v: TRUE if v == 0 else FALSE),
     }
     lazy = Refinement(**{**right, "mapping": still, "scripts": {"run pump": nothing}})
     assert strays(lazy) == []
-    refining = Refining(lazy)
-    core_state = lazy.core.state
-    assert isinstance(core_state, Count)
-    lost = refining.implied(core_state.amount == 0, ~s.full)
-    assert str(refining.whole.solver().check(lost)) == "sat"
-    kept = Refining(Refinement(**right)).implied(core_state_of(right).amount == 0, ~s.full)
-    assert str(refining.whole.solver().check(kept)) == "unsat"
-
-
-def core_state_of(right: dict[str, Any]) -> Count:
-    state = right["core"].state
-    assert isinstance(state, Count)
-    return state
+    assert settle(lazy, lambda: True) == Untied(
+        "never-full: a property of the core holds by the mapping, and that of the whole does not"
+    )
 
 
 def test_what_is_left_out_is_an_error_of_the_model() -> None:
@@ -229,6 +231,18 @@ def test_what_is_left_out_is_an_error_of_the_model() -> None:
         strays(Refinement(**{**right, "mapping": {"ran": right["mapping"]["ran"]}}))
     with pytest.raises(ModelError, match="the core has no such action"):
         strays(Refinement(**{**right, "scripts": {"run pump": lambda p: [CoreStep("dance")]}}))
+
+
+def test_a_fact_that_no_step_may_break_is_broken() -> None:
+    s, right = pieces()
+    fact = Invariant("first-never-runs", "the first pump never runs", ~s.ran["p1"])
+    settled = settle(Refinement(**{**right, "facts": (fact,)}), lambda: True)
+    assert settled == Untied("run pump(p1): does not keep first-never-runs, which the refinement rests on")
+
+
+def test_out_of_time_is_no_answer() -> None:
+    with pytest.raises(OutOfTime):
+        settle(Refinement(**pieces()[1]), lambda: False)
 
 
 def test_a_disjunction_of_all_ways_is_what_is_asked() -> None:

@@ -1,0 +1,255 @@
+"""How today's BookKeeper is tied to its core: what each action comes to there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement, Script, Some
+from fencepost.encoding.language.system import Invariant, System
+from fencepost.encoding.language.terms import (
+    FALSE,
+    Term,
+    TermLike,
+    Value,
+    all_of,
+    forall,
+    forall_over,
+    if_,
+    implies,
+    is_in,
+    lift,
+)
+from fencepost.properties.bookkeeper.core import with_properties
+from fencepost.properties.bookkeeper.invariants import is_home, ledger_invariants, took
+from fencepost.protocols.bookkeeper.bookies import NOTHING
+from fencepost.protocols.bookkeeper.core import Content, CoreParameters, core
+from fencepost.protocols.bookkeeper.core import Status as CoreStatus
+from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
+from fencepost.protocols.bookkeeper.state import Ledger
+
+
+def ledger_refinement(whole: System) -> Refinement:
+    """The refinement of one instance of the ledger, whose core has one entry more: the one that is not there."""
+    s = whole.state
+    assert isinstance(s, Ledger)
+    p = s.parameters
+    small = with_properties(
+        core(
+            CoreParameters(
+                bookies=p.bookies,
+                ensemble=p.ensemble,
+                write_quorum=p.write_quorum,
+                ack_quorum=p.ack_quorum,
+                entries=p.entries + 1,
+                recoverers=p.recoverers,
+                forgets="entries-then-limbo" if p.crashes else "nothing",
+            )
+        )
+    )
+    return Refinement(
+        whole=whole,
+        core=small,
+        mapping=_mapping(s, small),
+        scripts=_scripts(s),
+        facts=(*ledger_invariants(whole), *_facts(s)),
+        implied={
+            "no-divergence": "no-divergence",
+            "acked-entries-readable": "acked-entries-readable",
+            "entries-in-order": "entries-in-order",
+        },
+    )
+
+
+def _facts(s: Ledger) -> tuple[Invariant, ...]:
+    """What the mapping rests on beside the facts that the ledger's properties rest on."""
+
+    def listed(c: Term, g: Term) -> Term:
+        return g <= s.own_last_fragment[c]
+
+    return (
+        Invariant(
+            "fragments-ascend",
+            "in a client's list fragments start ever higher, or where the one before does, and the first at 1",
+            forall_over(
+                (s.client, s.fragment, s.fragment),
+                lambda c, g, h: (
+                    implies((g < h) & listed(c, h), s.own_first[c, g] <= s.own_first[c, h])
+                    & (s.own_first[c, 1] == 1)
+                ),
+            ),
+        ),
+        Invariant(
+            "idle-recoverers-know-nothing",
+            "a recoverer that has not begun knows one fragment, and was told nothing",
+            forall(
+                s.recoverer,
+                lambda r: implies(
+                    s.phase[r] == Phase.IDLE,
+                    all_of(
+                        s.base[r] == 1,
+                        s.own_last_fragment[r] == 1,
+                        forall(s.entry, lambda e: ~s.pushed(r, e)),
+                        forall(s.read_entry, lambda e: ~s.read_sent[r, e]),
+                    ),
+                ),
+            ),
+        ),
+        Invariant(
+            "reads-are-decided-once",
+            "no recovery read found its entry and found that it is not there",
+            forall_over((s.recoverer, s.read_entry), lambda r, e: ~(s.positive(r, e) & s.negative(r, e))),
+        ),
+    )
+
+
+def _mapping(s: Ledger, small: System) -> Mapping[str, Callable[..., TermLike] | ByValue]:
+    """Each variable of the core, read off the ledger. Entry 0 and the entry above the last are never pushed."""
+    at_first = {v.name: value for v, value in zip(small.variables, small.initial, strict=True)}
+
+    def pushable(entry: Value) -> bool:
+        return entry in s.entry.values
+
+    def where_pushable(term: Callable[..., TermLike], otherwise: TermLike) -> Callable[..., TermLike]:
+        return lambda c, e, *b: term(c, e, *b) if pushable(e) else otherwise
+
+    def content(value: Term, entry: Value) -> Term:
+        """The core's name for a content."""
+        other = if_(value == entry, Content.PUSHED, Content.OTHER) if pushable(entry) else lift(Content.OTHER)
+        return if_(value == NOTHING, Content.NOTHING, other)
+
+    def write_set(name: str, member: Callable[..., Term]) -> ByValue:
+        """The bookies of a write set, given who is one; entry 0 belongs where it belongs at first, for ever."""
+
+        def holds(*index: Value) -> Term:
+            *before, value = index
+            if before[-1] == 0:
+                shown = ", ".join(map(str, before))
+                return lift(at_first[f"{name}[{shown}]"] == value)
+            return all_of(*(member(*before, b) == is_in(b, value) for b in s.bookie))
+
+        return ByValue(holds)
+
+    def known(r: Value, e: Value, b: Value) -> Term:
+        return s.read_handled[r, e, b] & ~s.read_unknown[r, e, b]
+
+    return {
+        "status": lambda: if_(
+            s.status == Status.CLOSED,
+            CoreStatus.CLOSED,
+            if_(s.status == Status.IN_RECOVERY, CoreStatus.IN_RECOVERY, CoreStatus.OPEN),
+        ),
+        "last": lambda: s.last_entry,
+        "home": write_set("home", s.in_metadata_write_set),
+        "stored": lambda b, e: content(s.stored[b, e], e) if pushable(e) else Content.NOTHING,
+        "fenced": lambda b: s.fenced[b],
+        "limbo": lambda b: s.limbo[b],
+        "placed": write_set("placed", lambda c, e, b: is_home(s, c, e, b)),
+        "pushed": where_pushable(s.pushed, False),
+        "took": where_pushable(lambda c, e, b: took(s, c, e, b), False),
+        "acked": where_pushable(lambda c, e, b: s.acked[c, e, b] & (s.lac(c) < e), False),
+        "lac": lambda c: s.lac(c),
+        "reported": lambda c: s.phase[c] == Phase.CLOSED,
+        "reported_last": lambda c: s.closed_at[c],
+        "began": lambda c: c != WRITER and s.phase[c] != Phase.IDLE,
+        "reading": lambda c: s.covered(c),
+        "asked": write_set("asked", s.read_to),
+        "answered": lambda r, e, b: known(r, e, b) if e else FALSE,
+        "answer": lambda r, e, b: (
+            if_(known(r, e, b), content(s.read_content[r, e, b], e), Content.NOTHING)
+            if e
+            else Content.NOTHING
+        ),
+        "found": where_pushable(
+            lambda r, e: if_(s.pushed(r, e), content(s.found[r, e], e), Content.NOTHING), Content.NOTHING
+        ),
+    }
+
+
+def _scripts(s: Ledger) -> Mapping[str, Script]:
+    """What the core does, action by action."""
+
+    @cache
+    def confirms(client: Value) -> list[CoreStep]:
+        """The LAC of the client moves up entry by entry, to where it is after the action."""
+
+        def confirm(e: Value) -> CoreStep:
+            quorum = _every_member(s, lambda b: s.acked[client, e, b])
+            lac = s.lac(client)
+            return CoreStep("confirm", (client, e, quorum), when=lac < e, leaving=~(lac < e))
+
+        return [confirm(e) for e in s.entry]
+
+    @cache
+    def moves(client: Value) -> list[CoreStep]:
+        """Every entry above the LAC moves to where the client's list places it after the action."""
+        change = ("change ensemble",) if client == WRITER else ("change own ensemble", client)
+        return [
+            CoreStep(change[0], (*change[1:], e, _placed(s, client, e)), when=s.lac(client) < e)
+            for e in s.read_entry
+        ]
+
+    def handle_add(c: Value, g: Value, e: Value, b: Value) -> list[CoreStep]:
+        return [CoreStep("store", (c, e, b), leaving=~s.add_refused[c, g, e, b])]
+
+    def receive_ack(c: Value, g: Value, e: Value, b: Value) -> list[CoreStep]:
+        counts = s.still_there(c, g, b) & (s.lac(c) < e)
+        return [CoreStep("receive ack", (c, e, b), when=counts), *confirms(c)]
+
+    def handle_read(r: Value, e: Value, b: Value) -> list[CoreStep]:
+        unknown = s.read_unknown[r, e, b]
+        return [
+            CoreStep("answer read", (r, e, b), leaving=~unknown),
+            CoreStep("fence", (b,), leaving=unknown),
+        ]
+
+    def write_back(r: Value, g: Value, e: Value) -> list[CoreStep]:
+        def found(b: Value) -> Term:
+            return s.read_handled[r, e, b] & (s.read_content[r, e, b] == s.found[r, e])
+
+        return [CoreStep("write back", (r, e, Some(found)))]
+
+    return {
+        "create ledger": list,
+        "push": lambda g, e: [CoreStep("push", (e,))],
+        "handle add": handle_add,
+        "receive ack": receive_ack,
+        "receive fenced": lambda c, g, e, b: [],
+        "begin change": lambda c, g, e, failed: [],
+        "commit change": lambda c, g, failed, spare: [*moves(c), *confirms(c)],
+        "try invalid fragment": lambda c, g, failed: [],
+        "abandon change": lambda c, g, failed: [],
+        "begin recovery": lambda r: [
+            CoreStep("begin recovery", (r,)),
+            CoreStep("choose start", (r, s.lac(r))),
+        ],
+        "handle fence": lambda r, b: [CoreStep("fence", (b,))],
+        "receive fence answer": lambda r, b: [
+            CoreStep("choose start", (r, s.lac(r))),
+            CoreStep("begin reading", (r,), leaving=s.covered(r)),
+        ],
+        "send reads": lambda r, e: [],
+        "handle read": handle_read,
+        "receive read answer": lambda r, e, b: [],
+        "write back": write_back,
+        "abandon recovery": lambda r: [],
+        "finish recovery": lambda r, e: [
+            CoreStep("finish recovery", (r, e, _every_member(s, lambda b: s.no_such_entry(r, e, b))))
+        ],
+        "adopt close": lambda r, e: [CoreStep("adopt close", (r,))],
+        "close ledger": lambda: [CoreStep("close ledger")],
+        "withdraw": list,
+        "crash and restart": lambda b: [CoreStep("restart", (b,))],
+    }
+
+
+def _every_member(s: Ledger, holds: Callable[[Value], Term]) -> Some:
+    """Some quorum of whose bookies that holds."""
+    return Some(lambda quorum: all_of(*(holds(b) for b in s.bookie if is_in(b, quorum))))
+
+
+def _placed(s: Ledger, client: Value, entry: Value) -> Some:
+    """The write set on which the client's list places the entry."""
+    return Some(
+        lambda write_set: all_of(*(is_home(s, client, entry, b) == is_in(b, write_set) for b in s.bookie))
+    )
