@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+from functools import cache
+from pathlib import Path
+
 
 def version() -> str:
     """The version of Fencepost."""
     from importlib import metadata
 
     return metadata.version("fencepost")
+
+
+@cache
+def text_of(*packages: str) -> str:
+    """A hash of the modules of these packages of ours, such as `encoding.formulas`: names and texts."""
+    found = hashlib.sha256()
+    for name in packages:
+        package = importlib.import_module(f"fencepost.{name}")
+        folder = Path(package.__path__[0])
+        for module in sorted(folder.rglob("*.py")):
+            found.update(f"{package.__name__} {module.relative_to(folder).as_posix()}\n".encode())
+            found.update(module.read_bytes())
+    return found.hexdigest()

@@ -5,34 +5,16 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from importlib import metadata
-from pathlib import Path
 
-import fencepost.encoding
-import fencepost.properties
-import fencepost.protocols
-import fencepost.quorums
-import fencepost.sweeps
-from fencepost.encoding.versions import version
+from fencepost.encoding.versions import text_of, version
 
-PARTS = (
-    fencepost.encoding,
-    fencepost.quorums,
-    fencepost.protocols,
-    fencepost.properties,
-    fencepost.sweeps,
-)
+PARTS = ("encoding", "quorums", "protocols", "properties", "sweeps")
 """Whatever a row may depend on: all but the command line."""
 
 
 @cache
 def engine() -> str:
     """The version of Fencepost and a hash of its modules and of its solvers' versions, such as `0.1.0+3f9c12ab07de`."""
-    digest = hashlib.sha256()
-    for package in ("z3-solver", "python-sat"):
-        digest.update(f"{package} {metadata.version(package)}\n".encode())
-    for part in PARTS:
-        folder = Path(part.__path__[0])
-        for module in sorted(folder.rglob("*.py")):
-            digest.update(f"{part.__name__} {module.relative_to(folder).as_posix()}\n".encode())
-            digest.update(module.read_bytes())
+    solvers = "\n".join(f"{name} {metadata.version(name)}" for name in ("z3-solver", "python-sat"))
+    digest = hashlib.sha256(f"{solvers}\n{text_of(*PARTS)}".encode())
     return f"{version()}+{digest.hexdigest()[:12]}"

@@ -20,6 +20,7 @@ from fencepost.encoding.checking.searching import Job, Search, jobs, search, sha
 from fencepost.encoding.checking.verdicts import Outcome, Result
 from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.errors import InternalError, ModelError
+from fencepost.encoding.formulas.answers import cache_folder, usable
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
 from fencepost.encoding.language.state import amount
@@ -63,6 +64,7 @@ def check(
     """
     validate(limits, system)
     sent_at_most_once(system)
+    _settle_cache()
     run = _Run(system, subject, properties, limits, listener, part)
     try:
         run.run()
@@ -71,6 +73,13 @@ def check(
     finally:
         run.stop()
     return run.outcome()
+
+
+def _settle_cache() -> None:
+    """Say here that answers cannot be kept, if so, and not in each of the processes that look for some."""
+    folder = cache_folder()
+    if folder is not None:
+        usable(folder)
 
 
 class _Run:

@@ -12,7 +12,8 @@ from enum import Enum
 
 from fencepost.encoding.checking.preparing import tally
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.formulas.commutation import Cache, Commutation, cache_folder
+from fencepost.encoding.formulas.answers import Cache, cache_folder
+from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.one_round import Round, one_round, template
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic

@@ -8,83 +8,16 @@ what they read and write; each other pair is put to the solver once, and only `u
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 import z3
 
+from fencepost.encoding.formulas.answers import Cache, cache_folder
 from fencepost.encoding.formulas.symbolic import Effect, Symbolic
 from fencepost.encoding.solving.logic import FALSE, Formula, conj, disj, iff, neg
-
-
-class Cache:
-    """Answers of the solver, kept between runs in one database for each version of z3.
-
-    A key is a hash of everything an answer depends on, so an entry never has to be thrown away. A database
-    that cannot be read or written costs time, never a verdict.
-    """
-
-    def __init__(self, folder: Path | None) -> None:
-        self._path = folder / f"commutation-z3-{z3.get_version_string()}.sqlite" if folder else None
-        self._kept: set[str] = set()
-        self.answers: dict[str, bool] = {}
-        """What is known of what was looked for."""
-
-    def recall(self, keys: Iterable[str]) -> None:
-        """Look up what other runs have answered."""
-        if self._path is None or not self._path.exists():
-            return
-        with _tolerant(self._path), _transaction(self._path) as database:
-            for key in keys:
-                for (answer,) in database.execute("SELECT answer FROM answers WHERE key = ?", (key,)):
-                    self.answers[key] = bool(answer)
-                    self._kept.add(key)
-
-    def save(self) -> None:
-        """Add what is new to what other runs have answered."""
-        new = [(key, answer) for key, answer in self.answers.items() if key not in self._kept]
-        if self._path is None or not new:
-            return
-        with suppress(OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-        with _tolerant(self._path), _transaction(self._path) as database:
-            database.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?)", new)
-            self._kept.update(key for key, _ in new)
-
-
-@contextmanager
-def _transaction(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database, for one transaction."""
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute(
-            "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer INTEGER) WITHOUT ROWID"
-        )
-        yield database
-
-
-@contextmanager
-def _tolerant(path: Path) -> Iterator[None]:
-    """Leave out the rest if the database cannot be used; a file that is none is removed."""
-    try:
-        yield
-    except sqlite3.OperationalError:  # others use it for too long, or it cannot be written
-        pass
-    except sqlite3.DatabaseError:
-        with suppress(OSError):
-            path.unlink()
-
-
-def cache_folder() -> Path | None:
-    """Where answers are kept: $FENCEPOST_CACHE (empty: nowhere), else the user's cache folder."""
-    if "FENCEPOST_CACHE" in os.environ:
-        return Path(os.environ["FENCEPOST_CACHE"]) if os.environ["FENCEPOST_CACHE"] else None
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost"
 
 
 @dataclass

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.encoding.formulas.commutation import Cache, Commutation
+from fencepost.encoding.formulas.answers import Cache, digest, usable
+from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.symbolic import Symbolic
 from support.instances import TWO_BOOKIES, built
 
@@ -54,12 +55,104 @@ def test_what_is_missing_is_asked_and_added(tmp_path: Path) -> None:
     assert asked(tmp_path) == 0
 
 
+def change(folder: Path, statement: str) -> None:
+    with sqlite3.connect(file(folder)) as database:
+        database.execute(statement)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [
+        "UPDATE answers SET answer = 1",
+        "UPDATE answers SET answer = 1 - answer",
+        "UPDATE answers SET answer = 1, digest = (SELECT digest FROM answers WHERE answer = 1)",
+        "UPDATE answers SET answer = 2",
+        "UPDATE answers SET answer = 'yes'",
+        "UPDATE answers SET digest = NULL",
+        "DROP TABLE answers",
+    ],
+)
+def test_a_poisoned_cache_changes_no_answer(poison: str, tmp_path: Path) -> None:
+    asked(tmp_path)
+    change(tmp_path, poison)
+    assert asked(tmp_path) > 0
+    assert asked(tmp_path) == 0
+
+
+def test_rows_of_another_encoder_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = asked(tmp_path)
+    monkeypatch.setattr("fencepost.encoding.formulas.answers.ENCODER", ("encoding.language",))
+    assert asked(tmp_path) == most
+
+
 def test_an_answer_that_is_kept_is_believed(tmp_path: Path) -> None:
+    """Whoever can compute a digest can forge an answer: that is why the folder must be nobody else's."""
     asked(tmp_path)
     with sqlite3.connect(file(tmp_path)) as database:
-        database.execute("UPDATE answers SET answer = 1 - answer")
+        forged = [
+            (1 - a, digest(key, not a), key) for key, a in database.execute("SELECT key, answer FROM answers")
+        ]
+        database.executemany("UPDATE answers SET answer = ?, digest = ? WHERE key = ?", forged)
     database.close()
     assert Commutation(symbolic(), Cache(tmp_path)).blockers() != right()
+
+
+def test_a_cache_of_an_earlier_form_is_made_anew(tmp_path: Path) -> None:
+    asked(tmp_path)
+    change(tmp_path, "ALTER TABLE answers DROP COLUMN digest")
+    assert asked(tmp_path) > 0
+    asked(tmp_path)
+    assert asked(tmp_path) == 0
+
+
+def test_a_new_folder_is_this_users_alone(tmp_path: Path) -> None:
+    asked(tmp_path / "new")
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_what_a_umask_left_to_the_group_is_taken_back(what: str, tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    asked(folder)
+    usable.cache_clear()
+    path = folder if what == "folder" else file(folder)
+    path.chmod(0o775)
+    assert asked(folder) == 0
+    assert path.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_folder_that_others_may_write_to_is_left_unused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked(tmp_path / "cache")
+    (tmp_path / "cache").chmod(0o777)
+    usable.cache_clear()
+    assert asked(tmp_path / "cache") > 50
+    assert asked(tmp_path / "cache") > 50
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "others own it or may write to it" in said
+
+
+def test_a_folder_of_somebody_else_is_left_unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
+    assert not usable(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["writable by all", "link"])
+def test_a_database_that_others_may_write_to_is_left_unused(kind: str, tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    asked(folder)
+    path = file(folder)
+    if kind == "link":
+        path.rename(tmp_path / "elsewhere")
+        path.symlink_to(tmp_path / "elsewhere")
+    else:
+        path.chmod(0o666)
+    assert asked(folder) > 50
+    assert asked(folder) > 50
 
 
 @pytest.mark.parametrize("damage", ["no database", "cut off"])

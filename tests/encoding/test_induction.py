@@ -14,7 +14,8 @@ from fencepost.encoding.checking.running import Remark, check
 from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore
-from fencepost.encoding.formulas.commutation import Cache, Commutation
+from fencepost.encoding.formulas.answers import Cache
+from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.over_rounds import (

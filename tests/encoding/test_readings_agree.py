@@ -15,7 +15,8 @@ from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Fewest, Verdict
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore
-from fencepost.encoding.formulas.commutation import Cache, Commutation
+from fencepost.encoding.formulas.answers import Cache
+from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.unrolling import Unrolling
