@@ -15,7 +15,9 @@ from fencepost.cli.handing import outer_timeout_option
 from fencepost.cli.output import emit, form_option_of, output_option
 from fencepost.cli.progress import StatusLine
 from fencepost.cli.reports.words import in_words
+from fencepost.cli.saved import source_option
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.protocol import load
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import ERROR, Row
 from fencepost.sweeps.summary import counts, ordered
@@ -31,6 +33,7 @@ def command() -> None:
 
 @command.command("run")
 @click.argument("grid", type=click.Path(), metavar="GRID.toml")
+@source_option
 @click.option("--out", required=True, type=click.Path(), metavar="DIR", help="The folder for the rows.")
 @click.option(
     "--master",
@@ -71,6 +74,7 @@ def command() -> None:
 @click.option("-v", "--verbose", is_flag=True, help="Say on stderr how far it is, terminal or not.")
 def run_command(
     grid: str,
+    source: str | None,
     out: str,
     master: str,
     timeout: float,
@@ -85,19 +89,23 @@ def run_command(
 
     Exits with 0 when every obligation has its row, whatever the verdicts (violations are rows); with 4 if one of
     them is an internal error. What is committed survives any end of this command; --resume goes on from there.
+    A grid names protocols that ship, or with --protocol the one in that file: say it again with --resume.
     """
     from fencepost.sweeps.grid import read_grid
     from fencepost.sweeps.pipeline import Sweep, run
     from fencepost.sweeps.solve import Allowance
     from fencepost.sweeps.store import Store
 
-    plan = read_grid(Path(grid))
+    own = load(Path(source)) if source is not None else None
+    plan = read_grid(Path(grid), own)
     if certificates and cubes > 1:
         raise BadInput(
             "--certificates with --cubes: a proof in parts has no certificate yet; leave one of them out"
         )
     folder = Store(Path(out).absolute()).certificates if certificates else None
-    sweep = Sweep(plan, Path(out), master, Allowance(timeout, memory, conflicts, folder), resume, cubes=cubes)
+    where = Path(source).absolute() if source is not None else None
+    allowance = Allowance(timeout, memory, conflicts, folder, where)
+    sweep = Sweep(plan, Path(out), master, allowance, resume, cubes=cubes)
     progress = Progress(len(plan.obligations), verbose)
     try:
         with progress:
@@ -191,16 +199,21 @@ def _told(plan: Plan, rows: Sequence[Row], out: str) -> str:
 def report_command(folder: str, form: str, output: str | None) -> int:
     """Say what the rows in DIR come to: by property, by E/WQ/AQ, and each by itself.
 
-    The page (html) is one file that loads nothing; each of its cells leads to its counterexample or certificate.
+    Exits with 3 if some obligations have no row: what is said is then of the others. The page (html) is one file that loads nothing; each of its cells leads to its counterexample or certificate.
     """
     from fencepost.cli.reports import FORMS
     from fencepost.cli.reports.matrices import Report
     from fencepost.sweeps.tables import read_summary
 
     store = _store(folder)
-    report = Report(Path(folder), store.manifest(), ordered(store.rows()), read_summary(store))
+    rows = store.rows()
+    missing = store.missing(rows)
+    summary = None if missing else read_summary(store)
+    report = Report(Path(folder), store.manifest(), ordered(rows), summary)
     emit(FORMS[form](report), output)
-    return int(ExitCode.AS_WISHED)
+    if missing:
+        click.echo(report.unfinished, err=True)
+    return int(ExitCode.UNDECIDED if missing else ExitCode.AS_WISHED)
 
 
 @command.command("trace")

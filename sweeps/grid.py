@@ -20,8 +20,7 @@ from typing import Any
 from fencepost.encoding.checking.limits import MINIMIZE
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.parameters import Option
-from fencepost.encoding.language.protocol import Protocol
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.protocol import Instance, Protocol
 from fencepost.encoding.reading import SETTINGS, Key, has_keys, parse_toml, read_text, shown, whole
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
@@ -82,11 +81,14 @@ class Obligation:
     rounds: int | None = None
     minimize: str = "steps"
     weight: int = 0
+    system: str | None = None
+    """The digest of the ground system, if the protocol is not one that ships."""
 
     def identify(self, engine: str) -> str:
         """A hash of what is asked and of the engine that is to answer."""
         asked = [self.protocol, self.settings, self.property, self.solver, self.bound, self.rounds]
-        text = json.dumps([engine, *asked, self.minimize], separators=(",", ":"))
+        own = [] if self.system is None else [self.system]
+        text = json.dumps([engine, *asked, self.minimize, *own], separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
@@ -103,24 +105,27 @@ class Plan:
     """Obligations that the grid asks for more than once."""
 
 
-def read_grid(path: Path) -> Plan:
-    """The obligations of a grid file; raises BadInput, in one line, if it cannot be used."""
+def read_grid(path: Path, own: Protocol | None = None) -> Plan:
+    """The obligations of a grid file; raises BadInput, in one line, if it cannot be used.
+
+    With a protocol of one's `own` that is the only one that the grid may name, and else only those that ship.
+    """
     document = parse_toml(read_text(path, HINT, SETTINGS), str(path), HINT)
     try:
-        return plan(document)
+        return plan(document, own)
     except ModelError:
         raise
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from error
 
 
-def plan(document: Mapping[str, Any]) -> Plan:
+def plan(document: Mapping[str, Any], own: Protocol | None = None) -> Plan:
     """The obligations of a grid, given as what its file says."""
     tables = has_keys(document, FILE, "a grid")["grid"]
     found: dict[Obligation, None] = {}
     invalid = inapplicable = asked = 0
     for table in tables:
-        for made in _asked(table):
+        for made in _asked(table, own):
             invalid += made.invalid
             inapplicable += made.inapplicable
             asked += len(made.obligations)
@@ -131,12 +136,14 @@ def plan(document: Mapping[str, Any]) -> Plan:
     return Plan(tuple(hardest_first), invalid, inapplicable, asked - len(found))
 
 
-def _asked(table: Mapping[str, Any]) -> Iterator[Plan]:
+def _asked(table: Mapping[str, Any], own: Protocol | None) -> Iterator[Plan]:
     """What a table asks, protocol by protocol."""
+    if "known" in table and own is not None:
+        raise BadInput(f"known: is about protocols that ship, and --protocol gives {own.name}; leave one out")
     if "known" in table:
         yield _of_known_bugs(table)
         return
-    grid = _read_table(table)
+    grid = _read_table(table, own)
     for protocol in grid.protocols:
         yield _obligations(grid, protocol)
 
@@ -152,11 +159,11 @@ def _of_known_bugs(table: Mapping[str, Any]) -> Plan:
     found: list[Obligation] = []
     for run in (run for known in chosen(KNOWN, names) for run in known.runs()):
         protocol = find(run.known.protocol)
-        instance, system = _instance(protocol, run.settings)
+        instance = protocol.instance(run.settings.items())
         asked = Obligation(
-            protocol.name, instance, run.known.property, bound=run.bound, minimize=run.minimize
+            protocol.name, _settings(instance), run.known.property, bound=run.bound, minimize=run.minimize
         )
-        weight = len(system.variables)
+        weight = len(instance.system.variables)
         found += [replace(asked, solver=solver, weight=weight) for solver in solvers]
     return Plan(tuple(found), 0, 0, 0)
 
@@ -173,9 +180,9 @@ class _Grid:
     minimize: str
 
 
-def _read_table(table: Mapping[str, Any]) -> _Grid:
+def _read_table(table: Mapping[str, Any], own: Protocol | None) -> _Grid:
     has_keys(table, KEYS, "[[grid]]")
-    protocols = tuple(find(str(name)) for name in _listed("protocols", table["protocols"]))
+    protocols = tuple(_named(str(name), own) for name in _listed("protocols", table["protocols"]))
     settings = {name: _values(name, value) for name, value in table.get("set", {}).items()}
     for protocol in protocols:
         _check_settings(protocol.options(), settings)
@@ -193,6 +200,15 @@ def _read_table(table: Mapping[str, Any]) -> _Grid:
     properties = tuple(map(str, _listed("properties", table["properties"]))) if "properties" in table else ()
     limits = tuple(itertools.product(solvers, bounds, rounds))
     return _Grid(protocols, settings, properties, limits, minimize)
+
+
+def _named(name: str, own: Protocol | None) -> Protocol:
+    """The protocol that a grid calls so. A name is no path: nothing that a grid says is run."""
+    if own is None:
+        return find(name)
+    if name != own.name:
+        raise BadInput(f"protocols = {name!r}: with --protocol only {own.name} can be named; make two grids")
+    return own
 
 
 def _solvers(table: Mapping[str, Any]) -> tuple[str, ...]:
@@ -279,20 +295,28 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
     missing, known = set(grid.properties), set[str]()
     for settings in _combinations(grid, protocol):
         try:
-            instance, system = _instance(protocol, settings)
+            instance = protocol.instance(settings.items())
+            names = [p.name for p in instance.system.properties]
         except ModelError:
             raise
         except BadInput:
             invalid += 1
             continue
-        names = [p.name for p in system.properties]
         missing -= set(names)
         known |= set(names)
         wanted = grid.properties or names
         inapplicable += len(set(wanted) - set(names))
-        weight = len(system.variables)
+        weight = len(instance.system.variables)
         found += [
-            Obligation(protocol.name, instance, name, *limits, grid.minimize, weight)
+            Obligation(
+                protocol.name,
+                _settings(instance),
+                name,
+                *limits,
+                grid.minimize,
+                weight,
+                instance.subject.system,
+            )
             for name in dict.fromkeys(wanted)
             if name in names
             for limits in grid.limits
@@ -304,11 +328,10 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
     return Plan(tuple(found), invalid, inapplicable, 0)
 
 
-def _instance(protocol: Protocol, settings: Mapping[str, str]) -> tuple[tuple[tuple[str, str], ...], System]:
-    """All settings of an instance, defaults too, and its system; raises BadInput if it breaks a rule."""
-    instance = protocol.instance(settings.items())
+def _settings(instance: Instance) -> tuple[tuple[str, str], ...]:
+    """All settings of an instance, defaults too."""
     named = {**instance.subject.parameters, **instance.subject.switches}
-    return tuple((name, str(value)) for name, value in named.items()), instance.system
+    return tuple((name, str(value)) for name, value in named.items())
 
 
 def _combinations(grid: _Grid, protocol: Protocol) -> Iterator[dict[str, str]]:

@@ -10,13 +10,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.encoding.checking.verdicts import Result
+from fencepost.encoding.checking.verdicts import Result, Verdict
 from fencepost.sweeps.grid import Obligation
 
 Row = dict[str, Any]
 
 ERROR = "error"
 """Stands in the column `verdict` of an obligation at which the tool failed: an internal error, never a verdict."""
+
+VERDICTS = (ERROR, *(verdict.value for verdict in Verdict))
+"""What the column `verdict` may say, worst first but for `error`, which says nothing of the property."""
 
 KINDS = {
     "text": "string",
@@ -51,6 +54,7 @@ ASKED = (
     Column("most_rounds", "integer", "at most so many rounds", optional=True),
     Column("minimize", "text", "what is made small in a counterexample"),
     Column("weight", "integer", "state variables of the instance: an estimate of how hard it is"),
+    Column("system", "text", "SHA-256 of the ground system, of a protocol that does not ship", optional=True),
 )
 """The columns of an obligation."""
 
@@ -101,6 +105,7 @@ def asked(obligation: Obligation, engine: str) -> Row:
         "most_rounds": obligation.rounds,
         "minimize": obligation.minimize,
         "weight": obligation.weight,
+        "system": obligation.system,
     }
 
 
@@ -115,6 +120,7 @@ def obligation_of(row: Mapping[str, Any]) -> Obligation:
         row["most_rounds"],
         row["minimize"],
         row["weight"],
+        row["system"],
     )
 
 

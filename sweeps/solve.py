@@ -16,7 +16,7 @@ from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.evidence.making import make_certificate
-from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.protocol import Instance, load
 from fencepost.encoding.language.system import System
 from fencepost.encoding.rounds.cubes import Part
 from fencepost.encoding.solving.workers import Ended, Worker
@@ -43,6 +43,8 @@ class Allowance:
     conflicts: int | None = None
     certificates: Path | None = None
     """Where the certificates of proofs go, each in a folder named after its obligation; None: none is made."""
+    source: Path | None = None
+    """The Python file with the protocol, from the command line; None: it ships. It is there on every machine."""
 
 
 Check = Callable[[Obligation, Allowance], Result]
@@ -59,15 +61,21 @@ def checked(obligation: Obligation, allowance: Allowance, part: Part | None = No
     One search at a time (`jobs=1`): obligations are what runs side by side, and an answer then does not depend on
     which of two searches was faster.
     """
-    asked = instance(obligation)
+    asked = instance(obligation, allowance.source)
     properties = asked.properties(obligation.property)
     limited = limits(obligation, allowance, asked.system)
     return check(asked.system, asked.subject, properties, limited, part=part)
 
 
-def instance(obligation: Obligation) -> Instance:
-    """What an obligation is about."""
-    return find(obligation.protocol).instance(obligation.settings)
+def instance(obligation: Obligation, source: Path | None = None) -> Instance:
+    """What an obligation is about; raises BadInput if there is no such protocol here, or the text of it is another."""
+    protocol = find(obligation.protocol) if source is None else load(source)
+    found = protocol.instance(obligation.settings)
+    if found.subject.system != obligation.system:
+        raise BadInput(
+            f"{source or protocol.name}: not the text that the sweep asks about; put the same everywhere"
+        )
+    return found
 
 
 def limits(obligation: Obligation, allowance: Allowance, system: System) -> Limits:
@@ -106,7 +114,7 @@ def _certified(
     obligation: Obligation, allowance: Allowance, result: Result, folder: Path, left: float
 ) -> Result:
     """The proof with its certificate in the folder, or with why there is none."""
-    asked = instance(obligation)
+    asked = instance(obligation, allowance.source)
     asked_for = limits(obligation, allowance, asked.system)
     try:
         lacking = make_certificate(folder, asked.system, asked.subject, asked_for, [result], left)

@@ -2,6 +2,7 @@
 
 sweep.json                          what the sweep is: engine, obligations, what the grid left out
 rows/wave=0001/protocol=…/*.parquet a committed wave; it comes into being whole, by a rename
+rows/wave=0001/_digest              of the files of the wave: rows that were changed afterwards are not taken for answers
 certificates/ID/                    with --certificates: what the proof of an obligation rests on
 summary/                            what all rows come to, once there is one for each obligation (`tables.py`)
 staging/                            waves under way, thrown away by who is interrupted, or by the next run
@@ -28,10 +29,12 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.reading import Key, has_keys, one_of, read_json, text_key, whole_key
 from fencepost.encoding.versions import version
 from fencepost.sweeps.grid import Plan
-from fencepost.sweeps.rows import Row, from_arrow
+from fencepost.sweeps.rows import VERDICTS, Row, from_arrow
 
 SCHEMA = "fencepost.sweep/2"
 HINT = "give the folder of a sweep"
+SEAL = "_digest"
+AGAIN = "remove it and summary/, and answer again with --resume"
 
 SWEEP = {
     "schema": one_of((SCHEMA,), needed=True),
@@ -78,14 +81,16 @@ class Store:
 
     def commit(self, staged: Path) -> list[Row]:
         """Make a staged wave part of the sweep, in one rename, and return its rows."""
-        number = max((int(wave.name.partition("=")[2]) for wave in self._waves()), default=0) + 1
+        number = max((int(wave.name.partition("=")[2]) for wave in self.waves()), default=0) + 1
         wave = self.folder / "rows" / f"wave={number:04}"
         wave.parent.mkdir(exist_ok=True)
+        _seal(staged)
         os.rename(staged, wave)
         return _read([wave])
 
     def commit_summary(self, staged: Path) -> None:
         """Make the staged tables those of the sweep, in one rename."""
+        _seal(staged)
         os.rename(staged, self.summary)
 
     def clear(self) -> None:
@@ -94,8 +99,16 @@ class Store:
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def rows(self) -> list[Row]:
-        """The rows of all committed waves."""
-        return _read(self._waves())
+        """The rows of all committed waves; raises BadInput for a wave that is not as it was committed."""
+        return _read(self.waves())
+
+    def missing(self, rows: Sequence[Row]) -> int:
+        """How many obligations have no row; raises BadInput for rows that the sweep did not ask for."""
+        said, ids = self.manifest(), [row["id"] for row in rows]
+        lacking: int = said["obligations"] - len(ids)
+        if lacking < 0 or repeated(ids) or (lacking == 0 and _asks(ids) != said["asks"]):
+            raise BadInput(f"{self.folder / 'rows'}: has rows that this sweep did not ask for; {AGAIN}")
+        return lacking
 
     def manifest(self) -> dict[str, Any]:
         """What `sweep.json` says; raises BadInput if it is not there or not one of ours."""
@@ -107,7 +120,8 @@ class Store:
         has_keys(document["manner"], MANNER, f"{file}, manner")
         return document
 
-    def _waves(self) -> list[Path]:
+    def waves(self) -> list[Path]:
+        """The folders of the committed waves."""
         return sorted((self.folder / "rows").glob("wave=*"))
 
 
@@ -130,17 +144,18 @@ def opened(folder: Path, plan: Plan, engine: str, resume: bool, manner: Manner =
     """The store of a sweep, new or to be resumed, for this process alone.
 
     Raises BadInput for a folder that holds something without `resume`, another sweep, or another engine's. The
-    folder is left as it was found whenever BadInput is raised, here or by whoever uses the store.
+    folder is left as it was found whenever BadInput is raised, here or by whoever uses the store, before a wave is committed.
     """
     undo = contextlib.ExitStack()
     with _made(folder, undo) as lock, _held(folder, lock):
+        store = Store(folder)
         try:
-            store = Store(folder)
             if _begin(store, _described(plan, engine, manner), resume):
-                undo.callback((folder / "sweep.json").unlink)
+                undo.callback(_remove, folder / "sweep.json")
             yield store
         except BadInput:
-            undo.close()
+            if not store.waves():
+                undo.close()
             raise
 
 
@@ -152,7 +167,7 @@ def _made(folder: Path, undo: contextlib.ExitStack) -> TextIO:
             undo.callback(_remove_empty, missing)
         file = folder / ".lock"
         if not file.exists():
-            undo.callback(file.unlink, missing_ok=True)
+            undo.callback(_remove, file)
         return file.open("w")
     except OSError as error:
         undo.close()
@@ -170,6 +185,12 @@ def _held(folder: Path, lock: TextIO) -> Iterator[None]:
     if not held:
         raise BadInput(f"{folder}: another sweep is writing there; wait for it")
     yield
+
+
+def _remove(file: Path) -> None:
+    """Remove a file, if it is there."""
+    with contextlib.suppress(OSError):
+        file.unlink()
 
 
 def _remove_empty(folder: Path) -> None:
@@ -206,18 +227,50 @@ def _begin(store: Store, described: dict[str, Any], resume: bool) -> bool:
 
 
 def _described(plan: Plan, engine: str, manner: Manner) -> dict[str, Any]:
-    ids = sorted(obligation.identify(engine) for obligation in plan.obligations)
+    ids = [obligation.identify(engine) for obligation in plan.obligations]
     return {
         "schema": SCHEMA,
         "version": version(),
         "engine": engine,
         "obligations": len(ids),
-        "asks": hashlib.sha256("\n".join(ids).encode()).hexdigest(),
+        "asks": _asks(ids),
         "manner": asdict(manner),
         "invalid": plan.invalid,
         "inapplicable": plan.inapplicable,
         "repeated": plan.repeated,
     }
+
+
+def _asks(ids: Iterable[str]) -> str:
+    """A hash of what a sweep asks."""
+    return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
+
+
+def _seal(folder: Path) -> None:
+    """Write beside what Spark wrote what it is to be."""
+    (folder / SEAL).write_text(_digest(folder) + "\n", encoding="ascii")
+
+
+def check_seal(folder: Path) -> None:
+    """Raise BadInput unless the folder is as it was when it was sealed.
+
+    Against accident: a row typed in, a file lost or cut off. Whoever means to forge rows can seal them too.
+    """
+    try:
+        sealed = (folder / SEAL).read_text(encoding="ascii").strip() == _digest(folder)
+    except (OSError, ValueError):
+        sealed = False
+    if not sealed:
+        raise BadInput(f"{folder}: is not as it was committed; {AGAIN}")
+
+
+def _digest(folder: Path) -> str:
+    """A hash of the names and bytes of all files that are read as data."""
+    found = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.name[0] not in "._"):
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        found.update(f"{file.relative_to(folder).as_posix()} {content}\n".encode())
+    return found.hexdigest()
 
 
 def written(path: Path) -> str:
@@ -236,12 +289,23 @@ def repeated(ids: Iterable[str]) -> set[str]:
 
 
 def _read(waves: Sequence[Path]) -> list[Row]:
+    rows: list[Row] = []
+    for wave in waves:
+        check_seal(wave)
+        rows += _rows_of(wave)
+    return rows
+
+
+def _rows_of(wave: Path) -> list[Row]:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
     partitioning = ds.partitioning(pa.schema([("protocol", pa.string())]), flavor="hive")
-    return [
-        row
-        for wave in waves
-        for row in from_arrow(ds.dataset(wave, format="parquet", partitioning=partitioning).to_table())
-    ]
+    try:
+        found = from_arrow(ds.dataset(wave, format="parquet", partitioning=partitioning).to_table())
+    except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
+        raise BadInput(f"{wave}: cannot be read as rows ({error}); {AGAIN}") from error
+    for row in found:
+        if row["verdict"] not in VERDICTS:
+            raise BadInput(f"{wave}: verdict {row['verdict']!r}; valid: {', '.join(VERDICTS)}")
+    return found

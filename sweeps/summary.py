@@ -6,12 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from fencepost.encoding.checking.verdicts import Fewest, Verdict
+from fencepost.encoding.checking.verdicts import Fewest
 from fencepost.encoding.language.state import amount
-from fencepost.sweeps.rows import ERROR, Row
-
-VERDICTS = (ERROR, *(verdict.value for verdict in Verdict))
-"""What the column `verdict` may say, worst first but for `error`, which says nothing of the property."""
+from fencepost.sweeps.rows import VERDICTS, Row
 
 SIZES = ("ensemble", "write_quorum", "ack_quorum")
 """The settings that are written E/WQ/AQ."""

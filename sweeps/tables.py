@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fencepost.sweeps.rows import COLUMNS, spark_schema
-from fencepost.sweeps.store import Store, found_at, written
-from fencepost.sweeps.summary import SIZES, VERDICTS
+from fencepost.sweeps.rows import COLUMNS, VERDICTS, spark_schema
+from fencepost.sweeps.store import Store, check_seal, found_at, written
+from fencepost.sweeps.summary import SIZES
 
 _NUMBER_OF = "count_if(verdict = '{0}') AS {0}"
 _COUNTS = ", ".join(_NUMBER_OF.format(verdict) for verdict in VERDICTS)
@@ -87,9 +87,10 @@ def summarize(spark: Any, store: Store) -> None:
 
 
 def read_summary(store: Store) -> dict[str, Table] | None:
-    """The tables by name; None if the sweep is not finished."""
+    """The tables by name; None if the sweep is not finished. Raises BadInput if they are not as they were made."""
     import pyarrow.parquet as pq
 
     if not store.summary.exists():
         return None
+    check_seal(store.summary)
     return {name: pq.read_table(store.summary / name).to_pylist() for name in TABLES}

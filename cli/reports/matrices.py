@@ -43,7 +43,7 @@ class Report:
     def unfinished(self) -> str:
         """A sentence if obligations have no row yet."""
         asked = self.manifest["obligations"]
-        if self.summary is not None:
+        if len(self.rows) == asked:
             return ""
         return f"Not finished: {len(self.rows)} of {asked} obligations have their row; go on with --resume."
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from fencepost.cli.reports.matrices import Matrix, Report, matrices
 from fencepost.cli.reports.words import SIGNS, brief, in_words
+from fencepost.encoding.saying import one_line
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import SIZES, finding, varying
 from fencepost.sweeps.tables import Table
@@ -111,7 +112,8 @@ def _each(rows: Sequence[Row]) -> str:
 
 
 def table(lines: Sequence[Sequence[str]]) -> str:
-    """Cells in columns that are as wide as what is in them."""
+    """Cells in columns that are as wide as what is in them; each stays on its line."""
+    lines = [[one_line(cell) for cell in line] for line in lines]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()

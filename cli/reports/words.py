@@ -9,8 +9,7 @@ from pathlib import Path
 from fencepost.cli.reports.matrices import USUAL, changed
 from fencepost.encoding.checking.verdicts import Fewest, Verdict
 from fencepost.encoding.language.state import amount
-from fencepost.sweeps.rows import ERROR, Row
-from fencepost.sweeps.summary import VERDICTS
+from fencepost.sweeps.rows import ERROR, VERDICTS, Row
 
 SIGNS = {"proved": "✓", "holds": "≈", "violated": "✗", "undecided": "?", "vacuous": "∅", "error": "!"}
 

@@ -42,10 +42,10 @@ def make_certificate(
     ]
     with _renamed(folder) as temporary:
         asked = (system, subject, limits.budgets, claims, temporary)
-        lacking = _heard(Worker("certificate", make, *asked, gib=limits.memory), left, hear)
+        lacking = _heard(Worker("certificate", make, *asked, gib=limits.memory), left, hear, limits.timeout)
         if lacking is None:
             _rename(temporary, folder)
-    return lacking and lacking.format(timeout=limits.timeout)
+    return lacking
 
 
 @contextmanager
@@ -68,18 +68,20 @@ def _rename(made: Path, folder: Path) -> None:
         raise
 
 
-def _heard(worker: Worker, left: float, hear: Callable[[Phase], None]) -> str | None:
+def _heard(worker: Worker, left: float, hear: Callable[[Phase], None], timeout: float) -> str | None:
     """Wait until the worker is done; why it is not, if it is not."""
     end = time.perf_counter() + left
     try:
         while True:
             if not worker.connection.poll(max(0.0, end - time.perf_counter())):
-                return "time-out after {timeout:g} s, which is for the proof and its certificate"
+                return f"time-out after {timeout:g} s, which is for the proof and its certificate"
             message = worker.receive()
             if not isinstance(message, Ended):
                 hear(message)
             elif message.memory:
                 return "out of memory"
+            elif message.kind == OSError.__name__:
+                return f"cannot be written ({message.says})"
             elif message.error is not None:
                 raise InternalError(f"{worker.name} failed: {message.error}")
             else:

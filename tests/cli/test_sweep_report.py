@@ -18,10 +18,10 @@ from fencepost.cli.reports.words import MEANINGS, SIGNS, brief, check_command
 from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.evidence.manifests import Claim, manifest
-from fencepost.sweeps.rows import Row, obligation_of
+from fencepost.sweeps.rows import VERDICTS, Row, obligation_of
 from fencepost.sweeps.solve import instance
 from fencepost.sweeps.store import Store
-from fencepost.sweeps.summary import VERDICTS, ordered
+from fencepost.sweeps.summary import ordered
 from fencepost.sweeps.tables import TABLES, read_summary
 from support.reports import fabricated, recounted, stored_as
 from support.stories import story

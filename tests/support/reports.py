@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from fencepost.sweeps.rows import Row, asked, to_arrow, unanswered
+from fencepost.sweeps.rows import VERDICTS, Row, asked, to_arrow, unanswered
 from fencepost.sweeps.store import Store, opened
-from fencepost.sweeps.summary import SIZES, VERDICTS
+from fencepost.sweeps.summary import SIZES
 from support.stories import story
 from support.sweeps import planned
 

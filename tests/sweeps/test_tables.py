@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from fencepost.sweeps.rows import Row
+from fencepost.sweeps.rows import VERDICTS, Row
 from fencepost.sweeps.store import Store
-from fencepost.sweeps.summary import VERDICTS
 from fencepost.sweeps.tables import read_summary, summarize
 from support.reports import fabricated, recounted, stored_as
 
