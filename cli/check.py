@@ -14,6 +14,7 @@ import click
 from fencepost.cli.attaching import prepare_certificates, with_certificates
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.handing import elapsed, timeout_option
+from fencepost.cli.numbers import COUNT, GIB, ROUNDS, SEED, STEPS
 from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder, write_whole
 from fencepost.cli.progress import Progress, tell_spent
 from fencepost.cli.render import heading, trace_text, verdict_line, verdict_sentence
@@ -29,6 +30,7 @@ from fencepost.encoding.forms.story import Story
 from fencepost.encoding.language.protocol import Instance, Protocol
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.reading import whole
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.encoding.versions import version
 
@@ -41,16 +43,21 @@ def setting(text: str, form: str) -> tuple[str, str]:
     return name, value
 
 
+MOST_FAULTS = 100_000
+"""More faults than executions have steps."""
+
+
 def budgets(texts: Sequence[str]) -> dict[str, int]:
     """`--budget FAULT=N` as a dictionary; raises BadInput."""
     found: dict[str, int] = {}
     for text in texts:
         name, value = setting(text, "FAULT=N, such as lost=1")
-        if not value.isdigit():
-            raise BadInput(f"{text}: a budget is a whole number, 0 or more")
+        number = whole(value)
+        if number is None or not 0 <= number <= MOST_FAULTS:
+            raise BadInput(f"{text}: a budget is a whole number, 0 to {MOST_FAULTS:,}; it must be one")
         if name in found:
             raise BadInput(f"{text}: set twice; set it once")
-        found[name] = int(value)
+        found[name] = number
     return found
 
 
@@ -104,12 +111,8 @@ class Request:
     metavar="NAME",
     help="Check this property (repeatable; default: all).",
 )
-@click.option(
-    "--bound", type=click.IntRange(0), metavar="K", help="Look at executions of at most K protocol steps."
-)
-@click.option(
-    "--rounds", type=click.IntRange(1), metavar="R", help="Search at most R rounds (default: until decided)."
-)
+@click.option("--bound", type=STEPS, metavar="K", help="Look at executions of at most K protocol steps.")
+@click.option("--rounds", type=ROUNDS, metavar="R", help="Search at most R rounds (default: until decided).")
 @budget_option
 @click.option(
     "--minimize",
@@ -120,7 +123,7 @@ class Request:
 )
 @click.option(
     "--count",
-    type=click.IntRange(1),
+    type=COUNT,
     default=1,
     show_default=True,
     metavar="N",
@@ -128,7 +131,7 @@ class Request:
 )
 @click.option(
     "--walks",
-    type=click.IntRange(1),
+    type=COUNT,
     metavar="N",
     help="Take N random walks instead: no solver, proves nothing.",
 )
@@ -137,22 +140,20 @@ class Request:
     "--bug", "bugs", multiple=True, metavar="NAME", help="With --known: only this bug (repeatable)."
 )
 @timeout_option()
-@click.option(
-    "--memory", type=click.FloatRange(0, min_open=True), metavar="GIB", help="Memory for each solver process."
-)
+@click.option("--memory", type=GIB, metavar="GIB", help="Memory for each solver process.")
 @click.option(
     "--solver", type=click.Choice(list(SOLVERS)), default="cadical", show_default=True, help="Who answers."
 )
 @click.option(
     "--jobs",
-    type=click.IntRange(1),
+    type=COUNT,
     default=2,
     metavar="N",
     show_default=True,
     help="Searches side by side; there are two or three to run.",
 )
 @click.option(
-    "--seed", type=int, metavar="N", help="Shuffle what the solver sees; for --walks, the seed (default 1)."
+    "--seed", type=SEED, metavar="N", help="Shuffle what the solver sees; for --walks, the seed (default 1)."
 )
 @story_form_option
 @output_option

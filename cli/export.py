@@ -6,6 +6,7 @@ import click
 
 from fencepost.cli.check import budget_option, budgets, find_protocol, setting, settings_option
 from fencepost.cli.handing import outer_timeout_option
+from fencepost.cli.numbers import ROUNDS
 from fencepost.cli.output import emit, output_option
 from fencepost.encoding.checking.limits import known_faults
 from fencepost.encoding.errors import BadInput
@@ -26,9 +27,7 @@ FORMATS = ("dimacs", "smt2")
     help="Which query.",
 )
 @click.option("--property", "name", metavar="NAME", help="The property that the query is about.")
-@click.option(
-    "--rounds", type=click.IntRange(1), required=True, metavar="R", help="How many rounds it is about."
-)
+@click.option("--rounds", type=ROUNDS, required=True, metavar="R", help="How many rounds it is about.")
 @budget_option
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), required=True, help="For SAT solvers, or for SMT solvers."

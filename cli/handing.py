@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
+from fencepost.cli.numbers import SECONDS
 from fencepost.encoding.errors import BadInput
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -105,7 +106,7 @@ def timeout_option(
 
     return click.option(
         "--timeout",
-        type=click.FloatRange(0, min_open=True),
+        type=SECONDS,
         default=300.0,
         show_default=True,
         metavar="SECONDS",

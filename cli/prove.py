@@ -13,6 +13,7 @@ import click
 from fencepost.cli.check import setting
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.handing import say, timeout_option
+from fencepost.cli.numbers import SIZE
 from fencepost.cli.output import emit, form_option, output_option
 
 if TYPE_CHECKING:
@@ -23,11 +24,13 @@ INDENT = " " * 11
 
 @click.command()
 @click.argument("lemma", nargs=-1)
-@click.option("--up-to", default=10, show_default=True, metavar="E", help="Largest ensemble enumerated.")
+@click.option(
+    "--up-to", type=SIZE, default=10, show_default=True, metavar="E", help="Largest ensemble enumerated."
+)
 @click.option(
     "--bookies",
     default=None,
-    type=int,
+    type=SIZE,
     metavar="N",
     help="Most bookies on which a theorem is tied to its protocol (3).",
 )

@@ -14,6 +14,7 @@ import click
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.handing import outer_timeout_option
+from fencepost.cli.numbers import SIZE
 from fencepost.cli.output import emit
 from fencepost.encoding.errors import BadInput
 
@@ -25,23 +26,23 @@ LARGEST_TABLE = 20
 
 
 @click.command()
-@click.option("-e", "--ensemble", "--bookkeeper-ensemble", type=int, help="E, bookies in an ensemble.")
+@click.option("-e", "--ensemble", "--bookkeeper-ensemble", type=SIZE, help="E, bookies in an ensemble.")
 @click.option(
-    "-w", "--write-quorum", "--bookkeeper-write-quorum", type=int, help="WQ, bookies an entry is sent to."
+    "-w", "--write-quorum", "--bookkeeper-write-quorum", type=SIZE, help="WQ, bookies an entry is sent to."
 )
 @click.option(
-    "-a", "--ack-quorum", "--bookkeeper-ack-quorum", type=int, help="AQ, acks that complete an add."
+    "-a", "--ack-quorum", "--bookkeeper-ack-quorum", type=SIZE, help="AQ, acks that complete an add."
 )
-@click.option("-n", "--bookies", type=int, help="N, writable bookies.  [default: E, or the racks' sum]")
+@click.option("-n", "--bookies", type=SIZE, help="N, writable bookies.  [default: E, or the racks' sum]")
 @click.option("--racks", help="Bookies in each rack (2,1,1), or the rack of each position (a,b,a).")
-@click.option("--min-racks", type=int, help="minNumRacksPerWriteQuorum.")
+@click.option("--min-racks", type=SIZE, help="minNumRacksPerWriteQuorum.")
 @click.option(
     "--enforce-min-racks", is_flag=True, default=None, help="enforceMinNumRacksPerWriteQuorum is on."
 )
 @click.option("--delay-ensemble-change", is_flag=True, default=None, help="delayEnsembleChange is on.")
 @click.option("--opportunistic-striping", is_flag=True, default=None, help="opportunisticStriping is on.")
 @click.option("--from", "source", metavar="FILE", help="Read a broker.conf, or Helm values (.yaml).")
-@click.option("--table", type=int, metavar="E", help="All configurations with ensembles up to this size.")
+@click.option("--table", type=SIZE, metavar="E", help="All configurations with ensembles up to this size.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "csv", "json"]), default="text", show_default=True
 )
@@ -78,6 +79,12 @@ def command(
     from fencepost.quorums.settings import read_settings
     from fencepost.quorums.stripes import Configuration
 
+    if table is not None:
+        given = {"-e": ensemble, "-w": write_quorum, "-a": ack_quorum, "--racks": racks}
+        for flag in (flag for flag, value in given.items() if value is not None):
+            raise BadInput(f"{flag}: not with --table, which has all sizes up to one; leave one of them out")
+    if min_racks is not None and racks is None:
+        raise BadInput(f"--min-racks {min_racks}: says nothing without --racks; give the rack of each bookie")
     settings = read_settings(Path(source)) if source is not None else None
     client = Client(
         delay_ensemble_change=_first(

@@ -12,12 +12,12 @@ import click
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.handing import outer_timeout_option
+from fencepost.cli.numbers import COUNT, GIB, LIMIT, SECONDS
 from fencepost.cli.output import emit, form_option_of, output_option
 from fencepost.cli.progress import StatusLine
 from fencepost.cli.reports.words import in_words
-from fencepost.cli.saved import source_option
+from fencepost.cli.saved import own_protocol, source_option
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import load
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import ERROR, Row
 from fencepost.sweeps.summary import counts, ordered
@@ -45,26 +45,24 @@ def command() -> None:
 @click.option(
     "--timeout-per-obligation",
     "timeout",
-    type=click.FloatRange(0, min_open=True),
+    type=SECONDS,
     default=300.0,
     show_default=True,
     metavar="SECONDS",
     help="Time for one property of one instance.",
 )
-@click.option(
-    "--memory", type=click.FloatRange(0, min_open=True), metavar="GIB", help="Memory for each solver process."
-)
+@click.option("--memory", type=GIB, metavar="GIB", help="Memory for each solver process.")
 @click.option(
     "--conflicts-per-obligation",
     "conflicts",
-    type=click.IntRange(1),
+    type=LIMIT,
     metavar="N",
     help="Conflicts that the solvers of one property of one instance may spend: the same on every machine.",
 )
 @click.option("--certificates", is_flag=True, help="Keep a certificate of each proof in DIR/certificates.")
 @click.option(
     "--cubes",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=1,
     show_default=True,
     metavar="N",
@@ -96,7 +94,7 @@ def run_command(
     from fencepost.sweeps.solve import Allowance
     from fencepost.sweeps.store import Store
 
-    own = load(Path(source)) if source is not None else None
+    own = own_protocol(source) if source is not None else None
     plan = read_grid(Path(grid), own)
     if certificates and cubes > 1:
         raise BadInput(

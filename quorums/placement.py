@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.reading import whole
 from fencepost.quorums.stripes import Configuration
 
 
@@ -48,8 +49,9 @@ def read_racks(text: str, ensemble: int) -> Racks:
     words = [word.strip() for word in text.split(",")]
     if not all(words):
         raise BadInput(f"--racks {text!r}: an empty rack; give bookies in each, 2,1,1, or names, a,b,a")
-    if all(word.lstrip("-").isdigit() for word in words):
-        sizes = tuple(int(word) for word in words)
+    numbers = [whole(word) for word in words]
+    sizes = tuple(number for number in numbers if number is not None)
+    if len(sizes) == len(words):
         if min(sizes) < 1:
             raise BadInput(f"--racks {text!r}: a rack of {min(sizes)}; every rack has at least 1 bookie")
         return Racks(sizes)

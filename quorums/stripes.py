@@ -17,6 +17,10 @@ from fencepost.encoding.errors import BadInput
 Positions: TypeAlias = tuple[int, ...]
 
 
+LARGEST = 1000
+"""The largest ensemble that is looked at: entries are striped over a few bookies, and each answers every client."""
+
+
 @dataclass(frozen=True, order=True)
 class Configuration:
     """E/WQ/AQ: numbers of bookies with 1 <= AQ <= WQ <= E. Raises BadInput for anything else."""
@@ -33,6 +37,8 @@ class Configuration:
         ):
             if value < 1:
                 raise BadInput(f"{name} is {value}: it must be at least 1")
+            if value > LARGEST:
+                raise BadInput(f"{name} is {value}: it must be at most {LARGEST:,}")
         if self.ack_quorum > self.write_quorum:
             raise BadInput(
                 f"ack quorum {self.ack_quorum} exceeds write quorum {self.write_quorum}: AQ must be at most WQ"

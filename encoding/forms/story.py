@@ -214,7 +214,10 @@ def explained(prop: Property, trace: Trace) -> str:
     if prop.explain is None:
         return ""
     try:
-        return prop.explain(trace)
+        said: object = prop.explain(trace)
+        if not isinstance(said, str):
+            raise TypeError(f"explain returned {said!r:.80}; return a sentence")
+        return said
     except Exception as error:  # noqa: BLE001 - whatever the protocol's author wrote
         return f"(Its explanation failed: {type(error).__name__}: {error})"
 

@@ -69,7 +69,7 @@ class _Writer:
         return self._numbers[text]
 
     def _sort(self, sort: Sort) -> int:
-        return self._number(f"sort {sort.name!r} {sort.part_of!r} {_row(sort.values)}")
+        return self._number(f"sort {sort.name!r} {sort.part_of!r} {_row(sort.listed or ())}")
 
     def _variable(self, variable: Variable) -> str:
         place = f"{self._family(variable.family)}[{_row(variable.index)}]"

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.reading import whole
+from fencepost.encoding.saying import is_name
 
 P = TypeVar("P")
 
 
-MOST = 1000
+MOST = 500
 """The largest value of a parameter: far above any instance that can be built, let alone proved."""
 
 
@@ -24,6 +25,8 @@ def parameter(default: int, meaning: str, least: int = 1, most: int = MOST) -> A
 
 def switch(values: Sequence[str], meaning: str, source: str) -> Any:
     """A choice between named variants of the protocol; the first of `values` is the family's default."""
+    if isinstance(values, str) or not values or not all(map(is_name, values)):
+        raise ModelError(f"switch({values!r:.80}, …): is no list of words; write switch(('no', 'yes'), …)")
     return dataclasses.field(
         default=values[0], metadata={"meaning": meaning, "values": tuple(values), "source": source}
     )
@@ -64,6 +67,11 @@ def options(parameters: type[Any] | object) -> list[Option]:
     instance = None if isinstance(parameters, type) else parameters
     found = []
     for field in dataclasses.fields(parameters):  # type: ignore[arg-type]
+        if "meaning" not in field.metadata:
+            raise ModelError(
+                f"{field.name}: is no parameter yet; write {field.name}: int = parameter(1, 'what it counts'), "
+                "or switch((…), 'what it chooses', 'source')"
+            )
         default = field.default if instance is None else getattr(instance, field.name)
         meta = field.metadata
         found.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import sys
 import traceback
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.encoding.errors import BadInput, ModelError
+from fencepost.encoding.language.authoring import file_name, listed, must_be
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.folding import folded
 from fencepost.encoding.language.parameters import Option, assign, options
@@ -36,19 +38,35 @@ class Protocol:
     not_modelled: tuple[str, ...] = ()
     ships: bool = False
 
+    def __post_init__(self) -> None:
+        file_name("a protocol", self.name)
+        if not dataclasses.is_dataclass(self.defaults) or isinstance(self.defaults, type):
+            raise ModelError(
+                f"{self.name}: defaults= is no instance of a dataclass; write @dataclass(frozen=True) class "
+                "Parameters: …, and defaults=Parameters()"
+            )
+        options(self.defaults)
+        for name in ("sources", "not_modelled"):
+            listed(f"{self.name}: {name}=", getattr(self, name), str, "write a tuple: ('…',) with its comma")
+
     def system(self, parameters: Any) -> System:
         """The system of an instance, folded; raises ModelError, in one line, if the text of the protocol fails."""
         try:
-            return folded(self.build(parameters))
+            built = self.build(parameters)
+            must_be("what build returns", built, System, "return System(state, actions, properties)")
+            found = folded(built)
+            _ = found.initial, found.ground_actions
+        except ModelError as error:
+            raise ModelError(f"{self.name}: {_line(error)}{error}") from error
         except BadInput:
             raise
         except Exception as error:
-            last = traceback.extract_tb(error.__traceback__)
-            own = next((f for f in reversed(last) if "encoding" not in Path(f.filename).parts), last[-1])
-            where = f"{Path(own.filename).name}, line {own.lineno}"
             raise ModelError(
-                f"{self.name}: {where}: {type(error).__name__}: {error}; mend the text of the protocol"
+                f"{self.name}: {_line(error)}{type(error).__name__}: {error}; mend the text of the protocol"
             ) from error
+        if not found.properties:
+            raise ModelError(f"{self.name}: has no properties; say with properties=(…,) what must hold")
+        return found
 
     def options(self) -> list[Option]:
         """Parameters and switches with this protocol's defaults."""
@@ -107,6 +125,17 @@ class Instance:
         return choose(self.system, names)
 
 
+def _line(error: BaseException) -> str:
+    """The line of the author's own text in which an error arose, if it did in one, and a colon."""
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    own = (f for f in frames if f.filename[0] != "<" and not Path(f.filename).is_relative_to(_OURS))
+    return next((f"{Path(frame.filename).name}, line {frame.lineno}: " for frame in own), "")
+
+
+_OURS = Path(__file__).parent
+"""Where the language lies, whose lines say nothing to an author."""
+
+
 def _json(value: object) -> Json:
     return value if isinstance(value, bool | int) else str(value)
 
@@ -137,11 +166,15 @@ def load(path: Path) -> Protocol:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
+    except ModelError as error:
+        raise ModelError(f"{path}: {_line(error)}{error}") from error
     except BadInput:
         raise
+    except SyntaxError as error:
+        raise BadInput(f"{path}: line {error.lineno}: {error.msg}; mend it and try again") from error
     except Exception as error:
         raise BadInput(
-            f"{path}: cannot be run ({type(error).__name__}: {error}); mend it and try again"
+            f"{path}: cannot be run ({_line(error)}{type(error).__name__}: {error}); mend it and try again"
         ) from error
     protocol = getattr(module, "PROTOCOL", None)
     if not isinstance(protocol, Protocol):

@@ -9,6 +9,7 @@ from enum import Enum
 from functools import cached_property, wraps
 from typing import ClassVar, TypeVar, cast
 
+from fencepost.encoding.language.authoring import fits_in
 from fencepost.encoding.language.terms import BOOL, Family, Read, Sort, Term, TermLike, Value
 
 
@@ -80,7 +81,9 @@ class StateSpace:
             if hasattr(StateSpace, name):
                 raise TypeError(f"{name}: a state space has an attribute of that name; choose another")
             value.name = name
-            self.__dict__.setdefault("_families", []).append(value)
+            families: list[Family] = self.__dict__.setdefault("_families", [])
+            fits_in(name, value.over, sum(fits_in(family.name, family.over) for family in families))
+            families.append(value)
             if not value.over:
                 value = value[()]
         super().__setattr__(name, value)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import itertools
 import string
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.authoring import file_name, fits_in, listed, must_be, term_of_state
 from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.state import StateSpace, Variable, show
 from fencepost.encoding.language.terms import (
@@ -95,6 +96,13 @@ class Action:
     note: str = ""
     fault: str | None = None
 
+    def __post_init__(self) -> None:
+        must_be("when=", self.when, (Term, bool), "write a term over the state, such as ~s.closed")
+        must_be("then=", self.then, (list, tuple), "write a list of updates, such as [s.closed.set(True)]")
+        for update in self.then:
+            must_be("then=: one of them", update, Update, "write s.closed.set(True) where == only compares")
+        listed("sent=", self.sent, (Message, Broadcast), "write a list of messages, such as [message(…)]")
+
 
 @dataclass(frozen=True, eq=False)
 class Schema:
@@ -134,6 +142,13 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort) -> Sche
     The action is named after the handler, its arguments after the handler's parameters, and its meaning is
     the first line of the docstring.
     """
+    for sort in over:
+        must_be(
+            f"each({handler.__name__}): an index set",
+            sort,
+            Sort,
+            "write a sort of the state, such as s.entry",
+        )
     names = list(inspect.signature(handler).parameters)[1:]
     parameters = tuple(bind(sort, name) for name, sort in zip(names, over, strict=False))
     meaning = (inspect.getdoc(handler) or "").split("\n")[0]
@@ -142,6 +157,10 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort) -> Sche
             f"{handler.__name__} takes {', '.join(names) or 'no arguments'}, but {len(over)} index sets are given"
         )
     action = handler(state, *parameters)
+    must_be(
+        f"{handler.__name__}: what it returns", action, Action, "return Action(when=…, then=[…], actor=…)"
+    )
+    fits_in(handler.__name__, over)
     for _, field_name, _, _ in string.Formatter().parse(action.note):
         if field_name is not None and field_name not in names:
             raise ModelError(
@@ -193,6 +212,15 @@ def _slots(item: Schema | Group, given: Mapping[str, Value]) -> Iterable[tuple[S
             yield from _slots(member, {**given, item.by: value})
 
 
+def _leaves(items: Iterable[Schema | Group]) -> Iterator[Schema]:
+    """The actions, those in groups too."""
+    for item in items:
+        if isinstance(item, Schema):
+            yield item
+        else:
+            yield from _leaves(item.members)
+
+
 def _range(item: Schema | Group, name: str) -> Iterable[Value]:
     """The values that a parameter of that name takes."""
     if isinstance(item, Group):
@@ -236,6 +264,11 @@ class Property:
     explain: Callable[[Trace], str] | None = None
     traps: Mapping[str, Term] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        file_name("a property", self.name)
+        term_of_state(f"{self.name}: holds=", self.holds)
+        term_of_state(f"{self.name}: witness=", self.witness)
+
 
 @dataclass(frozen=True)
 class Invariant:
@@ -247,6 +280,10 @@ class Invariant:
     name: str
     meaning: str
     holds: Term
+
+    def __post_init__(self) -> None:
+        file_name("an invariant", self.name)
+        term_of_state(f"{self.name}: holds=", self.holds)
 
 
 @dataclass(frozen=True)
@@ -287,6 +324,15 @@ class System:
     at_first: tuple[Axiom, ...] = ()
 
     def __post_init__(self) -> None:
+        must_be("state=", self.state, StateSpace, "give an instance of your own class of StateSpace")
+        listed(
+            "actions=",
+            self.actions,
+            (Schema, Group),
+            "write (each(send, s, s.entry), …), each action by each()",
+        )
+        listed("properties=", self.properties, Property, "write a tuple: (Property(…),) with its comma")
+        listed("invariants=", self.invariants, Invariant, "write a tuple: (Invariant(…),) with its comma")
         names = [p.name for p in self.properties] + [i.name for i in self.invariants]
         for name in names:
             if names.count(name) > 1:
@@ -305,6 +351,9 @@ class System:
     @cached_property
     def ground_actions(self) -> tuple[GroundAction, ...]:
         """Every action with every combination of arguments, in the order of the slots of a round."""
+        total = 0
+        for schema in _leaves(self.actions):
+            total += fits_in(schema.name, (p.sort for p in schema.parameters), total)
         return tuple(
             GroundAction(schema, arguments) for item in self.actions for schema, arguments in _slots(item, {})
         )

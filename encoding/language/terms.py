@@ -15,13 +15,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, partial
+from math import comb
 from typing import Any, NoReturn, TypeAlias, assert_never, cast
+
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.saying import is_name
 
 Value: TypeAlias = bool | int | str | Enum
 """A plain value: a truth value, a small integer, the label of a bookie or client, or a member of an Enum."""
 
 TermLike: TypeAlias = "Term | bool | int | str | Enum"
 """Where a term is expected, a plain value may stand and becomes a constant."""
+
+
+MOST_VALUES = 1000
+"""Values of a sort, at most: far more than anybody's bookies, entries or fragments in an instance that is proved."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +46,16 @@ class Sort:
     part_of: str | None = None
 
     def __post_init__(self) -> None:
-        if self.listed is not None and (not self.listed or len(set(self.listed)) != len(self.listed)):
+        if self.listed is None:
+            return
+        if len(self.listed) > MOST_VALUES:
+            raise _too_large(self.name, len(self.listed))
+        if not self.listed or len(set(self.listed)) != len(self.listed):
             raise ValueError(f"sort {self.name}: values {self.listed} must be distinct, and at least one")
+        for value in self.listed:
+            label = value.value if isinstance(value, Enum) else value
+            if isinstance(label, str) and not is_name(label):
+                raise ModelError(f"sort {self.name}: value {label!r}; write a word that is shown on one line")
 
     @property
     def counted(self) -> bool:
@@ -75,11 +91,19 @@ BOOL = Sort("bool", (False, True))
 
 def integers(low: int, high: int) -> Sort:
     """The integers from `low` to `high`, both included."""
+    if high - low >= MOST_VALUES:
+        raise _too_large(f"{low}..{high}", high - low + 1)
     return Sort(f"{low}..{high}", tuple(range(low, high + 1)))
+
+
+def _too_large(name: str, count: int) -> ModelError:
+    return ModelError(f"sort {name}: {count:,} values, and {MOST_VALUES:,} are the most; make it smaller")
 
 
 def labels(name: str, prefix: str, count: int) -> Sort:
     """`count` interchangeable things: labels("bookie", "b", 3) is b1, b2, b3."""
+    if count > MOST_VALUES:
+        raise _too_large(name, count)
     return Sort(name, tuple(f"{prefix}{i}" for i in range(1, count + 1)))
 
 
@@ -88,6 +112,8 @@ def subsets(name: str, of: Sort, size: int) -> Sort:
 
     Raises ValueError if there are none.
     """
+    if comb(len(of), size) > MOST_VALUES:
+        raise _too_large(name, comb(len(of), size))
     chosen = (" ".join(map(str, values)) for values in itertools.combinations(of, size))
     return Sort(name, tuple(values or "nobody" for values in chosen))
 
@@ -104,7 +130,16 @@ def of_any_size(name: str) -> Sort:
 
 def members(enum: type[Enum]) -> Sort:
     """The members of an Enum, in their order of definition."""
+    if not (isinstance(enum, type) and issubclass(enum, Enum)):
+        raise ModelError(f"members of {enum!r:.80}, which is no Enum; give the class itself")
     return Sort(enum.__name__, tuple(enum))
+
+
+def _no_sort(given: object) -> str:
+    """What to write instead of something that is no sort where one is needed."""
+    if isinstance(given, type) and issubclass(given, Enum):
+        return f"{given.__name__} is an Enum, and a sort is needed here; write members({given.__name__})"
+    return f"{given!r:.80} is no sort; write BOOL, integers(0, 3), labels(…), members(SomeEnum), or a sort of the state"
 
 
 def type_of(value: Value) -> str:
@@ -153,6 +188,8 @@ class Term:
 
     def __eq__(self, other: TermLike) -> Term:  # type: ignore[override]
         right = lift(other)
+        if isinstance(self, AllOf | AnyOf) and right.type != "bool":
+            raise TypeError(f"{_BINDS}, not s.a & s.b == x")
         if self.type == "label":
             return Equal("bool", as_type(self, right.type), right)
         return Equal("bool", self, as_type(right, self.type))
@@ -210,6 +247,11 @@ class Family:
     initial: Value | Callable[..., Value] | None
     fault: str | None
     name: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        for sort in (self.domain, *self.over):
+            if not isinstance(sort, Sort):
+                raise ModelError(_no_sort(sort))
 
     def __getitem__(self, index: TermLike | tuple[TermLike, ...]) -> Read:
         given = index if isinstance(index, tuple) else (index,)
@@ -320,6 +362,8 @@ def lift(value: TermLike) -> Term:
     return value if isinstance(value, Term) else Constant(type_of(value), value)
 
 
+_BINDS = "& and | bind tighter than ==: write (s.a == x) & (s.b == y)"
+
 TRUE, FALSE = lift(True), lift(False)
 
 
@@ -336,7 +380,8 @@ def any_of(*terms: TermLike) -> Term:
 def _flat(node: type[AllOf | AnyOf], terms: tuple[TermLike, ...], neutral: Term) -> Term:
     operands: list[Term] = []
     for term in map(lift, terms):
-        as_type(term, "bool")
+        if term.type != "bool":
+            raise TypeError(f"& and | join truths, and one side is of type {term.type}; {_BINDS}")
         if isinstance(term, node):
             operands.extend(term.operands)
         elif not (isinstance(term, Constant) and term.value is _plain(neutral)):
@@ -433,7 +478,14 @@ def as_type(value: TermLike, wanted: str) -> Term:
         return term
     if isinstance(term, Constant) and term.type == "label" and wanted not in ("bool", "int"):
         return Constant(wanted, term.value)
-    raise TypeError(f"a term of type {wanted} is needed here, not {term.type}: {term!r:.120}")
+    said = (
+        term.family.name
+        if isinstance(term, Read)
+        else repr(term.value)
+        if isinstance(term, Constant)
+        else "it"
+    )
+    raise TypeError(f"a term of type {wanted} is needed here, and {said} is of type {term.type}")
 
 
 Node: TypeAlias = (

@@ -1,0 +1,294 @@
+"""Mistakes of a protocol's author: each is told in a sentence that says what to write instead, and never as a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.refusing import refused
+
+RIGHT = '''
+from dataclasses import dataclass
+from enum import Enum
+
+from fencepost.encoding.language.parameters import parameter, switch
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.state import StateSpace, choice, family, variable
+from fencepost.encoding.language.system import Action, Invariant, Property, System, each, message
+from fencepost.encoding.language.terms import BOOL, exists, forall, integers, labels, members
+
+
+class Phase(Enum):
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class Parameters:
+    entries: int = parameter(1, "entries that are sent")
+
+
+class State(StateSpace):
+    def __init__(self, p):
+        self.entry = integers(1, p.entries)
+        self.sent = family(BOOL, self.entry)
+        self.phase = variable(members(Phase))
+        self.closed = variable(BOOL)
+
+
+def send(s, entry):
+    """An entry is sent."""
+    return Action(when=~s.sent[entry] & (s.phase == Phase.OPEN), then=[s.sent[entry].set(True)], actor="w")
+
+
+def build(p):
+    s = State(p)
+    found = Property("all-quiet", "nothing is sent", holds=~s.sent[1], witness=s.sent[1], witness_meaning="sent")
+    return System(s, (each(send, s, s.entry),), (found,))
+
+
+PROTOCOL = Protocol("quiet", "a protocol", Parameters(), build)
+'''
+
+MISTAKES = {
+    "no brackets": (
+        "(s.phase == Phase.OPEN)",
+        "s.phase == Phase.OPEN",
+        "& and | bind tighter than ==: write (s.a",
+    ),
+    "no brackets around truths": (
+        "(s.phase == Phase.OPEN)",
+        "s.closed == Phase.OPEN",
+        "& and | bind tighter than ==",
+    ),
+    "and": ("] & (s.phase", "] and (s.phase", "a term has no truth value: use & | ~"),
+    "a chain": ("(s.phase == Phase.OPEN)", "(0 < s.phase < 2)", "a term of type int is needed here"),
+    "not": ("~s.sent[entry] &", "(not s.sent[entry]) &", "a term has no truth value: use & | ~"),
+    "no each": (
+        "each(send, s, s.entry),",
+        "send,",
+        "write (each(send, s, s.entry), …), each action by each()",
+    ),
+    "an action by itself": ("(each(send, s, s.entry),)", "(send(s, 1),)", "each action by each()"),
+    "then is no list": (
+        "then=[s.sent[entry].set(True)]",
+        "then=s.sent[entry].set(True)",
+        "then= is a Update; write a list",
+    ),
+    "== in then": (
+        "then=[s.sent[entry].set(True)]",
+        "then=[s.sent[entry] == True]",
+        "then=: one of them is a term; write s.closed.set(True) where == only compares",
+    ),
+    "then is None": ("then=[s.sent[entry].set(True)]", "then=None", "then= is None; write a list of updates"),
+    "when is None": (
+        "when=~s.sent[entry] & (s.phase == Phase.OPEN)",
+        "when=None",
+        "when= is None; write a term",
+    ),
+    "no parameter()": (
+        'parameter(1, "entries that are sent")',
+        "1",
+        "write entries: int = parameter(1, 'what",
+    ),
+    "a switch of one word": (
+        'parameter(1, "entries that are sent")',
+        'switch("no", "a", "b")',
+        "is no list of words; write switch(('no', 'yes'), …)",
+    ),
+    "no properties": ("(found,))", "())", "has no properties; say with properties=(…,)"),
+    "build returns None": (
+        "    return System(",
+        "    System(",
+        "what build returns is None; return System(state",
+    ),
+    "build returns the state": (
+        "    return System(",
+        "    return s\n    System(",
+        "what build returns is a State",
+    ),
+    "parameters are no dataclass": (
+        "Parameters(), build",
+        "{'entries': 1}, build",
+        "is no instance of a dataclass",
+    ),
+    "parameters are the class": ("Parameters(), build", "Parameters, build", "is no instance of a dataclass"),
+    "holds is a plain truth": ("holds=~s.sent[1]", "holds=False", "all-quiet: holds= is False; write a term"),
+    "witness is a plain truth": (
+        "witness=s.sent[1]",
+        "witness=True",
+        "all-quiet: witness= is True; write a term",
+    ),
+    "holds is no truth": (
+        "holds=~s.sent[1]",
+        "holds=s.phase",
+        "is a term of type Phase; compare it with something",
+    ),
+    "holds is None": ("holds=~s.sent[1]", "holds=None", "all-quiet: holds= is None; write a term"),
+    "an Enum without members": ("variable(members(Phase))", "variable(Phase)", "write members(Phase)"),
+    "a family of an Enum": ("family(BOOL, self.entry)", "family(Phase, self.entry)", "write members(Phase)"),
+    "a family over a number": (
+        "family(BOOL, self.entry)",
+        "family(BOOL, 3)",
+        "3 is no sort; write BOOL, integers",
+    ),
+    "members of a value": (
+        "members(Phase)",
+        "members(Phase.OPEN)",
+        "which is no Enum; give the class itself",
+    ),
+    "a forgotten comma, properties": (
+        "(found,))",
+        "(found))",
+        "write a tuple: (Property(…),) with its comma",
+    ),
+    "a forgotten comma, actions": (
+        "(each(send, s, s.entry),)",
+        "(each(send, s, s.entry))",
+        "actions= is a Schema",
+    ),
+    "a forgotten comma, sources": (
+        "build)",
+        'build, sources=("BP-46"))',
+        "write a tuple: ('…',) with its comma",
+    ),
+    "a forgotten comma, sent": (
+        'actor="w")',
+        'actor="w", sent=message("add", "w", "b"))',
+        "sent= is a Message; write",
+    ),
+    "the state's class": ("System(s,", "System(State,", "give an instance of your own class of StateSpace"),
+    "an action that returns nothing": (
+        "    return Action(",
+        "    Action(",
+        "send: what it returns is None; return",
+    ),
+    "an action over a number": (
+        "each(send, s, s.entry)",
+        "each(send, s, 3)",
+        "an index set is 3; write a sort of",
+    ),
+    "too few index sets": (
+        "each(send, s, s.entry)",
+        "each(send, s)",
+        "send takes entry, but 0 index sets are given",
+    ),
+    "a note that names nothing": ('actor="w")', 'actor="w", note="{ledger}")', "its note names {ledger}"),
+    "a name with a slash": (
+        '"all-quiet"',
+        '"../../all"',
+        "is named '../../all'; give it a name of up to 100",
+    ),
+    "a name of two lines": (
+        '"all-quiet"',
+        '"a\\nno-divergence: proved"',
+        "give it a name of up to 100 letters",
+    ),
+    "a name that clears the screen": ('"all-quiet"', '"\\x1b[2J"', "give it a name of up to 100 letters"),
+    "a name of 300 letters": ('"all-quiet"', '"x" * 300', "give it a name of up to 100 letters"),
+    "an empty name": ('"all-quiet"', '""', "give it a name of up to 100 letters"),
+    "a name that is a number": ('"all-quiet"', "7", "a property is named 7; give it a name"),
+    "a protocol's name of two lines": ('"quiet"', '"quiet\\nx"', "a protocol is named"),
+    "a label of two lines": ('"closed"', '"a\\nb"', "write a word that is shown on one line"),
+    "a range to 10**9": (
+        "integers(1, p.entries)",
+        "integers(1, 10**9)",
+        "sort 1..1000000000: 1,000,000,000 values",
+    ),
+    "10**9 labels": (
+        "integers(1, p.entries)",
+        'labels("entry", "e", 10**9)',
+        "sort entry: 1,000,000,000 values",
+    ),
+    "10**9 variables": (
+        "family(BOOL, self.entry)",
+        "family(BOOL, *[integers(1, 1000)] * 3)",
+        "sent: 1..1000 (1000) by 1..1000 (1000) by 1..1000 (1000) makes 1,000,000,000, and 100,000 are the most",
+    ),
+    "10**6 actions": (
+        "each(send, s, s.entry)",
+        "each(lambda s, a, b: send(s, 1), s, *[integers(1, 1000)] * 2)",
+        "makes 1,000,000, and 100,000 are the most",
+    ),
+    "a value that is not in the domain": (
+        "variable(BOOL)",
+        "variable(BOOL, initial=3)",
+        "closed = 3 at first: not in",
+    ),
+    "an index too few": ("~s.sent[entry] &", "~s.sent &", "bad operand type for unary ~"),
+    "an index too many": ("~s.sent[entry] &", "~s.sent[entry, 1] &", "sent has 1 indices, not 2"),
+    "an index outside": ("holds=~s.sent[1]", "holds=~s.sent[9]", "sent: 9 is not in 1..1"),
+    "syntax": ("def build(p):", "def build(p:", "line 35: "),
+    "an import": ("from enum import Enum", "from enum import Enam", "ImportError"),
+    "a long message": (
+        "    s = State(p)",
+        "    raise ValueError('x' * 20000 + '\\n' * 50)",
+        "ValueError: xxx",
+    ),
+    "a message of two lines": (
+        "    s = State(p)",
+        "    raise ValueError('a\\nquiet: proved')",
+        "a\\nquiet: proved",
+    ),
+    "an assertion": ("    s = State(p)", "    assert False", "AssertionError"),
+    "no PROTOCOL": ("PROTOCOL =", "PROTOCOLS =", "has no PROTOCOL; assign"),
+    "endless recursion": ("    s = State(p)", "    build(p)", "RecursionError"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_with_what_to_write_instead(
+    mistake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right, wrong, says = MISTAKES[mistake]
+    assert right in RIGHT
+    path = tmp_path / "quiet.py"
+    path.write_text(RIGHT.replace(right, wrong), encoding="utf-8")
+    said = refused(capsys, "check", path, "--walks", "1")
+    assert says in said
+    assert "quiet" in said
+
+
+@pytest.mark.parametrize(
+    ("explain", "says"),
+    [
+        ("lambda trace: None", "explain returned None; return a sentence"),
+        ("lambda trace: 1 / 0", "Its explanation failed: ZeroDivisionError"),
+        ("lambda trace: '\\x1b[2J'", "\\x1b[2J"),
+    ],
+)
+def test_an_explanation_that_fails_does_not_hide_the_trace(
+    explain: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from fencepost.cli.main import run
+
+    path = tmp_path / "quiet.py"
+    path.write_text(RIGHT.replace('witness_meaning="sent"', f'witness_meaning="sent", explain={explain}'))
+    assert run(["check", str(path), "--walks", "1"]) == 1
+    told = capsys.readouterr()
+    assert says in told.out
+    assert "\x1b" not in told.out + told.err
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("/bin/ls", "is no Python file"),
+        ("/dev/null", "no such file"),
+        ("/dev/zero", "no such file"),
+        ("./" + "x" * 300 + ".py", "no such file"),
+        ("x" * 300, "no such protocol"),
+        ("\udc80", "\\udc80: no such protocol"),
+        ("a\nb", "a\\nb: no such protocol"),
+        ("\x1b[2J", "\\x1b[2J: no such protocol"),
+        ("./a\0b.py", "no such file"),
+        ("\u202eyzal", "\\u202eyzal: no such protocol"),
+        ("", "no such protocol"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "protocols"])
+def test_a_name_that_is_no_protocol(
+    command: str, name: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert says in refused(capsys, command, name)

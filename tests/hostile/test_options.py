@@ -1,0 +1,176 @@
+"""Options that mean nothing: numbers that are none, values of two lines, options that contradict each other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fencepost.cli.main import run
+from support.refusing import refused
+
+NO_SECONDS = (
+    "nan",
+    "inf",
+    "-inf",
+    "1e400",
+    "1e3",
+    "0",
+    "-1",
+    "",
+    " 3",
+    "1_0",
+    "\u0663",
+    "0x10",
+    "99999999",
+    "3\n",
+    "9" * 5000,
+)
+NO_WHOLE = (
+    "nan",
+    "1.5",
+    "1e3",
+    "-1",
+    "",
+    " 3",
+    "1_0",
+    "\u0663",
+    "0x10",
+    "10000000000",
+    "3\n",
+    "+3",
+    "9" * 5000,
+)
+
+
+@pytest.mark.parametrize("value", NO_SECONDS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "bookkeeper", "--timeout={}"),
+        ("check", "bookkeeper", "--memory={}"),
+        ("prove", "--timeout={}"),
+        ("sweep", "run", "grid.toml", "--out=out", "--timeout-per-obligation={}"),
+        ("sweep", "run", "grid.toml", "--out=out", "--memory={}"),
+    ],
+    ids=lambda command: f"{command[0]} {command[-1]}",
+)
+def test_seconds_and_memory_are_plain_numbers(
+    command: tuple[str, ...], value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "must be a number above 0" in refused(capsys, *command[:-1], command[-1].format(value))
+
+
+@pytest.mark.parametrize("value", NO_WHOLE)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "bookkeeper", "--bound={}"),
+        ("check", "bookkeeper", "--rounds={}"),
+        ("check", "bookkeeper", "--count={}"),
+        ("check", "bookkeeper", "--jobs={}"),
+        ("check", "bookkeeper", "--budget=lost={}"),
+        ("check", "bookkeeper", "--set=bookies={}"),
+        ("export", "bookkeeper", "--format=dimacs", "--rounds={}"),
+        ("sweep", "run", "grid.toml", "--out=out", "--cubes={}"),
+        ("sweep", "run", "grid.toml", "--out=out", "--conflicts-per-obligation={}"),
+        ("quorum", "-w3", "-a2", "--ensemble={}"),
+        ("quorum", "--table={}"),
+    ],
+    ids=lambda command: f"{command[0]} {command[-1]}",
+)
+def test_sizes_and_limits_are_plain_numbers(
+    command: tuple[str, ...], value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused(capsys, *command[:-1], command[-1].format(value))
+    assert any(word in said for word in ("whole number", "must be", "must have", "can be tabulated")), said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ("quorum", "-e", "100000", "-w", "3", "-a", "2"),
+            "ensemble (E) is 100000: it must be at most 1,000",
+        ),
+        (("quorum", "--table", "5", "-e", "3"), "-e: not with --table"),
+        (("quorum", "--table", "5", "-a", "0"), "-a: not with --table"),
+        (("quorum", "--table", "5", "--racks", "1,1"), "--racks: not with --table"),
+        (("quorum", "-e3", "-w3", "-a2", "--min-racks", "2"), "--min-racks 2: says nothing without --racks"),
+        (("quorum", "-e3", "-w3", "-a2", "--racks", "0,1"), "a rack of 0"),
+        (("check", "bookkeeper", "--set", "bookies=100000"), "bookies=100000: must be 500 or less"),
+        (("check", "bookkeeper", "--set", "bookies"), "bookies: must have the form NAME=VALUE"),
+        (("check", "bookkeeper", "--set", "gravity=off"), "gravity: no such parameter or switch"),
+        (("check", "bookkeeper", "--set", "a\nb=1"), "a\\nb: no such parameter or switch"),
+        (("check", "bookkeeper", "--set", f"{'x' * 20_000}=1"), "no such parameter or switch"),
+        (("check", "bookkeeper", "--property", "\x1b[2J"), "\\x1b[2J: no such property"),
+        (("check", "bookkeeper", "--rounds", "1000000000"), "must be a whole number from 1 to 1,000"),
+        (("check", "bookkeeper", "--solver", "\x1b"), "'\\x1b' is not one of"),
+        (("check", "bookkeeper", "--fast\n"), "No such option"),
+        (("chekc",), "No such command"),
+        (("trace", "x" * 300), "cannot be read"),
+        (("trace", "\udc80"), "\\udc80: cannot be read"),
+        (("certify", "x" * 300), "cannot be read"),
+        (("sweep", "report", "x" * 300), "cannot be read"),
+        (("sweep", "run", "x" * 300, "--out", "out"), "cannot be read"),
+        (("quorum", "--from", "x" * 300), "cannot be read"),
+        (
+            ("quorum", "-e3", "-w3", "-a2", "--output", "/dev/full"),
+            "/dev/full: cannot be written (No space left",
+        ),
+        (
+            ("quorum", "-e3", "-w3", "-a2", "--output", f"/tmp/{'x' * 300}"),
+            "cannot be written (File name too",
+        ),
+        (("quorum", "-e3", "-w3", "-a2", "--output", "a\0b"), "cannot be written"),
+        (("quorum", "-e3", "-w3", "-a2", "--output", "/nowhere/at/all"), "cannot be written"),
+    ],
+)
+def test_what_means_nothing_is_refused(
+    arguments: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert says in refused(capsys, *arguments)
+
+
+COMMAND = [
+    sys.executable,
+    "-c",
+    "import sys; from fencepost.cli.main import run; sys.exit(run(sys.argv[1:]))",
+]
+
+
+def test_a_full_stdout_is_no_success() -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [*COMMAND, "quorum", "-e3", "-w3", "-a2"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (
+        "fencepost: stdout: cannot be written (No space left on device); give --output FILE\n" in done.stderr
+    )
+    assert "Traceback" not in done.stderr
+    assert done.returncode != 0
+
+
+def test_a_full_stderr_changes_no_exit_code() -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [*COMMAND, "quorum", "-e", "0"], stderr=full, stdout=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_link_stays_and_leads_to_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target, link = tmp_path / "target.txt", tmp_path / "link.txt"
+    link.symlink_to(target)
+    for _ in range(2):
+        assert run(["quorum", "-e3", "-w3", "-a2", "--output", str(link)]) == 0
+        assert link.is_symlink()
+        assert "3/3/2" in target.read_text(encoding="utf-8")
+    assert sorted(os.listdir(tmp_path)) == ["link.txt", "target.txt"]

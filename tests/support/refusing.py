@@ -1,0 +1,24 @@
+"""What every refusal is like: exit code 2, nothing on stdout, one line on stderr that can be shown as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from fencepost.cli.main import run
+
+LONGEST = 2100
+"""Characters of such a line, at most."""
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """The line with which a command is refused; fails if it is anything else."""
+    capsys.readouterr()
+    code = run([str(argument) for argument in arguments])
+    told = capsys.readouterr()
+    assert code == 2, (code, told)
+    assert told.out == ""
+    line = told.err.removesuffix("\n")
+    assert line.startswith("fencepost: ")
+    assert line.isprintable(), line
+    assert len(line) <= LONGEST, len(line)
+    return line
