@@ -180,8 +180,8 @@ BAD_INPUT = [
     (("check", "bookkeeper-4.13", "--solver", "magic"), "'magic' is not one of"),
     (("check", "bookkeeper-4.13", "--budget", "crashes=1"), "crashes: no such fault here; valid: lost"),
     (("check", "bookkeeper-4.13", "--budget", "lost=few"), "lost=few: a budget is a whole number"),
-    (("check", "bookkeeper-4.13", "--bound", "-1"), "-1 is not in the range"),
-    (("check", "bookkeeper-4.13", "--timeout", "0"), "not in the range"),
+    (("check", "bookkeeper-4.13", "--bound", "-1"), "-1: must be a whole number from 0 to"),
+    (("check", "bookkeeper-4.13", "--timeout", "0"), "must be a number above 0"),
     (("check", "bookkeeper-4.13", "--walks", "5", "--bound", "3"), "--walks: takes no --bound"),
     (
         (*LOSES, "--minimize", "none", "--output", "/nowhere/x"),

@@ -158,7 +158,7 @@ def test_progress_says_which_run_it_is(known: Check) -> None:
         (("--require-proof",), "takes no --require-proof;"),
         (("--expect", "proved"), "takes no --expect;"),
         (("--bug", "1"), "1: no such known bug; valid: BOOKKEEPER-799, "),
-        (("--timeout", "0"), "not in the range"),
+        (("--timeout", "0"), "must be a number above 0"),
     ],
 )
 def test_what_is_not_used_is_refused(known: Check, arguments: tuple[str, ...], message: str) -> None:
