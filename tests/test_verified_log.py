@@ -237,7 +237,7 @@ def violated(settings: Settings) -> dict[str, int | None]:
     Save that of one entry nothing need be reported, so `progress` says nothing.
     """
     results = everything(settings).values()
-    undecided = {r.property for r in results if r.verdict.value not in ("violated", Fewest.OF_ALL)}
+    undecided = {r.property for r in results if r.verdict.value not in ("violated", "proved")}
     assert undecided == ({"progress"} if settings.get("entries", 1) == 1 else set())
     assert all(r.fewest is Fewest.OF_ALL for r in results if r.verdict.value == "violated")
     return {r.property: r.steps for r in results if r.verdict.value == "violated"}

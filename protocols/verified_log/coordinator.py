@@ -21,7 +21,7 @@ from fencepost.encoding.language.terms import (
     implies,
     lift,
 )
-from fencepost.protocols.verified_log.network import Posting, delivery, step
+from fencepost.protocols.verified_log.network import Effect, Posting, delivery, step
 from fencepost.protocols.verified_log.state import COORDINATOR, NOTHING, Answer, Log, Order
 
 
@@ -46,8 +46,8 @@ def handle_first_request(s: Log, producer: Parameter, attempt: Parameter) -> Act
         s.network,
         s.ask,
         index,
-        [*answers[0], *then],
-        [*answers[1], *sends],
+        [*answers.then, *then],
+        [*answers.sends, *sends],
         _first_is_known(s, exists_already),
         {"count": 0},
     )
@@ -70,35 +70,33 @@ def handle_request(s: Log, producer: Parameter, segment: Parameter, attempt: Par
         s.ask,
         index,
         [
-            *answers[0],
+            *answers.then,
             *then,
             s.mishap["no_such_segment"].set(True, when=~taking & ~followed & ~s.granted[segment]),
         ],
-        [*answers[1], *sends],
+        [*answers.sends, *sends],
         says={"count": s.count[producer, segment]},
     )
 
 
-def _answering(
-    s: Log, index: tuple[Term, ...], followed: Term, own: Term, taking: Term = FALSE
-) -> tuple[list[Update], list[Posting]]:
+def _answering(s: Log, index: tuple[Term, ...], followed: Term, own: Term, taking: Term = FALSE) -> Effect:
     """The answer to a request for a segment that is granted already, or that comes during a take-over."""
     answer = if_(taking, Answer.IN_TAKEOVER, if_(own, Answer.OK, Answer.ALREADY))
     then = [s.answered[index].set(answer, when=taking | followed)]
     sends = [s.answer.to_send(*index, when=taking | followed, answer=answer)]
     if s.parameters.double_answer == "yes":
         sends.append(s.second.to_send(*index, when=~taking & followed & own, answer=Answer.ALREADY))
-    return then, sends
+    return Effect(then, sends)
 
 
-def _grant_first(s: Log, producer: Term, when: Term) -> tuple[list[Update], list[Posting]]:
+def _grant_first(s: Log, producer: Term, when: Term) -> Effect:
     """The first segment, on the first R nodes: which nodes makes no difference while none has been told apart."""
     then = [
         s.granted[1].set(True, when=when),
         s.owner[1].set(producer, when=when),
         *(s.placed[1, n].set(True, when=when) for n in _first_nodes(s)),
     ]
-    return then, [s.grant.to_send(producer, 1, when=when, answer=Answer.OK)]
+    return Effect(then, [s.grant.to_send(producer, 1, when=when, answer=Answer.OK)])
 
 
 def _first_is_known(s: Log, granted: Term) -> Term:
@@ -112,7 +110,7 @@ def _first_nodes(s: Log) -> list[Value]:
 
 def _order_close(
     s: Log, segment: Term, order: Order, sending: TermLike, when: Term, count: Term, entry: Term
-) -> tuple[list[Update], list[Posting]]:
+) -> Effect:
     """Order every node of the segment to close it, and remember to order it again."""
     then = []
     if s.parameters.retry_close == "yes":
@@ -121,12 +119,10 @@ def _order_close(
         s.close.to_send(segment, order, n, sending, when=when & s.placed[segment, n], count=count, last=entry)
         for n in s.node
     ]
-    return then, sends
+    return Effect(then, sends)
 
 
-def _grant_after(
-    s: Log, segment: Term, producer: Term, placement: Term
-) -> tuple[list[Update], list[Posting]]:
+def _grant_after(s: Log, segment: Term, producer: Term, placement: Term) -> Effect:
     """Open the segment after that one for the producer, on the nodes of the placement."""
     opened = segment + 1
     past = exists(s.segment, lambda t: s.in_takeover[t] & (s.taken_by[t] != producer))
@@ -137,7 +133,7 @@ def _grant_after(
         s.mishap["granted_past_takeover"].set(True, when=past),
     ]
     sends = [s.grant.to_send(p, opened, when=producer == p, answer=Answer.OK) for p in s.producer]
-    return then, sends
+    return Effect(then, sends)
 
 
 def _is_known(s: Log, placement: Term) -> Term:
@@ -261,14 +257,14 @@ def receive_suspend_answer(
         s.suspend_answer,
         index,
         [
-            *closing[0],
-            *granting[0],
+            *closing.then,
+            *granting.then,
             s.vouched_count[segment].set(count),
             s.vouched_entry[segment].set(entry),
             *(s.in_takeover[t].set(False) for t in s.segment),
             *(_vouch(s, segment, count, entry, producer) if s.parameters.vouching == "yes" else ()),
         ],
-        [*closing[1], *granting[1]],
+        [*closing.sends, *granting.sends],
         s.is_last(segment) & s.in_takeover[segment] & _is_known(s, placement),
         {"count": count, "last": entry},
     )

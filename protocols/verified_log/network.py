@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fencepost.encoding.language.state import StateSpace, choice, family
 from fencepost.encoding.language.system import Action, Message, message
@@ -102,27 +103,31 @@ class Mail:
         return message(self.kind, self.sender(index), self.receiver(index), about, says, lost, when)
 
     def to_send(self, *index: TermLike, when: TermLike = True, **says: TermLike) -> Posting:
-        """This message, for `step` to send if `when` holds."""
-        return Posting(self, index, says, lift(when))
+        """This message, for `step` to send if `when` holds and it has not been sent before."""
+        return Posting(self, index, says, all_of(when, ~self.sent[index]))
 
 
 @dataclass(frozen=True)
 class Posting:
-    """A message that a step sends if `when` holds. No message is sent twice."""
+    """A message that a step sends if `when` holds (see `Mail.to_send`)."""
 
     mail: Mail
     index: Index
     says: Mapping[str, TermLike]
     when: Term
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "when", all_of(self.when, ~self.mail.sent[self.index]))
-
     @property
     def message(self) -> Message:
         """As people see it, with its loss."""
         lost = None if self.mail.lost is None else self.mail.lost[self.index]
         return self.mail.message(self.index, self.says, lost, self.when)
+
+
+class Effect(NamedTuple):
+    """What a handler does: to the state, and what it sends."""
+
+    then: list[Update]
+    sends: list[Posting]
 
 
 class Network:

@@ -16,7 +16,7 @@ from fencepost.encoding.language.terms import (
     if_,
     lift,
 )
-from fencepost.protocols.verified_log.network import Posting, delivery, step
+from fencepost.protocols.verified_log.network import Effect, Posting, delivery, step
 from fencepost.protocols.verified_log.state import Answer, Log, Phase
 
 
@@ -128,9 +128,7 @@ def receive_take_over_answer(s: Log, producer: Parameter, attempt: Parameter, se
     )
 
 
-def _hear(
-    s: Log, producer: Parameter, segment: Term, answer: Term, own: Term
-) -> tuple[list[Update], list[Posting]]:
+def _hear(s: Log, producer: Parameter, segment: Term, answer: Term, own: Term) -> Effect:
     """What an answer to a request for a segment does (on eNewSegmentResponse).
 
     A producer that takes over wants OK and accepts any segment. One that wants a segment wants the next one, and takes
@@ -158,7 +156,7 @@ def _hear(
         for t in s.segment
         for posting in _writing(s, producer, t, s.next[producer], begins & gives & (segment == t))
     ]
-    return then, sends
+    return Effect(then, sends)
 
 
 def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Parameter, node: Parameter) -> Action:

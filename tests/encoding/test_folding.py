@@ -1,0 +1,86 @@
+"""Folding: what never changes is written out, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+
+from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.language.folding import constants, folded
+from fencepost.encoding.language.printing import line
+from fencepost.encoding.language.state import StateSpace, choice, family, variable
+from fencepost.encoding.language.system import Action, Property, System, each
+from fencepost.encoding.language.terms import BOOL, FALSE, TRUE, Parameter, Term, exists, if_, integers
+
+NODE = integers(1, 2)
+
+
+class Room(StateSpace):
+    """Lamps that a switch turns on; a fuse that only a layer blows, and what follows from that."""
+
+    def __init__(self) -> None:
+        self.node = NODE
+        self.fuse_blown = family(BOOL, NODE)
+        self.dark = family(BOOL, NODE)
+        self.on = family(BOOL, NODE)
+        self.turns = variable(integers(0, 2))
+        self.stuck = choice(NODE, fault="stuck")
+
+
+def turn_on(s: Room, node: Parameter) -> Action:
+    return Action(
+        when=~s.fuse_blown[node] & ~s.on[node] & ~s.stuck[node] & (s.turns < 2),
+        then=[
+            s.on[node].set(True),
+            s.dark[node].set(s.fuse_blown[node]),
+            s.turns.set(if_(s.dark[node], s.turns, s.turns + 1)),
+        ],
+        actor="someone",
+    )
+
+
+def blow(s: Room, node: Parameter) -> Action:
+    return Action(when=s.on[node], then=[s.fuse_blown[node].set(True)], actor="someone")
+
+
+def room(*handlers: object, holds: Term | None = None) -> System:
+    s = Room()
+    prop = Property("p", "", holds or ~exists(NODE, lambda n: s.dark[n]), TRUE, "")
+    return System(s, tuple(each(h, s, NODE) for h in handlers), (prop,))  # type: ignore[arg-type]
+
+
+def names(system: System) -> set[str]:
+    return {f.name for f in constants(system)}
+
+
+def test_what_no_action_writes_is_constant_and_so_is_what_only_gets_what_it_has() -> None:
+    system = room(turn_on)
+    assert names(system) == {"fuse_blown", "dark"}
+    (schema,) = folded(system).schemas
+    assert line(schema.action.when) == "not on[node] and not stuck[node] and turns < 2"
+    assert [u.target.family.name for u in schema.action.then] == ["on", "turns"]
+    assert line(schema.action.then[1].value) == "turns + 1"
+    assert folded(system).properties[0].holds is TRUE
+
+
+def test_a_layer_that_writes_a_fact_keeps_it_and_what_follows_from_it() -> None:
+    assert names(room(turn_on, blow)) == set()
+
+
+def test_an_action_that_cannot_happen_writes_nothing() -> None:
+    def blow_never(s: Room, node: Parameter) -> Action:
+        """Blows what only a dark room would blow."""
+        return Action(when=s.dark[node], then=[s.fuse_blown[node].set(True)], actor="someone")
+
+    assert names(room(turn_on, blow_never)) == {"fuse_blown", "dark"}
+
+
+@pytest.mark.parametrize("handlers", [(turn_on,), (turn_on, blow)])
+def test_the_executions_are_the_same(handlers: tuple[object, ...]) -> None:
+    system = room(*handlers)
+    visits = [(v.state, v.steps) for v in explore(system)]
+    assert [(v.state, v.steps) for v in explore(folded(system))] == visits
+
+
+def test_choices_are_never_constant() -> None:
+    assert not any(f.fault for f in constants(room(turn_on)))
+    assert folded(room(turn_on)).properties[0].witness is not FALSE
