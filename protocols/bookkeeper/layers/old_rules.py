@@ -16,6 +16,7 @@ from fencepost.encoding.language.terms import (
     at_least,
     exists,
     forall,
+    if_,
     lift,
 )
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds
@@ -141,8 +142,8 @@ def block_acks(s: OldRules, client: Parameter, fragment: Parameter, failed: Para
 
 
 def first_above_lac_read(s: OldRules, client: TermLike) -> Term:
-    """The new fragment starts above the LAC that was read."""
-    return s.lac_read[client] + 1
+    """The writer's new fragment starts above the LAC that was read; recovery has no such race."""
+    return if_(lift(WRITER) == client, s.lac_read[client], s.lac(client)) + 1
 
 
 # The writer goes on with a new ensemble that the metadata store does not know yet (issue 1591).
