@@ -2,10 +2,10 @@
 # make test and make test-long also install Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
 PYTHON ?= python3
 BIN := .venv/bin
-FOLDERS := cli encoding properties protocols quorums sweeps
+FOLDERS := cli encoding properties protocols quorums realcode sweeps
 SOURCES := $(shell git ls-files $(FOLDERS:%='%/*') pyproject.toml)
 
-.PHONY: quick test test-long lint dev bench browser java clean
+.PHONY: quick test test-long test-bookkeeper lint dev bench browser java clean
 
 quick: .venv/installed     ## a minute: after each change
 	$(BIN)/python -m pytest -m "not slow and not long"
@@ -15,6 +15,9 @@ test: .venv/installed browser java  ## some minutes: before a change is shared
 
 test-long: .venv/installed browser java  ## what make test leaves out: before a release
 	$(BIN)/python -m pytest -m long
+
+test-bookkeeper: .venv/installed    ## on the real BookKeeper: make test-bookkeeper LIB=lib folder(s), separated by :
+	FENCEPOST_BOOKKEEPER=$(LIB) $(BIN)/python -m pytest tests/realcode -n0
 
 lint: .venv/installed
 	$(BIN)/ruff check .

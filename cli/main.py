@@ -21,6 +21,7 @@ COMMANDS = {
     "certify": ("fencepost.cli.certify", "Check a certificate of what was proved."),
     "export": ("fencepost.cli.export", "Write a query for other solvers."),
     "sweep": ("fencepost.cli.sweep", "Check a grid of instances on Spark, and report what came out."),
+    "reproduce": ("fencepost.cli.reproduce", "Drive the real BookKeeper through a saved trace."),
     "trace": ("fencepost.cli.trace", "Replay and show a saved trace."),
 }
 """Name of each subcommand, the module that holds it (as `command`), and its line in `--help`."""

@@ -76,10 +76,10 @@ def command(
     file says, or nothing is violated at the end.
     """
     _refuse_together(form, expressions, other)
-    replays = _replays(Path(file), source, names)
+    replays = replays_in(Path(file), source, names)
     if expressions or other is not None:
         return _inspect(
-            replays, _replays(Path(other), source, names) if other else [], expressions, form, output
+            replays, replays_in(Path(other), source, names) if other else [], expressions, form, output
         )
     stories = [replay.story for replay in replays if replay.story is not None]
     if form in FORMS:
@@ -109,7 +109,7 @@ def _refuse_together(form: str, expressions: Sequence[str], other: str | None) -
         raise BadInput(f"--format {form}: not with --diff; valid: text")
 
 
-def _replays(path: Path, source: str | None, names: Sequence[str]) -> list[Replay]:
+def replays_in(path: Path, source: str | None, names: Sequence[str]) -> list[Replay]:
     """The traces in a file that violate one of those properties, replayed; raises BadInput if there is none."""
     found = _traces(path)
     chosen = [saved for saved in found if not names or saved["property"] in names]

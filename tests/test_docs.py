@@ -21,6 +21,7 @@ from fencepost.properties.expectations import Expectation
 from fencepost.properties.known import KNOWN
 from fencepost.sweeps.rows import COLUMNS
 from support.instances import SMALL_BUG
+from support.realcode import TRANSCRIPTS, kept_trace
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "docs" / "own-protocol.md"
@@ -308,6 +309,22 @@ def objects_of_known(document: dict[str, Any]) -> Found:
     ]
 
 
+def objects_of_reproduce(output: Callable[..., dict[str, Any]]) -> Found:
+    """Traces on the real code, from transcripts; and a matrix on a LIB in which there is nothing but a name."""
+    found: Found = []
+    for bug, release in (("#2614", "4.13.0"), ("#2614", "4.17.4"), ("#4812", "4.17.4")):
+        Path("kept.json").write_text(json.dumps(kept_trace(bug).to_json()), encoding="utf-8")
+        transcript = TRANSCRIPTS / f"2614.{release}.sorted.json"
+        document = output("reproduce", "kept.json", "--playback", str(transcript))
+        found.append(("fencepost.reproduce/1", document))
+        found += [("A step on the code", step) for step in document["steps"]]
+    kept = json.loads((TRANSCRIPTS / "2614.4.17.4.sorted.json").read_text(encoding="utf-8"))
+    found += [("fencepost.transcript/1", kept), *(("A line", line) for line in kept["lines"])]
+    Path("bookkeeper-server-4.17.4.jar").write_bytes(b"")
+    matrix = output("reproduce", "--known", "--bookkeeper", ".", "--bug", "4701", "--bug", "2614")
+    return [*found, ("fencepost.releases/1", matrix), *(("A cell", cell) for cell in matrix["cells"])]
+
+
 def objects_of_certificate(
     output: Callable[..., dict[str, Any]], checked: list[str], folder: str, source: list[str]
 ) -> Found:
@@ -371,6 +388,7 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
     listed = output("protocols")
     yield "fencepost.protocols/1", listed
     yield from (("A listed protocol", one) for one in listed["protocols"])
+    yield from objects_of_reproduce(output)
     for protocol in (example, endless, "bookkeeper-4.13"):
         described = output("protocols", protocol)
         yield "fencepost.protocol/1", described

@@ -102,4 +102,5 @@ def _step(story: Story, step: TraceStep) -> dict[str, object]:
         "sent": [f"→ {text} to {', '.join(to)}" for text, to in gathered(kept).items()],
         "lost": [f"✕ {message_line(m)} to {show(m.receiver)} is lost" for m in step.sent if m.lost],
         "changes": {name: show(value) for name, value in step.changes.items()},
+        **({"beside": list(story.beside[step.index])} if step.index in story.beside else {}),
     }

@@ -28,6 +28,7 @@ function describe(index) {
     changes.append(element("li", "", `${name}: ${states[index - 1][name]} → `, element("b", "", value)));
   }
   parts.push(changes);
+  for (const line of step.beside ?? []) parts.push(element("p", line.startsWith("≠") ? "beside late" : "beside", line));
   if (index === last) parts.push(element("p", "end", `Here ${story.property} is violated.`));
   return parts;
 }

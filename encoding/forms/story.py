@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from fencepost.encoding.concrete.receipts import is_as_sent
@@ -44,6 +44,8 @@ class Story:
     """A line for people: the property, the verdict, and what it rests on."""
     changed_switches: Mapping[str, Json]
     """Those that differ from the default of the protocol's family."""
+    beside: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    """By the index of a step, what something else than the model did in it, a line for each thing."""
 
     @cached_property
     def explanation(self) -> str:

@@ -1,0 +1,247 @@
+package fencepost;
+
+import java.io.File;
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Stream;
+import org.apache.bookkeeper.bookie.LedgerStorage;
+import org.apache.bookkeeper.common.component.LifecycleComponentStack;
+import org.apache.bookkeeper.conf.ServerConfiguration;
+import org.apache.bookkeeper.discover.RegistrationManager;
+import org.apache.bookkeeper.meta.LedgerManager;
+import org.apache.bookkeeper.meta.LedgerManagerFactory;
+import org.apache.bookkeeper.server.Main;
+import org.apache.bookkeeper.server.conf.BookieConfiguration;
+import org.apache.bookkeeper.server.service.BookieService;
+import org.apache.bookkeeper.stats.NullStatsLogger;
+import org.apache.bookkeeper.stats.StatsLogger;
+
+/** One real bookie: started as `bookkeeper bookie` starts it, crashed, restarted, looked into. */
+final class Bookie {
+    final String name;
+    private final File folder;
+    private final int port;
+    private final Settings settings;
+    private LifecycleComponentStack server;
+
+    /** What all bookies have in common. */
+    record Settings(String metadata, String storage, boolean journal, boolean checks) { }
+
+    Bookie(String name, File folder, int port, Settings settings) {
+        this.name = name;
+        this.folder = folder;
+        this.port = port;
+        this.settings = settings;
+    }
+
+    boolean isUp() {
+        return server != null;
+    }
+
+    void start() throws Exception {
+        start(Main.buildBookieServer(new BookieConfiguration(configuration())));
+    }
+
+    /** Boot with phase one of the data integrity check kept from reading any metadata (4.15 and later). */
+    void startUnchecked() throws Exception {
+        ServerConfiguration conf = configuration();
+        Object driver = Class.forName("org.apache.bookkeeper.bookie.BookieResources")
+            .getMethod("createMetadataDriver", ServerConfiguration.class, StatsLogger.class)
+            .invoke(null, conf, NullStatsLogger.INSTANCE);
+        Object builder = Class.forName("org.apache.bookkeeper.server.EmbeddedServer")
+            .getMethod("builder", BookieConfiguration.class).invoke(null, new BookieConfiguration(conf));
+        LedgerManagerFactory factory = unreadable((LedgerManagerFactory) call(driver, "getLedgerManagerFactory"));
+        builder.getClass().getMethod("registrationManager", RegistrationManager.class)
+            .invoke(builder, call(driver, "createRegistrationManager"));
+        builder.getClass().getMethod("ledgerManagerFactory", LedgerManagerFactory.class).invoke(builder, factory);
+        start((LifecycleComponentStack) call(call(builder, "build"), "getLifecycleComponentStack"));
+    }
+
+    /** A list of ledgers that nobody gets to read: who asks waits for ever. */
+    private static LedgerManagerFactory unreadable(LedgerManagerFactory real) {
+        return proxy(LedgerManagerFactory.class, (ignored, method, arguments) -> {
+            Object found = method.invoke(real, arguments);
+            if (!method.getName().equals("newLedgerManager")) {
+                return found;
+            }
+            return proxy(LedgerManager.class, (unused, asked, given) -> {
+                if (asked.getName().equals("getLedgerRanges")) {
+                    new java.util.concurrent.CountDownLatch(1).await();
+                }
+                return asked.invoke(found, given);
+            });
+        });
+    }
+
+    private static <T> T proxy(Class<T> type, java.lang.reflect.InvocationHandler handler) {
+        return type.cast(java.lang.reflect.Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
+    }
+
+    private void start(LifecycleComponentStack built) throws Exception {
+        server = built;
+        server.start();
+        Object bookie = service().getServer().getBookie();
+        if (!(Boolean) call(bookie, "isRunning")) {
+            throw new IllegalStateException(name + " does not start");
+        }
+    }
+
+    /** Shut down as an operator does: what is in memory is flushed. */
+    void stop() {
+        server.close();
+        server = null;
+    }
+
+    /** End as a killed process does: what is not in a file by now is gone. */
+    void crash() throws IOException {
+        Path kept = folder.toPath().resolveSibling(name + ".kept");
+        copy(folder.toPath(), kept);
+        stop();
+        delete(folder.toPath());
+        Files.move(kept, folder.toPath());
+    }
+
+    /** A disk that comes back empty: journal, ledger or index. */
+    void loseDisk(String disk) throws IOException {
+        delete(folder.toPath().resolve(disk));
+    }
+
+    /** Let the journal write nothing more, or go on: a disk that stands still. */
+    @SuppressWarnings({"deprecation", "removal"})
+    void holdJournal(boolean hold) {
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            if (thread.getName().equals("BookieJournal-" + port)) {
+                if (hold) {
+                    thread.suspend();
+                } else {
+                    thread.resume();
+                }
+            }
+        }
+    }
+
+    /** Answer no request any more: a bookie that hangs. */
+    void suspend() throws Exception {
+        call(service().getServer(), "suspendProcessing");
+    }
+
+    /**
+     * What makes durable what is in memory: in DbLedgerStorage the checkpoint that comes every flushInterval; in the others,
+     * whose checkpoints come with a full entry log or memory table, the flush of SyncThread.
+     */
+    void checkpoint() throws Exception {
+        Object sync = field(service().getServer().getBookie(), "syncThread");
+        if (!settings.storage().endsWith("DbLedgerStorage")) {
+            ((java.util.concurrent.Future<?>) call(sync, "requestFlush")).get();
+            return;
+        }
+        Object mark = call(field(sync, "checkpointSource"), "newCheckpoint");
+        Method method = sync.getClass().getMethod("checkpoint",
+            Class.forName("org.apache.bookkeeper.bookie.CheckpointSource$Checkpoint"));
+        method.setAccessible(true);
+        method.invoke(sync, mark);
+    }
+
+    LedgerStorage storage() throws Exception {
+        return (LedgerStorage) field(service().getServer().getBookie(), "ledgerStorage");
+    }
+
+    boolean isInLimbo(long ledger) throws Exception {
+        try {
+            Method method = LedgerStorage.class.getMethod("hasLimboState", long.class);    // 4.15
+            return (Boolean) method.invoke(storage(), ledger);
+        } catch (NoSuchMethodException | java.lang.reflect.InvocationTargetException none) {
+            return false;
+        }
+    }
+
+    private BookieService service() throws Exception {
+        for (Object component : (List<?>) field(server, "components")) {
+            if (component instanceof BookieService found) {
+                return found;
+            }
+        }
+        throw new IllegalStateException(name + ": no bookie service in this release");
+    }
+
+    private ServerConfiguration configuration() {
+        ServerConfiguration conf = new ServerConfiguration();
+        conf.setMetadataServiceUri(settings.metadata());
+        conf.setBookieId(name);
+        conf.setBookiePort(port);
+        conf.setListeningInterface("lo");
+        conf.setAllowLoopback(true);
+        conf.setAdvertisedAddress("127.0.0.1");
+        conf.setJournalDirsName(new String[] {path("journal")});
+        conf.setLedgerDirNames(new String[] {path("ledger")});
+        conf.setIndexDirName(new String[] {path("index")});
+        conf.setLedgerStorageClass(settings.storage());
+        conf.setProperty("journalWriteData", settings.journal());
+        conf.setProperty("dataIntegrityCheckingEnabled", settings.checks());
+        conf.setProperty("dataIntegrityChecking", settings.checks());
+        conf.setProperty("dataIntegrityStampMissingCookies", settings.checks());
+        conf.setFlushInterval(3_600_000);
+        conf.setDiskUsageThreshold(0.999f);
+        conf.setDiskUsageWarnThreshold(0.998f);
+        conf.setMinUsableSizeForEntryLogCreation(1);
+        conf.setAllowMultipleDirsUnderSameDiskPartition(true);
+        conf.setEntryLogFilePreAllocationEnabled(false);
+        conf.setProperty("journalPreAllocSizeMB", 1);
+        conf.setProperty("dbStorage_writeCacheMaxSizeMb", 4);
+        conf.setProperty("dbStorage_readAheadCacheMaxSizeMb", 4);
+        conf.setProperty("serverNumIOThreads", 1);
+        conf.setHttpServerEnabled(false);
+        conf.setAutoRecoveryDaemonEnabled(false);
+        conf.setProperty("enableStatistics", false);
+        return conf;
+    }
+
+    private String path(String part) {
+        File made = new File(folder, part);
+        made.mkdirs();
+        return made.getPath();
+    }
+
+    static Object field(Object object, String name) throws Exception {
+        for (Class<?> type = object.getClass(); type != null; type = type.getSuperclass()) {
+            try {
+                Field field = type.getDeclaredField(name);
+                field.setAccessible(true);
+                return field.get(object);
+            } catch (NoSuchFieldException above) {
+                continue;
+            }
+        }
+        throw new NoSuchFieldException(object.getClass() + "." + name);
+    }
+
+    static Object call(Object object, String name) throws Exception {
+        Method method = object.getClass().getMethod(name);
+        method.setAccessible(true);
+        return method.invoke(object);
+    }
+
+    private static void copy(Path from, Path to) throws IOException {
+        try (Stream<Path> found = Files.walk(from)) {
+            for (Path path : (Iterable<Path>) found::iterator) {
+                Files.copy(path, to.resolve(from.relativize(path)));
+            }
+        }
+    }
+
+    static void delete(Path root) throws IOException {
+        if (!Files.exists(root)) {
+            return;
+        }
+        try (Stream<Path> found = Files.walk(root)) {
+            for (Path path : (Iterable<Path>) found.sorted(Comparator.reverseOrder())::iterator) {
+                Files.delete(path);
+            }
+        }
+    }
+}

@@ -1,0 +1,391 @@
+package fencepost;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.bookkeeper.bookie.LedgerStorage;
+import org.apache.bookkeeper.client.BKException;
+import org.apache.bookkeeper.client.BookKeeper;
+import org.apache.bookkeeper.client.BookKeeperAdmin;
+import org.apache.bookkeeper.client.DefaultEnsemblePlacementPolicy;
+import org.apache.bookkeeper.client.HeldClient;
+import org.apache.bookkeeper.client.LedgerHandle;
+import org.apache.bookkeeper.client.api.LedgerMetadata;
+import org.apache.bookkeeper.conf.ClientConfiguration;
+import org.apache.bookkeeper.conf.ServerConfiguration;
+import org.apache.zookeeper.server.NIOServerCnxnFactory;
+import org.apache.zookeeper.server.ZooKeeperServer;
+
+/**
+ * Real bookies, a real ZooKeeper and real clients in one process, driven by lines on stdin, one answer on stdout each.
+ *
+ * <p>A line is a command and `name=value` pairs; an answer is a JSON object, `{"ok": …}` or `{"error": …}`.
+ */
+public final class Harness {
+    private static final byte[] PASSWORD = "fencepost".getBytes(StandardCharsets.UTF_8);
+    private static final Map<String, String> STORAGES = Map.of(
+        "sorted", "org.apache.bookkeeper.bookie.SortedLedgerStorage",
+        "interleaved", "org.apache.bookkeeper.bookie.InterleavedLedgerStorage",
+        "db", "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage");
+
+    private static final int QUIET_LOOKS = 10;
+
+    private final File folder;
+    private final Post post = new Post();
+    private final Map<String, HeldClient> clients = new TreeMap<>();
+    private final Map<String, LedgerHandle> handles = new TreeMap<>();
+    private final Map<String, Bookie> bookies = new TreeMap<>();
+    private NIOServerCnxnFactory zooKeeper;
+    private String metadata;
+    private BookKeeper onlooker;
+    private long seconds = 30;
+    private long ledger = -1;
+
+    private Harness(File folder) {
+        this.folder = folder;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        PrintStream out = System.out;
+        System.setOut(System.err);    // whatever logs there: answers have stdout to themselves
+        Harness harness = new Harness(new File(arguments[0]));
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null && !line.equals("stop"); line = in.readLine()) {
+            out.println(harness.answer(line));
+            out.flush();
+        }
+        Runtime.getRuntime().halt(0);    // its folder is temporary, and whoever started it deletes that
+    }
+
+    private String answer(String line) {
+        try {
+            String[] words = line.trim().split(" ");
+            Map<String, String> given = new LinkedHashMap<>();
+            for (String word : Arrays.asList(words).subList(1, words.length)) {
+                int at = word.indexOf('=');
+                given.put(word.substring(0, at), word.substring(at + 1));
+            }
+            return Json.write(Map.of("ok", run(words[0], given)));
+        } catch (Throwable failure) {
+            failure.printStackTrace();
+            Throwable cause = failure;
+            while (cause.getCause() != null && cause.getMessage() == null) {
+                cause = cause.getCause();
+            }
+            return Json.write(Map.of("error", cause.getClass().getSimpleName() + ": " + cause.getMessage()));
+        }
+    }
+
+    private Object run(String command, Map<String, String> given) throws Exception {
+        switch (command) {
+            case "start":
+                return start(given);
+            case "create":
+                create(given);
+                break;
+            case "push":
+                push(given);
+                break;
+            case "open":
+                open(given);
+                break;
+            case "close":
+                close(given);
+                break;
+            case "place":
+                clients.get(given.get("client")).replacement = given.get("bookie");
+                return Map.of();
+            case "deliver":
+                post.deliver(Integer.parseInt(given.get("id")), seconds);
+                return Map.of("answer", name(post.get(Integer.parseInt(given.get("id"))).rc));
+            case "hand":
+                post.hand(Integer.parseInt(given.get("id")), null);
+                break;
+            case "time-out":
+                post.hand(Integer.parseInt(given.get("id")), BKException.Code.TimeoutException);
+                break;
+            case "metadata":
+                metadata(given.get("client"), Integer.parseInt(given.getOrDefault("calls", "100")));
+                break;
+            case "crash":
+                bookies.get(given.get("bookie")).crash();
+                return Map.of();
+            case "shut-down":
+                bookies.get(given.get("bookie")).stop();
+                return Map.of();
+            case "boot":
+                bookies.get(given.get("bookie")).start();
+                return Map.of();
+            case "boot-unchecked":
+                bookies.get(given.get("bookie")).startUnchecked();
+                return Map.of();
+            case "journal":
+                bookies.get(given.get("bookie")).holdJournal("yes".equals(given.get("hold")));
+                return Map.of();
+            case "lose-disk":
+                bookies.get(given.get("bookie")).loseDisk(given.get("disk"));
+                return Map.of();
+            case "delete-cookie":
+                deleteCookie(given.get("bookie"));
+                return Map.of();
+            case "suspend":
+                bookies.get(given.get("bookie")).suspend();
+                return Map.of();
+            case "checkpoint":
+                bookies.get(given.get("bookie")).checkpoint();
+                return Map.of();
+            case "read-lac":
+                readLac(given);
+                break;
+            case "look":
+                break;
+            default:
+                throw new IllegalArgumentException("no command " + command);
+        }
+        settle();
+        return look();
+    }
+
+    // What is started.
+
+    private Object start(Map<String, String> given) throws Exception {
+        seconds = Long.parseLong(given.getOrDefault("seconds", "30"));
+        ZooKeeperServer server = new ZooKeeperServer(new File(folder, "zk"), new File(folder, "zk"), 2000);
+        zooKeeper = new NIOServerCnxnFactory();
+        zooKeeper.configure(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 100);
+        zooKeeper.startup(server);
+        metadata = "zk+hierarchical://127.0.0.1:" + zooKeeper.getLocalPort() + "/ledgers";
+        ServerConfiguration conf = new ServerConfiguration();
+        conf.setMetadataServiceUri(metadata);
+        if (!BookKeeperAdmin.initNewCluster(conf)) {
+            throw new IllegalStateException("the metadata store cannot be set up");
+        }
+        Bookie.Settings settings = new Bookie.Settings(metadata, STORAGES.get(given.get("storage")),
+            !"no".equals(given.get("journal")), "yes".equals(given.get("checks")));
+        String[] ports = given.getOrDefault("ports", "").split(",");
+        for (int i = 1; i <= Integer.parseInt(given.get("bookies")); i++) {
+            int port = ports.length >= i && !ports[i - 1].isEmpty() ? Integer.parseInt(ports[i - 1]) : freePort();
+            Bookie bookie = new Bookie("b" + i, new File(folder, "b" + i), port, settings);
+            bookies.put("b" + i, bookie);
+            bookie.start();
+        }
+        onlooker = new BookKeeper(clientConfiguration());
+        Map<String, Object> found = new LinkedHashMap<>();
+        found.put("zookeeper", org.apache.zookeeper.Version.getVersion());
+        found.put("jdk", System.getProperty("java.version"));
+        return found;
+    }
+
+    private static int freePort() throws Exception {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+
+    private ClientConfiguration clientConfiguration() {
+        ClientConfiguration conf = new ClientConfiguration();
+        conf.setMetadataServiceUri(metadata);
+        conf.setEnsemblePlacementPolicy(DefaultEnsemblePlacementPolicy.class);
+        conf.setNumWorkerThreads(1);
+        conf.setNumIOThreads(1);
+        conf.setAddEntryTimeout(3600);
+        conf.setReadEntryTimeout(3600);
+        conf.setZkTimeout(60_000);
+        conf.setThrottleValue(0);
+        conf.setSpeculativeReadTimeout(3_600_000);
+        conf.setFirstSpeculativeReadLACTimeout(0);
+        return conf;
+    }
+
+    private HeldClient client(String name) throws Exception {
+        HeldClient found = clients.get(name);
+        if (found == null) {
+            found = new HeldClient(name, clientConfiguration(), post);
+            clients.put(name, found);
+        }
+        return found;
+    }
+
+    private void deleteCookie(String bookie) throws Exception {
+        org.apache.zookeeper.ZooKeeper zk = new org.apache.zookeeper.ZooKeeper(
+            "127.0.0.1:" + zooKeeper.getLocalPort(), 10_000, event -> { });
+        try {
+            zk.delete("/ledgers/cookies/" + bookie, -1);
+        } finally {
+            zk.close();
+        }
+    }
+
+    // What applications do.
+
+    private void create(Map<String, String> given) throws Exception {
+        String name = given.get("client");
+        HeldClient client = client(name);
+        client.ensemble = List.of(given.get("ensemble").split(","));
+        client.asyncCreateLedger(client.ensemble.size(), Integer.parseInt(given.get("wq")),
+            Integer.parseInt(given.get("aq")), BookKeeper.DigestType.CRC32, PASSWORD, (rc, handle, ctx) -> {
+                handles.put(name, handle);
+                ledger = handle.getId();
+                post.tell(name + ": created: " + name(rc));
+            }, null, Map.of());
+        while (ledger < 0) {
+            Thread.sleep(1);
+        }
+    }
+
+    private void push(Map<String, String> given) {
+        String name = given.get("client");
+        String content = given.get("content");
+        handles.get(name).asyncAddEntry(content.getBytes(StandardCharsets.UTF_8),
+            (rc, handle, entry, ctx) -> post.tell(name + ": add " + content + ": " + name(rc)), null);
+    }
+
+    private void open(Map<String, String> given) throws Exception {
+        String name = given.get("client");
+        BookKeeper client = client(name);
+        org.apache.bookkeeper.client.AsyncCallback.OpenCallback opened = (rc, handle, ctx) -> {
+            if (handle != null) {
+                handles.put(name, handle);
+            }
+            String at = handle == null ? "" : " at " + handle.getLastAddConfirmed();
+            post.tell(name + ": opened: " + name(rc) + at);
+        };
+        if ("no".equals(given.get("recovery"))) {
+            client.asyncOpenLedgerNoRecovery(ledger, BookKeeper.DigestType.CRC32, PASSWORD, opened, null);
+        } else {
+            client.asyncOpenLedger(ledger, BookKeeper.DigestType.CRC32, PASSWORD, opened, null);
+        }
+    }
+
+    private void close(Map<String, String> given) {
+        String name = given.get("client");
+        handles.get(name).asyncClose(
+            (rc, handle, ctx) -> post.tell(name + ": closed: " + name(rc) + " at " + handle.getLastAddConfirmed()), null);
+    }
+
+    private void readLac(Map<String, String> given) {
+        String name = given.get("client");
+        handles.get(name).asyncTryReadLastConfirmed(
+            (rc, lac, ctx) -> post.tell(name + ": last add confirmed: " + name(rc) + " " + lac), null);
+    }
+
+    /** Let go of calls to the metadata store, those that follow from them too, until there are none or so many were made. */
+    private void metadata(String client, int calls) throws Exception {
+        for (int made = 0; made < calls; made++) {
+            settle();
+            List<Held> held = post.held(client, "zk");
+            if (held.isEmpty()) {
+                return;
+            }
+            post.deliver(held.get(0).id, seconds);
+            post.hand(held.get(0).id, null);
+        }
+    }
+
+    // Rest, and what can be seen then.
+
+    /** Wait until nothing happens any more: threads hand work to one another, so one quiet look at each is not enough. */
+    private void settle() throws Exception {
+        long before = -1;
+        for (int quiet = 0; quiet < QUIET_LOOKS; quiet = post.activity() == before && post.quiet() ? quiet + 1 : 0) {
+            before = post.activity();
+            for (HeldClient client : clients.values()) {
+                client.drain(seconds);
+            }
+        }
+    }
+
+    private Map<String, Object> look() throws Exception {
+        Map<String, Object> seen = new LinkedHashMap<>();
+        seen.put("requests", post.fresh().stream().map(Harness::request).toList());
+        seen.put("told", post.told());
+        seen.put("metadata", ledger < 0 ? Map.of() : metadataStore());
+        Map<String, Object> insides = new LinkedHashMap<>();
+        for (Bookie bookie : bookies.values()) {
+            insides.put(bookie.name, bookie.isUp() ? inside(bookie) : Map.of("up", false));
+        }
+        seen.put("bookies", insides);
+        Map<String, Object> lacs = new LinkedHashMap<>();
+        handles.forEach((name, handle) -> lacs.put(name, handle.getLastAddConfirmed()));
+        seen.put("lacs", lacs);
+        return seen;
+    }
+
+    private static Map<String, Object> request(Held held) {
+        Map<String, Object> found = new LinkedHashMap<>();
+        found.put("id", held.id);
+        found.put("client", held.client);
+        found.put("kind", held.kind);
+        found.put("to", held.to);
+        found.put("entry", held.entry);
+        found.put("lac", held.lac);
+        found.put("content", held.content);
+        return found;
+    }
+
+    private Map<String, Object> metadataStore() throws Exception {
+        LedgerMetadata now = onlooker.getLedgerManager().readLedgerMetadata(ledger).get().getValue();
+        Map<String, Object> found = new LinkedHashMap<>();
+        found.put("state", now.getState().toString());
+        found.put("last", now.isClosed() ? now.getLastEntryId() : -1L);
+        List<Object> fragments = new ArrayList<>();
+        now.getAllEnsembles().forEach((first, ensemble) -> fragments.add(
+            Map.of("first", first, "ensemble", ensemble.stream().map(Object::toString).toList())));
+        found.put("fragments", fragments);
+        return found;
+    }
+
+    private Map<String, Object> inside(Bookie bookie) throws Exception {
+        LedgerStorage storage = bookie.storage();
+        boolean fenced;
+        try {
+            fenced = storage.isFenced(ledger);
+        } catch (Exception unknownLedger) {
+            fenced = false;
+        }
+        List<Object> entries = new ArrayList<>();
+        for (long entry = 0; entry < 8; entry++) {
+            try {
+                io.netty.buffer.ByteBuf found = storage.getEntry(ledger, entry);
+                byte[] payload = new byte[found.readableBytes() - 40];
+                found.getBytes(found.readerIndex() + 40, payload);
+                entries.add(Map.of("entry", entry, "lac", found.getLong(found.readerIndex() + 16),
+                    "content", new String(payload, StandardCharsets.UTF_8)));
+                found.release();
+            } catch (Exception absent) {
+                continue;
+            }
+        }
+        Map<String, Object> seen = new LinkedHashMap<>();
+        seen.put("up", true);
+        seen.put("lac", lastAddConfirmed(storage));
+        seen.put("fenced", fenced);
+        seen.put("limbo", bookie.isInLimbo(ledger));
+        seen.put("entries", entries);
+        return seen;
+    }
+
+    /** What the bookie tells whoever reads there or waits there: the highest LAC that any add brought. */
+    private long lastAddConfirmed(LedgerStorage storage) {
+        try {
+            return storage.getLastAddConfirmed(ledger);
+        } catch (Exception unknownLedger) {
+            return -1;
+        }
+    }
+
+    private static String name(int rc) {
+        return rc == BKException.Code.OK ? "OK" : BKException.create(rc).getClass().getSimpleName().substring(2);
+    }
+}

@@ -1,0 +1,105 @@
+package fencepost;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Every request under way, in the order in which the clients made them, and what applications were told. */
+public final class Post {
+    private final List<Held> all = new ArrayList<>();
+    private final List<String> told = new ArrayList<>();
+    private int underWay;
+    private long activity;
+    private int shown;
+
+    public synchronized void hold(Held held) {
+        held.id = all.size() + 1;
+        all.add(held);
+        activity++;
+    }
+
+    /** A bookie or the metadata store has answered a request that was delivered. */
+    public synchronized void answered(Held held, int rc, Object body) {
+        held.rc = rc;
+        held.body = body;
+        held.state = Held.State.ANSWERED;
+        underWay--;
+        activity++;
+        notifyAll();
+    }
+
+    synchronized void tell(String what) {
+        told.add(what);
+        activity++;
+    }
+
+    synchronized Held get(int id) {
+        if (id < 1 || id > all.size()) {
+            throw new IllegalArgumentException("no request " + id);
+        }
+        return all.get(id - 1);
+    }
+
+    /** Let a request go, and wait for its answer. */
+    void deliver(int id, long seconds) throws InterruptedException {
+        Held held = get(id);
+        synchronized (this) {
+            require(held, held.state == Held.State.HELD || held.state == Held.State.HANDED, "delivered");
+            held.state = Held.State.DELIVERED;
+            underWay++;
+        }
+        held.deliver.run();
+        synchronized (this) {
+            long end = System.nanoTime() + seconds * 1_000_000_000L;
+            while (held.state == Held.State.DELIVERED) {
+                long left = (end - System.nanoTime()) / 1_000_000;
+                if (left <= 0) {
+                    throw new IllegalStateException(held.to + " has not answered a request (" + held.kind
+                        + ") for " + seconds + " s: it hangs");
+                }
+                wait(left);
+            }
+        }
+    }
+
+    /** Hand on the answer that came, or another code in its place: a time-out, whether the request was delivered or not. */
+    void hand(int id, Integer instead) {
+        Held held = get(id);
+        int rc;
+        synchronized (this) {
+            require(held, instead != null || held.state == Held.State.ANSWERED, "answered");
+            rc = instead == null ? held.rc : instead;
+            held.state = Held.State.HANDED;
+            activity++;
+        }
+        held.hand.accept(rc);
+    }
+
+    private static void require(Held held, boolean holds, String what) {
+        if (!holds) {
+            throw new IllegalArgumentException("request " + held.id + " is " + held.state + ", and cannot be " + what);
+        }
+    }
+
+    synchronized long activity() {
+        return activity;
+    }
+
+    synchronized boolean quiet() {
+        return underWay == 0;
+    }
+
+    synchronized List<Held> held(String client, String to) {
+        return all.stream().filter(h -> h.state == Held.State.HELD && h.client.equals(client) && h.to.equals(to)).toList();
+    }
+
+    synchronized List<String> told() {
+        return List.copyOf(told);
+    }
+
+    /** The requests made since this was last asked. */
+    synchronized List<Held> fresh() {
+        List<Held> found = List.copyOf(all.subList(shown, all.size()));
+        shown = all.size();
+        return found;
+    }
+}

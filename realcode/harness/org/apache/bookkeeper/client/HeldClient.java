@@ -1,0 +1,235 @@
+package org.apache.bookkeeper.client;
+
+import fencepost.Held;
+import fencepost.Post;
+import io.netty.buffer.ByteBuf;
+import io.netty.util.ReferenceCounted;
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.apache.bookkeeper.conf.ClientConfiguration;
+import org.apache.bookkeeper.meta.LedgerManager;
+import org.apache.bookkeeper.net.BookieId;
+import org.apache.bookkeeper.proto.BookieClient;
+import org.apache.bookkeeper.proto.BookieProtocol;
+import org.apache.bookkeeper.proto.BookkeeperInternalCallbacks.ReadEntryCallback;
+import org.apache.bookkeeper.proto.BookkeeperInternalCallbacks.WriteCallback;
+import org.apache.bookkeeper.util.ByteBufList;
+
+/**
+ * The real client, whose requests to bookies and to the metadata store are held until the script says so.
+ *
+ * <p>In BookKeeper's own package because `getBookieClient` and `getBookieWatcher`, which it overrides, are not public.
+ * Everything else is BookKeeper's: the requests that are let go travel through the real BookieClientImpl, over TCP.
+ */
+public final class HeldClient extends BookKeeper {
+    /** Bytes of an entry before its payload: ledger, entry, LAC, length (8 each) and a CRC32 digest (8). */
+    private static final int HEADER = 40;
+    private static final int LAC_OFFSET = 16;
+
+    public final String name;
+    private final Post post;
+    private final ExecutorService metadataAnswers = Executors.newSingleThreadExecutor();
+    private BookieClient bookies;
+    private LedgerManager ledgers;
+    private BookieWatcher watcher;
+    /** The ensemble of the next ledger, and the bookies that replace failed ones, in order. */
+    public volatile List<String> ensemble = List.of();
+    public volatile String replacement;
+
+    public HeldClient(String name, ClientConfiguration conf, Post post) throws Exception {
+        super(conf);
+        this.name = name;
+        this.post = post;
+        bookies = proxy(BookieClient.class, super.getBookieClient(), this::toBookie);
+        ledgers = proxy(LedgerManager.class, super.getLedgerManager(), this::toMetadata);
+        watcher = proxy(BookieWatcher.class, super.getBookieWatcher(), this::placement);
+        readFromAllAtOnce();
+    }
+
+    @Override
+    BookieClient getBookieClient() {
+        return bookies == null ? super.getBookieClient() : bookies;
+    }
+
+    @Override
+    public LedgerManager getLedgerManager() {
+        return ledgers == null ? super.getLedgerManager() : ledgers;
+    }
+
+    @Override
+    BookieWatcher getBookieWatcher() {
+        return watcher == null ? super.getBookieWatcher() : watcher;
+    }
+
+    /** Wait until no thread of this client has anything left to do. */
+    public void drain(long seconds) throws Exception {
+        getMainWorkerPool().submitOrdered(0L, (Callable<Void>) () -> null).get(seconds, TimeUnit.SECONDS);
+        metadataAnswers.submit(() -> { }).get(seconds, TimeUnit.SECONDS);
+        getScheduler().submit(() -> { }).get(seconds, TimeUnit.SECONDS);
+    }
+
+    @Override
+    public void close() throws InterruptedException, BKException {
+        metadataAnswers.shutdownNow();
+        super.close();
+    }
+
+    /** The speculative read time-out has always just passed: a read goes to its whole write set at once. */
+    private void readFromAllAtOnce() throws Exception {
+        SpeculativeRequestExecutionPolicy policy = (scheduler, request) -> {
+            for (int i = 0; i < 32; i++) {
+                request.issueSpeculativeRequest();
+            }
+            return null;
+        };
+        Object conf = getClientCtx().getConf();
+        Field field = conf.getClass().getDeclaredField("readSpeculativeRequestPolicy");
+        field.setAccessible(true);
+        field.set(conf, Optional.of(policy));
+    }
+
+    private interface Seam {
+        Object call(Object real, Method method, Object[] arguments) throws Throwable;
+    }
+
+    private static <T> T proxy(Class<T> type, T real, Seam seam) {
+        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type},
+            (ignored, method, arguments) -> seam.call(real, method, arguments)));
+    }
+
+    static Object pass(Object real, Method method, Object[] arguments) throws Throwable {
+        try {
+            return method.invoke(real, arguments);
+        } catch (InvocationTargetException failure) {
+            throw failure.getCause();
+        }
+    }
+
+    private Object toBookie(Object real, Method method, Object[] arguments) throws Throwable {
+        switch (method.getName()) {
+            case "addEntry":
+                hold(real, method, arguments, 5, 6, true);
+                return null;
+            case "readEntry":
+                hold(real, method, arguments, 3, 4, false);
+                return null;
+            default:
+                return pass(real, method, arguments);
+        }
+    }
+
+    /** Keep a request whose callback is at that place of its arguments, until it is delivered. */
+    private void hold(Object real, Method method, Object[] arguments, int at, int context, boolean isAdd) {
+        BookieId to = (BookieId) arguments[0];
+        long ledger = (Long) arguments[1];
+        long entry = (Long) arguments[isAdd ? 3 : 2];
+        Object callback = arguments[at];
+        Held held = new Held(name, kind(arguments, isAdd, entry), to.toString(), entry);
+        if (isAdd) {
+            byte[] bytes = bytes(arguments[4]);
+            held.lac = java.nio.ByteBuffer.wrap(bytes).getLong(LAC_OFFSET);
+            held.content = new String(bytes, HEADER, bytes.length - HEADER);
+            ((ReferenceCounted) arguments[4]).retain();
+        }
+        held.deliver = () -> {
+            Object[] changed = arguments.clone();
+            changed[at] = isAdd
+                ? (WriteCallback) (rc, l, e, from, ctx) -> post.answered(held, rc, null)
+                : (ReadEntryCallback) (rc, l, e, buffer, ctx) -> post.answered(held, rc, retained(buffer));
+            try {
+                pass(real, method, changed);
+            } catch (Throwable failure) {
+                throw new IllegalStateException(failure);
+            } finally {
+                if (isAdd) {
+                    ((ReferenceCounted) arguments[4]).release();
+                }
+            }
+        };
+        held.hand = rc -> getMainWorkerPool().submitOrdered(ledger, (Callable<Void>) () -> {
+            if (isAdd) {
+                ((WriteCallback) callback).writeComplete(rc, ledger, entry, to, arguments[context]);
+            } else {
+                ByteBuf buffer = rc == BKException.Code.OK ? (ByteBuf) held.body : null;
+                ((ReadEntryCallback) callback).readEntryComplete(rc, ledger, entry, buffer, arguments[context]);
+            }
+            return null;
+        });
+        post.hold(held);
+    }
+
+    private static String kind(Object[] arguments, boolean isAdd, long entry) {
+        if (isAdd) {
+            boolean recovery = (((Integer) arguments[7]) & BookieProtocol.FLAG_RECOVERY_ADD) != 0;
+            return recovery ? "recovery-add" : "add";
+        }
+        boolean fences = (((Integer) arguments[5]) & BookieProtocol.FLAG_DO_FENCING) != 0;
+        if (entry == BookieProtocol.LAST_ADD_CONFIRMED) {
+            return fences ? "fence" : "read-lac";
+        }
+        return fences ? "fencing-read" : "read";
+    }
+
+    private static ByteBuf retained(ByteBuf buffer) {
+        return buffer == null ? null : buffer.retain();
+    }
+
+    private static byte[] bytes(Object body) {
+        return ((ByteBufList) body).toArray();
+    }
+
+    private Object toMetadata(Object real, Method method, Object[] arguments) throws Throwable {
+        switch (method.getName()) {
+            case "readLedgerMetadata":
+            case "writeLedgerMetadata":
+                break;
+            default:
+                return pass(real, method, arguments);
+        }
+        CompletableFuture<Object> promise = new CompletableFuture<>();
+        String kind = method.getName().startsWith("read") ? "read-metadata" : "write-metadata";
+        Held held = new Held(name, kind, "zk", -1);
+        held.deliver = () -> {
+            try {
+                ((CompletableFuture<?>) pass(real, method, arguments)).whenComplete((value, failure) -> {
+                    held.failure = failure;
+                    post.answered(held, failure == null ? 0 : BKException.getExceptionCode(failure), value);
+                });
+            } catch (Throwable failure) {
+                throw new IllegalStateException(failure);
+            }
+        };
+        held.hand = rc -> metadataAnswers.execute(() -> {
+            if (held.failure == null) {
+                promise.complete(held.body);
+            } else {
+                promise.completeExceptionally(held.failure);
+            }
+        });
+        post.hold(held);
+        return promise;
+    }
+
+    private Object placement(Object real, Method method, Object[] arguments) throws Throwable {
+        switch (method.getName()) {
+            case "newEnsemble":
+                return ensemble.stream().map(BookieId::parse).toList();
+            case "replaceBookie":
+                if (replacement == null) {
+                    throw new BKException.BKNotEnoughBookiesException();
+                }
+                return BookieId.parse(replacement);
+            default:
+                return pass(real, method, arguments);
+        }
+    }
+}

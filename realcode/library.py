@@ -1,0 +1,122 @@
+"""What a user brings: the jars of a BookKeeper release, and a JDK that compiles our harness against them, once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.formulas.commutation import cache_folder
+
+RELEASE = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}")
+SERVER_JAR = re.compile(r"bookkeeper-server-(\d+\.\d+\.\d+)([.-][\w.-]*)?\.jar")
+OLDEST = (4, 13, 0)
+"""The first release that the harness is written for; metadata names bookies by id since 4.12."""
+OPENED = ("java.lang", "java.io", "java.net", "java.nio", "java.util", "java.util.zip", "sun.nio.ch")
+"""Packages of the JDK that BookKeeper's own start script opens to Netty and BookKeeper, as far as they are needed."""
+
+
+def ordered(release: str) -> tuple[int, ...]:
+    """A release as numbers, to be compared: 4.17.3 as (4, 17, 3)."""
+    return tuple(int(part) for part in release.split("."))
+
+
+@dataclass(frozen=True)
+class Library:
+    """The jars of one BookKeeper release, in one folder."""
+
+    folder: Path
+    release: str
+
+    @cached_property
+    def jars(self) -> tuple[Path, ...]:
+        """Every jar, in the order of their names."""
+        return tuple(sorted(self.folder.glob("*.jar")))
+
+    @property
+    def class_path(self) -> str:
+        """All jars, for java and javac."""
+        return f"{self.folder}/*"
+
+
+def library(folder: Path) -> Library:
+    """The release whose jars are in that folder; raises BadInput if there is none that can be driven."""
+    valid = "give the lib folder of a BookKeeper distribution, 4.13.0 or later"
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: no such folder; {valid}")
+    found = sorted(m[1] for p in folder.glob("*.jar") if (m := SERVER_JAR.search(p.name)) is not None)
+    if not found:
+        raise BadInput(f"{folder}: has no bookkeeper-server-VERSION.jar in it; {valid}")
+    if len(found) > 1:
+        raise BadInput(
+            f"{folder}: has bookkeeper-server {' and '.join(found)} in it; give a folder with one release"
+        )
+    if ordered(found[0]) < OLDEST:
+        raise BadInput(f"{folder}: release {found[0]} is not one that can be driven; {valid}")
+    return Library(folder.resolve(), found[0])
+
+
+def jdk(tool: str) -> str:
+    """The path of `java` or `javac`: of $JAVA_HOME if that is set, else of the PATH; raises BadInput."""
+    home = os.environ.get("JAVA_HOME")
+    path = shutil.which(tool, path=f"{home}/bin") if home else shutil.which(tool)
+    if path is None:
+        where = f"JAVA_HOME={home}" if home else "PATH"
+        raise BadInput(f"{where}: has no {tool}; install a JDK, 17 or newer, or set JAVA_HOME to one")
+    return path
+
+
+def compiled(lib: Library) -> Path:
+    """The folder of our harness's classes, compiled for these jars if they are not in the user's cache yet.
+
+    Raises BadInput if there is no JDK, or if it cannot compile the harness against these jars.
+    """
+    javac = jdk("javac")
+    sources = _sources()
+    cache = cache_folder() or Path(tempfile.gettempdir())
+    folder = cache / "realcode" / f"{lib.release}-{_digest(lib, sources, javac)}"
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    making = Path(tempfile.mkdtemp(dir=folder.parent))
+    try:
+        command = [javac, "-nowarn", "-d", str(making), "-cp", lib.class_path, *map(str, sources)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        if result.returncode != 0:
+            first = next(
+                (line for line in result.stderr.splitlines() if "error:" in line), result.stderr[:200]
+            )
+            raise BadInput(
+                f"{lib.folder}: javac cannot compile the harness against release {lib.release} "
+                f"({first.rpartition('/')[2]}); give all jars of the distribution, and a JDK 17 or newer"
+            )
+        if not folder.is_dir():
+            os.replace(making, folder)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    return folder
+
+
+def _sources() -> list[Path]:
+    """The Java files of the harness."""
+    root = Path(str(files("fencepost.realcode").joinpath("harness")))
+    return sorted(root.rglob("*.java"))
+
+
+def _digest(lib: Library, sources: Sequence[Path], javac: str) -> str:
+    """What the compiled classes depend on: our sources, the jars, the compiler."""
+    found = hashlib.sha256(javac.encode())
+    for source in sources:
+        found.update(source.read_bytes())
+    for jar in lib.jars:
+        found.update(f"{jar.name} {jar.stat().st_size}".encode())
+    return found.hexdigest()[:16]

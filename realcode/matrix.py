@@ -1,0 +1,142 @@
+"""Known bugs on real releases: a cell for each bug, release and storage, and whether it is as docs/known.md says."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from importlib.resources import files
+
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.traces import Trace
+from fencepost.properties.catalogue import find
+from fencepost.properties.expectations import Expectation, Run
+from fencepost.properties.known import KNOWN, chosen, decide
+from fencepost.protocols.bookkeeper.parameters import V4_13_TLA, Parameters
+from fencepost.realcode.driving import UNDRIVABLE, NoSeam
+from fencepost.realcode.releases import SPANS
+from fencepost.realcode.reproducing import Ending, Reproduction, Setting, as_code_can, needs, without_needless
+
+
+class Mark(Enum):
+    """What a cell says."""
+
+    HAS = "has it"
+    REFUSES = "refuses it"
+    UNDRIVABLE = "cannot be driven"
+    NOT_OF = "not this release's"
+    PARTED = "parts company"
+    NO_TRACE = "no trace"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A bug on a release and a storage."""
+
+    bug: str
+    setting: Setting
+    mark: Mark
+    why: str = ""
+
+    @property
+    def as_expected(self) -> bool | None:
+        """Whether that is what the table of releases says; None if it could not be run."""
+        has = self.setting.release in SPANS[self.bug]
+        match self.mark:
+            case Mark.HAS:
+                return has
+            case Mark.REFUSES:
+                return not has
+            case Mark.UNDRIVABLE | Mark.NOT_OF:
+                return True
+            case Mark.PARTED | Mark.NO_TRACE:
+                return None
+
+    def __str__(self) -> str:
+        return f"{self.mark.value}: {self.why}" if self.why else self.mark.value
+
+
+_RACES = {
+    ("fence_atomic", "no"): UNDRIVABLE["admit add"],
+    ("lac_read_in_change", "racing"): UNDRIVABLE["block acks"],
+    ("ensemble_change_commit", "local-first"): UNDRIVABLE["change locally"],
+}
+"""Switches without whose actions there is no violation, and why these cannot be driven."""
+
+
+def bugs(names: Sequence[str]) -> list[Expectation]:
+    """The known bugs of BookKeeper's code, or those of these names; raises BadInput for another one."""
+    ours = [known for known in KNOWN if _is_of_the_code(known)]
+    return chosen(ours, names)
+
+
+def _is_of_the_code(known: Expectation) -> bool:
+    defaults = find(known.protocol).defaults
+    return isinstance(defaults, Parameters) and defaults.read_decision != V4_13_TLA.read_decision
+
+
+def without_running(known: Expectation, setting: Setting) -> Cell | None:
+    """The cell, if it is known before anything is started; None if it has to be run."""
+    run = Run(known, with_bug=True)
+    parameters = find(known.protocol).instance(run.settings.items()).parameters
+    why = next((why for (name, value), why in _RACES.items() if getattr(parameters, name) == value), "")
+    try:
+        needs(parameters, setting)
+    except NoSeam as reason:
+        why = why or str(reason)
+    if not why:
+        return None
+    if setting.release not in SPANS[known.name]:
+        return Cell(known.name, setting, Mark.NOT_OF)
+    return Cell(known.name, setting, Mark.UNDRIVABLE, why)
+
+
+def trace_of(known: Expectation, limits: Limits) -> Trace | None:
+    """The counterexample that shows the bug; None if it has to be found anew and the time does not suffice.
+
+    `executions.json` has the steps; they are replayed like any others, and looked for anew if they are no execution
+    of today's model.
+    """
+    run = Run(known, with_bug=True)
+    instance = find(known.protocol).instance(run.settings.items())
+    system = instance.system
+    (prop,) = instance.properties(known.property)
+    with contextlib.suppress(NotAnExecution):
+        return kept(known.name, Replayer(system, instance.subject), prop)
+    outcome = decide(run, limits)
+    trace = next((result.trace for result in outcome.results if result.trace is not None), None)
+    return trace and as_code_can(without_needless(trace, system, prop), system, prop)
+
+
+def kept(name: str, replayer: Replayer, prop: Property) -> Trace:
+    """The execution that is kept for the bug of that name, replayed; raises NotAnExecution if there is none."""
+    document = json.loads(files("fencepost.realcode").joinpath("executions.json").read_text(encoding="utf-8"))
+    if name not in document:
+        raise NotAnExecution(f"{name}: no execution is kept")
+    steps = document[name]["steps"]
+    actions = [replayer.system.find(action, arguments) for action, *arguments in steps]
+    if None in actions:
+        raise NotAnExecution(f"{name}: {steps[actions.index(None)]} is no action of today's model")
+    lost = document[name]["lost"]
+    if unknown := set(lost) - {v.name for v in replayer.system.choices}:
+        raise NotAnExecution(f"{name}: {min(unknown)} is no choice of today's model")
+    return replayer.replay(prop, [action for action in actions if action is not None], lost)
+
+
+def cell(known: Expectation, run: Reproduction) -> Cell:
+    """What a run says about the bug."""
+    where = f"at step {run.step}" if run.step is not None else ""
+    match run.ending:
+        case Ending.REPRODUCED:
+            return Cell(known.name, run.setting, Mark.HAS)
+        case Ending.REFUSED:
+            return Cell(known.name, run.setting, Mark.REFUSES, where)
+        case Ending.PARTED:
+            return Cell(known.name, run.setting, Mark.PARTED, f"{where}: {run.reason}")
+        case Ending.UNDRIVABLE:
+            mark = Mark.UNDRIVABLE if run.setting.release in SPANS[known.name] else Mark.NOT_OF
+            return Cell(known.name, run.setting, mark, run.reason if mark is Mark.UNDRIVABLE else "")

@@ -1,0 +1,122 @@
+"""The real code: these run where FENCEPOST_BOOKKEEPER names one or more LIBs (separated by `:`), as `make test-bookkeeper` does."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fencepost.encoding.errors import BadInput
+from fencepost.realcode.library import Library, library, ordered
+from fencepost.realcode.reproducing import Ending, Setting, reproduce
+from fencepost.realcode.session import CodeFailed, Recording, running
+from support.processes import children, gone
+from support.realcode import kept_trace
+
+LIBS = [library(Path(p)) for p in os.environ.get("FENCEPOST_BOOKKEEPER", "").split(":") if p]
+if not LIBS:
+    pytest.skip("FENCEPOST_BOOKKEEPER names no LIB", allow_module_level=True)
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(params=LIBS, ids=lambda lib: lib.release)
+def lib(request: pytest.FixtureRequest) -> Iterator[Library]:
+    before = set(children(os.getpid()))
+    yield request.param
+    assert gone([pid for pid in children(os.getpid()) if pid not in before])
+
+
+def ending(lib: Library, bug: str, storage: str = "sorted") -> tuple[Ending, int | None]:
+    with running(lib) as harness:
+        run = reproduce(kept_trace(bug), Setting(lib.release, storage), harness)
+    return run.ending, run.step
+
+
+OF_4_13 = {"#2614": 16, "#2614-2/2/2": 12, "#2614-3/3/3": 14, "#2615": 11, "#2615-stuck": 11}
+"""The five traces of 4.13's two defects, and the step at which later releases refuse them."""
+
+
+@pytest.mark.parametrize("bug", OF_4_13)
+def test_the_defects_of_4_13_are_its_own(lib: Library, bug: str) -> None:
+    mended = ordered(lib.release) >= (4, 14, 0)
+    assert ending(lib, bug) == ((Ending.REFUSED, OF_4_13[bug]) if mended else (Ending.REPRODUCED, None))
+
+
+@pytest.mark.parametrize("storage", ["sorted", "interleaved", "db"])
+def test_a_fence_that_no_entry_precedes_is_lost_everywhere(lib: Library, storage: str) -> None:
+    assert ending(lib, "bare-fence", storage) == (Ending.REPRODUCED, None)
+
+
+def test_five_runs_of_one_trace_have_the_same_transcript(lib: Library) -> None:
+    transcripts = []
+    for _ in range(5):
+        with running(lib) as harness:
+            recording = Recording(harness)
+            reproduce(kept_trace("#2614"), Setting(lib.release, "sorted"), recording)
+        transcripts.append(recording.lines)
+    assert all(lines == transcripts[0] for lines in transcripts)
+
+
+def test_a_port_that_is_taken_is_an_error(lib: Library) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, running(lib) as harness:
+        port = taken.getsockname()[1]
+        with pytest.raises((CodeFailed, BadInput)):
+            harness.ask("start", bookies=1, storage="sorted", ports=port)
+
+
+def test_a_bookie_that_hangs_is_an_error(lib: Library) -> None:
+    with running(lib) as harness:
+        harness.ask("start", bookies=1, storage="sorted", seconds=2)
+        harness.ask("create", client="w", ensemble="b1", wq=1, aq=1)
+        (add,) = harness.ask("push", client="w", content=1)["requests"]
+        harness.ask("suspend", bookie="b1")
+        with pytest.raises(CodeFailed, match=r"b1 has not answered a request \(add\) for 2 s: it hangs"):
+            harness.ask("deliver", id=add["id"])
+
+
+@pytest.mark.parametrize(
+    ("flushed", "down", "kept"),
+    [(False, "crash", True), (False, "shut-down", True), (True, "crash", True), (True, "shut-down", False)],
+)
+def test_a_fence_set_after_a_flush_is_lost_by_a_clean_shutdown(
+    lib: Library, flushed: bool, down: str, kept: bool
+) -> None:
+    """SortedLedgerStorage, a ledger with an entry: the harness loses what is in memory, and keeps what is not."""
+    with running(lib) as harness:
+        harness.ask("start", bookies=1, storage="sorted")
+        harness.ask("create", client="w", ensemble="b1", wq=1, aq=1)
+        (add,) = harness.ask("push", client="w", content=1)["requests"]
+        harness.ask("deliver", id=add["id"])
+        if flushed:
+            harness.ask("checkpoint", bookie="b1")
+        harness.ask("open", client="r1")
+        fence = harness.ask("metadata", client="r1")["requests"][-1]
+        harness.ask("deliver", id=fence["id"])
+        assert harness.ask("look")["bookies"]["b1"]["fenced"]
+        harness.ask(down, bookie="b1")
+        harness.ask("boot", bookie="b1")
+        inside = harness.ask("look")["bookies"]["b1"]
+    assert (inside["fenced"], len(inside["entries"])) == (kept, 1)
+
+
+@pytest.mark.parametrize("has_entry", [False, True])
+def test_a_negative_answer_does_not_wait_for_its_fence(lib: Library, has_entry: bool) -> None:
+    """The journal stands still: a fencing read is answered all the same, if the bookie has no entry."""
+    with running(lib) as harness:
+        harness.ask("start", bookies=1, storage="sorted", seconds=3)
+        harness.ask("create", client="w", ensemble="b1", wq=1, aq=1)
+        if has_entry:
+            (add,) = harness.ask("push", client="w", content=1)["requests"]
+            harness.ask("deliver", id=add["id"])
+        harness.ask("open", client="r1")
+        fence = harness.ask("metadata", client="r1")["requests"][-1]
+        harness.ask("journal", bookie="b1", hold="yes")
+        if has_entry:
+            with pytest.raises(CodeFailed, match="it hangs"):
+                harness.ask("deliver", id=fence["id"])
+        else:
+            assert harness.ask("deliver", id=fence["id"])["answer"] == "NoSuchEntryException"

@@ -1,0 +1,143 @@
+"""The command: what it prints, refuses and exits with, on transcripts of real runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.realcode.matrix import Cell, Mark
+from fencepost.realcode.reproducing import Setting
+from support.realcode import TRANSCRIPTS, kept_trace
+
+OLD, NEW = (str(TRANSCRIPTS / f"2614.{release}.sorted.json") for release in ("4.13.0", "4.17.4"))
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> str:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(kept_trace("#2614").to_json()), encoding="utf-8")
+    return str(path)
+
+
+def test_a_reproduced_violation_exits_with_1(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reproduce", trace, "--playback", OLD]) == 1
+    out = capsys.readouterr().out
+    assert "17 steps, on BookKeeper 4.13.0 (sorted storage, ZooKeeper " in out
+    assert "Reproduced on 4.13.0: no-divergence is violated; model and code agree after each step." in out
+    assert "told w: add 1: OK" in out
+
+
+def test_a_refused_one_exits_with_0(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reproduce", trace, "--playback", NEW]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Refused by 4.17.4 at step 16: LedgerFencedException." in out
+    assert "≠ fenced[b1]: yes in the code, no in the model" in out
+
+
+def test_what_has_no_seam_exits_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Limbo needs DbLedgerStorage: nothing is started, so nothing is asked either."""
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(kept_trace("#4812").to_json()), encoding="utf-8")
+    assert run(["reproduce", str(path), "--playback", NEW]) == 3
+    assert "It cannot be driven: limbo is there in DbLedgerStorage only" in capsys.readouterr().out
+
+
+def test_as_json(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reproduce", trace, "--playback", NEW, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["ending"], document["step"], document["as_release"]) == ("refused", 16, True)
+    assert document["steps"][10]["differs"] == {"fenced[b1]": {"model": False, "code": True}}
+
+
+def test_as_a_page_with_the_code_beside_the_model(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reproduce", trace, "--playback", NEW, "--format", "html"]) == 0
+    page = capsys.readouterr().out
+    story = json.loads(page.split('id="story">')[1].split("</script>")[0])
+    assert story["steps"][15]["beside"][0] == "code: b1 answers LedgerFencedException"
+    assert "Refused by 4.17.4 at step 16" in page
+
+
+HOSTILE = {
+    "TRACE: missing": [],
+    "one of each for a TRACE": ["TRACE"],
+    "--bug: not with a TRACE": ["TRACE", "--bug", "2614"],
+    "--bookkeeper: not with --playback": ["TRACE", "--playback", OLD, "--bookkeeper", "lib"],
+    "--transcript: not with --playback": ["TRACE", "--playback", OLD, "--transcript", "t.json"],
+    "TRACE: not with --known": ["TRACE", "--known"],
+    "--bookkeeper: missing": ["--known"],
+    "lib: no such folder": ["TRACE", "--bookkeeper", "lib"],
+    "no such known bug": ["--known", "--bug", "7", "--bookkeeper", "LIB"],
+    "is no transcript of this trace": ["TRACE", "--playback", str(TRANSCRIPTS / "2615.4.13.0.sorted.json")],
+    "schema is 'fencepost.trace/2'; valid: fencepost.transcript/1": ["TRACE", "--playback", "TRACE"],
+}
+
+
+@pytest.mark.parametrize(("says", "arguments"), HOSTILE.items(), ids=list(HOSTILE))
+def test_what_cannot_be_meant_is_one_line(
+    says: str, arguments: list[str], trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bookkeeper-server-4.17.4.jar").write_bytes(b"")
+    named = {"TRACE": trace, "LIB": str(tmp_path)}
+    assert run(["reproduce", *(named.get(a, a) for a in arguments)]) == 2
+    captured = capsys.readouterr()
+    assert not captured.out
+    assert says in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_trace_of_something_else_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        run(
+            [
+                "check",
+                "verified-log-01",
+                "--property",
+                "durability",
+                "--set",
+                "last_entry=always",
+                "--traces",
+                str(tmp_path),
+                "-o",
+                str(tmp_path / "o"),
+            ]
+        )
+        == 1
+    )
+    (saved,) = tmp_path.glob("*.json")
+    assert run(["reproduce", str(saved), "--playback", OLD]) == 2
+    assert "verified-log-01: is not modelled after BookKeeper's code" in capsys.readouterr().err
+
+
+# The matrix.
+
+
+@pytest.mark.parametrize(
+    ("bug", "release", "mark", "expected"),
+    [
+        ("#2614", "4.13.0", Mark.HAS, True),
+        ("#2614", "4.17.4", Mark.HAS, False),
+        ("#2614", "4.17.4", Mark.REFUSES, True),
+        ("#2614", "4.13.0", Mark.REFUSES, False),
+        ("#4701", "4.17.3", Mark.UNDRIVABLE, True),
+        ("#1591", "4.13.0", Mark.NOT_OF, True),
+        ("#3005", "4.17.4", Mark.PARTED, None),
+        ("#3005", "4.17.4", Mark.NO_TRACE, None),
+    ],
+)
+def test_a_cell_is_held_against_the_table_of_releases(
+    bug: str, release: str, mark: Mark, expected: bool | None
+) -> None:
+    assert Cell(bug, Setting(release, "sorted"), mark).as_expected is expected
+
+
+def test_what_cannot_be_driven_needs_no_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bookkeeper-server-4.17.3.jar").write_bytes(b"")
+    bugs = ["--bug", "4701", "--bug", "1591", "--bug", "4651", "--bug", "BP-46-1"]
+    assert run(["reproduce", "--known", "--bookkeeper", str(tmp_path), *bugs]) == 0
+    out = capsys.readouterr().out
+    assert "4 of 4 as docs/known.md says" in out
+    assert "cannot be driven: the look at the fence and the store are one method of the bookie" in out
+    assert "not this release's" in out

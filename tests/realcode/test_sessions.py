@@ -1,0 +1,165 @@
+"""What a user brings, and the process that it is run in: every trouble is one line, and nothing is left running."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fencepost.encoding.errors import BadInput
+from fencepost.realcode import session
+from fencepost.realcode.library import Library, compiled, jdk, library, ordered
+from fencepost.realcode.releases import SPANS, Span, as_in, mending
+from fencepost.realcode.session import CodeFailed, Harness, Recording, opened
+from support.processes import gone
+from support.realcode import kept_trace
+
+ECHO = 'import sys\nfor line in sys.stdin: print(\'{"ok": {"said": "\' + line.strip() + \'"}}\', flush=True)'
+
+
+def lib(folder: Path, *names: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / name).write_bytes(b"")
+    return folder
+
+
+NAME = "org.apache.bookkeeper-bookkeeper-server-{}.jar"
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        ((), "has no bookkeeper-server-VERSION.jar in it"),
+        (("netty.jar", "bookkeeper-server-tests.jar"), "has no bookkeeper-server-VERSION.jar in it"),
+        ((NAME.format("4.12.1"),), "release 4.12.1 is not one that can be driven"),
+        ((NAME.format("4.13.0"), NAME.format("4.17.3")), "has bookkeeper-server 4.13.0 and 4.17.3 in it"),
+    ],
+)
+def test_a_folder_that_is_no_release_is_one_line(tmp_path: Path, names: tuple[str, ...], says: str) -> None:
+    with pytest.raises(BadInput, match="; give ") as caught:
+        library(lib(tmp_path / "lib", *names))
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no such folder; give the lib folder"):
+        library(tmp_path / "nowhere")
+
+
+def test_the_release_is_that_of_the_server_jar(tmp_path: Path) -> None:
+    assert library(lib(tmp_path / "a", NAME.format("4.17.3"))).release == "4.17.3"
+    assert library(lib(tmp_path / "b", "bookkeeper-server-4.18.0.jar")).release == "4.18.0"
+    assert library(lib(tmp_path / "c", NAME.format("4.19.0-SNAPSHOT"))).release == "4.19.0"
+
+
+def test_no_jdk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(BadInput, match=r"JAVA_HOME=.*: has no javac; install a JDK"):
+        jdk("javac")
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BadInput, match="PATH: has no java; install a JDK"):
+        jdk("java")
+
+
+@pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK")
+def test_jars_that_are_not_all_there_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(
+        BadInput, match=r"javac cannot compile the harness against release 4\.17\.3"
+    ) as caught:
+        compiled(library(lib(tmp_path / "lib", NAME.format("4.17.3"))))
+    assert "\n" not in str(caught.value)
+    assert not list((tmp_path / "cache" / "realcode").iterdir()), "nothing is kept of what failed"
+
+
+# The process.
+
+
+@contextlib.contextmanager
+def a_process(code: str) -> Iterator[Harness]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    harness = Harness(process)
+    try:
+        yield harness
+    finally:
+        harness.end()
+        assert gone([process.pid])
+
+
+def test_a_line_is_asked_and_a_line_is_answered() -> None:
+    with a_process(ECHO) as harness:
+        assert harness.ask("push", client="w", content=1) == {"said": "push client=w content=1"}
+
+
+def test_an_error_of_the_code_is_raised_and_recorded() -> None:
+    code = 'input(); print(\'{"error": "IOException: no"}\', flush=True); input()'
+    with a_process(code) as harness:
+        recording = Recording(harness)
+        with pytest.raises(CodeFailed, match="IOException: no"):
+            recording.ask("boot", bookie="b1")
+    assert recording.lines == [("boot bookie=b1", '{"error": "IOException: no"}')]
+    with pytest.raises(CodeFailed):
+        opened(recording.lines[0][1])
+
+
+def test_a_process_that_has_ended_is_one_line() -> None:
+    with a_process("input()") as harness, pytest.raises(BadInput, match="look: the code's process has ended"):
+        harness.ask("look")
+
+
+def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "BOOTING", 0.2)
+    with a_process("input(); input()") as harness:
+        with pytest.raises(BadInput, match="look: the code has not answered for"):
+            harness.ask("look")
+        pid = harness.process.pid
+    assert gone([pid])
+
+
+# Releases.
+
+
+def test_releases_are_ordered_as_numbers() -> None:
+    assert ordered("4.9.2") < ordered("4.17.3") < ordered("4.18.0")
+    assert "4.13.0" in Span(mended="4.14.0")
+    assert "4.14.0" not in Span(mended="4.14.0")
+    assert "4.14.8" not in Span(first="4.15.0")
+    assert "4.17.4" in Span()
+
+
+def test_a_release_has_the_switches_of_its_preset() -> None:
+    from fencepost.protocols.bookkeeper.parameters import TODAY, V4_13
+
+    assert mending("4.13.0", V4_13) == {}
+    assert mending("4.17.4", TODAY) == {}
+    assert mending("4.17.4", V4_13) == {"recovery_reads_fence": "yes", "recovery_floor": "fragment"}
+    assert as_in("4.13.0", TODAY).recovery_reads_fence == "no"
+
+
+def test_every_known_bug_of_the_code_has_its_releases_and_its_execution() -> None:
+    from fencepost.realcode.matrix import bugs, without_running
+    from fencepost.realcode.reproducing import Setting
+
+    assert {known.name for known in bugs(())} | {"#2614-tla"} == set(SPANS)
+    for known in bugs(()):
+        if without_running(known, Setting("4.17.4", "db")) is None:
+            assert kept_trace(known.name).steps
+
+
+def test_a_library_is_its_folder(tmp_path: Path) -> None:
+    folder = lib(tmp_path / "lib", NAME.format("4.17.3"), "a.jar")
+    assert [jar.name for jar in Library(folder, "4.17.3").jars] == ["a.jar", NAME.format("4.17.3")]

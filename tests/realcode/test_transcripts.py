@@ -1,0 +1,254 @@
+"""Real runs, played back: how each ends, and that nothing the code did otherwise goes unnoticed.
+
+The transcripts were recorded from real runs of BookKeeper 4.13.0 and 4.17.4 on 2026-11-22; each names its versions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fencepost.encoding.language.traces import Trace
+from fencepost.realcode import driving, facts
+from fencepost.realcode.reproducing import Ending, Reproduction, reproduce
+from fencepost.realcode.session import OutOfStep, Playback
+from fencepost.realcode.transcripts import Transcript
+from support.realcode import TRANSCRIPTS, kept_trace, transcript_of
+
+REPRODUCED, REFUSED = Ending.REPRODUCED, Ending.REFUSED
+
+ENDINGS = {
+    ("#2614", "4.13.0", "sorted"): (REPRODUCED, None),
+    ("#2614", "4.17.4", "sorted"): (REFUSED, 16),
+    ("#2614-2/2/2", "4.13.0", "sorted"): (REPRODUCED, None),
+    ("#2614-2/2/2", "4.17.4", "sorted"): (REFUSED, 12),
+    ("#2614-3/3/3", "4.13.0", "sorted"): (REPRODUCED, None),
+    ("#2614-3/3/3", "4.17.4", "sorted"): (REFUSED, 14),
+    ("#2614-tla", "4.13.0", "sorted"): (REPRODUCED, None),
+    ("#2615", "4.13.0", "sorted"): (REPRODUCED, None),
+    ("#2615", "4.17.4", "sorted"): (REFUSED, 11),
+    ("#2615-stuck", "4.13.0", "sorted"): (REPRODUCED, None),
+    ("#2615-stuck", "4.17.4", "sorted"): (REFUSED, 11),
+    ("#3005-3/2/2", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("#4812", "4.17.4", "db"): (REPRODUCED, None),
+    ("BP-46-closed", "4.17.4", "db"): (REFUSED, 16),
+    ("BP-46-served", "4.17.4", "db"): (REPRODUCED, None),
+    ("bare-fence", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("phantom-read", "4.17.4", "sorted"): (REPRODUCED, None),
+}
+"""By bug, release and storage, how the real run ended, and where the code refused."""
+
+DIFFERS = {
+    "#2614-tla": {15: "closing[r1]"},
+    "phantom-read": {20: "stored lac[b1, 2]"},
+}
+"""Where model and code differ although the violation is there: the 4.13 module's read waits for all answers and the
+code's does not; and a bookie keeps the first of two adds of an entry that it has in memory."""
+
+
+def played(bug: str, release: str, storage: str = "sorted") -> Reproduction:
+    transcript = transcript_of(bug, release, storage)
+    return reproduce(kept_trace(bug), transcript.setting, transcript.playback())
+
+
+@pytest.mark.parametrize(("bug", "release", "storage"), ENDINGS)
+def test_a_real_run_ends_as_it_did(bug: str, release: str, storage: str) -> None:
+    run = played(bug, release, storage)
+    assert (run.ending, run.step) == ENDINGS[bug, release, storage]
+    if run.ending is REPRODUCED:
+        found = {step.index: next(iter(step.differs)) for step in run.steps if step.differs}
+        assert found == DIFFERS.get(bug, {})
+
+
+def test_there_is_an_ending_for_each_transcript() -> None:
+    assert len(list(TRANSCRIPTS.glob("*.json"))) == len(ENDINGS)
+
+
+def test_a_transcript_says_on_what_it_was_made() -> None:
+    for path in TRANSCRIPTS.glob("*.json"):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        assert path.name.endswith(f".{document['bookkeeper']}.{document['storage']}.json")
+        assert all(document[key] for key in ("recorded", "zookeeper", "jdk"))
+
+
+def test_the_mended_model_goes_where_the_code_goes() -> None:
+    assert played("#2614", "4.17.4").as_release
+    assert not played("BP-46-closed", "4.17.4", "db").as_release, (
+        "an empty key refuses it, and the model has no keys"
+    )
+
+
+def test_who_asks_something_else_is_out_of_step() -> None:
+    transcript = transcript_of("#2614", "4.13.0")
+    with pytest.raises(OutOfStep, match=r"line 2: asked: create .*; recorded: create "):
+        reproduce(kept_trace("#2614-2/2/2"), transcript.setting, transcript.playback())
+
+
+# The comparison: whatever of the code's side is changed in one look, it is noticed there.
+
+
+def looks(transcript: Transcript) -> list[int]:
+    """The lines that are looks at everything, one for each step."""
+    return [i for i, (line, _) in enumerate(transcript.lines) if line == "look"]
+
+
+def changed(transcript: Transcript, line: int, change: Callable[[dict[str, Any]], None]) -> Transcript:
+    lines = list(transcript.lines)
+    answer = json.loads(lines[line][1])
+    change(answer["ok"])
+    lines[line] = (lines[line][0], json.dumps(answer))
+    return replace(transcript, lines=tuple(lines))
+
+
+def drop_entry(look: dict[str, Any]) -> None:
+    look["bookies"]["b3"]["entries"] = []
+
+
+def alter_entry(look: dict[str, Any]) -> None:
+    look["bookies"]["b3"]["entries"][0]["content"] = "0"
+
+
+def alter_lac(look: dict[str, Any]) -> None:
+    look["bookies"]["b3"]["entries"][0]["lac"] = 0
+
+
+def unfence(look: dict[str, Any]) -> None:
+    look["bookies"]["b2"]["fenced"] = False
+
+
+def put_in_limbo(look: dict[str, Any]) -> None:
+    look["bookies"]["b2"]["limbo"] = True
+
+
+def reopen(look: dict[str, Any]) -> None:
+    look["metadata"]["state"] = "OPEN"
+
+
+def lengthen(look: dict[str, Any]) -> None:
+    look["metadata"]["last"] = 0
+
+
+def replace_bookie(look: dict[str, Any]) -> None:
+    look["metadata"]["fragments"][0]["ensemble"] = ["b1", "b3", "b2"]
+
+
+def forget_close(look: dict[str, Any]) -> None:
+    look["told"] = [told for told in look["told"] if "opened" not in told]
+
+
+def acknowledge_early(look: dict[str, Any]) -> None:
+    look["told"].append("w: add 1: OK")
+
+
+def raise_lac(look: dict[str, Any]) -> None:
+    look["lacs"]["w"] = 0
+
+
+CHANGES: dict[Callable[[dict[str, Any]], None], str] = {
+    drop_entry: "stored[b3, 1]",
+    alter_entry: "stored[b3, 1]",
+    alter_lac: "stored lac[b3, 1]",
+    unfence: "fenced[b2]",
+    put_in_limbo: "limbo[b2]",
+    reopen: "status",
+    lengthen: "last entry",
+    replace_bookie: "ensemble from 1",
+    forget_close: "closed at[r1]",
+    acknowledge_early: "acknowledged[1]",
+    raise_lac: "lac[w]",
+}
+"""By change of what was seen after step 15, where recovery has closed the ledger, what differs."""
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda c: c.__name__)
+def test_what_is_otherwise_in_the_code_is_found(change: Callable[[dict[str, Any]], None]) -> None:
+    transcript = transcript_of("#2614", "4.13.0")
+    tampered = changed(transcript, looks(transcript)[14], change)
+    run = reproduce(kept_trace("#2614"), tampered.setting, tampered.playback())
+    assert CHANGES[change] in run.steps[14].differs
+
+
+def test_a_comparison_that_leaves_something_out_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted mistake: fences are not compared. Then 4.17.4 would seem to go the way of 4.13 up to step 15."""
+    real = facts.differences
+
+    def careless(model: facts.Facts, code: facts.Facts) -> Mapping[str, Any]:
+        return {name: sides for name, sides in real(model, code).items() if not name.startswith("fenced[")}
+
+    assert played("#2614", "4.17.4").steps[10].differs
+    monkeypatch.setattr("fencepost.realcode.reproducing.differences", careless)
+    assert not played("#2614", "4.17.4").steps[10].differs
+
+
+def test_an_answer_that_is_not_the_models_parts_them() -> None:
+    transcript = transcript_of("#2614", "4.13.0")
+    trace = kept_trace("#2614")
+    delivered = [i for i, (line, _) in enumerate(transcript.lines) if line.startswith("deliver")]
+    last = delivered[-1]
+    refusing = changed(transcript, last, lambda answer: answer.update(answer="LedgerFencedException"))
+    run = reproduce(trace, refusing.setting, refusing.playback())
+    assert (run.ending, run.step, run.reason) == (REFUSED, 16, "LedgerFencedException")
+    reading = changed(transcript, delivered[3], lambda answer: answer.update(answer="TimeoutException"))
+    run = reproduce(trace, reading.setting, reading.playback())
+    assert (run.ending, run.step) == (Ending.PARTED, 11)
+    assert "TimeoutException" in run.reason
+
+
+def test_a_request_that_is_not_the_models_parts_them() -> None:
+    """A push whose add does not reach b3, and one whose LAC is another: claims are by kind, place, entry and content."""
+    transcript, trace = transcript_of("#2614", "4.13.0"), kept_trace("#2614")
+    push = next(i for i, (line, _) in enumerate(transcript.lines) if line.startswith("push"))
+    fewer = changed(transcript, push, lambda look: look["requests"].pop())
+    run = reproduce(trace, fewer.setting, fewer.playback())
+    assert (run.ending, run.step) == (Ending.PARTED, 2)
+    assert "there is no add of entry 1 from w to b3" in run.reason
+    other = changed(transcript, push, lambda look: look["requests"][2].update(lac=0))
+    run = reproduce(trace, other.setting, other.playback())
+    assert run.reason == "add of entry 1 from w to b3 carries lac 0, the code's 1"
+
+
+def test_the_violation_is_judged_on_the_code() -> None:
+    """The writer's application is not told: then nothing is lost on the code, whatever the model says."""
+    transcript = transcript_of("#2614", "4.13.0")
+
+    def silence(look: dict[str, Any]) -> None:
+        look["told"] = [told for told in look["told"] if "add" not in told]
+
+    tampered = transcript
+    for line in range(len(transcript.lines) - 2, len(transcript.lines)):
+        tampered = changed(tampered, line, silence)
+    run = reproduce(kept_trace("#2614"), tampered.setting, tampered.playback())
+    assert (run.ending, run.step) == (Ending.PARTED, 17)
+
+
+def test_every_action_is_driven_or_it_is_said_why_not() -> None:
+    """Of all presets with all that may happen: no action without a line in one of the two tables, and none in both."""
+    from fencepost.properties.catalogue import find
+
+    ways: list[dict[str, object]] = [
+        {},
+        {"crashes": 1},
+        {"crashes": 1, "boot": "whole", "disks": 1, "reimages": 1, "dirty_marker": "after-serving"},
+        {"silent": 1, "fence_atomic": "no"},
+        {"lac_read_in_change": "racing"},
+        {"ensemble_change_commit": "local-first"},
+        {"resends": "one-by-one"},
+    ]
+    names = set()
+    for way in ways:
+        names |= {schema.name for schema in find("bookkeeper").instance(way.items()).system.schemas}
+    assert names == set(driving.DRIVEN) | set(driving.UNDRIVABLE)
+    assert not set(driving.DRIVEN) & set(driving.UNDRIVABLE)
+
+
+def test_steps_without_a_seam_end_it() -> None:
+    trace = kept_trace("#2614")
+    first = replace(trace.steps[1], action="admit add")
+    unusual: Trace = replace(trace, steps=(trace.steps[0], first, *trace.steps[2:]))
+    transcript = transcript_of("#2614", "4.13.0")
+    run = reproduce(unusual, transcript.setting, Playback(transcript.lines))
+    assert (run.ending, run.step) == (Ending.UNDRIVABLE, 2)
