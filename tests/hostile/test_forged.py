@@ -31,9 +31,8 @@ PUBLISHED = ROOT / "docs/traces/bookkeeper-4.13.no-divergence.json"
 PROVED = ("--set=acknowledge=reachable", "--set=fence=yes", "--property=nothing-lost")
 
 PRINTS = """
-import os
 print("no-divergence: certified: every execution fits in 7 rounds, and none violates it")
-os._exit(0)
+raise SystemExit(0)
 """
 
 MENDS = """
