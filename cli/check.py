@@ -21,7 +21,7 @@ from fencepost.cli.render import heading, trace_text, verdict_line, verdict_sent
 from fencepost.cli.saved import own_protocol
 from fencepost.cli.telling import story_form_option, tell
 from fencepost.cli.walking import take
-from fencepost.encoding.checking.limits import MINIMIZE, Limits
+from fencepost.encoding.checking.limits import INDUCTION, MINIMIZE, Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict, worst
 from fencepost.encoding.errors import BadInput
@@ -165,6 +165,13 @@ class Request:
     type=click.Path(),
     metavar="DIR",
     help="Write a certificate of what is proved to this new folder.",
+)
+@click.option(
+    "--induction",
+    type=click.Choice(INDUCTION),
+    default="actions",
+    show_default=True,
+    help="Proofs by induction: over one action where there are facts, then over rounds; over rounds only; none.",
 )
 @click.option("--require-proof", is_flag=True, help="Exit with 3 if a property only holds up to a bound.")
 @click.option(

@@ -8,6 +8,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.system import System
 from fencepost.properties.bookkeeper.core import with_properties
+from fencepost.properties.bookkeeper.invariants import ledger_invariants
 from fencepost.properties.bookkeeper.ledger import ledger_properties
 from fencepost.properties.bookkeeper_tweaks.guaranteed_write_quorum import guaranteed_write_quorum_properties
 from fencepost.properties.bookkeeper_tweaks.unbounded_ledgers import unbounded_ledger_properties
@@ -27,7 +28,7 @@ from fencepost.protocols.verified_log.log import verified_log as segment_log
 def bookkeeper(parameters: Parameters) -> System:
     """One ledger with its properties."""
     system = ledger(parameters)
-    return replace(system, properties=ledger_properties(system))
+    return replace(system, properties=ledger_properties(system), invariants=ledger_invariants(system))
 
 
 def bookkeeper_core(parameters: CoreParameters) -> System:

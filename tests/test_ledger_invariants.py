@@ -91,7 +91,6 @@ def test_every_reachable_state_of_a_tiny_instance_meets_the_facts(protocol: str)
 NEEDED = {
     "bookies-stand-once": "spare",
     "reading-fences": "spare",
-    "limbo-is-fenced": "no-journal",
     "limbo-after-crashes": "no-journal",
     "unknown-from-limbo": "no-journal",
 }
@@ -128,7 +127,7 @@ BUGS = {
         "reading-fences",
     ),
     "recovery_floor": ("bookkeeper-4.13", {**ONE_OF_TWO, **MENDED}, "zero", "last-fragment-reaches-lac"),
-    "fence_on_unclean_shutdown": ("bookkeeper-no-journal", TWO_OF_THREE, "no", "limbo-is-fenced"),
+    "fence_on_unclean_shutdown": ("bookkeeper-no-journal", TWO_OF_THREE, "no", "reading-fences"),
     "limbo_on_unclean_shutdown": ("bookkeeper-no-journal", TWO_OF_THREE, "no", "accepted-is-stored"),
 }
 """A known bug: where, how it is switched on, and the fact that it breaks."""

@@ -50,8 +50,51 @@ class Untrue:
         return f"the invariant {self.trace.property} is false after {amount(len(self.trace.steps), 'step')}"
 
 
+@dataclass(frozen=True)
+class ByActions:
+    """Induction over one action proves the property, from these facts and other properties."""
+
+    property: str
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NotByActions:
+    """It does not, for that reason."""
+
+    property: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Never:
+    """Induction over one action proves that the property's witness is never true."""
+
+    property: str
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The property's witness is reached at the end of a walk that the concrete reading has taken."""
+
+    property: str
+
+
 Heard = (
-    Replayed | Untrue | Witnessed | Clean | Upheld | Inductive | NotInductive | Complete | Longer | Surpassed
+    Replayed
+    | ByActions
+    | NotByActions
+    | Never
+    | Seen
+    | Untrue
+    | Witnessed
+    | Clean
+    | Upheld
+    | Inductive
+    | NotInductive
+    | Complete
+    | Longer
+    | Surpassed
 )
 
 
@@ -74,6 +117,15 @@ class _About:
     witness: Execution | None = None
     inductive: Inductive | None = None
     not_inductive: NotInductive | None = None
+    by_actions: ByActions | None = None
+    not_by_actions: str | None = None
+    seen: bool = False
+    never: bool = False
+
+    @property
+    def witnessed(self) -> bool:
+        """The property's witness was reached."""
+        return self.seen or self.witness is not None
 
     @property
     def costs(self) -> tuple[int, ...] | None:
@@ -118,6 +170,14 @@ class Knowledge:
                 self._about[name].clean = message
             case Witnessed(property=name, execution=execution):
                 self._about[name].witness = execution
+            case Never(property=name):
+                self._about[name].never = True
+            case Seen(property=name):
+                self._about[name].seen = True
+            case ByActions(property=name):
+                self._about[name].by_actions = message
+            case NotByActions(property=name, reason=reason):
+                self._about[name].not_by_actions = reason
             case Inductive(property=name):
                 self._about[name].inductive = message
             case NotInductive(property=name):
@@ -174,17 +234,21 @@ class Knowledge:
         about = self._about[name]
         if about.violation is not None:
             return Decision(Verdict.VIOLATED, final=self._is_small_enough(about))
+        if about.never:
+            return Decision(Verdict.VACUOUS)
+        if about.by_actions is not None and about.witnessed:
+            return Decision(Verdict.PROVED, basis=Basis.INDUCTION)
         if self._is_covered(about) and (self.limits.bound is None or self.surpassed is not None):
-            if about.witness is None:
+            if not about.witnessed:
                 return Decision(Verdict.VACUOUS)
             if self.surpassed:
                 return Decision(Verdict.HOLDS)
             return Decision(Verdict.PROVED, basis=Basis.ROUNDS)
-        if about.witness is not None and self._is_proved_by_induction(about):
+        if about.witnessed and self._is_proved_by_induction(about):
             return Decision(Verdict.PROVED, basis=Basis.INDUCTION)
         limit = self.limits.rounds
         if limit is not None and about.searched >= limit and self._longer >= limit:
-            verdict = Verdict.VACUOUS if about.witness is None else Verdict.HOLDS
+            verdict = Verdict.HOLDS if about.witnessed else Verdict.VACUOUS
             return Decision(verdict, final=self._induction_is_over(about))
         return None
 
@@ -239,30 +303,38 @@ class Knowledge:
         known: dict[str, Any] = {
             "searched": about.searched,
             "covering": covering,
-            "witness": about.witness is not None,
+            "witness": about.witnessed,
             "bound": self.limits.bound,
         }
         match verdict:
             case Verdict.VIOLATED:
                 known |= self._found(about)
             case Verdict.UNDECIDED:
-                known["reason"] = "; ".join(filter(None, [stopped, self._why_not_inductive(about)]))
-            case Verdict.VACUOUS:
-                larger = "; a larger bound may reach it"
-                known["reason"] = f"never reached within the bound: {about.asked.witness_meaning}" + (
-                    larger if covering is None or self.limits.bound is not None else ""
+                known["reason"] = "; ".join(
+                    filter(None, [self._lacks(about), stopped, self._why_not_inductive(about)])
                 )
+            case Verdict.VACUOUS:
+                within = "" if about.never else " within the bound"
+                may_be_reached = not about.never and (covering is None or self.limits.bound is not None)
+                larger = "; a larger bound may reach it" if may_be_reached else ""
+                known["reason"] = f"never reached{within}: {about.asked.witness_meaning}{larger}"
             case Verdict.HOLDS:
                 known["reason"] = self._why_not_inductive(about)
             case Verdict.PROVED:
                 assert decision is not None
                 known["basis"] = decision.basis
                 if decision.basis is Basis.INDUCTION:
-                    assert about.inductive is not None
-                    known |= {"induction": about.inductive.rounds, "invariants": self.invariants}
+                    known |= self._induction(about)
             case _:
                 assert_never(verdict)
         return Result(name, verdict, seconds, self.limits.solver, **known)
+
+    def _induction(self, about: _About) -> dict[str, Any]:
+        """What a result says of a proof by induction."""
+        if about.by_actions is not None:
+            return {"by_actions": True, "invariants": about.by_actions.facts}
+        assert about.inductive is not None
+        return {"induction": about.inductive.rounds, "invariants": self.invariants}
 
     def _found(self, about: _About) -> dict[str, Any]:
         """What a result says of a violation."""
@@ -283,10 +355,18 @@ class Knowledge:
             "trace": trace,
         }
 
+    def _lacks(self, about: _About) -> str | None:
+        """What else a property lacks that is inductive."""
+        if about.by_actions is None or about.witnessed:
+            return None
+        return f"inductive; its witness was not reached: {about.asked.witness_meaning}"
+
     def _why_not_inductive(self, about: _About) -> str | None:
         """Why induction did not prove the property, as far as is known."""
         if self.untrue is not None:
             return str(self.untrue)
+        if about.not_by_actions is not None:
+            return about.not_by_actions
         tried = about.not_inductive
         return failure(tried) if tried is not None and about.inductive is None else None
 

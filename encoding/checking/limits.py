@@ -12,6 +12,9 @@ from fencepost.encoding.solving.solvers import SOLVERS, countable
 MINIMIZE = ("steps", "faults", "none")
 """What can be made small in a counterexample."""
 
+INDUCTION = ("actions", "rounds", "none")
+"""Which proofs by induction are looked for: over one action if there are facts, and over rounds; over rounds only; none."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -20,7 +23,7 @@ class Limits:
     `bound` is in protocol steps, `timeout` in seconds for the whole check, of which so many were `gone` before it
     began, `memory` in GiB for each process.
     `conflicts` is what the searches of a process may spend together: with `jobs=1` no machine's speed changes what comes of it.
-    `budgets` caps faults by name. `count` asks for that many counterexamples of each property.
+    `induction` is one of `INDUCTION`. `budgets` caps faults by name. `count` asks for that many counterexamples of each property.
     """
 
     bound: int | None = None
@@ -35,6 +38,7 @@ class Limits:
     solver: str = "cadical"
     jobs: int = 2
     seed: int | None = None
+    induction: str = "actions"
 
     def of(self, system: System) -> Limits:
         """The same, with the system's own number of rounds if none is given: no number may cover every execution."""

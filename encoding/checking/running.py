@@ -13,18 +13,30 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fencepost.encoding.checking.confirming import Confirming
-from fencepost.encoding.checking.knowledge import Knowledge, Replayed, Untrue, failure
+from fencepost.encoding.checking.knowledge import (
+    ByActions,
+    Knowledge,
+    Never,
+    NotByActions,
+    Replayed,
+    Seen,
+    Untrue,
+    failure,
+)
 from fencepost.encoding.checking.limits import Limits, validate
 from fencepost.encoding.checking.preparing import Phase, Prepared, prepare
+from fencepost.encoding.checking.proving import SHARES, Posed, Proving, ask, pose
 from fencepost.encoding.checking.searching import Job, Search, jobs, search, shared, task
 from fencepost.encoding.checking.verdicts import Outcome, Result
 from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.errors import InternalError, ModelError
 from fencepost.encoding.formulas.answers import cache_folder, usable
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.induction.asking import Kept, Left, Withdrawn
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
+from fencepost.encoding.induction.walks import Walked, walk
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.cubes import Cube, Part, described, split
 from fencepost.encoding.rounds.search import Broken, Story, Task, Violated, Wrong
@@ -97,7 +109,9 @@ class _Run:
         self._system, self._properties, self._limits, self._listen = system, properties, limits, listener
         self._part = part
         self._cube: Cube | None = Cube() if part is None else None
-        inducing = limits.bound is None and bool(system.default_rounds or system.invariants)
+        self._by_actions = limits.induction == "actions" and limits.bound is None and bool(system.invariants)
+        over_rounds = system.default_rounds or (limits.induction == "rounds" and system.invariants)
+        inducing = limits.induction != "none" and limits.bound is None and bool(over_rounds)
         self._invariants = system.invariants if inducing else ()
         self._knowledge = Knowledge(properties, limits, inducing, tuple(i.name for i in self._invariants))
         self._replayer = Replayer(system, subject)
@@ -105,6 +119,7 @@ class _Run:
         self._crew = Crew(self._begun + limits.timeout - limits.gone, idle=self._replayer.warm_up())
         self._doing: dict[Worker, Sequence[Job]] = {}
         self._prepared: Prepared | None = None
+        self._proving: Proving | None = None
         self._gave_up: str | None = None
         self._cap: int | None = None
         self._settled_at: dict[str, float] = {}
@@ -116,7 +131,11 @@ class _Run:
     # The course of a check.
 
     def run(self) -> None:
-        """Prepare, search, and look for further counterexamples, until done or out of time."""
+        """Prove, or else prepare, search, and look for further counterexamples, until done or out of time."""
+        if self._by_actions and self._part is None and self._properties:
+            self._prove()
+            if self._gave_up is not None or self._all_settled():
+                return
         asked = self._system, self._properties, self._invariants
         self._crew.start(Worker("prepare", prepare, *asked, gib=self._limits.memory))
         load(self._limits.solver)
@@ -133,6 +152,69 @@ class _Run:
             if self._knowledge.violation(prop.name) is not None:
                 self._search_more(prop)
         self._solving = time.perf_counter() - self._searching
+
+    def _prove(self) -> None:
+        """Induction over one action, beside walks to the witnesses of the properties.
+
+        If walks do not reach one, it is asked in the same way whether it is never true.
+        """
+        facts, gib = self._system.invariants, self._limits.memory
+        walks = Worker("walks", walk, self._system, self._properties, facts, gib=gib)
+        self._crew.start(walks)
+        load(self._limits.solver)
+        proving = self._induct(facts)
+        if proving is None:
+            return
+        self._conclude(proving)
+
+        def open_ones() -> list[Property]:
+            inductive = [p for p in self._properties if p.name in proving.claims]
+            return [p for p in inductive if not self._knowledge.settled(p.name)]
+
+        walked = lambda: not open_ones() or walks not in self._crew.workers
+        self._gave_up = self._hear(self._knowledge, walked)
+        self._dismiss()
+        if open_ones() and self._gave_up is None:
+            never = [Invariant(f"never:{p.name}", p.witness_meaning, ~p.witness) for p in open_ones()]
+            again = self._induct((*facts, *never))
+            for prop in open_ones():
+                if again is not None and f"never:{prop.name}" in again.claims:
+                    self._knowledge.hear(Never(prop.name))
+
+    def _induct(self, facts: Sequence[Invariant]) -> Proving | None:
+        """What is inductive of the properties and these facts; None if something kept the answers from coming."""
+        gib, self._proving = self._limits.memory, None
+        self._crew.start(Worker("questions", pose, self._system, self._properties, facts, gib=gib))
+        self._gave_up = self._hear(self._knowledge, lambda: self._proving is not None)
+        proving: Proving | None = self._proving
+        if proving is None:
+            return None
+        others = self._crew.workers
+        while self._gave_up is None and not proving.settled:
+            proving.again()
+            for shares in shared(range(SHARES), self._limits.jobs):
+                asked_now = proving.posed, proving.claims, dict(proving.kept), shares, self._limits
+                self._crew.start(Worker("induction", ask, *asked_now, gib=gib))
+            self._gave_up = self._hear(self._knowledge, lambda: proving.answered)
+            asking = [worker for worker in self._crew.workers if worker not in others]
+            if asking:
+                self._crew.dismiss(*asking)
+        return proving if self._gave_up is None else None
+
+    def _conclude(self, proving: Proving) -> None:
+        """Tell of each property whether it is inductive."""
+        for prop in self._properties:
+            why_not = proving.why_not(prop.name, self._system)
+            if why_not is None:
+                facts = proving.used(prop.name)
+                self._knowledge.hear(ByActions(prop.name, facts))
+                self._listen(Remark(f"{prop.name} is inductive over one action, with {', '.join(facts)}"))
+            else:
+                self._knowledge.hear(NotByActions(prop.name, why_not))
+        for fact in self._system.invariants:
+            why_not = proving.why_not(fact.name, self._system)
+            if why_not is not None:
+                self._listen(Remark(f"the fact {fact.name} is {why_not}"))
 
     def stop(self) -> None:
         """Stop every worker."""
@@ -243,6 +325,13 @@ class _Run:
         match message:
             case Prepared():
                 self._prepared = message
+            case Posed():
+                self._proving = Proving(message)
+            case Kept() | Withdrawn() | Left():
+                assert self._proving is not None
+                self._proving.hear(message)
+            case Walked():
+                self._see(knowledge, message)
             case Progress() | Phase():
                 self._listen(message)
             case Violated(property=name, execution=execution, costs=costs):
@@ -259,6 +348,20 @@ class _Run:
                 self._remark(message)
                 knowledge.hear(message)
                 self._cap_completeness()
+
+    def _see(self, knowledge: Knowledge, walked: Walked) -> None:
+        """Replay a walk, to the witness of a property or to a state in which a fact is false."""
+        actions = [self._system.ground_actions[number] for number in walked.actions]
+        choices = [self._system.choices[position].name for position in walked.choices]
+        for fact in self._system.invariants:
+            if fact.name == walked.name:
+                trace = self._replayer.spare_faults(fact, actions, choices)
+                self._listen(Remark(str(Untrue(trace))))
+                return
+        prop = self._property(walked.name)
+        trace = self._replayer.spare_faults(replace(prop, holds=~prop.witness), actions, choices)
+        if all(trace.faults.get(fault, 0) <= most for fault, most in self._limits.budgets.items()):
+            knowledge.hear(Seen(prop.name))
 
     def _remark(self, message: Any) -> None:
         """Tell an author what came of induction."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeVar
 
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.preparing import Send, tally
@@ -39,6 +40,9 @@ class Job:
     steps: int | None = None
 
 
+Some = TypeVar("Some")
+
+
 def jobs(limits: Limits, inducing: bool) -> list[Job]:
     """The searches that a check needs."""
     found = [Job(Search.HUNT), Job(Search.EXHAUST, limits.bound)]
@@ -47,7 +51,7 @@ def jobs(limits: Limits, inducing: bool) -> list[Job]:
     return [*found, Job(Search.INDUCT)] if inducing else found
 
 
-def shared(jobs: Sequence[Job], processes: int) -> list[Sequence[Job]]:
+def shared(jobs: Sequence[Some], processes: int) -> list[Sequence[Some]]:
     """The jobs of each process: one to each, and what is left to the last."""
     most = min(processes, len(jobs))
     return [*([job] for job in jobs[: most - 1]), jobs[most - 1 :]]

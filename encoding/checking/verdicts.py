@@ -60,8 +60,8 @@ class Result:
     were searched, `found_in` how many the trace takes; `rounds` is the one of them that the verdict speaks of. `steps` is
     the length of the trace, `faults` counts its faults. `minimized` says what was made small in it: its `steps`, or its
     `faults`, then crashes among them, then steps. `bound` is the largest number of steps asked for. `witness` says that
-    the property's witness was reached. `induction` is over how many rounds a proof by induction goes, `invariants` what
-    it carries along. `certificate` is the folder with the certificate of a proof.
+    the property's witness was reached. A proof by induction is over one action (`by_actions`) or over `induction` rounds,
+    and `invariants` are the facts that it rests on. `certificate` is the folder with the certificate of a proof.
     """
 
     property: str
@@ -81,6 +81,7 @@ class Result:
     reason: str | None = None
     trace: Trace | None = None
     more_traces: tuple[Trace, ...] = field(default=())
+    by_actions: bool = False
     induction: int | None = None
     invariants: tuple[str, ...] = ()
     certificate: str | None = None
@@ -88,8 +89,10 @@ class Result:
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.PROVED) != (self.basis is not None):
             raise ValueError("a verdict is proved if and only if it has a basis")
-        if (self.basis is Basis.INDUCTION) != (self.induction is not None):
-            raise ValueError("a proof is by induction if and only if it is over some rounds")
+        if (self.basis is Basis.INDUCTION) != (self.by_actions is not (self.induction is not None)):
+            raise ValueError(
+                "a proof is by induction if and only if it is over one action, or over some rounds"
+            )
         covered = self.complete or self.basis is Basis.INDUCTION
         if self.verdict is Verdict.PROVED and not (covered and self.witness):
             raise ValueError("proved needs a complete search or an induction, and a reachable witness")
@@ -124,7 +127,7 @@ class Result:
             "fewest": self.fewest.value if self.fewest else None,
             "faults": dict(self.faults) if self.faults is not None else None,
             "complete": self.complete,
-            "induction": self.induction,
+            "induction": "actions" if self.by_actions else self.induction,
             "invariants": list(self.invariants),
             "bound": self.bound,
             "witness": self.witness,

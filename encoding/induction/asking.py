@@ -11,7 +11,8 @@ from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.induction.obligations import INITIALLY, Obligations, Question
-from fencepost.encoding.solving.solvers import SLICE, Backend, Progress
+from fencepost.encoding.solving.clauses import Clause
+from fencepost.encoding.solving.solvers import SLICE, Backend, Progress, Purse
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,17 @@ def share_out(questions: Sequence[Question], shares: int) -> list[tuple[Question
 class Asker:
     """A solver that holds the questions about a system; each is asked under assumptions."""
 
-    def __init__(self, obligations: Obligations, solver: Backend) -> None:
-        self._obligations, self._solver = obligations, solver
+    def __init__(
+        self,
+        obligations: Obligations,
+        solver: Backend,
+        clauses: Sequence[Clause] | None = None,
+        purse: Purse | None = None,
+    ) -> None:
+        self._obligations, self._solver, self._purse = obligations, solver, purse
         self._names = {literal: name for name, literal in obligations.holds.items()}
         self._top = obligations.size
-        solver.add(obligations.clauses)
+        solver.add(obligations.clauses if clauses is None else clauses)
 
     def ask(self, question: Question, claims: Collection[str]) -> Generator[Progress, None, Kept | Withdrawn]:
         """Whether the action can make one of these claims false if all of them hold before it."""
@@ -79,9 +86,18 @@ class Asker:
 
     def solve(self, assumptions: Sequence[int]) -> Generator[Progress, None, Sequence[int] | None]:
         """A model of the clauses in which these hold; None if there is none."""
-        while (answer := self._solver.solve(assumptions, SLICE)) is None:
+        while (answer := self._attempt(assumptions)) is None:
             yield Progress("induction", 1, len(self._obligations.clauses), self._solver.conflicts())
         return self._solver.model() if answer else None
+
+    def _attempt(self, assumptions: Sequence[int]) -> bool | None:
+        """Whether they can hold; None if a slice of conflicts is not enough to tell."""
+        if self._purse is None:
+            return self._solver.solve(assumptions, SLICE)
+        before = self._solver.conflicts()
+        answer = self._solver.solve(assumptions, self._purse.slice())
+        self._purse.spend(self._solver.conflicts() - before)
+        return answer
 
 
 def induct(

@@ -31,6 +31,11 @@ class Crew:
     def __exit__(self, *raised: object) -> None:
         self.dismiss()
 
+    @property
+    def workers(self) -> list[Worker]:
+        """Those that are listened to now."""
+        return list(self._workers)
+
     def start(self, worker: Worker) -> Worker:
         """Listen to this one too."""
         self._workers.append(worker)

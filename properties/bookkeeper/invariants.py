@@ -57,11 +57,9 @@ def ledger_invariants(system: System) -> tuple[Invariant, ...]:
         written_back_was_found(s),
         absent_stays_absent(s),
         closed_for_a_reason(s),
-        write_backs_in_order(s),
-        write_backs_are_accepted(s),
         answers_are_counted(s),
         pending_is_under_way(s),
-        *((limbo_is_fenced(s), limbo_after_crashes(s), unknown_from_limbo(s)) if p.crashes else ()),
+        *((limbo_after_crashes(s), unknown_from_limbo(s)) if p.crashes else ()),
         *((lacs_below_the_writers(s),) if p.recoverers == 1 or p.recovery_lac == "frozen" else ()),
     )
 
@@ -416,14 +414,6 @@ def absent_stays_absent(s: Ledger) -> Invariant:
 _BUT_IN_LIMBO = ", unless it is in limbo"
 
 
-def limbo_is_fenced(s: Ledger) -> Invariant:
-    return Invariant(
-        name="limbo-is-fenced",
-        meaning="a bookie in limbo is fenced",
-        holds=forall(s.bookie, lambda b: implies(in_limbo(s, b), s.fenced[b])),
-    )
-
-
 def limbo_after_crashes(s: Ledger) -> Invariant:
     most = range(1, min(s.parameters.bookies, s.parameters.crashes + 1) + 1)
     return Invariant(
@@ -452,27 +442,6 @@ def unknown_from_limbo(s: Ledger) -> Invariant:
 
 
 # Why recovery is never stuck.
-
-
-def write_backs_in_order(s: Ledger) -> Invariant:
-    return Invariant(
-        name="write-backs-in-order",
-        meaning="entries are written back one after another",
-        holds=forall_over(
-            (s.recoverer, s.entry, s.entry),
-            lambda r, d, e: implies(s.pushed(r, e) & (s.start(r) < d) & (d < e), s.pushed(r, d)),
-        ),
-    )
-
-
-def write_backs_are_accepted(s: Ledger) -> Invariant:
-    return Invariant(
-        name="write-backs-are-accepted",
-        meaning="no bookie refuses what a recoverer writes back",
-        holds=forall_over(
-            (s.recoverer, s.fragment, s.entry, s.bookie), lambda r, g, e, b: ~s.add_refused[r, g, e, b]
-        ),
-    )
 
 
 def answers_are_counted(s: Ledger) -> Invariant:
