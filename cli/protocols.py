@@ -8,9 +8,13 @@ import click
 
 from fencepost.cli.check import find_protocol
 from fencepost.cli.output import emit, form_option, output_option
+from fencepost.encoding.language.printing import line
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.system import Schema
 from fencepost.encoding.versions import version
+
+FORMULA = 300
+"""Characters of a formula: enough for what it says, where all of it may take pages."""
 
 
 @click.command()
@@ -20,8 +24,8 @@ from fencepost.encoding.versions import version
 def command(protocol: str | None, form: str, output: str | None) -> None:
     """List the protocols that can be checked, or describe one.
 
-    For PROTOCOL: its parameters and switches with defaults, its properties, its actions, where they come
-    from, and what is not modelled.
+    For PROTOCOL: its parameters and switches with defaults, its properties, the facts that say why it is safe, its
+    actions, where they come from, and what is not modelled.
     """
     if protocol is not None:
         found = find_protocol(protocol)
@@ -65,7 +69,10 @@ def _described(protocol: Protocol) -> dict[str, object]:
         "properties": [
             {"name": p.name, "meaning": p.meaning, "witness": p.witness_meaning} for p in system.properties
         ],
-        "invariants": [{"name": i.name, "meaning": i.meaning} for i in system.invariants],
+        "invariants": [
+            {"name": i.name, "meaning": i.meaning, "formula": line(i.holds, FORMULA)}
+            for i in system.invariants
+        ],
         "actions": [{"name": s.name, "meaning": s.meaning} for s in _once(system.schemas)],
         "sources": list(protocol.sources),
         "not_modelled": list(protocol.not_modelled),
@@ -87,8 +94,9 @@ def _text(protocol: Protocol) -> str:
     for prop in system.properties:
         lines += [f"  {prop.name}: {prop.meaning}", f"      witness: {prop.witness_meaning}"]
     if system.invariants:
-        lines += ["", "Invariants, which proofs by induction carry along"]
-        lines += [f"  {invariant.name}: {invariant.meaning}" for invariant in system.invariants]
+        lines += ["", "Why it is safe: facts that proofs by induction carry along"]
+        for invariant in system.invariants:
+            lines += [f"  {invariant.name}: {invariant.meaning}", f"      {line(invariant.holds, FORMULA)}"]
     lines += ["", "Actions, in causal order"]
     lines += [f"  {schema.name}: {schema.meaning}" for schema in _once(system.schemas)]
     for title, texts in (("Sources", protocol.sources), ("Not modelled", protocol.not_modelled)):

@@ -49,7 +49,7 @@ def _because(result: Result) -> str:
             return violated(result)
         case Verdict.PROVED if result.by_actions:
             carried = f" with {amount(len(result.invariants), 'fact')}" if result.invariants else ""
-            return f": by induction over one action{carried}; no execution violates it, whatever its rounds and faults"
+            return f": by induction over one action{carried}; no execution violates it, of any length and within any budget"
         case Verdict.PROVED if result.induction is not None:
             carried = f" with {amount(len(result.invariants), 'invariant')}" if result.invariants else ""
             over = f"induction over {amount(result.induction, 'round')}{carried}"

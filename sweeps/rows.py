@@ -70,6 +70,7 @@ FOUND = (
     Column("faults", "counts", "faults of the trace by kind", optional=True),
     Column("complete", "boolean", "no execution within the caps needs more rounds than were searched"),
     Column("witness", "boolean", "the property's witness was reached"),
+    Column("by_actions", "boolean", "the induction is over one action"),
     Column("induction", "integer", "rounds that the induction goes over", optional=True),
     Column("invariants", "texts", "what the induction carries along"),
     Column("cubes", "integer", "cubes that were asked, if it was split", optional=True),

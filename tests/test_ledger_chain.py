@@ -73,7 +73,7 @@ def test_exploring_finds_the_same_number_of_steps(mutant: Settings, prop: str, s
 
 def induced(system: System, parameters: object) -> set[str]:
     """The properties that induction over one round proves."""
-    limits = Limits(jobs=1, rounds=1, minimize="none")
+    limits = Limits(jobs=1, rounds=1, minimize="none", induction="rounds")
     outcome = check(system, find(CHAIN).subject(parameters), system.properties, limits)
     return {r.property for r in outcome.results if r.basis is Basis.INDUCTION}
 

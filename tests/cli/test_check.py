@@ -51,8 +51,9 @@ def test_the_fix_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     document = json.loads(out)
     (result,) = document["results"]
-    assert (result["verdict"], result["basis"], result["complete"]) == ("proved", "rounds", True)
+    assert (result["verdict"], result["basis"], result["induction"]) == ("proved", "induction", "actions")
     assert result["witness"] is True
+    assert "reading-fences" in result["invariants"]
     assert document["changed_switches"] == {"recovery_floor": "zero"}
     assert document["caps"]["fragments"] == 1
 
@@ -83,10 +84,20 @@ def test_a_bound_beyond_the_longest_execution_is_a_proof(capsys: pytest.CaptureF
 
 
 def test_a_limit_on_rounds_holds_and_says_that_it_is_no_proof(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = fencepost(capsys, *FIXED, "--rounds", "3")
+    asked = (*FIXED, "--induction", "none", "--rounds")
+    code, out, _ = fencepost(capsys, *asked, "3")
     assert (code, "no-divergence: holds up to 3 rounds (not a proof" in out) == (0, True)
-    assert fencepost(capsys, *FIXED, "--rounds", "3", "--require-proof")[0] == 3
-    assert fencepost(capsys, *FIXED, "--rounds", "9", "--require-proof")[0] == 0
+    assert fencepost(capsys, *asked, "3", "--require-proof")[0] == 3
+    assert fencepost(capsys, *asked, "9", "--require-proof")[0] == 0
+
+
+@pytest.mark.parametrize("limit", [("--rounds", "1"), ("--budget", "lost=0"), ("--jobs", "1")])
+def test_a_proof_over_one_action_stands_whatever_the_limits(
+    capsys: pytest.CaptureFixture[str], limit: tuple[str, str]
+) -> None:
+    code, out, _ = fencepost(capsys, *FIXED, *limit, "--require-proof")
+    proved = "proved: by induction over one action with 14 facts; no execution violates it, of any length and"
+    assert (code, proved in out) == (0, True)
 
 
 def test_a_property_that_nothing_exercises_is_vacuous(capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,7 +247,9 @@ def test_a_time_out_says_how_deep_the_search_came(capsys: pytest.CaptureFixture[
     slow = ("check", "bookkeeper-4.13", "--set", "entries=2", "--set", "recovery_reads_fence=yes")
     for seconds in ("3", "12", "48"):
         code, out, _ = fencepost(
-            capsys, *slow, "--property", "no-divergence", "--format", "json", "--timeout", seconds
+            capsys,
+            *(*slow, "--property", "no-divergence", "--induction", "none"),
+            *("--format", "json", "--timeout", seconds),
         )
         (result,) = json.loads(out)["results"]
         reason = f"time-out after {seconds} s"
