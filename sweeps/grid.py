@@ -1,8 +1,8 @@
 """Grids: a file that names many instances, and the obligations that come of it.
 
-A grid file has tables `[[grid]]`. Each names protocols and, if not all are meant, properties; what to set, as one
-value, a list of values, or a range such as "1..5"; and how far to search. Every combination is an instance. Or it names
-known bugs, whose instances and properties `properties/expected/known.toml` has.
+A grid file has tables `[[grid]]`. Each names protocols and, if not all are meant, properties; what to set, as
+one value, a list of values, or a range such as "1..5"; and how far to search. Every combination is an
+instance. Or it names known bugs, whose instances and properties `properties/expected/known.toml` has.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ MOST_COMBINATIONS = 100_000
 class Obligation:
     """One property of one instance, and how far to search: what a row answers.
 
-    `settings` are all parameters and switches, defaults too, so that one instance is asked for in one way only.
-    `weight` estimates how hard it is; it is no part of what is asked.
+    `settings` are all parameters and switches, defaults too, so that one instance is asked for in one way
+    only. `weight` estimates how hard it is; it is no part of what is asked.
     """
 
     protocol: str
@@ -216,7 +216,8 @@ def _solvers(table: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _listed(name: str, value: object) -> list[object]:
-    """One value or a list of them, as a list; raises BadInput for an empty one, and for what stands there twice."""
+    """One value or a list of them, as a list; raises BadInput for an empty one,
+    and for what stands there twice."""
     values: list[object] = value if isinstance(value, list) else [value]
     if not values:
         raise BadInput(f"{name} = []: is empty; name a value, or leave it out")

@@ -1,8 +1,8 @@
 """The pipeline on Spark: obligations in, one to a task, rows out, committed in waves.
 
-Hardest first, and the next wave begins when cores fall idle in the one before, so that no core waits for the last
-obligation of a wave. A task that dies, with its worker or its executor, is tried again by Spark; a driver that dies
-leaves the committed waves, and `resume` asks for the others.
+Hardest first, and the next wave begins when cores fall idle in the one before, so that no core waits for the
+last obligation of a wave. A task that dies, with its worker or its executor, is tried again by Spark; a
+driver that dies leaves the committed waves, and `resume` asks for the others.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ TASKS_PER_CORE = 4
 """Obligations in a wave, for each core, at least."""
 
 WAVE = 60.0
-"""Seconds that a wave of more is meant to take: what a driver that dies may lose. Each wave costs Spark a second."""
+"""Seconds that a wave of more is meant to take: what a driver that dies may lose.
+Each wave costs Spark a second."""
 
 PULSE = 0.5
 """Seconds between two looks at what the waves under way have come to."""
@@ -61,7 +62,8 @@ Listener = Callable[[list[Row]], None]
 """Hears of rows as they are committed, those of earlier runs first."""
 
 Watcher = Callable[[Mapping[str, str]], None]
-"""Hears, several times a second, which obligations have which verdict so far in this run: by id, committed or not."""
+"""Hears, several times a second, which obligations have which verdict so far in this run: by id,
+committed or not."""
 
 Answer = Callable[[Iterator[Any]], Iterator[Any]]
 """Arrow batches of obligations in, of rows out."""
@@ -89,8 +91,8 @@ def run(
     """Answer every obligation that is not answered yet, and return all rows.
 
     An interrupted one is `leaving` when nothing more is committed, before Spark has come to its end.
-    Raises BadInput if there is no Java, no PySpark, no usable folder or no Spark, and leaves the folder as it was;
-    InternalError if rows are lost or doubled.
+    Raises BadInput if there is no Java, no PySpark, no usable folder or no Spark, and leaves the folder as it
+    was; InternalError if rows are lost or doubled.
     """
     require_spark()
     conflicts = sweep.allowance.conflicts

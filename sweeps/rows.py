@@ -1,6 +1,7 @@
 """Rows: what is asked and what was found, as columns with types, for Arrow, Spark and Parquet alike.
 
-A row is a dictionary with a value, or None, for each column. Traces are JSON text, as `fencepost trace` reads it.
+A row is a dictionary with a value, or None, for each column. Traces are JSON text,
+as `fencepost trace` reads it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from fencepost.sweeps.grid import Obligation
 Row = dict[str, Any]
 
 ERROR = "error"
-"""Stands in the column `verdict` of an obligation at which the tool failed: an internal error, never a verdict."""
+"""Stands in the column `verdict` of an obligation at which the tool failed: an internal error,
+never a verdict."""
 
 VERDICTS = (ERROR, *(verdict.value for verdict in Verdict))
 """What the column `verdict` may say, worst first but for `error`, which says nothing of the property."""
@@ -187,7 +189,8 @@ def arrow_schema(columns: Iterable[Column] = COLUMNS) -> Any:
 
 
 def to_arrow(rows: Iterable[Mapping[str, Any]], columns: Iterable[Column] = COLUMNS) -> Any:
-    """Rows as one Arrow batch; raises ValueError if a row has other columns, or nothing where something must be."""
+    """Rows as one Arrow batch; raises ValueError if a row has other columns,
+    or nothing where something must be."""
     import pyarrow as pa
 
     listed, given = list(columns), [dict(row) for row in rows]

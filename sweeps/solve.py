@@ -1,4 +1,5 @@
-"""One obligation, one row: asked in a process of its own that can be stopped from outside, whatever it does."""
+"""One obligation, one row: asked in a process of its own that can be stopped from outside,
+whatever it does."""
 
 from __future__ import annotations
 
@@ -35,16 +36,18 @@ LOOK = 0.5
 
 @dataclass(frozen=True)
 class Allowance:
-    """What an obligation may take: seconds, its certificate's too, GiB of memory for each process, and conflicts of its
-    searches together."""
+    """What an obligation may take: seconds, its certificate's too, GiB of memory for each process, and
+    conflicts of its searches together."""
 
     timeout: float = 300.0
     memory: float | None = None
     conflicts: int | None = None
     certificates: Path | None = None
-    """Where the certificates of proofs go, each in a folder named after its obligation; None: none is made."""
+    """Where the certificates of proofs go, each in a folder named after its obligation; None:
+    none is made."""
     source: Path | None = None
-    """The Python file with the protocol, from the command line; None: it ships. It is there on every machine."""
+    """The Python file with the protocol, from the command line; None: it ships.
+    It is there on every machine."""
 
 
 Check = Callable[[Obligation, Allowance], Result]
@@ -56,10 +59,10 @@ def decide(obligation: Obligation, allowance: Allowance) -> Result:
 
 
 def checked(obligation: Obligation, allowance: Allowance, part: Part | None = None) -> Outcome:
-    """The same, or what checking one cube of it comes to.
+    """What an obligation comes to, or one cube of it.
 
-    One search at a time (`jobs=1`): obligations are what runs side by side, and an answer then does not depend on
-    which of two searches was faster.
+    One search at a time (`jobs=1`): obligations are what runs side by side, and an answer then does not
+    depend on which of two searches was faster.
     """
     asked = instance(obligation, allowance.source)
     properties = asked.properties(obligation.property)
@@ -68,7 +71,8 @@ def checked(obligation: Obligation, allowance: Allowance, part: Part | None = No
 
 
 def instance(obligation: Obligation, source: Path | None = None) -> Instance:
-    """What an obligation is about; raises BadInput if there is no such protocol here, or the text of it is another."""
+    """What an obligation is about; raises BadInput if there is no such protocol here,
+    or the text of it is another."""
     protocol = find(obligation.protocol) if source is None else load(source)
     found = protocol.instance(obligation.settings)
     if found.subject.system != obligation.system:

@@ -81,7 +81,8 @@ def session(master: str, log: Path) -> Iterator[Any]:
 
 
 def _java(conf: Any, messages: Any) -> Any:
-    """What leads to the Java of this process, which lives as long as the process; started if there is none."""
+    """What leads to the Java of this process, which lives as long as the process;
+    started if there is none."""
     from pyspark.java_gateway import launch_gateway
 
     if not _JAVA:
@@ -91,7 +92,8 @@ def _java(conf: Any, messages: Any) -> Any:
 
 
 def require_answer(master: str) -> None:
-    """Raise BadInput for a standalone master that nobody can connect to, rather than let Spark try for a minute."""
+    """Raise BadInput for a standalone master that nobody can connect to,
+    rather than let Spark try for a minute."""
     addresses = re.findall(r"(?:spark://|,)([^:,/]+):(\d+)", master) if master.startswith("spark://") else []
     failed: Exception | None = None
     for host, port in addresses:
@@ -117,7 +119,8 @@ def _reason(log: str) -> str | None:
 
 
 def _set_aside(log: Path, size: int) -> Path:
-    """Take what a start that failed has added to the log out of it again, into a file that is left for a look."""
+    """Take what a start that failed has added to the log out of it again,
+    into a file that is left for a look."""
     with log.open("r+b") as file:
         file.seek(size)
         said = file.read()

@@ -1,7 +1,8 @@
-"""Obligations in cubes: a row for each cube while they are under way, and of them all the one row of the obligation.
+"""Obligations in cubes: a row for each cube while they are under way,
+and of them all the one row of the obligation.
 
-A cube that finds a counterexample leaves a file that stops those after it. Those before it are finished, so that the
-counterexample in the row is that of the first cube that has one, whichever was faster.
+A cube that finds a counterexample leaves a file that stops those after it. Those before it are finished, so
+that the counterexample in the row is that of the first cube that has one, whichever was faster.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ Check = Callable[[Obligation, Allowance, Part], Outcome]
 
 @dataclass(frozen=True)
 class Stops:
-    """Where the cubes of a wave tell each other that a counterexample is found: a folder that all of them share."""
+    """Where the cubes of a wave tell each other that a counterexample is found:
+    a folder that all of them share."""
 
     folder: Path
 
@@ -94,7 +96,8 @@ def joined(rows: Iterable[Row]) -> list[Row]:
 
 
 def _joined(rows: Sequence[Row]) -> Row:
-    """The row of an obligation; an `error` if a cube failed or is missing, unless there is a counterexample."""
+    """The row of an obligation; an `error` if a cube failed or is missing,
+    unless there is a counterexample."""
     verdicts = [row["verdict"] for row in rows]
     if Verdict.VIOLATED.value not in verdicts and ERROR in verdicts:
         return _as_row(rows[verdicts.index(ERROR)], rows, refuted=None, covered=False)

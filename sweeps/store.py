@@ -2,8 +2,8 @@
 
 sweep.json                          what the sweep is: engine, obligations, what the grid left out
 rows/wave=0001/protocol=…/*.parquet a committed wave; it comes into being whole, by a rename
-rows/wave=0001/_digest              of the files of the wave: rows that were changed afterwards are not taken for answers
-certificates/ID/                    with --certificates: what the proof of an obligation rests on
+rows/wave=0001/_digest              of the files of the wave: rows that were changed afterwards are not taken
+for answers certificates/ID/                    with --certificates: what the proof of an obligation rests on
 summary/                            what all rows come to, once there is one for each obligation (`tables.py`)
 staging/                            waves under way, thrown away by who is interrupted, or by the next run
 spark.log                           what Spark says
@@ -143,8 +143,9 @@ class Manner:
 def opened(folder: Path, plan: Plan, engine: str, resume: bool, manner: Manner = Manner()) -> Iterator[Store]:
     """The store of a sweep, new or to be resumed, for this process alone.
 
-    Raises BadInput for a folder that holds something without `resume`, another sweep, or another engine's. The
-    folder is left as it was found whenever BadInput is raised, here or by whoever uses the store, before a wave is committed.
+    Raises BadInput for a folder that holds something without `resume`, another sweep, or another engine's.
+    The folder is left as it was found whenever BadInput is raised, here or by whoever uses the store,
+    before a wave is committed.
     """
     undo = contextlib.ExitStack()
     with _made(folder, undo) as lock, _held(folder, lock):
@@ -160,7 +161,8 @@ def opened(folder: Path, plan: Plan, engine: str, resume: bool, manner: Manner =
 
 
 def _made(folder: Path, undo: contextlib.ExitStack) -> TextIO:
-    """The file that is locked, in a folder that is made unless it is there; `undo` learns how to remove both."""
+    """The file that is locked, in a folder that is made unless it is there;
+    `undo` learns how to remove both."""
     try:
         for missing in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
             missing.mkdir()
@@ -176,7 +178,8 @@ def _made(folder: Path, undo: contextlib.ExitStack) -> TextIO:
 
 @contextlib.contextmanager
 def _held(folder: Path, lock: TextIO) -> Iterator[None]:
-    """Hold the lock, which the kernel lets go of however this process ends; it is still the folder's own file."""
+    """Hold the lock, which the kernel lets go of however this process ends;
+    it is still the folder's own file."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         held = os.path.samestat(os.fstat(lock.fileno()), os.stat(folder / ".lock"))

@@ -1,7 +1,7 @@
 """What all rows of a sweep come to, as tables: counted once, by Spark SQL, when the last row is committed.
 
-Each table is a query over the rows, in a view `found`. The answers lie as Parquet in the sweep's folder `summary`,
-where whoever reports them needs no Spark.
+Each table is a query over the rows, in a view `found`. The answers lie as Parquet in the sweep's folder
+`summary`, where whoever reports them needs no Spark.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ TABLES = {
 }
 """By name, the question that a table answers.
 
-`properties`: how many obligations of each property have which verdict. `configurations`: the same for each E/WQ/AQ and
-number of bookies, with the rounds that its proofs cover, the fewest rounds that what is not proved was searched to,
-and the fewest steps and faults among its counterexamples. `times`: seconds by size, which is the number of state variables.
-`solvers`: what each decided, how often it was the fastest, how often another one that decided said the
-opposite, and its seconds on what all decided.
+`properties`: how many obligations of each property have which verdict. `configurations`: the same for each
+E/WQ/AQ and number of bookies, with the rounds that its proofs cover, the fewest rounds that what is not
+proved was searched to, and the fewest steps and faults among its counterexamples. `times`: seconds by size,
+which is the number of state variables. `solvers`: what each decided, how often it was the fastest, how often
+another one that decided said the opposite, and its seconds on what all decided.
 """
 
 Table = list[dict[str, Any]]
@@ -87,7 +87,8 @@ def summarize(spark: Any, store: Store) -> None:
 
 
 def read_summary(store: Store) -> dict[str, Table] | None:
-    """The tables by name; None if the sweep is not finished. Raises BadInput if they are not as they were made."""
+    """The tables by name; None if the sweep is not finished.
+    Raises BadInput if they are not as they were made."""
     import pyarrow.parquet as pq
 
     if not store.summary.exists():

@@ -14,7 +14,8 @@ PARTS = ("encoding", "quorums", "protocols", "properties", "sweeps")
 
 @cache
 def engine() -> str:
-    """The version of Fencepost and a hash of its modules and of its solvers' versions, such as `0.1.0+3f9c12ab07de`."""
+    """The version of Fencepost and a hash of its modules and of its solvers' versions,
+    such as `0.1.0+3f9c12ab07de`."""
     solvers = "\n".join(f"{name} {metadata.version(name)}" for name in ("z3-solver", "python-sat"))
     digest = hashlib.sha256(f"{solvers}\n{text_of(*PARTS)}".encode())
     return f"{version()}+{digest.hexdigest()[:12]}"
