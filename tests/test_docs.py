@@ -403,6 +403,7 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("formats")
 def test_the_keys_in_the_page_are_the_keys_written(everything: Found) -> None:
     documented = tables(FORMATS)
     assert {heading for heading, _ in everything} == set(documented)
@@ -413,6 +414,7 @@ def test_the_keys_in_the_page_are_the_keys_written(everything: Found) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("formats")
 def test_the_types_in_the_page_are_the_types_written(everything: Found) -> None:
     documented, seen = tables(FORMATS), dict[tuple[str, str], set[str]]()
     for heading, written in everything:

@@ -33,12 +33,14 @@ def results() -> dict[str, Result]:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("lemmas")
 def test_all_lemmas_come_out_as_expected(results: dict[str, Result]) -> None:
     assert [r.name for r in results.values() if not r.as_expected] == []
     assert {r.verdict for r in results.values()} == {Verdict.PROVED, Verdict.HOLDS, Verdict.REFUTED}
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("lemmas")
 def test_every_obligation_is_confirmed_by_cvc5(results: dict[str, Result]) -> None:
     """cvc5 is required here; users may be without."""
     settled = [s for r in results.values() for s in r.obligations]
@@ -46,6 +48,8 @@ def test_every_obligation_is_confirmed_by_cvc5(results: dict[str, Result]) -> No
     assert [s.name for s in settled if s.confirmed != CONFIRMED and s.solver != "cadical"] == []
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("lemmas")
 def test_a_proved_lemma_has_all_its_obligations_proved(results: dict[str, Result]) -> None:
     for result in results.values():
         if result.verdict is Verdict.PROVED:
@@ -53,6 +57,8 @@ def test_a_proved_lemma_has_all_its_obligations_proved(results: dict[str, Result
             assert {s.answer for s in result.obligations} == {Verdict.PROVED}
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("lemmas")
 def test_enumeration_says_holds_up_to_its_size_and_not_proved(results: dict[str, Result]) -> None:
     for name in ("coverage-fencing-enumerated", "coverage-reads-enumerated", "stripes-enumerated"):
         assert results[name].verdict is Verdict.HOLDS
@@ -81,6 +87,8 @@ def first_by_trying(lemma: str) -> Configuration:
 
 
 @pytest.mark.parametrize("name", ["windows-need-the-count", "first-ack-quorum-rule", "pr-2281-rule"])
+@pytest.mark.slow
+@pytest.mark.xdist_group("lemmas")
 def test_the_smallest_counterexample_is_the_smallest(name: str, results: dict[str, Result]) -> None:
     example = results[name].example
     assert example is not None
@@ -88,6 +96,8 @@ def test_the_smallest_counterexample_is_the_smallest(name: str, results: dict[st
     assert example.sets["silent"]
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("lemmas")
 def test_the_examples_of_the_issue_are_found(results: dict[str, Result]) -> None:
     found = {name: r.example.configuration for name, r in results.items() if r.example is not None}
     assert found["windows-need-the-count"] == "4/2/2"

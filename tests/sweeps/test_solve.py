@@ -35,7 +35,7 @@ from support.processes import gone
 from support.reports import arrow
 from support.sweeps import looped, planned
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("rows of a plain loop")]
 
 FIRST = Obligation("verified-log-01", (("nodes", "2"),), "durability")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
