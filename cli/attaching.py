@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from fencepost.cli.handing import at_home
 from fencepost.cli.output import prepare_folder
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.preparing import Phase
@@ -47,7 +48,7 @@ def with_certificates(
     begun = time.perf_counter()
     try:
         left = limits.timeout - limits.gone - outcome.seconds
-        lacking = make_certificate(folder, system, subject, limits, proved, left, hear)
+        lacking = make_certificate(at_home(folder), system, subject, limits, proved, left, hear)
     except KeyboardInterrupt:
         return replace(outcome, interrupted=True)
     seconds = time.perf_counter() - begun

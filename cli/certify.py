@@ -10,19 +10,23 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.handing import outer_timeout_option
+from fencepost.cli.handing import elapsed, timeout_option
 from fencepost.cli.output import emit, form_option, output_option
 from fencepost.cli.progress import Progress
 from fencepost.cli.render import heading
 from fencepost.cli.saved import saved_instance, source_option
 from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.preparing import Phase
 from fencepost.encoding.checking.verdicts import Basis
-from fencepost.encoding.errors import BadInput
-from fencepost.encoding.evidence.manifests import MANIFEST, Claim, Manifest, RejectedError, read_manifest
-from fencepost.encoding.evidence.rechecking import Checked, certify
+from fencepost.encoding.errors import BadInput, InternalError
+from fencepost.encoding.evidence.manifests import MANIFEST, Claim, Manifest, read_manifest
+from fencepost.encoding.evidence.rechecking import Checked, Rejected, certifying
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.saying import one_line
+from fencepost.encoding.solving.answers import SolverGaveUpError
+from fencepost.encoding.solving.crew import Crew, OutOfTime
+from fencepost.encoding.solving.workers import Ended, Worker, failure
 from fencepost.encoding.versions import version
 
 
@@ -34,7 +38,38 @@ class Report:
     heading: str
     checked: list[Checked] = field(default_factory=list)
     rejected: str | None = None
+    undecided: str | None = None
+    """Why neither is known."""
     seconds: float = 0.0
+
+    def hear(self, event: Phase | Checked | Rejected | Ended, progress: Progress) -> None:
+        """Take what the checking process says; raises BadInput for what it could not read."""
+        match event:
+            case Phase():
+                progress.hear(event)
+            case Checked():
+                self.checked.append(event)
+            case Rejected(why):
+                self.rejected = why
+            case Ended():
+                match failure(event, "checking the certificate"):
+                    case SolverGaveUpError() as gave_up:
+                        self.undecided = str(gave_up)
+                    case Exception() as failed:
+                        raise failed
+                    case None if self.rejected is None and (left := self._unchecked()):
+                        raise InternalError(f"nobody has checked {', '.join(left)}")
+
+    def _unchecked(self) -> list[str]:
+        checked = {part.part for part in self.checked}
+        return [part for part in self.manifest.parts if part not in checked]
+
+    @property
+    def code(self) -> ExitCode:
+        """What it comes to."""
+        if self.rejected is not None:
+            return ExitCode.VIOLATED
+        return ExitCode.AS_WISHED if self.undecided is None else ExitCode.UNDECIDED
 
 
 @click.command()
@@ -42,9 +77,11 @@ class Report:
 @source_option
 @form_option
 @output_option
-@outer_timeout_option
+@timeout_option()
 @click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done.")
-def command(folder: str, source: str | None, form: str, output: str | None, verbose: bool) -> int:
+def command(
+    folder: str, source: str | None, form: str, output: str | None, timeout: float, verbose: bool
+) -> int:
     """Check the certificate in DIR without the solver that made it.
 
     The clauses of each query are built again from the protocol and compared with those in DIR; each lemma of each
@@ -54,19 +91,20 @@ def command(folder: str, source: str | None, form: str, output: str | None, verb
     found = read_manifest(Path(folder))
     instance = _instance(Path(folder), found, source)
     report = Report(found, heading(instance, Limits(budgets=found.budgets)))
-    begun = time.perf_counter()
-    with Progress(verbose) as progress:
+    begun, code = time.perf_counter(), None
+    with Progress(verbose) as progress, Crew(begun + timeout - elapsed()) as crew:
+        asked = Path(folder), found, instance.system, instance.subject.system
+        crew.start(Worker("certifying", certifying, *asked, gib=None))
         try:
-            for event in certify(Path(folder), found, instance.system, instance.subject.system):
-                if isinstance(event, Checked):
-                    report.checked.append(event)
-                else:
-                    progress.hear(event)
-        except RejectedError as error:
-            report.rejected = str(error)
+            for _, event in crew.heard():
+                report.hear(event, progress)
+        except OutOfTime:
+            report.undecided = f"time-out after {timeout:g} s"
+        except KeyboardInterrupt:
+            report.undecided, code = "interrupted", ExitCode.INTERRUPTED
     report.seconds = time.perf_counter() - begun
     emit(json.dumps(_json(report), indent=2) if form == "json" else _text(report), output)
-    return int(ExitCode.AS_WISHED if report.rejected is None else ExitCode.VIOLATED)
+    return int(report.code if code is None else code)
 
 
 def _instance(folder: Path, found: Manifest, source: str | None) -> Instance:
@@ -85,6 +123,9 @@ def _instance(folder: Path, found: Manifest, source: str | None) -> Instance:
 def _text(report: Report) -> str:
     if report.rejected is not None:
         return one_line(f"rejected: {report.rejected}")
+    if report.undecided is not None:
+        stand = f"{len(report.checked)} of {amount(len(report.manifest.parts) + 1, 'part')} stand, none is refuted"
+        return one_line(f"undecided: {report.undecided}; {stand}")
     width = max(len(checked.part) for checked in report.checked)
     lines = [f"{'':{width}}  {'clauses':>9}  {'lemmas':>9}  built again  checked"]
     lines += [_row(checked, width) for checked in report.checked]
@@ -117,8 +158,8 @@ def _json(report: Report) -> dict[str, object]:
         **found.subject.to_json(),
         "budgets": dict(found.budgets),
         "claims": [claim.to_json() for claim in found.claims],
-        "certified": report.rejected is None,
-        "reason": report.rejected,
+        "certified": None if report.undecided is not None else report.rejected is None,
+        "reason": report.undecided or report.rejected,
         "parts": [checked.to_json() for checked in report.checked],
         "seconds": round(report.seconds, 3),
     }

@@ -12,6 +12,7 @@ import click
 from fencepost.cli.exits import ExitCode
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.saying import defused, one_line
+from fencepost.encoding.solving.answers import SolverGaveUpError
 
 COMMANDS = {
     "protocols": ("fencepost.cli.protocols", "List the protocols that can be checked, or describe one."),
@@ -70,6 +71,8 @@ def run(arguments: list[str]) -> int:
     except SystemExit as error:
         said = f"the code of the protocol file calls sys.exit({error.code!r}); a protocol only describes"
         return _fail(said, ExitCode.BAD_INPUT)
+    except SolverGaveUpError as error:
+        return _fail(f"undecided: {error}", ExitCode.UNDECIDED)
     except InternalError as error:
         return _internal(f"internal error: {one_line(str(error))}\n")
     except Exception:  # noqa: BLE001 - a traceback must never look like a verdict

@@ -12,7 +12,7 @@ import click
 
 from fencepost.cli.check import setting
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.handing import say, timeout_option
+from fencepost.cli.handing import elapsed, say, timeout_option
 from fencepost.cli.numbers import SIZE
 from fencepost.cli.output import emit, form_option, output_option
 
@@ -63,10 +63,12 @@ def command(
     with 0 if all come out as expected, 1 if one does not, 3 if one is undecided. Naming a lemma also lists its
     obligations.
     """
+    from fencepost.encoding.solving.answers import Deadline
+    from fencepost.encoding.solving.crew import Crew, OutOfTime
+    from fencepost.encoding.solving.workers import Ended, Worker, failure
     from fencepost.properties import lemmas as catalogue
     from fencepost.quorums import arithmetic
     from fencepost.quorums.lemmas import Job
-    from fencepost.quorums.smt import Deadline
 
     catalogue.check_up_to(up_to)
     lemmas = catalogue.chosen(lemma)
@@ -75,7 +77,7 @@ def command(
         return int(ExitCode.AS_WISHED)
 
     instances = catalogue.tied_on(lemmas, bookies, [setting(text, "NAME=VALUE") for text in settings])
-    job = Job(arithmetic.BP46, up_to, Deadline(timeout), *instances)
+    job = Job(arithmetic.BP46, up_to, Deadline(timeout - elapsed()), *instances)
     if smt2 is not None:
         count = catalogue.write_files(Path(smt2), catalogue.files(lemmas, job.formulas))
         click.echo(f"{count} obligations written to {smt2}", err=True)
@@ -83,16 +85,40 @@ def command(
     started = time.monotonic()
     streams = form == "text" and output is None
     detailed = bool(lemma)
-    results = catalogue.decide(lemmas, job, lambda r: say(text_of(r, detailed) + "\n") if streams else None)
+    results: list[Result] = []
+    cut_short = None
+    with Crew(time.perf_counter() + timeout - elapsed() + SLOW) as crew:
+        crew.start(Worker("proving", catalogue.deciding, lemmas, job, gib=None))
+        try:
+            for _, said in crew.heard():
+                if isinstance(said, Ended):
+                    if (failed := failure(said, "deciding lemmas")) is not None:
+                        raise failed
+                else:
+                    results.append(said)
+                    if streams:
+                        say(text_of(said, detailed) + "\n")
+        except OutOfTime:
+            cut_short = f"time-out after {timeout:g} s"
+        except KeyboardInterrupt:
+            cut_short = INTERRUPTED
     seconds = time.monotonic() - started
-    verdict = catalogue.overall(results)
+    verdict = catalogue.overall(results).value
+    if len(results) < len(lemmas) and verdict == "proved":
+        verdict = "undecided"
+    last = summary(results, seconds, len(lemmas), cut_short)
     if form == "json":
-        emit(json.dumps(object_of(results, verdict.value, up_to, seconds), indent=2), output)
+        emit(json.dumps(object_of(results, verdict, up_to, seconds, cut_short), indent=2), output)
     elif streams:
-        say(summary(results, seconds) + "\n")
+        say(last + "\n")
     else:
-        emit("\n".join([*(text_of(r, detailed) for r in results), summary(results, seconds)]), output)
-    return int(exit_code(verdict.value))
+        emit("\n".join([*(text_of(r, detailed) for r in results), last]), output)
+    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else exit_code(verdict))
+
+
+INTERRUPTED = "interrupted"
+SLOW = 1.0
+"""Seconds after its time in which a solver may say that time is up, before it is ended."""
 
 
 def exit_code(verdict: str) -> ExitCode:
@@ -148,14 +174,18 @@ def _example_lines(title: str, example: Example) -> list[str]:
     return lines
 
 
-def summary(results: list[Result], seconds: float) -> str:
-    """How many came out as expected, and the names of those that did not."""
+def summary(results: list[Result], seconds: float, asked: int, cut_short: str | None) -> str:
+    """How many came out as expected, the names of those that did not, and why some were not reached."""
     others = [r.name for r in results if not r.as_expected]
-    said = f"{len(results) - len(others)} of {len(results)} lemmas as expected in {seconds:.1f} s"
+    said = f"{len(results) - len(others)} of {asked} lemmas as expected in {seconds:.1f} s"
+    if cut_short is not None:
+        said = f"{said}; {asked - len(results)} not reached: {cut_short}"
     return f"{said}; not: {', '.join(others)}" if others else said
 
 
-def object_of(results: list[Result], verdict: str, up_to: int, seconds: float) -> dict[str, Any]:
+def object_of(
+    results: list[Result], verdict: str, up_to: int, seconds: float, cut_short: str | None
+) -> dict[str, Any]:
     """The JSON object: schema `fencepost.prove/1`."""
     return {
         "schema": "fencepost.prove/1",
@@ -189,6 +219,7 @@ def object_of(results: list[Result], verdict: str, up_to: int, seconds: float) -
             }
             for r in results
         ],
+        "reason": cut_short,
         "seconds": round(seconds, 3),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -72,16 +72,15 @@ def tied_on(
     return bookies or MOST_BOOKIES, tuple(settings)
 
 
-def decide(
-    lemmas: Iterable[AnyLemma], job: Job, each: Callable[[Result], None] = lambda result: None
-) -> list[Result]:
-    """Decide the lemmas one after the other; `each` is told of every result as it comes."""
-    results = []
+def decide(lemmas: Iterable[AnyLemma], job: Job) -> Iterator[Result]:
+    """Decide the lemmas one after the other."""
     for lemma in lemmas:
-        result = lemma.decide(job)
-        each(result)
-        results.append(result)
-    return results
+        yield lemma.decide(job)
+
+
+def deciding(send: object, lemmas: Iterable[AnyLemma], job: Job) -> list[Iterator[Result]]:
+    """What the process runs in which lemmas are decided, so that it can be ended at any time: `decide`."""
+    return [decide(lemmas, job)]
 
 
 def files(lemmas: Iterable[AnyLemma], formulas: Formulas) -> list[Obligation]:

@@ -13,13 +13,14 @@ from fencepost.encoding.all_sizes.refinement import Refinement
 from fencepost.encoding.all_sizes.settling import OutOfTime, Tied, settle
 from fencepost.encoding.concrete.exploring import wander
 from fencepost.encoding.language.system import System
+from fencepost.encoding.solving.answers import Deadline, SolverGaveUpError
 from fencepost.properties.bookkeeper.lemmas import CoreLemma
 from fencepost.properties.bookkeeper.refinement import ledger_refinement
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.core import CoreParameters
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.lemmas import Example, Job, Result, Settled, Verdict
-from fencepost.quorums.smt import Deadline, Obligation
+from fencepost.quorums.smt import Obligation
 from fencepost.quorums.stripes import configurations
 
 WALKS = 2000
@@ -94,6 +95,8 @@ class Theorem:
                 reason = tied.why
         except OutOfTime:
             answer, reason = Verdict.UNDECIDED, "time-out"
+        except SolverGaveUpError as why:
+            answer, reason = Verdict.UNDECIDED, str(why)
         took = time.monotonic() - started
         return Settled(f"{self.name}.refinement {shown}", said, answer, "cadical", "-", took, reason)
 

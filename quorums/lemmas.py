@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from fencepost.encoding.errors import InternalError
+from fencepost.encoding.solving.answers import Answer, Deadline, GaveUp, No, SolverGaveUpError, Yes
+from fencepost.encoding.solving.scripts import cvc5_version
 from fencepost.quorums.arithmetic import Formulas
-from fencepost.quorums.questions import Question, Sets, UndecidedError, ask
-from fencepost.quorums.smt import Answer, Deadline, Obligation, ask_cvc5, ask_z3, cvc5_version
+from fencepost.quorums.questions import Question, Sets, ask
+from fencepost.quorums.smt import Obligation, ask_cvc5, ask_z3
 from fencepost.quorums.stripes import Configuration, configurations
 
 
@@ -140,7 +142,7 @@ class Lemma:
         both = "z3 on bit-vectors and PySAT on CNF agree on every question"
         try:
             example = self.counterexample(job)
-        except UndecidedError as why:
+        except SolverGaveUpError as why:
             return replace(self._result(Verdict.UNDECIDED, basis, "not confirmed"), reason=str(why))
         if example is None:
             return self._result(Verdict.HOLDS, basis, both)
@@ -163,7 +165,7 @@ class Lemma:
         try:
             example = self.counterexample(job)
             why = f"a solver refutes an obligation, but no configuration with E <= {job.up_to} shows it"
-        except UndecidedError as reason:
+        except SolverGaveUpError as reason:
             example, why = None, str(reason)
         if example is None:
             return replace(result, verdict=Verdict.UNDECIDED, reason=why)
@@ -172,7 +174,7 @@ class Lemma:
     def counterexample(self, job: Job) -> Example | None:
         """The first counterexample, smallest configuration first; None if there is none up to the size.
 
-        Raises UndecidedError when time is up, and InternalError if a solver's sets are no counterexample by the definitions.
+        Raises SolverGaveUpError when time is up, and InternalError if a solver's sets are no counterexample by the definitions.
         """
         asked = set()
         for configuration in configurations(job.up_to):
@@ -206,21 +208,30 @@ def bookies(positions: Iterable[int]) -> tuple[str, ...]:
 def settle(obligation: Obligation, deadline: Deadline) -> Settled:
     """z3's answer, checked for vacuity, and cvc5's word on it; raises InternalError if they contradict each other."""
     reply = ask_z3(obligation.script, deadline)
-    seconds, reason = reply.seconds, reply.reason
-    answer = {
-        Answer.UNSAT: Verdict.PROVED,
-        Answer.SAT: Verdict.REFUTED,
-        Answer.UNKNOWN: Verdict.UNDECIDED,
-    }[reply.answer]
+    seconds, (answer, reason) = reply.seconds, _verdict(reply.answer)
     if answer is Verdict.PROVED and obligation.premises is not None:
         premises = ask_z3(obligation.premises, deadline)
         seconds += premises.seconds
-        if premises.answer is Answer.UNSAT:
-            answer, reason = Verdict.VACUOUS, "the premises contradict each other"
-        if premises.answer is Answer.UNKNOWN:
-            answer, reason = Verdict.UNDECIDED, f"premises not shown satisfiable ({premises.reason})"
+        match premises.answer:
+            case Yes():
+                pass
+            case No():
+                answer, reason = Verdict.VACUOUS, "the premises contradict each other"
+            case GaveUp(why):
+                answer, reason = Verdict.UNDECIDED, f"premises not shown satisfiable ({why})"
     confirmed, took = _second_opinion(obligation, reply.answer, deadline)
     return Settled(obligation.name, obligation.sentence, answer, "z3", confirmed, seconds + took, reason)
+
+
+def _verdict(answer: Answer[object]) -> tuple[Verdict, str]:
+    """What a solver's answer to an obligation means, and why there is none if there is none."""
+    match answer:
+        case Yes():
+            return Verdict.REFUTED, ""
+        case No():
+            return Verdict.PROVED, ""
+        case GaveUp(why):
+            return Verdict.UNDECIDED, why
 
 
 CONFIRMED = "cvc5"
@@ -229,16 +240,17 @@ SLOWEST_CONFIRMATION = 15.0
 """Seconds that cvc5 gets for one obligation."""
 
 
-def _second_opinion(obligation: Obligation, first: Answer, deadline: Deadline) -> tuple[str, float]:
-    if first is Answer.UNKNOWN:
+def _second_opinion(obligation: Obligation, first: Answer[object], deadline: Deadline) -> tuple[str, float]:
+    if isinstance(first, GaveUp):
         return "not confirmed (z3 has no answer)", 0.0
     if cvc5_version() is None:
         return NOT_INSTALLED, 0.0
     reply = ask_cvc5(obligation.script, Deadline(min(SLOWEST_CONFIRMATION, deadline.left())))
-    if reply.answer is Answer.UNKNOWN:
-        return f"not confirmed (cvc5: {reply.reason})", reply.seconds
-    if reply.answer is not first:
-        raise InternalError(f"obligation {obligation.name}: z3 says {first.value}, cvc5 {reply.answer.value}")
+    if isinstance(reply.answer, GaveUp):
+        return f"not confirmed (cvc5: {reply.answer.why})", reply.seconds
+    if isinstance(reply.answer, Yes) is not isinstance(first, Yes):
+        said = "z3 says sat, cvc5 unsat" if isinstance(first, Yes) else "z3 says unsat, cvc5 sat"
+        raise InternalError(f"obligation {obligation.name}: {said}")
     return CONFIRMED, reply.seconds
 
 
@@ -249,12 +261,8 @@ def confirm_alone(obligation: Obligation, deadline: Deadline) -> Settled:
             obligation.name, obligation.sentence, Verdict.UNDECIDED, "cvc5", NOT_INSTALLED, 0.0, ""
         )
     reply = ask_cvc5(obligation.script, deadline)
-    answer = {
-        Answer.UNSAT: Verdict.PROVED,
-        Answer.SAT: Verdict.REFUTED,
-        Answer.UNKNOWN: Verdict.UNDECIDED,
-    }[reply.answer]
-    confirmed = CONFIRMED if answer is not Verdict.UNDECIDED else f"not confirmed (cvc5: {reply.reason})"
+    answer, why = _verdict(reply.answer)
+    confirmed = CONFIRMED if answer is not Verdict.UNDECIDED else f"not confirmed (cvc5: {why})"
     return Settled(obligation.name, obligation.sentence, answer, "cvc5", confirmed, reply.seconds, "")
 
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Timer
 from typing import Any, TypeAlias
 
 import z3
 from pysat.card import CardEnc, EncType
 from pysat.formula import CNF, IDPool
-from pysat.solvers import Solver
 
 from fencepost.encoding.errors import InternalError
-from fencepost.quorums.smt import Deadline
+from fencepost.encoding.solving.answers import Deadline, No, Yes, answered
+from fencepost.encoding.solving.solvers import ask_within
+from fencepost.encoding.solving.terms import Terms
 from fencepost.quorums.stripes import Configuration, Positions
 
 Sets: TypeAlias = Mapping[str, frozenset[int]]
@@ -149,26 +149,19 @@ def _met(constraint: Constraint, sets: Sets) -> bool:
 # Bit-vectors
 
 
-class UndecidedError(Exception):
-    """A solver ran out of time; the message says which."""
-
-
 def ask_bitvectors(question: Question, deadline: Deadline) -> Sets | None:
-    """Sets that answer the question, by z3 on bit-vectors; None if there are none; raises UndecidedError."""
+    """Sets that answer the question, by z3 on bit-vectors; None if there are none; raises SolverGaveUpError."""
     width = question.configuration.ensemble
     vectors = {name: z3.BitVec(name, width) for name in question.names()}
-    solver = z3.SolverFor("QF_BV")
-    solver.set("timeout", max(1, int(deadline.left() * 1000)))
-    for constraint in question.constraints:
-        solver.add(_bits(constraint, vectors, width))
-    result = solver.check()
-    if result == z3.unknown:
-        raise UndecidedError("z3: time-out" if deadline.passed() else f"z3: {solver.reason_unknown()}")
-    if result == z3.unsat:
-        return None
-    model = solver.model()
-    values = {name: model.eval(v, model_completion=True).as_long() for name, v in vectors.items()}
-    return {name: frozenset(p for p in range(width) if value >> p & 1) for name, value in values.items()}
+    terms = Terms("QF_BV", [_bits(constraint, vectors, width) for constraint in question.constraints])
+    match answered(terms.ask(by=deadline), "z3"):
+        case No():
+            return None
+        case Yes(model):
+            values = {name: model.eval(v, model_completion=True).as_long() for name, v in vectors.items()}
+            return {
+                name: frozenset(p for p in range(width) if value >> p & 1) for name, value in values.items()
+            }
 
 
 def _bits(constraint: Constraint, vectors: dict[str, Any], width: int) -> Any:
@@ -222,33 +215,20 @@ def _ones(vector: Any, width: int) -> Any:
 
 
 def ask_cnf(question: Question, deadline: Deadline) -> Sets | None:
-    """Sets that answer the question, by a SAT solver on CNF; None if there are none; raises UndecidedError."""
-    if deadline.passed():
-        raise UndecidedError("PySAT: time-out")
+    """Sets that answer the question, by a SAT solver on CNF; None if there are none; raises SolverGaveUpError."""
     positions = question.configuration.positions
     pool = IDPool()
     variables = {(name, p): pool.id((name, p)) for name in question.names() for p in positions}
-    with Solver(name="glucose4") as solver:
-        for constraint in question.constraints:
-            for clause in _clauses(constraint, variables, positions, pool):
-                solver.add_clause(clause)
-        if not _solve_until(solver, deadline):
+    clauses = [
+        c for constraint in question.constraints for c in _clauses(constraint, variables, positions, pool)
+    ]
+    match answered(ask_within("glucose4", clauses, deadline), "PySAT"):
+        case No():
             return None
-        true = {literal for literal in solver.get_model() if literal > 0}
-    return {name: frozenset(p for p in positions if variables[name, p] in true) for name in question.names()}
-
-
-def _solve_until(solver: Any, deadline: Deadline) -> bool:
-    timer = Timer(deadline.left(), solver.interrupt)
-    timer.start()
-    try:
-        result = solver.solve_limited(expect_interrupt=True)
-    finally:
-        timer.cancel()
-        timer.join()
-    if result is None:
-        raise UndecidedError("PySAT: time-out")
-    return bool(result)
+        case Yes(model):
+            true = {literal for literal in model if literal > 0}
+            names = question.names()
+            return {name: frozenset(p for p in positions if variables[name, p] in true) for name in names}
 
 
 def _clauses(

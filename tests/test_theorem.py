@@ -13,12 +13,12 @@ from fencepost.cli.main import run
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement
 from fencepost.encoding.all_sizes.settling import Tied, Untied, settle
 from fencepost.encoding.language.terms import FALSE, TRUE
+from fencepost.encoding.solving.answers import Deadline
 from fencepost.properties.bookkeeper.refinement import ledger_refinement
 from fencepost.properties.catalogue import find
 from fencepost.properties.theorems import BOOKKEEPER
 from fencepost.quorums.arithmetic import BP46
 from fencepost.quorums.lemmas import Job, Verdict
-from fencepost.quorums.smt import Deadline
 
 SMALL = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 SPARE = {"bookies": 3, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fencepost.encoding.checking.verdicts import Fewest, Verdict
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.state import amount
+from fencepost.encoding.solving.answers import GaveUp, No, SolverGaveUpError, Yes
 from fencepost.encoding.solving.solvers import SLICE, backend
 
 
@@ -26,12 +27,15 @@ def uncovered(cubes: Sequence[Sequence[str]]) -> list[str] | None:
         return None
     solver = backend("cadical")
     solver.add([[-literal for literal in clause] for clause in clauses])
-    while (answer := solver.solve([], SLICE)) is None:
-        pass
-    if not answer:
-        return None
-    model = solver.model()
-    return [f"{'+' if model[number - 1] > 0 else '-'}{name}" for name, number in numbers.items()]
+    while True:
+        match solver.ask([], SLICE):
+            case Yes(model):
+                return [f"{'+' if model[number - 1] > 0 else '-'}{name}" for name, number in numbers.items()]
+            case No():
+                return None
+            case GaveUp(why, may_go_on):
+                if not may_go_on:
+                    raise SolverGaveUpError(f"do the cubes cover everything: {why}")
 
 
 def _number(numbers: dict[str, int], text: str) -> int:

@@ -40,8 +40,9 @@ from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.cubes import Cube, Part, described, split
 from fencepost.encoding.rounds.search import Broken, Story, Task, Violated, Wrong
+from fencepost.encoding.solving.answers import SolverGaveUpError
 from fencepost.encoding.solving.crew import Crew, OutOfTime
-from fencepost.encoding.solving.solvers import Progress, SolverGaveUpError, SpentError, load
+from fencepost.encoding.solving.solvers import Progress, SpentError, load
 from fencepost.encoding.solving.workers import Ended, Worker
 
 PATIENCE = 5.0

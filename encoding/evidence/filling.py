@@ -26,6 +26,8 @@ from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.search import counters, executed, within
 from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.solving.answers import GaveUp, SolverGaveUpError, Yes
+from fencepost.encoding.solving.solvers import Refuted, refute
 
 
 def make(
@@ -62,15 +64,15 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def refutation(clauses: Clauses, name: str) -> list[str]:
+def refutation(clauses: Clauses, name: str) -> Sequence[str]:
     """The proof, line by line, that the clauses cannot all hold. Raises InternalError if they can."""
-    from pysat.solvers import Solver
-
-    with Solver(name=PROVER, with_proof=True, bootstrap_with=clauses.clauses) as solver:
-        if solver.solve():
+    match refute(PROVER, clauses.clauses):
+        case Refuted(proof):
+            return proof
+        case Yes():
             raise InternalError(f"{name}: the search found no answer, and {PROVER} has one")
-        lines: list[str] = solver.get_proof()
-    return lines
+        case GaveUp(why):
+            raise SolverGaveUpError(f"{PROVER}, {name}: {why}")
 
 
 def find_witness(encoded: Encoded, subject: Subject, prop: Property) -> Trace:

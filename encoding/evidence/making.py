@@ -17,6 +17,7 @@ from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.solving.answers import SolverGaveUpError
 from fencepost.encoding.solving.workers import Ended, Worker
 
 
@@ -82,6 +83,8 @@ def _heard(worker: Worker, left: float, hear: Callable[[Phase], None], timeout: 
                 return "out of memory"
             elif message.kind == OSError.__name__:
                 return f"cannot be written ({message.says})"
+            elif message.kind == SolverGaveUpError.__name__:
+                return message.says
             elif message.error is not None:
                 raise InternalError(f"{worker.name} failed: {message.error}")
             else:

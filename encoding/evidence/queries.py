@@ -27,6 +27,7 @@ from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.search import Tally, counters, within
 from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.rounds.unrolling import Unrolling
+from fencepost.encoding.solving.answers import Answer, SolverGaveUpError
 from fencepost.encoding.solving.clauses import Clause
 
 
@@ -212,10 +213,7 @@ class _Recorded:
     def add(self, clauses: Iterable[Clause]) -> None:
         self.clauses.extend(clauses)
 
-    def solve(self, assumptions: Sequence[int], conflicts: int) -> bool | None:
-        raise InternalError("clauses are recorded here, not solved")
-
-    def model(self) -> Sequence[int]:
+    def ask(self, assumptions: Sequence[int], conflicts: int) -> Answer[Sequence[int]]:
         raise InternalError("clauses are recorded here, not solved")
 
     def core(self) -> Sequence[int]:
@@ -228,7 +226,8 @@ class _Recorded:
 class Encoded:
     """A system of which queries can be asked, within budgets of faults.
 
-    Raises ModelError if a trap of these properties does not last, or a sending may happen twice. Without a cache,
+    Raises ModelError if a trap of these properties does not last, or a sending may happen twice; SolverGaveUpError if a
+    question behind it has no answer, for what rests on that cannot be made again elsewhere. Without a cache,
     every pair of actions that reading and writing does not settle is put to the solver again.
     """
 
@@ -245,6 +244,8 @@ class Encoded:
         check_traps(self.symbolic, properties)
         commutation = Commutation(self.symbolic, Cache(cache_folder() if cached else None))
         self.blockers = commutation.blockers()
+        if commutation.undecided:
+            raise SolverGaveUpError(f"z3, commutation: no answer for {amount(commutation.undecided, 'pair')}")
         """For each slot the slots that it may not move left past."""
         self.asked = commutation.asked
         """How many pairs were put to the solver to find that out."""

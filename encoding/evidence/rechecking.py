@@ -33,6 +33,7 @@ from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.reading import read_json, read_text
 from fencepost.encoding.solving.clauses import Clause
+from fencepost.encoding.solving.solvers import Propagation
 
 CHECKER = "minisat22"
 """Whose unit propagation checks them: no code of the prover's."""
@@ -57,6 +58,29 @@ class Checked:
             "building": round(self.building, 3),
             "checking": round(self.checking, 3),
         }
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """Something was read and refuted; there is nothing more to check."""
+
+    why: str
+
+
+def certifying(
+    send: object, folder: Path, found: Manifest, system: System, digest: str | None
+) -> list[Iterator[Phase | Checked | Rejected]]:
+    """What the process runs in which a certificate is checked, so that it can be ended at any time: `certify`."""
+    return [_certifying(folder, found, system, digest)]
+
+
+def _certifying(
+    folder: Path, found: Manifest, system: System, digest: str | None
+) -> Iterator[Phase | Checked | Rejected]:
+    try:
+        yield from certify(folder, found, system, digest)
+    except RejectedError as error:
+        yield Rejected(str(error))
 
 
 def certify(folder: Path, found: Manifest, system: System, digest: str | None) -> Iterator[Phase | Checked]:
@@ -148,19 +172,17 @@ def check_proof(clauses: Clauses, lemmas: Iterator[Clause]) -> int:
     A lemma follows if its negation, together with the clauses and the lemmas before it, leads to a contradiction by
     unit propagation alone.
     """
-    from pysat.solvers import Solver
-
-    with Solver(name=CHECKER, bootstrap_with=clauses.clauses) as checker:
+    with Propagation(CHECKER, clauses.clauses) as checker:
         for number, lemma in enumerate(lemmas, 1):
             if any(abs(literal) > clauses.top for literal in lemma):
                 raise RejectedError(f"lemma {number} of the proof names a variable that no clause has")
-            consistent, _ = checker.propagate([-literal for literal in lemma])
+            consistent, _ = checker.follow([-literal for literal in lemma])
             if consistent:
                 text = " ".join(map(str, lemma)) or "the empty clause"
                 raise RejectedError(f"lemma {number} of the proof does not follow: {_short(text)}")
             if not lemma:
                 return number
-            checker.add_clause(lemma)
+            checker.add(lemma)
     raise RejectedError("the proof does not end in the empty clause")
 
 

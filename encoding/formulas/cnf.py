@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import z3
-
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.logic import Formula
+from fencepost.encoding.solving.terms import clausal
 
 _TACTIC = ("simplify", "propagate-values", "tseitin-cnf")
 """Each keeps every model on the named variables. Domains are Booleans already: nothing is left to bit-blast."""
@@ -27,15 +26,9 @@ def to_cnf(formulas: Iterable[Formula]) -> Cnf:
     """The conjunction of `formulas` in conjunctive normal form.
 
     Whatever satisfies the formulas extends to the clauses and the other way round; a named variable
-    without a number is free. The same formulas in the same order give the same clauses, whatever was done before in this
-    process: z3's tactics look at the order in which terms were made, so they work on a copy in a context of its own.
+    without a number is free. The same formulas in the same order give the same clauses.
     """
-    goal = z3.Goal()
-    goal.add(*formulas)
-    apart = z3.Context()
-    result = z3.Then(*_TACTIC, ctx=apart)(goal.translate(apart))
-    assert len(result) == 1, "these tactics keep one goal"
-    return parse_dimacs(result[0].dimacs(include_names=True))
+    return parse_dimacs(clausal(formulas, _TACTIC))
 
 
 def numbered(formulas: Iterable[Formula], first: Sequence[Formula]) -> Cnf:

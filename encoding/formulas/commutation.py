@@ -13,11 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import z3
-
 from fencepost.encoding.formulas.answers import Cache, cache_folder
 from fencepost.encoding.formulas.symbolic import Effect, Symbolic
+from fencepost.encoding.solving.answers import Answer, GaveUp, No, Yes
 from fencepost.encoding.solving.logic import FALSE, Formula, conj, disj, iff, neg
+from fencepost.encoding.solving.terms import Terms
 
 
 @dataclass
@@ -28,6 +28,8 @@ class Commutation:
     cache: Cache = field(default_factory=lambda: Cache(cache_folder()))
     asked: int = 0
     """How many pairs were put to the solver, rather than answered by the cache."""
+    undecided: int = 0
+    """How many of them it gave up on: they count as pairs that may not, in this run alone."""
 
     def blockers(self) -> list[list[int]]:
         """For each slot b, the slots a that b may not move left past. Every action blocks itself."""
@@ -43,8 +45,15 @@ class Commutation:
         if key is None:
             return True
         if key not in self.cache.answers:
-            self.cache.answers[key] = self._ask(a, b)
             self.asked += 1
+            match self._ask(a, b):
+                case Yes():
+                    self.cache.answers[key] = False
+                case No():
+                    self.cache.answers[key] = True
+                case GaveUp():
+                    self.undecided += 1
+                    return False
         return self.cache.answers[key]
 
     @cached_property
@@ -55,19 +64,14 @@ class Commutation:
             (b, a): self._key(a, b) for b, second in effects for a, first in effects if _touch(first, second)
         }
 
-    def _ask(self, a: int, b: int) -> bool:
+    def _ask(self, a: int, b: int) -> Answer[object]:
+        """Whether there is a state in which the two differ in the other order."""
         question = self._counterexample(a, b)
-        if question is FALSE:
-            return True
-        self._solver.push()
-        self._solver.add(question)
-        answer = self._solver.check()
-        self._solver.pop()
-        return bool(answer == z3.unsat)
+        return No() if question is FALSE else self._states.ask(question)
 
     @cached_property
-    def _solver(self) -> z3.Solver:
-        return self.symbolic.solver()
+    def _states(self) -> Terms:
+        return self.symbolic.states()
 
     def _counterexample(self, a: int, b: int) -> Formula:
         """A state in which a and then b can run, but not the other way round with the same result."""

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import assert_never
 
-import z3
-
 from fencepost.encoding.concrete.compiling import plain_index
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.state import Variable, show
@@ -37,7 +35,9 @@ from fencepost.encoding.language.terms import (
     any_of,
     node,
 )
+from fencepost.encoding.solving.answers import No, answered
 from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, Renaming, conj, disj, ite, named, neg
+from fencepost.encoding.solving.terms import BOOLEAN, Terms
 
 Guarded = Mapping[Value, Formula]
 """What a term may be, and when; Boolean terms are guarded values of True and False too."""
@@ -127,11 +127,9 @@ class Symbolic:
         for update in action.schema.action.then:
             yield from self._targets(update.target, action.environment)
 
-    def solver(self) -> z3.Solver:
-        """A solver that knows that every variable has one value: it is asked about any state, reachable or not."""
-        solver = z3.SolverFor("QF_FD")
-        solver.add(conj(map(well_formed, self.bits)))
-        return solver
+    def states(self) -> Terms:
+        """Whatever is asked here is about any state, reachable or not, in which every variable has one value."""
+        return Terms(BOOLEAN, [conj(map(well_formed, self.bits))])
 
     @cached_property
     def past(self) -> list[Renaming]:
@@ -215,12 +213,11 @@ class Symbolic:
         return Effect(guard, after, frozenset(self._read_now), self._possible(conj((guard, disj(wrong)))))
 
     def _possible(self, formula: Formula) -> Formula:
-        """The formula, or false if no well-formed state satisfies it."""
+        """The formula, or false if no well-formed state satisfies it; raises SolverGaveUpError."""
         if formula is FALSE:
             return FALSE
-        solver = z3.SolverFor("QF_FD")
-        solver.add(formula, conj(map(well_formed, self.bits)))
-        return FALSE if solver.check() == z3.unsat else formula
+        possible = Terms(BOOLEAN, [formula, conj(map(well_formed, self.bits))]).ask()
+        return FALSE if isinstance(answered(possible, "z3, badly defined updates"), No) else formula
 
     def _is_target(self, target: Read, variable: Variable, environment: Mapping[Parameter, Value]) -> Formula:
         return conj(

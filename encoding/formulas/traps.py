@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import z3
-
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.system import GroundAction, Property, System
+from fencepost.encoding.solving.answers import Yes, answered
 from fencepost.encoding.solving.logic import Formula, conj, neg
 
 
@@ -36,14 +35,14 @@ def check_traps(symbolic: Symbolic, properties: Sequence[Property]) -> None:
 
 
 def way_out(symbolic: Symbolic, trap: Formula) -> GroundAction | None:
-    """An action that leads from some state in the trap to one that is not; None if there is none."""
-    solver = symbolic.solver()
-    solver.add(trap)
+    """An action that leads from some state in the trap to one that is not; None if there is none.
+
+    Raises SolverGaveUpError: what is not known is no fault of the trap.
+    """
+    states = symbolic.states()
+    states.add(trap)
     for action, effect, past in zip(symbolic.actions, symbolic.effects, symbolic.past, strict=True):
-        solver.push()
-        solver.add(conj((effect.guard, neg(past(trap)))))
-        answer = solver.check()
-        solver.pop()
-        if answer != z3.unsat:
+        ends = states.ask(conj((effect.guard, neg(past(trap)))))
+        if isinstance(answered(ends, f"z3, a trap and {action.name}"), Yes):
             return action
     return None

@@ -11,8 +11,9 @@ from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.induction.obligations import INITIALLY, Obligations, Question
+from fencepost.encoding.solving.answers import GaveUp, No, SolverGaveUpError, Yes
 from fencepost.encoding.solving.clauses import Clause
-from fencepost.encoding.solving.solvers import SLICE, Backend, Progress, Purse
+from fencepost.encoding.solving.solvers import Backend, Progress, Purse, ask_a_slice
 
 
 @dataclass(frozen=True)
@@ -85,19 +86,17 @@ class Asker:
         return answer
 
     def solve(self, assumptions: Sequence[int]) -> Generator[Progress, None, Sequence[int] | None]:
-        """A model of the clauses in which these hold; None if there is none."""
-        while (answer := self._attempt(assumptions)) is None:
+        """A model of the clauses in which these hold; None if there is none. Raises SolverGaveUpError."""
+        while True:
+            match ask_a_slice(self._solver, assumptions, self._purse):
+                case Yes(model):
+                    return model
+                case No():
+                    return None
+                case GaveUp(why, may_go_on):
+                    if not may_go_on:
+                        raise SolverGaveUpError(f"induction: {why}")
             yield Progress("induction", 1, len(self._obligations.clauses), self._solver.conflicts())
-        return self._solver.model() if answer else None
-
-    def _attempt(self, assumptions: Sequence[int]) -> bool | None:
-        """Whether they can hold; None if a slice of conflicts is not enough to tell."""
-        if self._purse is None:
-            return self._solver.solve(assumptions, SLICE)
-        before = self._solver.conflicts()
-        answer = self._solver.solve(assumptions, self._purse.slice())
-        self._purse.spend(self._solver.conflicts() - before)
-        return answer
 
 
 def induct(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.rounds.unrolling import Early, Unrolling
+from fencepost.encoding.solving.solvers import Propagation
 
 FIRST = 3
 """Rounds within which the slots of a cube fire, or do not; by measurement, see docs/performance.md."""
@@ -68,17 +69,15 @@ def _silenced(template: Template) -> Iterator[int]:
 
     As far as unit propagation tells.
     """
-    from pysat.solvers import Solver
-
     unrolling = Unrolling(template)
     clauses = unrolling.start()
     for _ in range(FIRST):
         clauses += unrolling.add_round()
     early = [[-unrolling.fire(slot, r) for r in range(1, FIRST + 1)] for slot in range(len(template.fires))]
-    with Solver(name="minisat22", bootstrap_with=clauses) as solver:
-        never = set(solver.propagate([])[1])
+    with Propagation("minisat22", clauses) as rounds:
+        never = set(rounds.follow([])[1])
         for silence in early:
-            silent = set(solver.propagate(silence)[1]) | never
+            silent = set(rounds.follow(silence)[1]) | never
             yield sum(silent.issuperset(other) and not never.issuperset(other) for other in early)
 
 

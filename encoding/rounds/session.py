@@ -8,8 +8,9 @@ from typing import Any
 
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.rounds.unrolling import Early, Unrolling
+from fencepost.encoding.solving.answers import GaveUp, No, SolverGaveUpError, Yes
 from fencepost.encoding.solving.clauses import Clause
-from fencepost.encoding.solving.solvers import SLICE, Backend, Progress, Purse, backend
+from fencepost.encoding.solving.solvers import Backend, Progress, Purse, ask_a_slice, backend
 
 
 class Session:
@@ -35,6 +36,7 @@ class Session:
         self._shuffle = random.Random(seed).shuffle if seed is not None else None
         self._report, self._task = report, task
         self._clauses = 0
+        self._model: Sequence[int] = ()
         self._counters: list[Counter] = []
         self._cube = cube
         self.add(self.unrolling.start())
@@ -80,13 +82,20 @@ class Session:
         return answer
 
     def attempt(self, assumptions: Sequence[int]) -> bool | None:
-        """The same with one slice of conflicts to spend; None if that is not enough to tell."""
-        if self._purse is None:
-            return self._backend.solve(assumptions, SLICE)
-        before = self._backend.conflicts()
-        answer = self._backend.solve(assumptions, self._purse.slice())
-        self._purse.spend(self._backend.conflicts() - before)
-        return answer
+        """The same with one slice of conflicts to spend; None if that is not enough to tell.
+
+        Raises SolverGaveUpError if more of them are no use.
+        """
+        match ask_a_slice(self._backend, assumptions, self._purse):
+            case Yes(model):
+                self._model = model
+                return True
+            case No():
+                return False
+            case GaveUp(may_go_on=True):
+                return None
+            case GaveUp(why):
+                raise SolverGaveUpError(f"the solver gave up: {why}")
 
     def progress(self) -> Progress:
         """Where the session stands."""
@@ -94,7 +103,7 @@ class Session:
 
     def model(self) -> Sequence[int]:
         """The model found by the last question, if the answer was yes."""
-        return self._backend.model()
+        return self._model
 
 
 class Counter:

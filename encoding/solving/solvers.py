@@ -1,4 +1,4 @@
-"""Solvers: the one place where a question is put to one, and where no answer becomes `None`.
+"""Questions in clauses: SAT solvers by name, what follows by unit propagation alone, and clausal proofs.
 
 Solvers are used inside worker processes, which can be killed at any time. CaDiCaL cannot be interrupted, so questions
 are asked in slices of conflicts.
@@ -6,12 +6,14 @@ are asked in slices of conflicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from threading import Timer
+from typing import Any, Protocol, Self, overload
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import amount
+from fencepost.encoding.solving.answers import TIME_OUT, Answer, Deadline, GaveUp, No, Yes
 from fencepost.encoding.solving.clauses import Clause
 
 SOLVERS = {
@@ -36,14 +38,14 @@ class Backend(Protocol):
     def add(self, clauses: Iterable[Clause]) -> None:
         """Add clauses."""
 
-    def solve(self, assumptions: Sequence[int], conflicts: int) -> bool | None:
-        """True or false; None if so many conflicts were used up first."""
+    def ask(self, assumptions: Sequence[int], conflicts: int) -> Answer[Sequence[int]]:
+        """Whether the clauses and assumptions can hold together, with so many conflicts to spend.
 
-    def model(self) -> Sequence[int]:
-        """After true: model[v - 1] is v or -v for every variable v."""
+        In a model, model[v - 1] is v or -v for every variable v.
+        """
 
     def core(self) -> Sequence[int]:
-        """After false: assumptions that cannot hold together, with the clauses."""
+        """After no: assumptions that cannot hold together, with the clauses."""
 
     def conflicts(self) -> int:
         """Conflicts so far."""
@@ -60,14 +62,17 @@ class PySat:
     def add(self, clauses: Iterable[Clause]) -> None:
         self._solver.append_formula(clauses)
 
-    def solve(self, assumptions: Sequence[int], conflicts: int) -> bool | None:
+    def ask(self, assumptions: Sequence[int], conflicts: int) -> Answer[Sequence[int]]:
         self._solver.conf_budget(conflicts)
-        answer = self._solver.solve_limited(assumptions=list(assumptions))
-        return None if answer is None else bool(answer)
-
-    def model(self) -> Sequence[int]:
-        model: list[int] = self._solver.get_model()
-        return model
+        match _said(lambda: self._solver.solve_limited(assumptions=list(assumptions))):
+            case True:
+                return Yes(self._solver.get_model())
+            case False:
+                return No()
+            case None:
+                return GaveUp(f"{amount(conflicts, 'conflict')} spent", may_go_on=True)
+            case GaveUp() as gave_up:
+                return gave_up
 
     def core(self) -> Sequence[int]:
         core: list[int] = self._solver.get_core() or []
@@ -77,53 +82,146 @@ class PySat:
         return int(self._solver.accum_stats()["conflicts"])
 
 
+def _said(ask: Callable[[], bool | None]) -> bool | GaveUp | None:
+    """What a solver of PySAT's says, which breaks off with an error of its own if it hears Ctrl-C."""
+    import pysolvers
+
+    try:
+        return ask()
+    except pysolvers.error as error:
+        return GaveUp(str(error))
+
+
 class Z3:
     """z3's own search, on the same clauses."""
 
     def __init__(self) -> None:
-        import z3
-
         from fencepost.encoding.solving import logic
+        from fencepost.encoding.solving.terms import BOOLEAN, Terms
 
-        self._z3, self._logic = z3, logic
-        self._solver = z3.SolverFor("QF_FD")
+        self._logic = logic
+        self._terms = Terms(BOOLEAN)
         self._variables: dict[int, Any] = {}
-        self._top = 0
 
     def _literal(self, literal: int) -> Any:
         number = abs(literal)
-        self._top = max(self._top, number)
         if number not in self._variables:
             self._variables[number] = self._logic.named(f"x{number}")
         return self._variables[number] if literal > 0 else self._logic.neg(self._variables[number])
 
     def add(self, clauses: Iterable[Clause]) -> None:
         for clause in clauses:
-            self._solver.add(self._logic.disj(map(self._literal, clause)))
+            self._terms.add(self._logic.disj(map(self._literal, clause)))
 
-    def solve(self, assumptions: Sequence[int], conflicts: int) -> bool | None:
-        answer = self._solver.check(*map(self._literal, assumptions))
-        if answer == self._z3.unknown:
-            raise SolverGaveUpError(f"z3: {self._solver.reason_unknown()}")
-        return bool(answer == self._z3.sat)
-
-    def model(self) -> Sequence[int]:
-        model = self._solver.model()
-        truth = {v: self._z3.is_true(model[x]) for v, x in self._variables.items()}
-        return [v if truth.get(v) else -v for v in range(1, self._top + 1)]
+    def ask(self, assumptions: Sequence[int], conflicts: int) -> Answer[Sequence[int]]:
+        match self._terms.under(map(self._literal, assumptions)):
+            case Yes(model):
+                return Yes(_Values(model, self._variables))
+            case No() | GaveUp() as answer:
+                return answer
 
     def core(self) -> Sequence[int]:
-        core = {str(literal) for literal in self._solver.unsat_core()}
+        core = {str(literal) for literal in self._terms.core()}
         literals = (s * v for v in self._variables for s in (1, -1))
         return [literal for literal in literals if str(self._literal(literal)) in core]
 
     def conflicts(self) -> int:
-        statistics = self._solver.statistics()
-        return next((int(value) for key, value in statistics if key == "sat conflicts"), 0)
+        return self._terms.conflicts()
 
 
-class SolverGaveUpError(Exception):
-    """The solver itself said that it does not know; becomes `undecided`."""
+class _Values(Sequence[int]):
+    """A model of z3's, of which few variables are asked for: each is looked up when it is."""
+
+    def __init__(self, model: Any, variables: Mapping[int, Any]) -> None:
+        self._model, self._variables = model, variables
+
+    def __len__(self) -> int:
+        return max(self._variables, default=0)
+
+    @overload
+    def __getitem__(self, place: int) -> int: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[int]: ...
+    def __getitem__(self, place: int | slice) -> int | Sequence[int]:
+        if isinstance(place, slice):
+            return [self[p] for p in range(*place.indices(len(self)))]
+        if place >= len(self):
+            raise IndexError(place)
+        number = place + 1
+        known = self._variables.get(number)
+        return number if known is not None and bool(self._model[known]) else -number
+
+
+class Propagation:
+    """Clauses, and what follows from them by unit propagation: there is no search, so there always is an answer."""
+
+    def __init__(self, solver: str, clauses: Iterable[Clause]) -> None:
+        from pysat.solvers import Solver
+
+        self._solver: Any = Solver(name=solver, bootstrap_with=clauses)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._solver.delete()
+
+    def add(self, clause: Clause) -> None:
+        """From now on this holds too."""
+        self._solver.add_clause(clause)
+
+    def follow(self, literals: Sequence[int]) -> tuple[bool, list[int]]:
+        """Whether these lead to no contradiction, and the literals that they lead to, themselves included."""
+        consistent, implied = self._solver.propagate(literals)
+        return bool(consistent), implied
+
+
+def ask_within(solver: str, clauses: Iterable[Clause], by: Deadline) -> Answer[Sequence[int]]:
+    """Whether the clauses can all hold, by one of PySAT's solvers that can be interrupted, by a deadline."""
+    from pysat.solvers import Solver
+
+    if by.passed():
+        return TIME_OUT
+    with Solver(name=solver, bootstrap_with=clauses) as asked:
+        timer = Timer(by.left(), asked.interrupt)
+        timer.start()
+        try:
+            said = _said(lambda: asked.solve_limited(expect_interrupt=True))
+        finally:
+            timer.cancel()
+            timer.join()
+        match said:
+            case True:
+                return Yes(asked.get_model())
+            case False:
+                return No()
+            case None:
+                return TIME_OUT
+            case GaveUp() as gave_up:
+                return gave_up
+
+
+@dataclass(frozen=True)
+class Refuted(No):
+    """The clauses cannot all hold: the lines of a proof, in the DRUP format."""
+
+    proof: Sequence[str]
+
+
+def refute(prover: str, clauses: Iterable[Clause]) -> Yes[Sequence[int]] | Refuted | GaveUp:
+    """Whether the clauses can all hold, with a proof if they cannot; `prover` is the name of a solver of PySAT's."""
+    from pysat.solvers import Solver
+
+    with Solver(name=prover, with_proof=True, bootstrap_with=clauses) as solver:
+        match _said(solver.solve):
+            case True:
+                return Yes(solver.get_model())
+            case False:
+                return Refuted(solver.get_proof())
+            case None:
+                return GaveUp("no answer")
+            case GaveUp() as gave_up:
+                return gave_up
 
 
 class SpentError(Exception):
@@ -145,6 +243,16 @@ class Purse:
     def spend(self, conflicts: int) -> None:
         """So many were taken: a solver that looks at its limit now and then only takes more than it was told."""
         self._left -= conflicts
+
+
+def ask_a_slice(solver: Backend, assumptions: Sequence[int], purse: Purse | None) -> Answer[Sequence[int]]:
+    """What a solver says with one slice of conflicts to spend, out of the purse if there is one; raises SpentError."""
+    if purse is None:
+        return solver.ask(assumptions, SLICE)
+    before = solver.conflicts()
+    answer = solver.ask(assumptions, purse.slice())
+    purse.spend(solver.conflicts() - before)
+    return answer
 
 
 def load(name: str) -> None:

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+from fencepost.encoding.errors import BadInput, InternalError, ModelError
+from fencepost.encoding.solving.answers import SolverGaveUpError
 from fencepost.encoding.solving.dying import die_with
 
 
@@ -28,6 +30,18 @@ class Ended:
     kind: str = ""
     says: str = ""
     memory: bool = False
+
+
+def failure(ended: Ended, doing: str) -> Exception | None:
+    """What to raise in the parent for a worker that ended before its time; None if it came to its end."""
+    if ended.memory:
+        return SolverGaveUpError(f"{doing}: out of memory")
+    if ended.error is None:
+        return None
+    for known in (BadInput, ModelError, SolverGaveUpError, InternalError):
+        if ended.kind == known.__name__:
+            return known(ended.says)
+    return InternalError(f"{doing} failed: {ended.error}")
 
 
 class Worker:

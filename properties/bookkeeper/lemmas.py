@@ -11,6 +11,7 @@ from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.exploring import Visit, explore
 from fencepost.encoding.language.system import GroundAction, Property, System
 from fencepost.encoding.language.terms import Term, forall_over, implies
+from fencepost.encoding.solving.answers import Deadline, SolverGaveUpError
 from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.protocols.bookkeeper.core import Content, Core, CoreParameters, core, core_of_any_size
 from fencepost.quorums.arithmetic import Formulas
@@ -26,8 +27,7 @@ from fencepost.quorums.lemmas import (
     overall,
     settle,
 )
-from fencepost.quorums.questions import UndecidedError
-from fencepost.quorums.smt import Deadline, Obligation, obligation
+from fencepost.quorums.smt import Obligation, obligation
 from fencepost.quorums.stripes import configurations
 
 INDUCTION = (
@@ -76,7 +76,7 @@ class CoreLemma:
         )
         try:
             result = self._shown(job, result)
-        except UndecidedError as why:
+        except SolverGaveUpError as why:
             result = replace(result, verdict=Verdict.UNDECIDED, reason=str(why))
         return replace(result, seconds=time.monotonic() - started)
 
@@ -146,7 +146,7 @@ def _walk_to(
 ) -> tuple[list[int], list[GroundAction]] | None:
     """The way to the first state, breadth first, in which one of the terms holds, or the last of them that is missing.
 
-    Raises UndecidedError when time is up.
+    Raises SolverGaveUpError when time is up.
     """
     concrete = Concrete(system)
     tests = dict(enumerate(map(concrete.predicate, sought)))
@@ -159,7 +159,7 @@ def _walk_to(
         if held and (some or not tests):
             return held, _path(reached, visit)
         if deadline.passed():
-            raise UndecidedError("time-out while looking for an execution")
+            raise SolverGaveUpError("time-out while looking for an execution")
     return None
 
 

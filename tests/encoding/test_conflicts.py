@@ -11,6 +11,7 @@ from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.solving.answers import GaveUp
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.solvers import SLICE, SOLVERS, UNCOUNTED, Purse, SpentError
 from support.instances import checked
@@ -29,18 +30,14 @@ class Ponders:
     def add(self, clauses: Iterable[Clause]) -> None:
         """They are of no interest."""
 
-    def solve(self, assumptions: Sequence[int], conflicts: int = SLICE) -> bool | None:
+    def ask(self, assumptions: Sequence[int], conflicts: int = SLICE) -> GaveUp:
         """Not this time."""
         self.allowed.append(conflicts)
         self._taken += conflicts + self._overlooks
-        return None
-
-    def model(self) -> Sequence[int]:
-        """There is none."""
-        return []
+        return GaveUp("spent", may_go_on=True)
 
     def core(self) -> Sequence[int]:
-        """Nor is this."""
+        """There is none."""
         return []
 
     def conflicts(self) -> int:

@@ -21,6 +21,7 @@ from fencepost.encoding.evidence.queries import Encoded, Kind, Query
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.solving.answers import Yes, answered
 from fencepost.encoding.solving.solvers import SOLVERS, backend
 from support.generated import compare
 from support.instances import in_cubes
@@ -98,7 +99,8 @@ def query(case: Case, solver: str) -> int | None:
     asked = Query(Kind.PROPERTY, case.rounds, system.properties[0].name)
     found = backend(solver)
     found.add(Encoded(system, [], {}).clauses(asked).clauses)
-    return case.steps if found.solve([], 1_000_000) else None
+    answer = answered(found.ask([], 1_000_000), solver)
+    return case.steps if isinstance(answer, Yes) else None
 
 
 def exploring(case: Case, solver: str) -> int | None:

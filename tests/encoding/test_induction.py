@@ -30,10 +30,10 @@ from fencepost.encoding.language.state import StateSpace, choice, family, variab
 from fencepost.encoding.language.system import Action, Invariant, Property, System, each
 from fencepost.encoding.language.terms import BOOL, TRUE, Parameter, Term, forall, if_, integers
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.rounds import session as sessions
 from fencepost.encoding.rounds.search import Finding, Task, Violated, hunt
 from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.rounds.unrolling import Unrolling
+from fencepost.encoding.solving import solvers
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.solvers import Progress
 from support.generated import by_seeds, generate
@@ -123,7 +123,7 @@ def test_what_holds_is_said_though_induction_comes_to_no_end(
 
 
 def test_a_question_is_asked_slice_by_slice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "SLICE", 1)
+    monkeypatch.setattr(solvers, "SLICE", 1)
     session = prepared(generate(1, ends=False), Window)
     messages = list(induct(session, Task(("never",), rounds=2)))
     assert len([m for m in messages if isinstance(m, Progress)]) > 2

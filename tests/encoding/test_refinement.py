@@ -29,6 +29,7 @@ from fencepost.encoding.language.terms import (
     lift,
     subsets,
 )
+from fencepost.encoding.solving.answers import No, Yes, answered
 from fencepost.encoding.solving.logic import conj, disj
 
 MOST = 2
@@ -105,10 +106,10 @@ def pieces() -> tuple[Tank, dict[str, Any]]:
 def strays(refinement: Refinement) -> list[str]:
     """By the solver: the ways in which the core may fail to follow, the mapping's own first."""
     refining = Refining(refinement)
-    solver = refining.whole.solver()
+    states = refining.whole.states()
 
     def can(formula: Any) -> bool:
-        return str(solver.check(formula)) == "sat"
+        return isinstance(answered(states.ask(formula), "z3"), Yes)
 
     found = [name for name, formula in refining.not_a_function().items() if can(formula)]
     for straying in refining.strayings():
@@ -250,4 +251,4 @@ def test_a_disjunction_of_all_ways_is_what_is_asked() -> None:
     refining = Refining(Refinement(**right))
     for straying in refining.strayings():
         question = conj((straying.happens, disj(straying.ways.values())))
-        assert str(refining.whole.solver().check(question)) == "unsat"
+        assert refining.whole.states().ask(question) == No()

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.encoding.solving.answers import TIME_OUT
 from fencepost.properties import lemmas as catalogue
 from fencepost.quorums import lemmas
 from fencepost.quorums.arithmetic import BP46
-from fencepost.quorums.smt import Answer, Reply
+from fencepost.quorums.smt import Reply
 
 HELM = """\
 bookkeeper: {replicaCount: 4}
@@ -80,7 +81,7 @@ def test_prove_list_decides_nothing(
 def test_an_undecided_lemma_exits_with_3(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(lemmas, "ask_z3", lambda s, d: Reply(Answer.UNKNOWN, "z3", 0.0, "time-out"))
+    monkeypatch.setattr(lemmas, "ask_z3", lambda s, d: Reply(TIME_OUT, 0.0))
     code, out, _ = said(capsys, "prove", "slack")
     assert code == 3 and "undecided  slack  (EXPECTED PROVED" in out and "time-out" in out
 

@@ -10,11 +10,13 @@ import pytest
 import z3
 
 from fencepost.encoding.errors import BadInput, InternalError
+from fencepost.encoding.solving.answers import Deadline, GaveUp, No, Yes
+from fencepost.encoding.solving.scripts import cvc5_version
 from fencepost.properties import lemmas as catalogue
-from fencepost.quorums import lemmas, smt
+from fencepost.quorums import lemmas
 from fencepost.quorums.arithmetic import BP46
 from fencepost.quorums.lemmas import CONFIRMED, Job, Lemma, Result, Verdict, settle
-from fencepost.quorums.smt import Answer, Deadline, Reply, ask_cvc5, ask_z3, obligation
+from fencepost.quorums.smt import Reply, ask_cvc5, ask_z3, obligation
 from fencepost.quorums.stripes import (
     Configuration,
     configurations,
@@ -129,7 +131,7 @@ def test_every_exported_file_is_self_contained_and_solved_by_both(
         answers = {ask_cvc5(text, Deadline(20)).answer}
         if "(Set Bookie)" not in text:
             answers.add(ask_z3(text, Deadline(20)).answer)
-        assert answers == {Answer.UNSAT}
+        assert answers == {No()}
     shutil.rmtree(folder)
 
 
@@ -163,7 +165,7 @@ def test_no_time_is_undecided_never_proved() -> None:
 
 
 def test_an_unknown_of_z3_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lemmas, "ask_z3", lambda s, d: Reply(Answer.UNKNOWN, "z3", 0.0, "incomplete"))
+    monkeypatch.setattr(lemmas, "ask_z3", lambda s, d: Reply(GaveUp("incomplete"), 0.0))
     lemma = catalogue.chosen(["quorums-meet"])[0]
     result = lemma.decide(Job(BP46, 4, Deadline(20)))
     assert result.verdict is Verdict.UNDECIDED and "incomplete" in result.reason
@@ -171,7 +173,7 @@ def test_an_unknown_of_z3_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_solvers_that_contradict_each_other_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lemmas, "ask_z3", lambda s, d: Reply(Answer.SAT, "z3", 0.0))
+    monkeypatch.setattr(lemmas, "ask_z3", lambda s, d: Reply(Yes({}), 0.0))
     with pytest.raises(InternalError, match="z3 says sat, cvc5 unsat"):
         settle(TRUE_CLAIM, Deadline(20))
 
@@ -185,12 +187,12 @@ def test_without_cvc5_nothing_is_confirmed_and_it_says_so(monkeypatch: pytest.Mo
 
 
 def test_cvc5_is_installed_for_the_tests() -> None:
-    assert smt.cvc5_version() is not None
+    assert cvc5_version() is not None
 
 
 def test_a_false_claim_is_refuted_with_a_model() -> None:
     assert settle(FALSE_CLAIM, Deadline(20)).answer is Verdict.REFUTED
-    assert ask_z3(FALSE_CLAIM.script, Deadline(20)).model == {"x": "1"}
+    assert ask_z3(FALSE_CLAIM.script, Deadline(20)).answer == Yes({"x": "1"})
 
 
 def test_a_refutation_without_an_example_is_undecided() -> None:

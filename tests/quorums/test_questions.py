@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fencepost.encoding.errors import InternalError
+from fencepost.encoding.solving.answers import Deadline, SolverGaveUpError
 from fencepost.quorums import questions
 from fencepost.quorums.questions import (
     Apart,
@@ -18,7 +19,6 @@ from fencepost.quorums.questions import (
     Constraint,
     Question,
     Sets,
-    UndecidedError,
     Union,
     Within,
     ask,
@@ -27,7 +27,6 @@ from fencepost.quorums.questions import (
     holds,
     partition,
 )
-from fencepost.quorums.smt import Deadline
 from fencepost.quorums.stripes import Configuration, Positions, subsets
 
 SIZE = 3
@@ -137,5 +136,5 @@ def test_no_time_is_no_answer(engine: object) -> None:
         (AtLeast(21, "x", everyone), AtLeast(20, "y", everyone), Apart("x", "y")),
     )
     assert callable(engine)
-    with pytest.raises(UndecidedError):
+    with pytest.raises(SolverGaveUpError):
         engine(hard, Deadline(0))
