@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fencepost.cli.check import setting
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.handing import elapsed, say, timeout_option
 from fencepost.cli.numbers import SIZE
@@ -63,6 +62,7 @@ def command(
     with 0 if all come out as expected, 1 if one does not, 3 if one is undecided. Naming a lemma also lists its
     obligations.
     """
+    from fencepost.cli.check import setting
     from fencepost.encoding.solving.answers import Deadline
     from fencepost.encoding.solving.crew import Crew, OutOfTime
     from fencepost.encoding.solving.workers import Ended, Worker, failure

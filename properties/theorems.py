@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from fencepost.encoding.all_sizes.following import Follower
 from fencepost.encoding.all_sizes.refinement import Refinement
-from fencepost.encoding.all_sizes.settling import OutOfTime, Tied, settle
+from fencepost.encoding.all_sizes.settling import Tied, settle
 from fencepost.encoding.concrete.exploring import wander
 from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.answers import Deadline, SolverGaveUpError
@@ -70,6 +70,8 @@ class Theorem:
                     result, verdict=one.answer, reason=one.reason, example=broken if refuted else None
                 )
         untaken = self.untaken(job.deadline)
+        if untaken and job.deadline.passed():
+            return replace(result, verdict=Verdict.UNDECIDED, reason="time-out while following executions")
         if untaken:
             why = f"no execution of the whole that was looked at takes: {', '.join(sorted(untaken))}"
             return replace(result, verdict=Verdict.VACUOUS, reason=why)
@@ -87,18 +89,16 @@ class Theorem:
         shown = " ".join(f"{name}={value}" for name, value in settings)
         reason, said = "", "the core follows every action of the whole"
         try:
-            tied = settle(self.refinement(self.system(settings)), lambda: not job.deadline.passed())
+            tied = settle(self.refinement(self.system(settings)), job.deadline)
             answer = Verdict.PROVED if isinstance(tied, Tied) else Verdict.REFUTED
             if isinstance(tied, Tied):
                 said = f"the core follows all {tied.actions} actions, under {tied.facts} facts proved by induction"
             else:
                 reason = tied.why
-        except OutOfTime:
-            answer, reason = Verdict.UNDECIDED, "time-out"
         except SolverGaveUpError as why:
             answer, reason = Verdict.UNDECIDED, str(why)
         took = time.monotonic() - started
-        return Settled(f"{self.name}.refinement {shown}", said, answer, "cadical", "-", took, reason)
+        return Settled(f"{self.name}.refinement {shown}", said, answer, "z3 and CaDiCaL", "-", took, reason)
 
     def system(self, settings: tuple[tuple[str, str], ...]) -> System:
         """The whole protocol on one instance; raises BadInput if there is none with these settings."""

@@ -30,7 +30,7 @@ def refinement(settings: Mapping[str, object], protocol: str = "bookkeeper") -> 
 
 
 def tied(settings: Mapping[str, object], protocol: str = "bookkeeper") -> Tied | Untied:
-    return settle(refinement(settings, protocol), lambda: True)
+    return settle(refinement(settings, protocol), Deadline(60))
 
 
 QUICK: list[Mapping[str, object]] = [SMALL, {"bookies": 3}, {**SMALL, "recoverers": 2}]
@@ -111,15 +111,15 @@ def confirms_first(right: Refinement) -> dict[str, Any]:
     ("spoil", "said"),
     [
         (forgets_acks, "receive ack(w, 1, 1, b1): acked[w, 1, b1] is yes in the core, and no by the mapping"),
-        (stays_at_the_start, "no-divergence: a property of the core holds by the mapping"),
+        (stays_at_the_start, "no-divergence"),
         (stores_nothing, "handle add(w, 1, 1, b1): "),
         (confirms_first, "receive ack(w, 1, 1, b1): the core cannot take confirm(w, 1, b1)"),
     ],
 )
 def test_a_planted_mistake_is_found(spoil: Any, said: str) -> None:
     right = refinement(SMALL)
-    found = settle(replace(right, **spoil(right)), lambda: True)
-    assert isinstance(found, Untied) and found.why.startswith(said)
+    found = settle(replace(right, **spoil(right)), Deadline(60))
+    assert isinstance(found, Untied) and said in found.why
 
 
 def test_a_core_whose_acks_stay_at_a_change_is_not_followed() -> None:
@@ -130,7 +130,7 @@ def test_a_core_whose_acks_stay_at_a_change_is_not_followed() -> None:
     state = right.core.state
     assert isinstance(state, Core)
     keeps = with_properties(core(replace(state.parameters, unset_acks="kept")))
-    found = settle(replace(right, core=keeps), lambda: True)
+    found = settle(replace(right, core=keeps), Deadline(60))
     assert isinstance(found, Untied) and found.why.startswith("commit change")
 
 

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fencepost.encoding.all_sizes.following import Follower, Strays
 from fencepost.encoding.all_sizes.refinement import Refinement, unmet_axioms
 from fencepost.encoding.all_sizes.refining import Refining
 from fencepost.encoding.concrete.compiling import State
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.formulas.cnf import numbered
-from fencepost.encoding.formulas.symbolic import well_formed
 from fencepost.encoding.induction.asking import Asker, Withdrawn
-from fencepost.encoding.induction.obligations import INITIALLY, Obligations, Question, obligations
+from fencepost.encoding.induction.obligations import INITIALLY, obligations
 from fencepost.encoding.induction.orbits import representatives
-from fencepost.encoding.language.state import decode
-from fencepost.encoding.solving.logic import TRUE, Formula, disj, named, neg
+from fencepost.encoding.language.state import Variable, decode
+from fencepost.encoding.solving.answers import TIME_OUT, Deadline, Yes, answered
+from fencepost.encoding.solving.logic import TRUE, Formula, conj, disj
 from fencepost.encoding.solving.solvers import Progress, backend
 
 T = TypeVar("T")
-
-
-class OutOfTime(Exception):
-    """The time for the question is up."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +37,8 @@ class Untied:
     why: str
 
 
-def settle(refinement: Refinement, keep_on: Callable[[], bool]) -> Tied | Untied:
-    """Whether a refinement holds on its instance. Raises OutOfTime when `keep_on` says no."""
+def settle(refinement: Refinement, by: Deadline) -> Tied | Untied:
+    """Whether a refinement holds on its instance. Raises SolverGaveUpError, by the deadline too."""
     unmet = unmet_axioms(refinement.core)
     if unmet:
         return Untied(f"the core's instance does not meet {', '.join(unmet)}")
@@ -53,101 +48,65 @@ def settle(refinement: Refinement, keep_on: Callable[[], bool]) -> Tied | Untied
     except Strays as why:
         return Untied(f"at first: {why}")
     refining = Refining(refinement)
-    broken = _not_inductive(refining, keep_on)
+    broken = _not_inductive(refining, by)
     if broken is not None:
         return Untied(broken)
-    return _strays(refining, follower, keep_on)
+    return _strays(refining, follower, by)
 
 
-def _not_inductive(refining: Refining, keep_on: Callable[[], bool]) -> str | None:
+def _not_inductive(refining: Refining, by: Deadline) -> str | None:
     """An action that makes a fact false, in words; None if there is none."""
     facts = refining.refinement.facts
     names = {fact.name for fact in facts}
     asked = obligations(refining.whole, facts, representatives(refining.whole, facts))
     asker = Asker(asked, backend("cadical"))
     for question in asked.questions:
-        answer = _answer(asker.ask(question, names | set(question.fails)), keep_on)
+        answer = _answer(asker.ask(question, names | set(question.fails)), by)
         if isinstance(answer, Withdrawn):
             action = "at first" if question.slot == INITIALLY else refining.whole.actions[question.slot].name
             return f"{action}: does not keep {', '.join(answer.claims)}, which the refinement rests on"
     return None
 
 
-def _strays(refining: Refining, follower: Follower, keep_on: Callable[[], bool]) -> Tied | Untied:
-    """Ask action by action; what a solver finds is followed by the concrete reading before anyone sees it."""
-    asked = _questions(refining)
-    asker = Asker(asked, backend("cadical"))
-    for question in asked.questions:
-        facts = [] if question.slot == INITIALLY else list(asked.holds.values())
-        model = _answer(asker.solve([*facts, question.happens]), keep_on)
-        if model is not None:
-            ways = [name for name, literal in question.fails.items() if model[literal - 1] > 0]
-            return Untied(_told(refining, follower, question.slot, ways, _state(refining, model)))
-    return Tied(len(refining.whole.actions), len(asked.holds))
-
-
 MAPPING = -2
 """Stands for an action's slot in the question whether the mapping is a function."""
 
 
-def _questions(refining: Refining) -> Obligations:
-    """For the mapping, each property and each action: how the refinement may fail, under one literal for all its ways."""
-    whole = refining.whole
-    state = [v for v in whole.system.variables if v.place in whole.written]
-    bits = [bit for v in state for bit in whole.bits[v.place]]
-    choices = [bit for v in whole.system.choices for bit in whole.bits[v.place]]
-    holds = {fact.name: named(f"holds:{fact.name}") for fact in refining.refinement.facts}
-    constraints = [well_formed(whole.bits[v.place]) for v in state]
-    constraints += [
-        disj((neg(holds[fact.name]), whole.predicate(fact.holds))) for fact in refining.refinement.facts
-    ]
-    asked: list[tuple[int, Formula, Mapping[str, Formula]]] = []
+def _strays(refining: Refining, follower: Follower, by: Deadline) -> Tied | Untied:
+    """Ask action by action; what a solver finds is followed by the concrete reading before anyone sees it."""
+    facts = [refining.whole.predicate(fact.holds) for fact in refining.refinement.facts]
+    any_state, under_facts = refining.whole.states(), refining.whole.states()
+    under_facts.add(*facts)
+    for slot, happens, ways in _questions(refining):
+        states = any_state if slot == INITIALLY else under_facts
+        answer = answered(states.ask(conj((happens, disj(ways.values()))), by=by), "z3, following")
+        if isinstance(answer, Yes):
+            found = [name for name, way in ways.items() if _is_true(answer.model, way)]
+            return Untied(_told(refining, follower, slot, found, _state(refining, answer.model)))
+    return Tied(len(refining.whole.actions), len(facts))
 
-    def ask(slot: int, happens: Formula, ways: Mapping[str, Formula]) -> None:
-        if not ways:
-            return
-        wrong = named(f"wrong:{slot}:{len(asked)}")
-        literals = {name: named(f"way:{slot}:{name}") for name in ways}
-        constraints.extend((disj((neg(wrong), happens)), disj((neg(wrong), *literals.values()))))
-        constraints.extend(disj((neg(literals[name]), formula)) for name, formula in ways.items())
-        asked.append((slot, wrong, literals))
 
-    ask(MAPPING, TRUE, refining.not_a_function())
-    ask(INITIALLY, TRUE, refining.unimplied())
+def _questions(refining: Refining) -> Iterator[tuple[int, Formula, Mapping[str, Formula]]]:
+    """For the mapping, the properties and each action: when it is asked about, and the ways in which it may fail."""
+    yield MAPPING, TRUE, refining.not_a_function()
+    yield INITIALLY, TRUE, refining.unimplied()
     for slot, straying in enumerate(refining.strayings()):
-        ask(slot, straying.happens, straying.ways)
-    literals = [f for _, wrong, ways in asked for f in (wrong, *ways.values())]
-    cnf = numbered([c for c in constraints if c is not TRUE], [*bits, *choices, *holds.values(), *literals])
-    number = cnf.numbers
-    return Obligations(
-        clauses=cnf.clauses,
-        size=cnf.size,
-        widths=[len(whole.bits[v.place]) for v in state],
-        choices=len(choices),
-        initial=[],
-        holds={name: number[str(f)] for name, f in holds.items()},
-        questions=tuple(
-            Question(slot, number[str(wrong)], {name: number[str(f)] for name, f in ways.items()})
-            for slot, wrong, ways in asked
-        ),
-    )
+        yield slot, straying.happens, straying.ways
 
 
-def _state(refining: Refining, model: Sequence[int]) -> State:
+def _is_true(model: Any, formula: Formula) -> bool:
+    return str(model.eval(formula, model_completion=True)) == "True"
+
+
+def _state(refining: Refining, model: Any) -> State:
     """The state of the whole that a model stands for, with every choice made."""
-    whole, codes, position = refining.whole, [], 0
-    for v in whole.system.variables:
-        if v.place in whole.written:
-            width = len(v.domain) - 1
-            true = [literal > 0 for literal in model[position : position + width]]
-            codes.append(v.domain.values.index(decode(v, true)))
-            position += width
-        else:
-            codes.append(0 if v.is_choice else v.domain.values.index(whole.system.initial[v.place]))
-    for v in whole.system.choices:
-        codes[v.place] = int(model[position] > 0)
-        position += 1
-    return bytes(codes)
+    whole = refining.whole
+
+    def code(variable: Variable) -> int:
+        true = [_is_true(model, bit) for bit in whole.bits[variable.place]]
+        return variable.domain.values.index(decode(variable, true))
+
+    return bytes(map(code, whole.system.variables))
 
 
 def _told(refining: Refining, follower: Follower, slot: int, ways: Sequence[str], state: State) -> str:
@@ -170,11 +129,11 @@ def _told(refining: Refining, follower: Follower, slot: int, ways: Sequence[str]
     )
 
 
-def _answer(asking: Generator[Progress, None, T], keep_on: Callable[[], bool]) -> T:
-    """What the question comes to. Raises OutOfTime when `keep_on` says no between two slices of work."""
+def _answer(asking: Generator[Progress, None, T], by: Deadline) -> T:
+    """What the question comes to. Raises SolverGaveUpError if the time is up between two slices of work."""
     while True:
-        if not keep_on():
-            raise OutOfTime
+        if by.passed():
+            answered(TIME_OUT, "induction")
         try:
             next(asking)
         except StopIteration as stop:

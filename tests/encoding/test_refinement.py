@@ -10,7 +10,7 @@ import pytest
 from fencepost.encoding.all_sizes.following import Follower, Strays
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement, Some
 from fencepost.encoding.all_sizes.refining import Refining
-from fencepost.encoding.all_sizes.settling import OutOfTime, Tied, Untied, settle
+from fencepost.encoding.all_sizes.settling import Tied, Untied, settle
 from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.state import StateSpace, family, variable
@@ -29,7 +29,7 @@ from fencepost.encoding.language.terms import (
     lift,
     subsets,
 )
-from fencepost.encoding.solving.answers import No, Yes, answered
+from fencepost.encoding.solving.answers import Deadline, No, SolverGaveUpError, Yes, answered
 from fencepost.encoding.solving.logic import conj, disj
 
 MOST = 2
@@ -138,7 +138,7 @@ def test_what_follows_is_accepted_by_both_readings() -> None:
     _, right = pieces()
     assert strays(Refinement(**right)) == []
     assert strays_on_executions(Refinement(**right)) is None
-    assert settle(Refinement(**right), lambda: True) == Tied(actions=3, facts=0)
+    assert settle(Refinement(**right), Deadline(60)) == Tied(actions=3, facts=0)
 
 
 def nothing(pump: str) -> list[CoreStep]:
@@ -206,7 +206,7 @@ def test_each_planted_mistake_is_found_by_both_readings(mistake: str) -> None:
     assert by_solver in strays(wrong)
     said = strays_on_executions(wrong)
     assert said is not None and by_following in said
-    settled = settle(wrong, lambda: True)
+    settled = settle(wrong, Deadline(60))
     assert isinstance(settled, Untied) and by_following in settled.why
 
 
@@ -219,7 +219,7 @@ def test_a_mapping_of_everything_to_the_start_implies_nothing() -> None:
     }
     lazy = Refinement(**{**right, "mapping": still, "scripts": {"run pump": nothing}})
     assert strays(lazy) == []
-    assert settle(lazy, lambda: True) == Untied(
+    assert settle(lazy, Deadline(60)) == Untied(
         "never-full: a property of the core holds by the mapping, and that of the whole does not"
     )
 
@@ -237,13 +237,13 @@ def test_what_is_left_out_is_an_error_of_the_model() -> None:
 def test_a_fact_that_no_step_may_break_is_broken() -> None:
     s, right = pieces()
     fact = Invariant("first-never-runs", "the first pump never runs", ~s.ran["p1"])
-    settled = settle(Refinement(**{**right, "facts": (fact,)}), lambda: True)
+    settled = settle(Refinement(**{**right, "facts": (fact,)}), Deadline(60))
     assert settled == Untied("run pump(p1): does not keep first-never-runs, which the refinement rests on")
 
 
 def test_out_of_time_is_no_answer() -> None:
-    with pytest.raises(OutOfTime):
-        settle(Refinement(**pieces()[1]), lambda: False)
+    with pytest.raises(SolverGaveUpError):
+        settle(Refinement(**pieces()[1]), Deadline(0))
 
 
 def test_a_disjunction_of_all_ways_is_what_is_asked() -> None:
