@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import time
 from collections.abc import Callable, Sequence
@@ -93,28 +94,48 @@ def check_known(
     return _exit_code(report)
 
 
+EACH = 300.0
+"""Seconds for a run where there is no limit for all of them: what `check` gives a protocol."""
+
+
+SPENT = 0.9
+"""A run that is undecided after so much of its time would have gone on; another gave up."""
+
+
 def _run(runs: Sequence[Run], limits: Limits, progress: Progress) -> Report:
-    """Each run gets the time that those before it left over."""
+    """Each run gets a fair share of the time that is left, and those that it was too short for get what is left over.
+
+    So a slow one takes no time from the others.
+    """
     begun = time.perf_counter()
-    rows: list[Row] = []
+    rows: dict[int, Row] = {}
     spent: dict[str, float] = {}
     interrupted = False
+
+    def share(waiting: int) -> float:
+        left = limits.timeout - limits.gone - (time.perf_counter() - begun)
+        return round(min(left / waiting, EACH) if limits.timeout == math.inf else left / waiting, 2)
+
+    waiting, had = list(range(len(runs))), dict.fromkeys(range(len(runs)), 0.0)
     try:
-        for number, run in enumerate(runs, 1):
-            left = limits.timeout - limits.gone - (time.perf_counter() - begun)
-            if left <= 0 or interrupted:
-                break
-            progress.begin(f"{number} of {len(runs)}: {_title(run)}")
-            outcome = decide(run, replace(limits, timeout=round(left, 2), gone=0.0), progress.hear)
-            rows += [Row(run, result, reached=True) for result in outcome.results]
+        while waiting and not interrupted:
+            seconds, number = share(len(waiting)), waiting.pop(0)
+            if seconds <= had[number]:
+                continue
+            run, had[number] = runs[number], seconds
+            progress.begin(f"{number + 1} of {len(runs)}: {_title(run)}")
+            outcome = decide(run, replace(limits, timeout=seconds, gone=0.0), progress.hear)
+            (rows[number],) = (Row(run, result, reached=True) for result in outcome.results)
+            if rows[number].result.verdict is Verdict.UNDECIDED and outcome.seconds >= SPENT * seconds:
+                waiting.append(number)
             interrupted = outcome.interrupted
-            for part, seconds in outcome.spent.items():
-                spent[part] = spent.get(part, 0.0) + seconds
+            for part, took in outcome.spent.items():
+                spent[part] = spent.get(part, 0.0) + took
     except KeyboardInterrupt:
         interrupted = True
     reason = "not reached before Ctrl-C" if interrupted else f"not reached within {limits.timeout:g} s"
-    rows += [_not_reached(run, limits.solver, reason) for run in runs[len(rows) :]]
-    return Report(tuple(rows), interrupted, time.perf_counter() - begun, spent)
+    found = [rows.get(n) or _not_reached(run, limits.solver, reason) for n, run in enumerate(runs)]
+    return Report(tuple(found), interrupted, time.perf_counter() - begun, spent)
 
 
 def _not_reached(run: Run, solver: str, reason: str) -> Row:

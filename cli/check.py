@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from fencepost.cli.attaching import prepare_certificates, with_certificates
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.handing import elapsed, timeout_option
+from fencepost.cli.handing import elapsed, timeout_option, without_limit
 from fencepost.cli.numbers import COUNT, GIB, ROUNDS, SEED, STEPS
 from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder, write_whole
 from fencepost.cli.progress import Progress, tell_spent
@@ -206,7 +207,7 @@ def command(
     up to the bound given), 1 if any is violated, 3 if any is undecided or vacuous.
 
     With --known there is no PROTOCOL: each known bug is looked for on a small instance, with the bug and
-    without it. Exits with 0 if all come out as expected, 1 if one does not, 3 if one is undecided.
+    without it, one after the other; unless --timeout says how long, as long as it takes. Exits with 0 if all come out as expected, 1 if one does not, 3 if one is undecided.
     """
     if known:
         from fencepost.cli.bugs import check_known, refuse_unused
@@ -214,6 +215,8 @@ def command(
         refuse_unused()
         if form in FORMS:
             raise BadInput(f"--format {form}: not with --known; valid: {', '.join(FORMATS)}")
+        if click.get_current_context().get_parameter_source("timeout") is ParameterSource.DEFAULT:
+            limits["timeout"] = without_limit()
         return int(check_known(bugs, Limits(gone=elapsed(), **limits), form, output, verbose))
     if bugs:
         raise BadInput(f"--bug {bugs[0]}: only with --known; add it, or leave --bug out")

@@ -5,6 +5,7 @@ A command that nobody supervises, as in a test, prints by itself and takes what 
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -93,6 +94,12 @@ def at_home(path: Path) -> Path:
 def elapsed() -> float:
     """Seconds since the command began, start-up and imports included; 0 where nobody supervises it."""
     return 0.0 if _hands.begun is None else time.perf_counter() - _hands.begun
+
+
+def without_limit() -> float:
+    """From now on there is no limit for the whole command: so many seconds."""
+    _hands.to.may_take(math.inf)
+    return math.inf
 
 
 def timeout_option(

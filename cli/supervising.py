@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import os
 import select
 import signal
@@ -216,7 +217,7 @@ class _Supervision:
             return None
         if self._ends_at is not None:
             return max(0.0, self._ends_at - time.perf_counter())
-        if self._limit is not None:
+        if self._limit is not None and self._limit != math.inf:
             return max(0.0, self._begun + self._limit + OVERRUN - time.perf_counter())
         return None
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from fencepost.cli.bugs import EACH
 from fencepost.cli.main import run
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import Listener
-from fencepost.encoding.checking.verdicts import Outcome
+from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
 from fencepost.properties.expectations import Expectation, Run
 from fencepost.properties.known import KNOWN, decide
 from support.instances import SMALL_BUG as BUG
@@ -106,14 +108,35 @@ def test_runs_that_time_does_not_reach_are_undecided(known: Check) -> None:
     assert (code, len(results), document["interrupted"]) == (3, RUNS, False)
     assert {r["found"]["verdict"] for r in results} == {"undecided"}
     assert {r["as_expected"] for r in results} == {None}
-    assert results[-1]["found"]["reason"] == "not reached within 0.01 s"
+    assert results[0]["found"]["reason"] == "not reached within 0.01 s"
     code, out, _ = known("--timeout", "0.01")
     assert (code, f"0 of {RUNS} as expected, {RUNS} undecided" in out) == (3, True)
     assert " not reached within 0.01 s\n" in out
 
 
-@pytest.mark.slow
-def test_each_run_gets_the_time_that_is_left(known: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_run_takes_no_time_from_the_others_and_gets_what_they_leave(
+    known: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of four is never done, the others give up at once: each has a fair share, and the first the rest too."""
+    given: list[tuple[str, float]] = []
+
+    def spy(run: Run, limits: Limits, listener: Listener) -> Outcome:
+        given.append((run.known.name, limits.timeout))
+        took = limits.timeout if run.known.name == "slow" and run.with_bug else 0.0
+        time.sleep(took)
+        result = Result(BUG.property, Verdict.UNDECIDED, seconds=took, solver="none", reason="of some kind")
+        return Outcome((result,), took, False, {})
+
+    monkeypatch.setattr("fencepost.cli.bugs.decide", spy)
+    code, out, _ = known("--timeout", "4", table=[replace(BUG, name="slow"), replace(BUG, name="others")])
+    assert (code, "4 undecided" in out) == (3, True)
+    assert [name for name, _ in given] == ["slow", "slow", "others", "others", "slow"]
+    assert 0.8 < given[0][1] <= 1.0
+    assert all(seconds >= 0.6 for _, seconds in given[1:4])
+    assert given[4][1] > 2.0
+
+
+def test_without_a_limit_each_run_has_its_own(known: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
 
     def spy(run: Run, limits: Limits, listener: Listener) -> Outcome:
@@ -121,9 +144,8 @@ def test_each_run_gets_the_time_that_is_left(known: Check, monkeypatch: pytest.M
         return decide(run, limits, listener)
 
     monkeypatch.setattr("fencepost.cli.bugs.decide", spy)
-    assert known("--timeout", "60", table=[BUG])[0] == 0
-    assert 59 < given[0] <= 60
-    assert given[1] < given[0]
+    assert known(table=[BUG])[0] == 0
+    assert given == [EACH, EACH]
 
 
 def test_a_difference_outweighs_what_is_undecided(known: Check, monkeypatch: pytest.MonkeyPatch) -> None:
