@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.language.folding import Folding, constants
 from fencepost.encoding.language.printing import line
+from fencepost.encoding.language.sorts import integers
 from fencepost.encoding.language.state import StateSpace, choice
 from fencepost.encoding.language.system import GroundAction, Group, Schema, System
-from fencepost.encoding.language.terms import TRUE, AllOf, Quantified, Term, all_of, any_of, integers
+from fencepost.encoding.language.terms import TRUE, AllOf, Quantified, Term, all_of, any_of
 
 
 @dataclass(frozen=True)

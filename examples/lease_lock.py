@@ -2,11 +2,25 @@
 
 from dataclasses import dataclass
 
-from fencepost.encoding.language.parameters import parameter, switch
-from fencepost.encoding.language.protocol import Protocol
-from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.system import Action, Property, System, each, message
-from fencepost.encoding.language.terms import BOOL, Parameter, exists, forall, implies, integers
+from fencepost.encoding.language import (
+    BOOL,
+    Action,
+    Parameter,
+    Property,
+    Protocol,
+    StateSpace,
+    System,
+    each,
+    exists,
+    family,
+    forall,
+    implies,
+    integers,
+    message,
+    parameter,
+    switch,
+    variable,
+)
 
 
 @dataclass(frozen=True)

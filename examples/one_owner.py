@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.encoding.language.parameters import parameter, switch
-from fencepost.encoding.language.protocol import Protocol
-from fencepost.encoding.language.state import StateSpace, family
-from fencepost.encoding.language.system import Action, Invariant, Property, System, each
-from fencepost.encoding.language.terms import BOOL, Parameter, at_least, exists, forall, implies, labels
+from fencepost.encoding.language import (
+    BOOL,
+    Action,
+    Invariant,
+    Parameter,
+    Property,
+    Protocol,
+    StateSpace,
+    System,
+    at_least,
+    each,
+    exists,
+    family,
+    forall,
+    implies,
+    labels,
+    parameter,
+    switch,
+)
 
 
 @dataclass(frozen=True)

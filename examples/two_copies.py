@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.encoding.language.parameters import parameter, switch
-from fencepost.encoding.language.protocol import Protocol
-from fencepost.encoding.language.state import StateSpace, choice, family, variable
-from fencepost.encoding.language.system import Action, Message, Property, System, each, message, to_each
-from fencepost.encoding.language.terms import (
+from fencepost.encoding.language import (
     BOOL,
+    Action,
+    Message,
     Parameter,
+    Property,
+    Protocol,
     Read,
+    StateSpace,
+    System,
     TermLike,
+    Trace,
+    choice,
+    each,
     exists,
+    family,
     forall,
     implies,
     integers,
     labels,
+    message,
+    parameter,
+    switch,
+    to_each,
+    variable,
 )
-from fencepost.encoding.language.traces import Trace
 
 # Parameters and switches: what `--set NAME=VALUE` sets.
 

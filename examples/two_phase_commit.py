@@ -9,21 +9,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from fencepost.encoding.language.parameters import parameter, switch
-from fencepost.encoding.language.protocol import Protocol
-from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.system import Action, Message, Property, System, each, message, to_each
-from fencepost.encoding.language.terms import (
+from fencepost.encoding.language import (
     BOOL,
+    Action,
+    Message,
     Parameter,
+    Property,
+    Protocol,
+    StateSpace,
+    System,
     Term,
     TermLike,
     at_least,
+    each,
     exists,
+    family,
     forall,
     implies,
     labels,
     members,
+    message,
+    parameter,
+    switch,
+    to_each,
+    variable,
 )
 
 

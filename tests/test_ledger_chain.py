@@ -16,8 +16,10 @@ from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore, walk
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.quantifiers import forall
+from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import Term, Value, forall, implies
+from fencepost.encoding.language.terms import Term, implies
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.properties.ledger_chain.safety import of_any_two

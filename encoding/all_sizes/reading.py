@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import z3
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.state import StateSpace
 from fencepost.encoding.language.system import Schema
 from fencepost.encoding.language.terms import (
@@ -26,7 +27,6 @@ from fencepost.encoding.language.terms import (
     Parameter,
     Quantified,
     Read,
-    Sort,
     Term,
     Update,
 )

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.encoding.all_sizes.refinement import CoreStep, Refinement
-from fencepost.encoding.formulas.symbolic import Symbolic, bits
+from fencepost.encoding.formulas.guarded import bits
+from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import GroundAction
 from fencepost.encoding.language.terms import Term

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import assert_never
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import GroundAction, System
 from fencepost.encoding.language.terms import (
@@ -31,7 +32,6 @@ from fencepost.encoding.language.terms import (
     Quantified,
     Read,
     Term,
-    Value,
     all_of,
     node,
 )

@@ -15,9 +15,11 @@ from functools import cached_property
 
 from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.receipts import check_receipts
+from fencepost.encoding.language.messages import Broadcast, Message
+from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.system import Broadcast, GroundAction, Invariant, Message, Property, System
-from fencepost.encoding.language.terms import Parameter, Term, Value
+from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
+from fencepost.encoding.language.terms import Parameter, Term
 from fencepost.encoding.language.traces import Json, Sending, Subject, Trace, TraceStep, plain
 
 

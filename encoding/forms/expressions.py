@@ -14,9 +14,10 @@ from functools import cached_property, reduce
 from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.story import Story
+from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import Constant, Family, Read, Sort, Term, Value, lift
+from fencepost.encoding.language.terms import Constant, Family, Read, Term, lift
 from fencepost.encoding.language.traces import Json, plain
 
 COMPARISONS: dict[type[ast.cmpop], Callable[[Term, Term], Term]] = {

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from fencepost.encoding.forms.story import Story
+from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.terms import Value
 from fencepost.encoding.language.traces import Json, plain
 from fencepost.encoding.versions import version
 

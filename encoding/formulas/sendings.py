@@ -11,19 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.messages import Message
 from fencepost.encoding.language.patterns import conjuncts, same, same_place
-from fencepost.encoding.language.system import Message, Schema, System
-from fencepost.encoding.language.terms import (
-    Constant,
-    Equal,
-    Family,
-    Not,
-    Parameter,
-    Read,
-    Term,
-    Update,
-    Value,
-)
+from fencepost.encoding.language.sorts import Value
+from fencepost.encoding.language.system import Schema, System
+from fencepost.encoding.language.terms import Constant, Equal, Family, Not, Parameter, Read, Term, Update
 
 
 @dataclass(frozen=True)

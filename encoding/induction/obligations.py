@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.formulas.cnf import numbered
-from fencepost.encoding.formulas.symbolic import Symbolic, well_formed
+from fencepost.encoding.formulas.guarded import well_formed
+from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.system import Invariant, Property
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, conj, disj, iff, named, neg

@@ -12,19 +12,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
-from fencepost.encoding.language.terms import (
-    AtLeast,
-    Constant,
-    Parameter,
-    Quantified,
-    Read,
-    Sort,
-    Term,
-    Value,
-    children,
-)
+from fencepost.encoding.language.terms import AtLeast, Constant, Parameter, Quantified, Read, Term, children
 
 
 def representatives(symbolic: Symbolic, claims: Sequence[Property | Invariant]) -> list[int]:

@@ -1,1 +1,65 @@
-"""The language protocols are written in: terms, state, actions, parameters, and a protocol as a whole."""
+"""The language protocols are written in: terms, state, actions, parameters, and a protocol as a whole.
+
+What the author of a protocol needs can be imported from here; docs/own-protocol.md shows it at work.
+"""
+
+from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
+from fencepost.encoding.language.parameters import parameter, require, switch
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.quantifiers import (
+    at_least,
+    everywhere,
+    exists,
+    exists_over,
+    forall,
+    forall_over,
+    maximum,
+)
+from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
+from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
+from fencepost.encoding.language.system import Action, Invariant, Property, System, each, in_turn
+from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, all_of, any_of, if_, implies
+from fencepost.encoding.language.traces import Trace
+
+__all__ = [
+    "BOOL",
+    "Action",
+    "Broadcast",
+    "Invariant",
+    "Message",
+    "Parameter",
+    "Property",
+    "Protocol",
+    "Read",
+    "Sort",
+    "StateSpace",
+    "System",
+    "Term",
+    "TermLike",
+    "Trace",
+    "all_of",
+    "any_of",
+    "at_least",
+    "choice",
+    "definition",
+    "each",
+    "everywhere",
+    "exists",
+    "exists_over",
+    "family",
+    "forall",
+    "forall_over",
+    "if_",
+    "implies",
+    "in_turn",
+    "integers",
+    "labels",
+    "maximum",
+    "members",
+    "message",
+    "parameter",
+    "require",
+    "switch",
+    "to_each",
+    "variable",
+]

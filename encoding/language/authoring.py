@@ -8,7 +8,8 @@ from math import prod
 from typing import Any
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.terms import Sort, Term
+from fencepost.encoding.language.sorts import Sort
+from fencepost.encoding.language.terms import Term
 from fencepost.encoding.saying import is_name, one_line
 
 MOST_PLACES = 100_000

@@ -10,17 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import rebuilt
-from fencepost.encoding.language.system import (
-    Action,
-    Broadcast,
-    Group,
-    Invariant,
-    Message,
-    Property,
-    Schema,
-    System,
-)
+from fencepost.encoding.language.system import Action, Group, Invariant, Property, Schema, System
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,

@@ -10,7 +10,8 @@ from functools import cached_property, wraps
 from typing import ClassVar, TypeVar, cast
 
 from fencepost.encoding.language.authoring import fits_in
-from fencepost.encoding.language.terms import BOOL, Family, Read, Sort, Term, TermLike, Value
+from fencepost.encoding.language.sorts import BOOL, Sort, Value
+from fencepost.encoding.language.terms import Family, Read, Term, TermLike
 
 
 def family(domain: Sort, *over: Sort, initial: Value | Callable[..., Value] | None = None) -> Family:

@@ -8,76 +8,26 @@ import string
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.authoring import file_name, fits_in, listed, must_be, term_of_state
+from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import rewritten
+from fencepost.encoding.language.quantifiers import bind
+from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import StateSpace, Variable, show
 from fencepost.encoding.language.terms import (
     FALSE,
-    TRUE,
     Family,
     Parameter,
     Quantified,
     Read,
-    Sort,
     Term,
     TermLike,
     Update,
-    Value,
-    bind,
     lift,
 )
 from fencepost.encoding.language.traces import Trace
-
-
-@dataclass(frozen=True)
-class Message:
-    """A message as a person sees it: it moves nothing by itself, the updates of the action do.
-
-    `kind`, `sender`, `receiver` and `about` tell one sending from another: they are equal where it is sent
-    and where it is received. `says` is what else it carries, the same at both ends. `lost` is the choice that
-    says whether this sending is never delivered; `when` restricts the sending.
-
-    A trace in which something is received that is not under way is refused (`concrete.receipts`).
-    """
-
-    kind: str
-    sender: Term
-    receiver: Term
-    about: Mapping[str, Term] = field(default_factory=dict)
-    says: Mapping[str, Term] = field(default_factory=dict)
-    lost: Read | None = None
-    when: Term = TRUE
-
-
-def message(
-    kind: str,
-    sender: TermLike,
-    receiver: TermLike,
-    about: Mapping[str, TermLike] | None = None,
-    says: Mapping[str, TermLike] | None = None,
-    lost: Read | None = None,
-    when: TermLike = True,
-) -> Message:
-    """A `Message`; plain values may stand for terms."""
-    lifted = [{name: lift(value) for name, value in (terms or {}).items()} for terms in (about, says)]
-    return Message(kind, lift(sender), lift(receiver), lifted[0], lifted[1], lost, lift(when))
-
-
-@dataclass(frozen=True)
-class Broadcast:
-    """One message for each value of `bound`."""
-
-    bound: Parameter
-    message: Message
-
-
-def to_each(sort: Sort, body: Callable[[Any], Message]) -> Broadcast:
-    """A message for each value of `sort`."""
-    bound = bind(sort)
-    return Broadcast(bound, body(bound))
 
 
 @dataclass(frozen=True)

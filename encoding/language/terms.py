@@ -10,145 +10,17 @@ are part of the tree instead.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property, partial
-from math import comb
-from typing import Any, NoReturn, TypeAlias, assert_never, cast
+from functools import cached_property
+from typing import NoReturn, TypeAlias, assert_never, cast
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.saying import is_name
-
-Value: TypeAlias = bool | int | str | Enum
-"""A plain value: a truth value, a small integer, the label of a bookie or client, or a member of an Enum."""
+from fencepost.encoding.language.sorts import Sort, Value, no_sort, type_of
 
 TermLike: TypeAlias = "Term | bool | int | str | Enum"
 """Where a term is expected, a plain value may stand and becomes a constant."""
-
-
-MOST_VALUES = 1000
-"""Values of a sort, at most: far more than anybody's bookies, entries or fragments in an instance that is proved."""
-
-
-@dataclass(frozen=True)
-class Sort:
-    """A non-empty set of values: the domain of a variable, or an index set to quantify over.
-
-    `listed` are all its values, in order: all Booleans, all integers, or all labels (strings or members of one
-    Enum). Integers of different sorts may be compared and added; labels only compared within their own sort, or
-    within the sort they are `part_of`, as recoverers are clients. A sort that lists none is of any size.
-    """
-
-    name: str
-    listed: tuple[Value, ...] | None
-    part_of: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.listed is None:
-            return
-        if len(self.listed) > MOST_VALUES:
-            raise _too_large(self.name, len(self.listed))
-        if not self.listed or len(set(self.listed)) != len(self.listed):
-            raise ValueError(f"sort {self.name}: values {self.listed} must be distinct, and at least one")
-        for value in self.listed:
-            label = value.value if isinstance(value, Enum) else value
-            if isinstance(label, str) and not is_name(label):
-                raise ModelError(f"sort {self.name}: value {label!r}; write a word that is shown on one line")
-
-    @property
-    def counted(self) -> bool:
-        """The values are listed; otherwise there may be any number of them."""
-        return self.listed is not None
-
-    @property
-    def values(self) -> tuple[Value, ...]:
-        """All values, in order. Raises TypeError for a sort of any size: what needs them is no reading of it."""
-        if self.listed is None:
-            raise TypeError(f"{self.name} is a sort of any size: nothing can go through its values")
-        return self.listed
-
-    @property
-    def type(self) -> str:
-        """`bool`, `int`, or the name of this sort of labels: what decides which terms may be compared."""
-        if self.listed is None:
-            return self.part_of or self.name
-        first = self.listed[0]
-        if isinstance(first, bool):
-            return "bool"
-        return "int" if isinstance(first, int) else self.part_of or self.name
-
-    def __iter__(self) -> Iterator[Value]:
-        return iter(self.values)
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-
-BOOL = Sort("bool", (False, True))
-
-
-def integers(low: int, high: int) -> Sort:
-    """The integers from `low` to `high`, both included."""
-    if high - low >= MOST_VALUES:
-        raise _too_large(f"{low}..{high}", high - low + 1)
-    return Sort(f"{low}..{high}", tuple(range(low, high + 1)))
-
-
-def _too_large(name: str, count: int) -> ModelError:
-    return ModelError(f"sort {name}: {count:,} values, and {MOST_VALUES:,} are the most; make it smaller")
-
-
-def labels(name: str, prefix: str, count: int) -> Sort:
-    """`count` interchangeable things: labels("bookie", "b", 3) is b1, b2, b3."""
-    if count > MOST_VALUES:
-        raise _too_large(name, count)
-    return Sort(name, tuple(f"{prefix}{i}" for i in range(1, count + 1)))
-
-
-def subsets(name: str, of: Sort, size: int) -> Sort:
-    """The subsets of `size` values of a sort of labels: subsets("quorum", bookie, 2) has `b1 b3`.
-
-    Raises ValueError if there are none.
-    """
-    if comb(len(of), size) > MOST_VALUES:
-        raise _too_large(name, comb(len(of), size))
-    chosen = (" ".join(map(str, values)) for values in itertools.combinations(of, size))
-    return Sort(name, tuple(values or "nobody" for values in chosen))
-
-
-def is_in(value: Value, subset: Value) -> bool:
-    """Whether a value belongs to one of the `subsets` of its sort."""
-    return str(value) in str(subset).split()
-
-
-def of_any_size(name: str) -> Sort:
-    """A sort of which nothing is known but that it is not empty: quantified over, never counted (`all_sizes`)."""
-    return Sort(name, None)
-
-
-def members(enum: type[Enum]) -> Sort:
-    """The members of an Enum, in their order of definition."""
-    if not (isinstance(enum, type) and issubclass(enum, Enum)):
-        raise ModelError(f"members of {enum!r:.80}, which is no Enum; give the class itself")
-    return Sort(enum.__name__, tuple(enum))
-
-
-def _no_sort(given: object) -> str:
-    """What to write instead of something that is no sort where one is needed."""
-    if isinstance(given, type) and issubclass(given, Enum):
-        return f"{given.__name__} is an Enum, and a sort is needed here; write members({given.__name__})"
-    return f"{given!r:.80} is no sort; write BOOL, integers(0, 3), labels(…), members(SomeEnum), or a sort of the state"
-
-
-def type_of(value: Value) -> str:
-    """The type of a plain value. A string fits any sort of labels and has the type `label`."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int):
-        return "int"
-    return type(value).__name__ if isinstance(value, Enum) else "label"
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +123,7 @@ class Family:
     def __post_init__(self) -> None:
         for sort in (self.domain, *self.over):
             if not isinstance(sort, Sort):
-                raise ModelError(_no_sort(sort))
+                raise ModelError(no_sort(sort))
 
     def __getitem__(self, index: TermLike | tuple[TermLike, ...]) -> Read:
         given = index if isinstance(index, tuple) else (index,)
@@ -405,70 +277,6 @@ def if_(condition: TermLike, then: TermLike, otherwise: TermLike) -> Term:
     """`then` where `condition` holds, else `otherwise`; both of one type."""
     kind = next((t.type for t in map(lift, (then, otherwise)) if t.type != "label"), "label")
     return If(kind, as_type(condition, "bool"), as_type(then, kind), as_type(otherwise, kind))
-
-
-_fresh = itertools.count()
-
-
-def bind(sort: Sort, name: str | None = None) -> Parameter:
-    """A new parameter over `sort`, different from every other."""
-    return Parameter(sort.type, name or f"{sort.name}~{next(_fresh)}", sort)
-
-
-def _quantified(quantifier: str, sort: Sort, body: Callable[[Any], TermLike], expected: str) -> Term:
-    bound = bind(sort)
-    return Quantified(expected, quantifier, bound, as_type(body(bound), expected))
-
-
-def forall(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
-    """`body` holds of every value of `sort`."""
-    return _quantified("forall", sort, body, "bool")
-
-
-def exists(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
-    """`body` holds of some value of `sort`."""
-    return _quantified("exists", sort, body, "bool")
-
-
-def forall_over(sorts: Sequence[Sort], body: Callable[..., TermLike]) -> Term:
-    """`body` holds of all values of the sorts, taken together: forall_over((bookie, entry), lambda b, e: …)."""
-    return _nested(forall, sorts, body)
-
-
-def exists_over(sorts: Sequence[Sort], body: Callable[..., TermLike]) -> Term:
-    """`body` holds of some values of the sorts, taken together."""
-    return _nested(exists, sorts, body)
-
-
-def _nested(
-    quantify: Callable[[Sort, Callable[[Any], TermLike]], Term],
-    sorts: Sequence[Sort],
-    body: Callable[..., TermLike],
-) -> Term:
-    first, *others = sorts
-    if not others:
-        return quantify(first, body)
-    return quantify(first, lambda value: _nested(quantify, others, partial(body, value)))
-
-
-def everywhere(sort: Sort, update: Callable[[Any], Update]) -> list[Update]:
-    """The update for each value of `sort`: one by one if they are listed, else one update over all of them."""
-    if sort.counted:
-        return [update(value) for value in sort]
-    bound = bind(sort)
-    inner = update(bound)
-    return [replace(inner, over=(bound, *inner.over))]
-
-
-def maximum(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
-    """The largest integer that `body` takes over `sort`."""
-    return _quantified("maximum", sort, body, "int")
-
-
-def at_least(count: int, sort: Sort, body: Callable[[Any], TermLike]) -> Term:
-    """`body` holds of `count` or more values of `sort`."""
-    bound = bind(sort)
-    return AtLeast("bool", count, bound, as_type(body(bound), "bool"))
 
 
 def as_type(value: TermLike, wanted: str) -> Term:

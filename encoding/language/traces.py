@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import named, show
-from fencepost.encoding.language.terms import Family, Read, Value
+from fencepost.encoding.language.terms import Family, Read
 from fencepost.encoding.versions import version
 
 SCHEMA = "fencepost.trace/2"

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.terms import (
-    exists,
-    forall,
-    implies,
-)
+from fencepost.encoding.language.terms import implies
 from fencepost.properties.bookkeeper.explaining import (
     explain_few_copies,
 )

@@ -9,21 +9,9 @@ fragment of the list that starts at or below it; its *current* bookies are its w
 
 from __future__ import annotations
 
+from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Invariant, System
-from fencepost.encoding.language.terms import (
-    FALSE,
-    Term,
-    TermLike,
-    all_of,
-    any_of,
-    at_least,
-    exists,
-    exists_over,
-    forall,
-    forall_over,
-    implies,
-    lift,
-)
+from fencepost.encoding.language.terms import FALSE, Term, TermLike, all_of, any_of, implies, lift
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.state import Ledger

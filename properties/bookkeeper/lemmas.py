@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from fencepost.encoding.all_sizes.obligations import claims
 from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.exploring import Visit, explore
+from fencepost.encoding.language.quantifiers import forall_over
 from fencepost.encoding.language.system import GroundAction, Property, System
-from fencepost.encoding.language.terms import Term, forall_over, implies
+from fencepost.encoding.language.terms import Term, implies
 from fencepost.encoding.solving.answers import Deadline, SolverGaveUpError
 from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.protocols.bookkeeper.core import Content, Core, CoreParameters, core, core_of_any_size

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.system import Property, Schema, System
-from fencepost.encoding.language.terms import (
-    FALSE,
-    Constant,
-    Parameter,
-    Term,
-    any_of,
-    at_least,
-    exists,
-    forall,
-    implies,
-    lift,
-)
+from fencepost.encoding.language.terms import FALSE, Constant, Parameter, Term, any_of, implies, lift
 from fencepost.properties.bookkeeper.explaining import (
     explain_stuck,
 )

@@ -6,20 +6,10 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement, Script, Some
+from fencepost.encoding.language.quantifiers import forall, forall_over
+from fencepost.encoding.language.sorts import Value, is_in
 from fencepost.encoding.language.system import Invariant, System
-from fencepost.encoding.language.terms import (
-    FALSE,
-    Term,
-    TermLike,
-    Value,
-    all_of,
-    forall,
-    forall_over,
-    if_,
-    implies,
-    is_in,
-    lift,
-)
+from fencepost.encoding.language.terms import FALSE, Term, TermLike, all_of, if_, implies, lift
 from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.properties.bookkeeper.invariants import is_home, ledger_invariants, took
 from fencepost.protocols.bookkeeper.bookies import NOTHING

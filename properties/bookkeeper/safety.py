@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.terms import (
-    Term,
-    at_least,
-    exists,
-    exists_over,
-    forall,
-    forall_over,
-    implies,
-    lift,
-)
+from fencepost.encoding.language.terms import Term, implies, lift
 from fencepost.properties.bookkeeper.explaining import (
     explain_dirty_read,
     explain_disorder,

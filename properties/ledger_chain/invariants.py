@@ -13,19 +13,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+from fencepost.encoding.language.quantifiers import at_least, exists, forall, forall_over, maximum
 from fencepost.encoding.language.system import Invariant
-from fencepost.encoding.language.terms import (
-    Term,
-    all_of,
-    any_of,
-    at_least,
-    exists,
-    forall,
-    forall_over,
-    if_,
-    implies,
-    maximum,
-)
+from fencepost.encoding.language.terms import Term, all_of, any_of, if_, implies
 from fencepost.properties.ledger_chain.safety import in_order, of_any_two
 from fencepost.protocols.ledger_chain import NOTHING_READ, Chain, Metadata, Status
 

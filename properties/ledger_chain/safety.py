@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.terms import Term, exists, forall, forall_over, implies
+from fencepost.encoding.language.terms import Term, implies
 from fencepost.properties.ledger_chain.explaining import explain_disorder, explain_two_open, explain_unlisted
 from fencepost.protocols.ledger_chain import Chain, Metadata
 

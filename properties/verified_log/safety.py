@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.terms import (
-    FALSE,
-    Term,
-    all_of,
-    any_of,
-    at_least,
-    exists,
-    exists_over,
-    forall,
-    forall_over,
-    implies,
-    lift,
-)
+from fencepost.encoding.language.terms import FALSE, Term, all_of, any_of, implies, lift
 from fencepost.properties.verified_log.explaining import (
     explain_disagreement,
     explain_late_commit,

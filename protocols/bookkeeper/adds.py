@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
+from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
+from fencepost.encoding.language.sorts import BOOL, Sort, integers
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.system import Action, Broadcast, Message, message, to_each
+from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import (
-    BOOL,
     FALSE,
     TRUE,
     Parameter,
     Read,
-    Sort,
     Term,
     TermLike,
     Update,
     any_of,
-    at_least,
-    exists,
-    forall,
     if_,
     implies,
-    integers,
     lift,
-    maximum,
 )
 from fencepost.protocols.bookkeeper.fencing import Fencing
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase

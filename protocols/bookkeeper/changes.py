@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
+from fencepost.encoding.language.messages import Broadcast, Message
+from fencepost.encoding.language.quantifiers import at_least, exists, forall
+from fencepost.encoding.language.sorts import BOOL, Value
 from fencepost.encoding.language.state import family
-from fencepost.encoding.language.system import Action, Broadcast, Message
-from fencepost.encoding.language.terms import (
-    BOOL,
-    FALSE,
-    TRUE,
-    Parameter,
-    Term,
-    TermLike,
-    Update,
-    Value,
-    at_least,
-    exists,
-    forall,
-    if_,
-    implies,
-)
+from fencepost.encoding.language.system import Action
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, if_, implies
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds, add
 from fencepost.protocols.bookkeeper.metadata import Phase, Status
 from fencepost.protocols.bookkeeper.parameters import Parameters

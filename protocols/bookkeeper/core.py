@@ -17,23 +17,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fencepost.encoding.language.parameters import parameter, require, switch
-from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.system import Action, Axiom, System, each
-from fencepost.encoding.language.terms import (
+from fencepost.encoding.language.quantifiers import everywhere, exists, forall, forall_over
+from fencepost.encoding.language.sorts import (
     BOOL,
-    TRUE,
-    Parameter,
     Sort,
-    Term,
-    TermLike,
-    Update,
-    any_of,
-    everywhere,
-    exists,
-    forall,
-    forall_over,
-    if_,
-    implies,
     integers,
     is_in,
     labels,
@@ -41,6 +28,9 @@ from fencepost.encoding.language.terms import (
     of_any_size,
     subsets,
 )
+from fencepost.encoding.language.state import StateSpace, family, variable
+from fencepost.encoding.language.system import Action, Axiom, System, each
+from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, Update, any_of, if_, implies
 from fencepost.quorums import arithmetic
 
 

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
+from fencepost.encoding.language.messages import Message, message, to_each
+from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
+from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.system import Action, Message, message, to_each
-from fencepost.encoding.language.terms import (
-    BOOL,
-    Parameter,
-    Term,
-    TermLike,
-    Update,
-    any_of,
-    at_least,
-    exists,
-    forall,
-    if_,
-    lift,
-    maximum,
-)
+from fencepost.encoding.language.system import Action
+from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, any_of, if_, lift
 from fencepost.protocols.bookkeeper.bookies import Bookies
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.parameters import Parameters

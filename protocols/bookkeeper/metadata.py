@@ -6,18 +6,11 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import ClassVar
 
+from fencepost.encoding.language.quantifiers import exists
+from fencepost.encoding.language.sorts import Sort, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Action
-from fencepost.encoding.language.terms import (
-    Sort,
-    Term,
-    TermLike,
-    Update,
-    exists,
-    integers,
-    labels,
-    members,
-)
+from fencepost.encoding.language.terms import Term, TermLike, Update
 from fencepost.protocols.bookkeeper.parameters import Parameters
 
 WRITER = "w"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fencepost.encoding.language.quantifiers import exists
+from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
-from fencepost.encoding.language.terms import BOOL, Term, TermLike, exists
+from fencepost.encoding.language.terms import Term, TermLike
 from fencepost.protocols.bookkeeper.metadata import Metadata
 from fencepost.protocols.bookkeeper.parameters import Parameters
 from fencepost.quorums.stripes import Configuration

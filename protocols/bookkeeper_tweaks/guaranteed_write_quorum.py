@@ -11,34 +11,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.parameters import parameter, switch
+from fencepost.encoding.language.quantifiers import exists, forall, maximum
+from fencepost.encoding.language.sorts import BOOL, Sort, members
 from fencepost.encoding.language.state import family, variable
-from fencepost.encoding.language.system import (
-    Action,
-    Broadcast,
-    Message,
-    System,
-    each,
-    in_turn,
-    message,
-    to_each,
-)
+from fencepost.encoding.language.system import Action, System, each, in_turn
 from fencepost.encoding.language.terms import (
-    BOOL,
     FALSE,
     TRUE,
     Parameter,
-    Sort,
     Term,
     TermLike,
     any_of,
-    exists,
-    forall,
     if_,
     implies,
     lift,
-    maximum,
-    members,
 )
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import WRITER, Status

@@ -13,31 +13,23 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
 
+from fencepost.encoding.language.messages import Broadcast, Message, to_each
 from fencepost.encoding.language.parameters import parameter, require
+from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, maximum
+from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
-from fencepost.encoding.language.system import Action, Broadcast, Group, Message, Schema, each, to_each
+from fencepost.encoding.language.system import Action, Group, Schema, each
 from fencepost.encoding.language.terms import (
-    BOOL,
     TRUE,
     Family,
     Parameter,
     Read,
-    Sort,
     Term,
     TermLike,
     Update,
-    Value,
     any_of,
-    at_least,
-    exists,
-    exists_over,
-    forall,
     if_,
     implies,
-    integers,
-    labels,
-    maximum,
-    members,
 )
 from fencepost.quorums.arithmetic import negative_answers
 

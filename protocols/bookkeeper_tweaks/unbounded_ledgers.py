@@ -10,36 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.parameters import parameter, switch
+from fencepost.encoding.language.quantifiers import exists, exists_over, forall
+from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
 from fencepost.encoding.language.state import family, variable
-from fencepost.encoding.language.system import (
-    Action,
-    Broadcast,
-    Message,
-    System,
-    each,
-    in_turn,
-    message,
-    to_each,
-)
+from fencepost.encoding.language.system import Action, System, each, in_turn
 from fencepost.encoding.language.terms import (
-    BOOL,
     FALSE,
     TRUE,
     Parameter,
-    Sort,
     Term,
     TermLike,
     any_of,
-    exists,
-    exists_over,
-    forall,
     if_,
     implies,
-    integers,
-    labels,
     lift,
-    members,
 )
 from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper_tweaks.replication import (

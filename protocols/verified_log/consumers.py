@@ -6,8 +6,9 @@ once. Its questions are counted, so that it asks for the same thing `reads` time
 
 from __future__ import annotations
 
+from fencepost.encoding.language.quantifiers import at_least
 from fencepost.encoding.language.system import Action
-from fencepost.encoding.language.terms import FALSE, Parameter, Term, any_of, at_least
+from fencepost.encoding.language.terms import FALSE, Parameter, Term, any_of
 from fencepost.protocols.verified_log.network import delivery, step
 from fencepost.protocols.verified_log.state import NOTHING, Log, Reading, Served
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fencepost.encoding.language.quantifiers import exists, exists_over, forall
+from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import (
     FALSE,
@@ -12,11 +14,7 @@ from fencepost.encoding.language.terms import (
     Term,
     TermLike,
     Update,
-    Value,
     all_of,
-    exists,
-    exists_over,
-    forall,
     if_,
     implies,
     lift,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fencepost.encoding.language.sorts import Sort, integers
 from fencepost.encoding.language.system import Group, Schema, System, each
-from fencepost.encoding.language.terms import Sort, integers
 from fencepost.protocols.verified_log import consumers, coordinator, nodes, producers
 from fencepost.protocols.verified_log.parameters import Parameters
 from fencepost.protocols.verified_log.state import Log

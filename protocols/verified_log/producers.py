@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fencepost.encoding.language.quantifiers import at_least
 from fencepost.encoding.language.system import Action
-from fencepost.encoding.language.terms import (
-    FALSE,
-    TRUE,
-    Parameter,
-    Term,
-    TermLike,
-    Update,
-    at_least,
-    if_,
-    lift,
-)
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, if_, lift
 from fencepost.protocols.verified_log.network import Effect, Posting, delivery, step
 from fencepost.protocols.verified_log.state import Answer, Log, Phase
 

@@ -5,24 +5,19 @@ from __future__ import annotations
 import itertools
 from enum import Enum
 
+from fencepost.encoding.language.quantifiers import exists, maximum
+from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, definition, family, variable
 from fencepost.encoding.language.terms import (
-    BOOL,
     FALSE,
     Constant,
     Read,
-    Sort,
     Term,
     TermLike,
     any_of,
     as_type,
-    exists,
     if_,
-    integers,
-    labels,
     lift,
-    maximum,
-    members,
 )
 from fencepost.protocols.verified_log.network import End, Index, Network
 from fencepost.protocols.verified_log.parameters import Parameters

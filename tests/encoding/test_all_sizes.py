@@ -15,21 +15,11 @@ from fencepost.encoding.all_sizes.reading import Unbounded
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import wander
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.quantifiers import at_least, everywhere, forall
+from fencepost.encoding.language.sorts import BOOL, Value, integers, of_any_size
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Action, Invariant, System, each
-from fencepost.encoding.language.terms import (
-    BOOL,
-    TRUE,
-    Family,
-    Parameter,
-    Update,
-    Value,
-    at_least,
-    everywhere,
-    forall,
-    integers,
-    of_any_size,
-)
+from fencepost.encoding.language.terms import TRUE, Family, Parameter, Update
 from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.protocols.bookkeeper.core import CoreParameters, core, core_of_any_size
 

@@ -7,9 +7,11 @@ import pytest
 from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.language.folding import constants, folded
 from fencepost.encoding.language.printing import line
+from fencepost.encoding.language.quantifiers import exists
+from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Action, Property, System, each
-from fencepost.encoding.language.terms import BOOL, FALSE, TRUE, Parameter, Term, exists, if_, integers
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, if_
 
 NODE = integers(1, 2)
 

@@ -26,9 +26,11 @@ from fencepost.encoding.induction.over_rounds import (
     base,
     induct,
 )
+from fencepost.encoding.language.quantifiers import forall
+from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Action, Invariant, Property, System, each
-from fencepost.encoding.language.terms import BOOL, TRUE, Parameter, Term, forall, if_, integers
+from fencepost.encoding.language.terms import TRUE, Parameter, Term, if_
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.search import Finding, Task, Violated, hunt
 from fencepost.encoding.rounds.session import Session

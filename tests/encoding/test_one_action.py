@@ -9,19 +9,11 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.asking import Asker, Kept, Left, induct, share_out
 from fencepost.encoding.induction.obligations import INITIALLY, WELL_DEFINED, obligations
 from fencepost.encoding.induction.orbits import interchangeable, representatives
+from fencepost.encoding.language.quantifiers import forall
+from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Action, Invariant, System, each
-from fencepost.encoding.language.terms import (
-    BOOL,
-    TRUE,
-    Parameter,
-    Sort,
-    Term,
-    forall,
-    implies,
-    integers,
-    labels,
-)
+from fencepost.encoding.language.terms import TRUE, Parameter, Term, implies
 from fencepost.encoding.solving.solvers import backend
 from support.one_action import broken
 

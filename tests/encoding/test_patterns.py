@@ -9,7 +9,9 @@ import pytest
 
 from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.printing import line
-from fencepost.encoding.language.terms import BOOL, TRUE, Node, Term, bind, children
+from fencepost.encoding.language.quantifiers import bind
+from fencepost.encoding.language.sorts import BOOL
+from fencepost.encoding.language.terms import TRUE, Node, Term, children
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,11 @@ from fencepost.encoding.checking.running import check
 from fencepost.encoding.concrete.exploring import walk
 from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.messages import Message, message
+from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family
-from fencepost.encoding.language.system import Action, Message, Property, System, each, message
-from fencepost.encoding.language.terms import BOOL, Parameter, Term, all_of, if_, integers
+from fencepost.encoding.language.system import Action, Property, System, each
+from fencepost.encoding.language.terms import Parameter, Term, all_of, if_
 from fencepost.encoding.language.traces import Subject
 from guards import Effort, Instance, Outcome, classify
 

@@ -13,22 +13,11 @@ from fencepost.encoding.all_sizes.refining import Refining
 from fencepost.encoding.all_sizes.settling import Tied, Untied, settle
 from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.quantifiers import exists
+from fencepost.encoding.language.sorts import BOOL, integers, is_in, labels, subsets
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Action, Invariant, Property, System, each
-from fencepost.encoding.language.terms import (
-    BOOL,
-    FALSE,
-    TRUE,
-    Parameter,
-    Term,
-    all_of,
-    exists,
-    integers,
-    is_in,
-    labels,
-    lift,
-    subsets,
-)
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, all_of, lift
 from fencepost.encoding.solving.answers import Deadline, No, SolverGaveUpError, Yes, answered
 from fencepost.encoding.solving.logic import conj, disj
 

@@ -7,9 +7,11 @@ import pytest
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.quantifiers import exists
+from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family
 from fencepost.encoding.language.system import Action, Invariant, Property, Schema, System, each, in_turn
-from fencepost.encoding.language.terms import BOOL, Parameter, Term, exists, integers
+from fencepost.encoding.language.terms import Parameter, Term
 from fencepost.encoding.language.traces import Subject
 
 

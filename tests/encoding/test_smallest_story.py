@@ -17,10 +17,12 @@ from fencepost.encoding.checking.limits import MINIMIZE, Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.protocol import load
+from fencepost.encoding.language.sorts import BOOL, integers, members
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
-from fencepost.encoding.language.system import Action, Property, Schema, System, each, message
-from fencepost.encoding.language.terms import BOOL, TRUE, Parameter, integers, members
+from fencepost.encoding.language.system import Action, Property, Schema, System, each
+from fencepost.encoding.language.terms import TRUE, Parameter
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.search import Finding, Task, Violated, hunt
 from fencepost.encoding.rounds.session import Session

@@ -12,29 +12,21 @@ from hypothesis import strategies as st
 
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.formulas.symbolic import Symbolic, bits
+from fencepost.encoding.formulas.guarded import bits
+from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.printing import line
-from fencepost.encoding.language.state import StateSpace, choice, decode, family, variable
-from fencepost.encoding.language.system import Action, System, each
-from fencepost.encoding.language.terms import (
-    BOOL,
-    Sort,
-    Term,
-    all_of,
-    any_of,
+from fencepost.encoding.language.quantifiers import (
     at_least,
     exists,
     exists_over,
     forall,
     forall_over,
-    if_,
-    implies,
-    integers,
-    labels,
-    lift,
     maximum,
-    members,
 )
+from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
+from fencepost.encoding.language.state import StateSpace, choice, decode, family, variable
+from fencepost.encoding.language.system import Action, System, each
+from fencepost.encoding.language.terms import Term, all_of, any_of, if_, implies, lift
 from fencepost.encoding.solving.logic import conj
 
 
@@ -145,7 +137,7 @@ def test_every_value_of_every_domain_round_trips(variable: object) -> None:
         chosen = [i == position for i in range(1, len(variable.domain))]
         assert decode(variable, chosen) == value
         fixed = conj(b if c else z3.Not(b) for b, c in zip(own, chosen, strict=True))
-        from fencepost.encoding.formulas.symbolic import guarded
+        from fencepost.encoding.formulas.guarded import guarded
 
         holding = [
             v

@@ -8,9 +8,10 @@ from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.traps import check_traps_of
+from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Action, Property, Schema, System, each
-from fencepost.encoding.language.terms import BOOL, Parameter, Term, integers
+from fencepost.encoding.language.terms import Parameter, Term
 from fencepost.encoding.language.traces import Subject
 
 

@@ -16,9 +16,10 @@ import pytest
 from fencepost.cli.main import run
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story, spelled
+from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import StateSpace, show, variable
 from fencepost.encoding.language.system import Action, Property, System, each
-from fencepost.encoding.language.terms import BOOL, TRUE
+from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.language.traces import Sending, TraceStep
 from fencepost.properties.catalogue import PROTOCOLS
 from fencepost.protocols.ledger_chain import Chain, Metadata

@@ -12,11 +12,10 @@ RIGHT = '''
 from dataclasses import dataclass
 from enum import Enum
 
-from fencepost.encoding.language.parameters import parameter, switch
-from fencepost.encoding.language.protocol import Protocol
-from fencepost.encoding.language.state import StateSpace, choice, family, variable
-from fencepost.encoding.language.system import Action, Invariant, Property, System, each, message
-from fencepost.encoding.language.terms import BOOL, exists, forall, integers, labels, members
+from fencepost.encoding.language import (
+    BOOL, Action, Invariant, Property, Protocol, StateSpace, System, choice, each, exists, family, forall,
+    integers, labels, members, message, parameter, switch, variable,
+)
 
 
 class Phase(Enum):
@@ -219,7 +218,7 @@ MISTAKES = {
     "an index too few": ("~s.sent[entry] &", "~s.sent &", "bad operand type for unary ~"),
     "an index too many": ("~s.sent[entry] &", "~s.sent[entry, 1] &", "sent has 1 indices, not 2"),
     "an index outside": ("holds=~s.sent[1]", "holds=~s.sent[9]", "sent: 9 is not in 1..1"),
-    "syntax": ("def build(p):", "def build(p:", "line 35: "),
+    "syntax": ("def build(p):", "def build(p:", "line 34: "),
     "an import": ("from enum import Enum", "from enum import Enam", "ImportError"),
     "a long message": (
         "    s = State(p)",

@@ -15,9 +15,10 @@ from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, decode, family
 from fencepost.encoding.language.system import Action, Property, Schema, System
-from fencepost.encoding.language.terms import BOOL, TRUE, Term, Update, all_of, if_, integers
+from fencepost.encoding.language.terms import TRUE, Term, Update, all_of, if_
 from fencepost.encoding.rounds.cubes import Cube
 from fencepost.encoding.rounds.search import Task
 from fencepost.encoding.rounds.session import Session

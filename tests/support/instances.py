@@ -17,8 +17,8 @@ from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import GroundAction, System
-from fencepost.encoding.language.terms import Value
 from fencepost.encoding.language.traces import Subject, Trace, TraceStep
 from fencepost.encoding.rounds.cubes import Part
 from fencepost.encoding.rounds.session import Session

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from fencepost.encoding.language.quantifiers import exists
+from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.system import Action
-from fencepost.encoding.language.terms import (
-    BOOL,
-    FALSE,
-    TRUE,
-    Parameter,
-    Term,
-    TermLike,
-    Update,
-    exists,
-    if_,
-    integers,
-)
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, if_
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.close import Closing
 from fencepost.protocols.bookkeeper.metadata import Status
