@@ -332,7 +332,7 @@ def objects_of_certificate(
     found = objects_of_check(output("check", *checked, "--certificates", folder))
     file = Path(folder, "manifest.json")
     manifest = json.loads(file.read_text(encoding="utf-8"))
-    reports = [output("certify", folder, *source)]
+    reports = [output("certify", folder, *source), output("certify", folder, *source, "--timeout", "0.001")]
     file.write_text(json.dumps(manifest | {"parts": []}), encoding="utf-8")
     reports.append(output("certify", folder, *source))
     return [

@@ -50,7 +50,8 @@ def test_a_proof_in_cubes_is_one_row(refuted: list[Row]) -> None:
     (row,) = joined(refuted)
     alone = solve(obligation("yes"), "engine", Allowance())
     assert row.keys() == alone.keys() == {c.name for c in COLUMNS}
-    assert (row["verdict"], row["basis"]) == (alone["verdict"], alone["basis"]) == ("proved", "rounds")
+    assert (row["verdict"], row["basis"]) == ("proved", "rounds"), "a cube is about rounds"
+    assert (alone["verdict"], alone["basis"]) == ("proved", "induction"), "in one piece the facts prove it"
     assert (row["cubes"], row["refuted"], row["covered"]) == (MOST, MOST, True)
     assert (alone["cubes"], alone["refuted"], alone["covered"]) == (None, None, None)
     assert row["id"] == alone["id"]
