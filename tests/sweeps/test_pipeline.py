@@ -136,7 +136,7 @@ def test_a_java_that_is_killed_ends_the_sweep_in_one_line_and_it_can_be_resumed(
     out = tmp_path / "out"
     with started(grid, out) as process:
         awaited(lambda: busy_workers(process.pid), process)
-        below = kill_one(lambda: [p for p in children(process.pid) if b"java" in command(p)], process)
+        below = kill_one(lambda: [p for p in children(process.pid) if b"bin/java" in command(p)], process)
         said = process.communicate(timeout=120)[1]
     assert process.returncode == 4
     assert "internal error: Spark gave up (" in said
