@@ -31,7 +31,7 @@ set = { bookies = 1, ensemble = 1, write_quorum = 1, ack_quorum = 1 }
 [[grid]]
 protocols = "bookkeeper-4.13"
 properties = "no-divergence"
-rounds = 3
+bounds = 24
 set = { bookies = 2, ensemble = 2, write_quorum = 2, ack_quorum = "1..3" }
 """
 """Proved by rounds and by induction, vacuous, violated, holds: seconds each. One combination is invalid."""

@@ -54,8 +54,8 @@ def rows(tiny: Plan) -> dict[str, Row]:
 def test_the_small_grid_has_every_kind_of_verdict(rows: dict[str, Row], tiny: Plan) -> None:
     assert len(rows) == len(tiny.obligations) == 10
     assert Counter((row["verdict"], row["basis"]) for row in rows.values()) == {
-        ("proved", "induction"): 3,
-        ("proved", "rounds"): 4,
+        ("proved", "induction"): 4,
+        ("proved", "rounds"): 3,
         ("vacuous", None): 1,
         ("violated", None): 1,
         ("holds", None): 1,
