@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self, overload
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.solving.answers import TIME_OUT, Answer, Deadline, GaveUp, No, Yes
+from fencepost.encoding.solving.answers import TIME_OUT, Answer, Deadline, GaveUp, No, SolverGaveUpError, Yes
 from fencepost.encoding.solving.clauses import Clause
 
 SOLVERS = {
@@ -153,7 +153,7 @@ class _Values(Sequence[int]):
 
 
 class Propagation:
-    """Clauses, and what follows from them by unit propagation: there is no search, so there always is an answer."""
+    """Clauses, and what follows from them by unit propagation: there is no search, so there is an answer at once."""
 
     def __init__(self, solver: str, clauses: Iterable[Clause]) -> None:
         from pysat.solvers import Solver
@@ -171,8 +171,16 @@ class Propagation:
         self._solver.add_clause(clause)
 
     def follow(self, literals: Sequence[int]) -> tuple[bool, list[int]]:
-        """Whether these lead to no contradiction, and the literals that they lead to, themselves included."""
-        consistent, implied = self._solver.propagate(literals)
+        """Whether these lead to no contradiction, and the literals that they lead to, themselves included.
+
+        Raises SolverGaveUpError if it was interrupted.
+        """
+        import pysolvers
+
+        try:
+            consistent, implied = self._solver.propagate(literals)
+        except pysolvers.error as error:
+            raise SolverGaveUpError(f"unit propagation: {error}") from error
         return bool(consistent), implied
 
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -140,12 +140,16 @@ def hearing(ignored: Sequence[signal.Signals] = ()) -> list[str]:
 
 
 def supervised(
-    *arguments: str, folder: Path | None = None, ignored: Sequence[signal.Signals] = ()
+    *arguments: str,
+    folder: Path | None = None,
+    ignored: Sequence[signal.Signals] = (),
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[str]:
-    """A `fencepost` as a shell starts it, in a folder, with these signals ignored."""
+    """A `fencepost` as a shell starts it, in a folder, with these signals ignored and these variables set."""
     return subprocess.Popen(
         [*hearing(ignored), sys.executable, "-m", "fencepost.cli", *arguments],
         cwd=folder,
+        env={**os.environ, **(environment or {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,0 +1,200 @@
+"""Ctrl-C while a solver works, in each kind of question: nothing is decided by it, kept because of it, or left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from support.processes import children, gone, supervised
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")]
+
+MENDED = ("bookkeeper-4.13", "--set", "recovery_reads_fence=yes", "--property", "no-divergence")
+BY_ROUNDS = ("--induction", "none")
+
+
+def uncached(folder: Path) -> Mapping[str, str]:
+    """Where nothing is known yet of what commutes."""
+    return {"FENCEPOST_CACHE": str(folder / "cache")}
+
+
+def when_it_says(process: subprocess.Popen[str], line: str) -> None:
+    """Wait until a command that tells what it does comes to that."""
+    assert process.stderr is not None
+    while not (said := process.stderr.readline()).startswith(line):
+        assert said, process.communicate()
+
+
+def end(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> tuple[str, str]:
+    """What a command says that is interrupted now; nothing is left of it."""
+    below = children(process.pid)
+    os.kill(process.pid, number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, (out, err)
+    assert "Traceback" not in err
+    assert gone(below)
+    return out, err
+
+
+def disturb(process: subprocess.Popen[str], seconds: float) -> None:
+    """Send Ctrl-C to everybody but the first process, again and again: as where a terminal reached them all."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and process.poll() is None:
+        for pid in children(process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGINT)
+        time.sleep(0.005)
+
+
+def known(cache: Path) -> dict[str, int]:
+    """What was kept of what commutes, by question."""
+    found: dict[str, int] = {}
+    for file in cache.glob("*.sqlite"):
+        with closing(sqlite3.connect(file)) as database:
+            found |= {row[0]: row[1] for row in database.execute("SELECT key, answer FROM answers")}
+    return found
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of a proof by rounds, which takes seconds to check."""
+    folder = tmp_path_factory.mktemp("certificates") / "made"
+    process = supervised("check", *MENDED, *BY_ROUNDS, "--certificates", str(folder))
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, folder.exists()) == (0, True), (out, err)
+    return folder
+
+
+@pytest.mark.parametrize("line", ["certificate: building", "certificate: completeness"])
+def test_an_interrupted_certify_says_neither_certified_nor_rejected(certificate: Path, line: str) -> None:
+    process = supervised("certify", str(certificate), "-v")
+    when_it_says(process, line)
+    out, _ = end(process)
+    assert out.startswith("undecided: interrupted; ")
+    assert out.endswith(" parts stand, none is refuted\n")
+
+
+def test_an_interrupted_certify_says_so_in_json(certificate: Path) -> None:
+    process = supervised("certify", str(certificate), "-v", "--format", "json")
+    when_it_says(process, "certificate: building")
+    out, _ = end(process, signal.SIGTERM)
+    assert (json.loads(out)["certified"], json.loads(out)["reason"]) == (None, "interrupted")
+
+
+def test_a_certificate_stands_whoever_hears_ctrl_c_while_it_is_checked(certificate: Path) -> None:
+    """A question that was cut short may leave it undecided, and never refutes it."""
+    process = supervised("certify", str(certificate), "-v")
+    when_it_says(process, "certificate: building")
+    disturb(process, 3.0)
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, out.startswith("undecided: ")) in [(0, False), (3, True)], (out, err)
+    assert "rejected" not in out
+
+
+def test_time_that_is_up_is_neither_too(certificate: Path) -> None:
+    process = supervised("certify", str(certificate), "--timeout", "1")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "time-out after 1 s" in out + err
+    assert "rejected" not in out and "certified:" not in out
+
+
+def test_a_certificate_that_is_not_finished_leaves_nothing_behind(tmp_path: Path) -> None:
+    process = supervised("check", *MENDED, *BY_ROUNDS, "--certificates", "made", "-v", folder=tmp_path)
+    when_it_says(process, "certificate: ")
+    out, _ = end(process)
+    assert "no-divergence: proved" in out, "what is known is said"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """What commutes, as a run finds that nobody disturbs."""
+    folder = tmp_path_factory.mktemp("right")
+    process = supervised("check", *MENDED, *BY_ROUNDS, environment=uncached(folder))
+    assert process.communicate(timeout=300) and process.returncode == 0
+    return known(folder / "cache")
+
+
+def test_ctrl_c_for_everybody_makes_no_pair_not_commute_for_good(
+    right: dict[str, int], tmp_path: Path
+) -> None:
+    process = supervised("check", *MENDED, *BY_ROUNDS, "-v", environment=uncached(tmp_path))
+    when_it_says(process, "commutation")
+    disturb(process, 2.0)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode in (0, 3), (out, err)
+    kept = known(tmp_path / "cache")
+    assert kept and all(right[key] == answer for key, answer in kept.items())
+
+
+def test_an_interrupted_commutation_keeps_nothing_that_is_wrong(
+    right: dict[str, int], tmp_path: Path
+) -> None:
+    process = supervised("check", *MENDED, *BY_ROUNDS, "-v", environment=uncached(tmp_path))
+    when_it_says(process, "commutation")
+    out, _ = end(process)
+    assert "undecided: interrupted" in out
+    assert all(right[key] == answer for key, answer in known(tmp_path / "cache").items())
+
+
+def test_ctrl_c_while_traps_are_asked_about_blames_nobody(tmp_path: Path) -> None:
+    process = supervised("check", "verified-log-01", "-v", "--timeout", "20", environment=uncached(tmp_path))
+    when_it_says(process, "building")
+    disturb(process, 2.0)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode in (0, 3), (out, err)
+    assert "trap" not in err
+
+
+def test_an_interrupted_prove_says_how_far_it_came() -> None:
+    process = supervised("prove")
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    out, _ = end(process)
+    assert first.split()[0] in ("proved", "refuted", "holds")
+    assert " not reached: interrupted" in out
+
+
+def test_an_interrupted_prove_is_one_object_in_json() -> None:
+    process = supervised("prove", "--format", "json")
+    time.sleep(8.0)
+    out, _ = end(process, signal.SIGHUP)
+    document = json.loads(out)
+    assert (document["as_expected"], document["reason"]) == (False, "interrupted")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (
+            "export",
+            "bookkeeper",
+            "--set=entries=3",
+            "--rounds=9",
+            "--format=smt2",
+            "--property=no-divergence",
+        ),
+        ("check", "bookkeeper", "--set=entries=3", "--walks=100000"),
+        ("check", "--known"),
+    ],
+)
+@pytest.mark.parametrize("after", [0.15, 0.6, 3.0])
+def test_whatever_it_does_it_ends(arguments: tuple[str, ...], after: float, tmp_path: Path) -> None:
+    process = supervised(*arguments, folder=tmp_path)
+    time.sleep(after)
+    if process.poll() is None:
+        end(process)
+    else:
+        process.communicate()
+    assert not list(tmp_path.iterdir())
