@@ -27,7 +27,7 @@ from fencepost.quorums import smt
 from fencepost.quorums.smt import ask_z3
 
 ROOT = Path(__file__).parents[2]
-FLOORS = ("encoding", "quorums", "protocols", "properties", "sweeps", "cli")
+FLOORS = ("encoding", "quorums", "protocols", "properties", "realcode", "sweeps", "cli")
 DOOR = Path("encoding/solving")
 
 MODULES = {"pysat.solvers", "pysolvers", "cvc5"}
