@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import traceback
 from contextlib import suppress
@@ -56,6 +57,10 @@ def cli() -> None:
     """Fencepost proves replicated-log protocols safe, or shows how they lose data."""
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""What a file says that cannot be written to for want of room, wherever in a command it is."""
+
+
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code; errors become one line on stderr."""
     try:
@@ -75,6 +80,11 @@ def run(arguments: list[str]) -> int:
         return _fail(f"undecided: {error}", ExitCode.UNDECIDED)
     except InternalError as error:
         return _internal(f"internal error: {one_line(str(error))}\n")
+    except OSError as error:
+        if error.errno not in FULL:
+            return _internal(f"internal error\n{traceback.format_exc()}")
+        said = f"{error.filename or 'a file'}: cannot be written ({error.strerror}); make room, or write elsewhere"
+        return _fail(said, ExitCode.BAD_INPUT)
     except Exception:  # noqa: BLE001 - a traceback must never look like a verdict
         return _internal(f"internal error\n{traceback.format_exc()}")
     return int(result or 0)

@@ -152,6 +152,11 @@ def halfway(log: Path) -> Iterator[None]:
     try:
         yield
     except spark_errors() as error:
+        if "No space left on device" in str(error):
+            raise BadInput(
+                f"{log.parent}: cannot be written (No space left on device); make room. "
+                "What is committed stays; --resume goes on"
+            ) from error
         raise InternalError(
             f"Spark gave up ({_first_line(error)}); see {log}. What is committed stays; --resume goes on."
         ) from error
