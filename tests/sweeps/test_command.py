@@ -295,9 +295,11 @@ def test_the_csv_has_a_line_for_each_row_with_what_varies_first(
     assert {line["id"] for line in lines} == set(rows)
     for line in lines:
         row: dict[str, Any] = rows[line["id"]]
-        assert (line["verdict"], line["seconds"], line["bound"]) == (row["verdict"], "1.5", "")
+        bound = "" if row["bound"] is None else str(row["bound"])
+        assert (line["verdict"], line["seconds"], line["bound"]) == (row["verdict"], "1.5", bound)
         assert line["settings"] == " ".join(f"{name}={value}" for name, value in row["settings"].items())
     assert {line["faults"] for line in lines} == {"lost=2 crashes=0", ""}
+    assert {line["bound"] for line in lines} == {"24", ""}
 
 
 def test_progress_says_what_is_done_and_how_long_the_rest_takes(plan: Plan) -> None:
