@@ -132,7 +132,7 @@ def _work(supervisor: int, channel: Channel, begun: float) -> int:
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTTOU, signal.SIGTTIN):
         signal.signal(number, signal.SIG_IGN)
     try:
-        signal.signal(signal.SIGTERM, _interrupt)
+        interruptible()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
         from fencepost.encoding.solving.dying import die_with
 
@@ -145,12 +145,36 @@ def _work(supervisor: int, channel: Channel, begun: float) -> int:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = int(ExitCode.INTERRUPTED)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     channel.end(code)
     return code
 
 
+AGAIN = 0.01
+"""Seconds after which an interrupt comes again that came where nothing can be raised."""
+
+
+def interruptible() -> None:
+    """Let SIGTERM be a KeyboardInterrupt in this process, once.
+
+    In a finalizer or the callback of a weak reference Python prints whatever is raised and goes on: an interrupt that
+    comes there says nothing and comes again.
+    """
+    complain = sys.unraisablehook
+
+    def lost(unraisable: sys.UnraisableHookArgs) -> None:
+        if isinstance(unraisable.exc_value, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, AGAIN)
+        else:
+            complain(unraisable)
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGALRM, _interrupt)
+    sys.unraisablehook = lost
+
+
 def _interrupt(number: int, frame: object) -> None:
-    signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

@@ -214,3 +214,29 @@ def test_a_result_that_is_long_and_read_slowly_is_whole() -> None:
     assert len(text) > 1_000_000
     header = next(line for line in text.splitlines() if line.startswith("p cnf"))
     assert len([line for line in text.splitlines() if line[0] not in "cp"]) == int(header.split()[3])
+
+
+IN_A_FINALIZER = """
+import os, signal, sys, time
+from fencepost.cli.supervising import interruptible
+
+class Unlucky:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.1)
+
+interruptible()
+try:
+    Unlucky()
+    time.sleep(60)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def test_an_interrupt_in_a_finalizer_says_nothing_and_is_not_lost() -> None:
+    """Python prints what a finalizer raises, and goes on: so may anything do that cleans up behind Spark's objects."""
+    process = subprocess.run(
+        [sys.executable, "-c", IN_A_FINALIZER], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (process.returncode, process.stderr) == (130, "")
