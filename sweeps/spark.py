@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -64,7 +65,7 @@ def session(master: str, log: Path) -> Iterator[Any]:
     conf.set("spark.sql.leafNodeDefaultParallelism", "1000000")  # a partition for each obligation
     if master.startswith("local"):
         conf.set("spark.driver.host", "127.0.0.1")
-    with log.open("ab") as messages:
+    with log.open("ab") as messages, _logging_to(log):
         before = messages.tell()
         with ExitStack() as end:
             try:
@@ -78,6 +79,18 @@ def session(master: str, log: Path) -> Iterator[Any]:
                 said = _reason(aside.read_text(errors="replace")) or said
                 raise BadInput(f"--master {master}: Spark does not start ({said}); see {aside}") from error
             yield spark
+
+
+@contextmanager
+def _logging_to(log: Path) -> Iterator[None]:
+    """Python's side of Spark has things to say too, such as the traceback of an interrupt: not to the terminal."""
+    handler = logging.FileHandler(log)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+        handler.close()
 
 
 def _java(conf: Any, messages: Any) -> Any:

@@ -122,6 +122,7 @@ def test_an_interrupted_sweep_ends_at_once_with_what_is_committed(
         took = time.monotonic() - begun
     rows = stored(out)
     assert process.returncode == 130, said
+    assert "Traceback" not in said
     assert told.startswith(f"Interrupted: {len(rows)} of 18 done, ")
     assert len(rows) < len(expected)
     assert all(row == expected[row["id"]] for row in rows)
