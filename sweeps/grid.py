@@ -207,7 +207,9 @@ def _named(name: str, own: Protocol | None) -> Protocol:
     if own is None:
         return find(name)
     if name != own.name:
-        raise BadInput(f"protocols = {name!r}: with --protocol only that protocol can be named, as {own.name!r}")
+        raise BadInput(
+            f"protocols = {name!r}: with --protocol only that protocol can be named, as {own.name!r}"
+        )
     return own
 
 
