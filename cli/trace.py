@@ -22,6 +22,7 @@ from fencepost.encoding.concrete.rereading import check_saved, saved_trace
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story
+from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import SCHEMA
 from fencepost.encoding.reading import read_json, shown
@@ -130,7 +131,8 @@ def _replay(saved: dict[str, Any], source: str | None) -> Replay:
         trace = check_saved(saved, system, subject, prop)
     except NotAnExecution as error:
         return Replay(prop, None, str(error))
-    head = f"{prop.name}: violated in {len(trace.steps)} steps of {name}, replayed"
+    steps = amount(len(trace.steps), "step")
+    head = f"{prop.name}: violated in {steps} of {name}, replayed; a check says whether that is the fewest"
     return Replay(prop, Story(trace, system, prop, head, instance.changed_switches), None)
 
 

@@ -1,4 +1,7 @@
-"""A story as one page that needs nothing else: the diagram, and the state after each step."""
+"""A story as one page that needs nothing else: the diagram, and the state after each step.
+
+It opens at the last step, where the property is violated.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,9 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from html import escape
-from importlib.resources import files
 from string import Template
 
-from fencepost.encoding.forms.drawing import Drawing
+from fencepost.encoding.forms.diagram import diagram, part, script, style
 from fencepost.encoding.forms.script import title
 from fencepost.encoding.forms.story import Story, action_line, gathered, message_line, read_by
 from fencepost.encoding.language.state import show
@@ -19,30 +21,28 @@ from fencepost.encoding.versions import version
 
 def html(story: Story) -> str:
     """The page; it is the same for the same story, and loads nothing."""
-    trace, drawing = story.trace, Drawing(story)
+    trace = story.trace
+    used = {name: value for name, value in trace.parameters.items() if value}
     changed = {f"switch {name}": value for name, value in story.changed_switches.items()}
     caps = {f"at most: {name}": number for name, number in story.system.caps.items()}
-    return Template(_part("page.html")).substitute(
+    return Template(part("page.html")).substitute(
         version=escape(version()),
         title=escape(title(story)),
-        style=f":root {{ --width: {round(drawing.width * 1.15)}px; }}\n{_part('page.css').rstrip()}",
-        script=_part("page.js").rstrip(),
+        style=f"{style()}\n{part('page.css').rstrip()}",
+        script=f'"use strict";\n{script()}\n{part("page.js").rstrip()}',
         property=escape(trace.property),
         protocol=escape(trace.protocol),
         sentence=_with_links(story.explanation or f"Violated: {story.prop.meaning}."),
         meaning=escape(story.prop.meaning),
         verdict=escape(story.verdict),
-        instance=_terms(trace.parameters, ()) + _terms(changed, changed),
-        caps=_terms(caps, ()),
-        switches=_terms(trace.switches, story.changed_switches),
+        instance=_terms(used, ()) + _terms(changed, changed),
+        settings=_terms(trace.parameters, ())
+        + _terms(caps, ())
+        + _terms(trace.switches, story.changed_switches),
         steps=str(len(trace.steps)),
-        diagram=f"{drawing.heads()}\n{drawing.body()}",
+        diagram=diagram(story),
         story=_data(story),
     )
-
-
-def _part(name: str) -> str:
-    return files("fencepost.encoding.forms").joinpath(name).read_text(encoding="utf-8")
 
 
 def _with_links(sentence: str) -> str:

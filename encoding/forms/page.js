@@ -1,4 +1,3 @@
-"use strict";
 const story = JSON.parse(document.getElementById("story").textContent);
 const last = story.steps.length;
 const byId = (id) => document.getElementById(id);
@@ -16,7 +15,7 @@ function element(tag, classes, ...inside) {
 }
 
 function describe(index) {
-  if (index === 0) return [element("h3", "", "Before the first step"), element("p", "what", "→ or j takes the first step.")];
+  if (index === 0) return [element("h3", "", "Before the first step")];
   const step = story.steps[index - 1];
   const parts = [element("h3", "", `${index}. `, element("span", "actor", step.actor), ` ${step.action}`)];
   parts.push(element("p", "what", step.meaning));
@@ -58,44 +57,21 @@ function families(index, everything) {
   return parts;
 }
 
-function paint(index) {
-  document.body.classList.toggle("stepping", index > 0); // before the first step all is seen at once
-  for (const part of document.querySelectorAll("svg [data-step]")) {
-    const step = Number(part.dataset.step);
-    part.classList.toggle("current", step === index);
-    part.classList.toggle("future", step > index);
-  }
-  for (const part of document.querySelectorAll("svg [data-sent]")) {
-    const sent = Number(part.dataset.sent);
-    const received = part.dataset.received ? Number(part.dataset.received) : Infinity;
-    part.classList.toggle("future", sent > index);
-    part.classList.toggle("air", sent <= index && index < received && received !== Infinity);
-    part.classList.toggle("arriving", received === index);
-  }
-}
-
 let current = -1;
+const diagram = new Diagram(document.querySelector(".diagram"), (index) => show(index, false));
 
 function show(index, scroll = true) {
   index = Math.max(0, Math.min(last, index));
   if (index === current) return;
   current = index;
-  paint(index);
+  diagram.paint(index);
   byId("place").textContent = index ? `step ${index} of ${last}` : `before step 1 of ${last}`;
   byId("slider").value = index;
   byId("when").textContent = index ? `after step ${index}` : "at first";
   byId("step").replaceChildren(...describe(index));
   byId("state").replaceChildren(...families(index, byId("all").checked));
   history.replaceState(null, "", `#step=${index}`);
-  const row = document.querySelector(`svg .row[data-step="${index}"]`);
-  if (scroll && row) reveal(row);
-}
-
-function reveal(row) {
-  const box = row.getBoundingClientRect();
-  const above = document.querySelector(".heads").getBoundingClientRect().height + 40;
-  if (box.top < above) window.scrollBy({ top: box.top - above });
-  else if (box.bottom > window.innerHeight - 60) window.scrollBy({ top: box.bottom - window.innerHeight + 60 });
+  if (scroll) diagram.reveal(index);
 }
 
 const moves = { first: () => 0, back: () => current - 1, on: () => current + 1, last: () => last };
@@ -112,9 +88,6 @@ document.addEventListener("keydown", (event) => {
 for (const button of document.querySelectorAll("[data-go]")) {
   button.addEventListener("click", () => show(moves[button.dataset.go]()));
 }
-for (const row of document.querySelectorAll("svg .row[data-step]")) {
-  row.addEventListener("click", () => show(Number(row.dataset.step), false));
-}
 byId("slider").addEventListener("input", (event) => show(Number(event.target.value)));
 byId("all").addEventListener("change", () => byId("state").replaceChildren(...families(current, byId("all").checked)));
 
@@ -123,4 +96,8 @@ function asked() {
   return found ? Number(found[1]) : null;
 }
 window.addEventListener("hashchange", () => { if (asked() !== null) show(asked()); });
-show(asked() ?? 0, asked() !== null);
+for (const link of document.querySelectorAll(".sentence a")) {
+  link.addEventListener("click", () => document.querySelector("main").scrollIntoView({ block: "nearest" }));
+}
+window.addEventListener("resize", () => diagram.reveal(current));
+show(asked() ?? last); // the page opens where the property is violated

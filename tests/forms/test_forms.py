@@ -15,6 +15,8 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.encoding.forms import FORMS
+from fencepost.encoding.forms.drawing import NARROW, WIDE, Drawing, Layout
+from fencepost.encoding.forms.labels import Box, Segment
 from fencepost.encoding.forms.story import Story, spelled
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import StateSpace, show, variable
@@ -378,17 +380,66 @@ def test_the_page_needs_nothing_else(told: Story) -> None:
 
 
 def test_the_page_draws_each_message_once(told: Story) -> None:
-    page = Page(FORMS["html"].write(told))
-    drawn = [
-        (a["data-sent"], a.get("data-received", ""), "lost" in a["class"], "late" in a["class"])
-        for a in page.classed("travel")
-        if "touch" not in a["class"]
+    """Once for wide places, and once for narrow ones."""
+    for layout in (WIDE, NARROW):
+        drawing = Page(f"<div>{Drawing(told, layout).body()}</div>")
+        drawn = [
+            (a["data-sent"], a.get("data-received", ""), "lost" in a["class"], "late" in a["class"])
+            for a in drawing.classed("travel")
+            if "touch" not in a["class"]
+        ]
+        expected = [
+            (str(t.sent), str(t.received or ""), bool(t.message.lost), told.is_late(t)) for t in told.travels
+        ]
+        assert sorted(drawn) == sorted(expected)
+        for part in ("row", "band"):
+            steps = [a["data-step"] for a in drawing.classed(part)]
+            assert steps == [str(i) for i in range(len(told.trace.steps) + 1)]
+        assert Drawing(told, layout).body() in FORMS["html"].write(told)
+
+
+def lie_on(drawing: Drawing) -> list[str]:
+    """The words of a drawing through which an arrow goes, or other words."""
+    labels = list(drawing.labels.values())
+    ways = [way for arrow in drawing.arrows for way in arrow.ways]
+    return [
+        label.words
+        for label in labels
+        if any(map(label.box.is_crossed_by, ways))
+        or any(label.box.overlaps(other.box) for other in labels if other is not label)
     ]
-    expected = [
-        (str(t.sent), str(t.received or ""), bool(t.message.lost), told.is_late(t)) for t in told.travels
-    ]
-    assert sorted(drawn) == sorted(expected)
-    assert [a["data-step"] for a in page.classed("row")] == [str(i) for i in range(len(told.trace.steps) + 1)]
+
+
+@pytest.mark.parametrize("layout", [WIDE, NARROW], ids=lambda layout: layout.name)
+def test_words_are_not_struck_through(told: Story, layout: Layout) -> None:
+    """By none of the arrows, their own among them."""
+    drawing = Drawing(told, layout)
+    assert drawing.labels
+    assert lie_on(drawing) == []
+
+
+def test_words_that_stand_anywhere_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last place there is for them, instead of the best."""
+    monkeypatch.setattr("fencepost.encoding.forms.drawing.placed", lambda wanted, *_: [p[-1] for p in wanted])
+    assert lie_on(Drawing(story("late"), WIDE))
+
+
+@pytest.mark.parametrize(
+    ("segment", "crossed"),
+    [
+        (((0, 0), (10, 10)), True),
+        (((5, 0), (5, 10)), True),
+        (((0, 5), (10, 5)), True),
+        (((0, 0), (3, 3)), False),
+        (((0, 9), (10, 9)), False),
+        (((9, 0), (9, 10)), False),
+        (((0, 6), (6, 12)), False),
+        (((5, 5), (6, 6)), True),
+    ],
+)
+def test_a_box_knows_what_goes_through_it(segment: Segment, crossed: bool) -> None:
+    box, (start, end) = Box(4, 4, 8, 8), segment
+    assert box.is_crossed_by(segment) is box.is_crossed_by((end, start)) is crossed
 
 
 def test_the_page_holds_every_state(told: Story) -> None:

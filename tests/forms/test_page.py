@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,11 @@ def browser(chromium_of_this_run: webdriver.Chrome) -> webdriver.Chrome:
 
 @pytest.fixture(params=TOLD)
 def page(request: pytest.FixtureRequest, browser: webdriver.Chrome, tmp_path: Path) -> str:
-    """One of the stories, open at the beginning."""
+    """One of the stories, open before its first step."""
     file = tmp_path / "page.html"
     file.write_text(FORMS["html"].write(story(request.param)), encoding="utf-8")
     browser.get_log("browser")
-    browser.get(file.as_uri())
+    browser.get(f"{file.as_uri()}#step=0")
     return str(request.param)
 
 
@@ -42,7 +43,7 @@ def step_shown(browser: webdriver.Chrome) -> int:
     """The step that the page shows, the same wherever it says so."""
     current = [
         int(row.get_attribute("data-step") or "")
-        for row in browser.find_elements(By.CSS_SELECTOR, ".row.current")
+        for row in browser.find_elements(By.CSS_SELECTOR, ".story.wide .row.current")
     ]
     words = browser.find_element(By.ID, "place").text
     (step,) = current
@@ -93,23 +94,23 @@ def test_keys_and_buttons_go_where_they_say(browser: webdriver.Chrome, page: str
         browser.find_element(By.CSS_SELECTOR, f"[data-go={name}]").click()
         assert step_shown(browser) == expected
     browser.execute_script(
-        "document.querySelector('.row[data-step=\"3\"] text').dispatchEvent(new Event('click', {bubbles: true}))"
+        "document.querySelector('.band[data-step=\"3\"]').dispatchEvent(new Event('click', {bubbles: true}))"
     )
     assert step_shown(browser) == 3
 
 
 def test_what_is_to_come_is_faint_and_what_is_lost_is_marked(browser: webdriver.Chrome, page: str) -> None:
     told = story(page)
+    script = """return [...document.querySelectorAll('.wide .travel:not(.touch)')].map(
+      (t) => [t.classList.contains('future'), t.classList.contains('air'), getComputedStyle(t).opacity < 0.3])"""
     for index in range(len(told.trace.steps) + 1):
-        travels = browser.find_elements(By.CSS_SELECTOR, ".travel:not(.touch)")
-        faint = [t for t in travels if "future" in (t.get_attribute("class") or "").split()]
-        assert len(faint) == sum(t.sent > index for t in told.travels)
-        air = [t for t in travels if "air" in (t.get_attribute("class") or "").split()]
-        assert len(air) == sum(t.sent <= index < (t.received or 0) for t in told.travels)
-        weak = [float(t.value_of_css_property("opacity")) < 0.3 for t in travels]
-        assert sum(weak) == (len(faint) if index else 0), "before the first step all is seen"
+        drawn = browser.execute_script(script)
+        faint, air, weak = (sum(marks[place] for marks in drawn) for place in range(3))
+        assert faint == sum(t.sent > index for t in told.travels)
+        assert air == sum(t.sent <= index < (t.received or 0) for t in told.travels)
+        assert weak == (faint if index else 0), "before the first step all is seen"
         press(browser, "j")
-    crosses = browser.find_elements(By.CSS_SELECTOR, ".travel.lost .cross")
+    crosses = browser.find_elements(By.CSS_SELECTOR, ".wide .travel.lost .cross")
     assert len(crosses) == sum(bool(t.message.lost) for t in told.travels)
     assert all(cross.is_displayed() for cross in crosses)
 
@@ -123,14 +124,72 @@ def test_a_step_named_in_the_sentence_leads_to_it(browser: webdriver.Chrome, pag
         assert f"step {step_shown(browser)}" == link.text
 
 
+def row_in_view(browser: webdriver.Chrome, layout: str) -> bool:
+    """The row that is marked lies below the heads and within the diagram, and that within the window."""
+    script = """
+      const box = document.querySelector('.diagram').getBoundingClientRect();
+      const row = document.querySelector(`.${arguments[0]} .band.current`).getBoundingClientRect();
+      const heads = document.querySelector(`.heads.${arguments[0]}`).getBoundingClientRect();
+      return row.height > 0 && heads.bottom <= row.top + 1 && row.bottom <= Math.min(box.bottom, window.innerHeight);
+    """
+    return bool(browser.execute_script(script, layout))
+
+
 def test_the_row_stepped_to_is_in_view(browser: webdriver.Chrome, page: str) -> None:
     for key in [Keys.END, Keys.HOME, *"j" * len(story(page).trace.steps)]:
         press(browser, key)
-        box = browser.execute_script(
-            "const box = document.querySelector('.row.current rect').getBoundingClientRect();"
-            "return [box.top, window.innerHeight - box.bottom]"
-        )
-        assert min(box) >= 0
+        assert row_in_view(browser, "wide")
+
+
+def test_the_page_opens_where_the_property_is_violated(browser: webdriver.Chrome, page: str) -> None:
+    browser.get(browser.current_url.partition("#")[0])
+    assert step_shown(browser) == len(story(page).trace.steps)
+    assert row_in_view(browser, "wide")
+    assert "is violated" in browser.find_element(By.ID, "step").text
+    assert not browser.find_elements(By.CSS_SELECTOR, ".future"), "nothing is to come"
+
+
+PHONE = {"width": 400, "height": 800, "deviceScaleFactor": 2, "mobile": True}
+
+
+@pytest.fixture
+def phone(browser: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
+    """The browser as if it were a phone: 400 pixels wide, and with fingers instead of keys."""
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    yield browser
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("page", ["late", "crashed"], indirect=True)
+def test_on_a_phone_the_page_is_read_and_stepped_through_with_a_finger(
+    phone: webdriver.Chrome, page: str
+) -> None:
+    found = phone.execute_script(
+        """
+        const seen = (part) => part.getClientRects().length > 0;
+        const box = (name) => document.querySelector(name).getBoundingClientRect();
+        const scale = box('.story.narrow').width / document.querySelector('.story.narrow').viewBox.baseVal.width;
+        return {
+          wide: [...document.querySelectorAll('.wide')].some(seen),
+          keys: seen(document.querySelector('.keys')),
+          beyond: document.documentElement.scrollWidth - window.innerWidth,
+          letters: scale * parseFloat(getComputedStyle(document.querySelector('.narrow .note')).fontSize),
+          over: box('.diagram').bottom - box('aside').top,
+          buttons: [...document.querySelectorAll('nav button')].map((b) => b.getBoundingClientRect().height),
+        }"""
+    )
+    assert not found["wide"]
+    assert not found["keys"], "keys are told of where there are none"
+    assert found["beyond"] <= 0, "the page scrolls sideways"
+    assert found["letters"] >= 10.5
+    assert found["over"] <= 0, "the panel lies over the diagram"
+    assert min(found["buttons"]) >= 44, "too small for a finger"
+    for name, expected in (("first", 0), ("on", 1), ("last", len(story(page).trace.steps))):
+        phone.find_element(By.CSS_SELECTOR, f"[data-go={name}]").click()
+        assert phone.find_element(By.ID, "slider").get_property("value") == str(expected)
+        assert row_in_view(phone, "narrow")
 
 
 def test_the_page_loads_nothing_and_complains_of_nothing(browser: webdriver.Chrome, page: str) -> None:

@@ -1,0 +1,39 @@
+// The diagram of a story in a page: one step of it is marked and in view. `onstep` hears which row was clicked.
+class Diagram {
+  constructor(box, onstep) {
+    this.box = box;
+    for (const band of box.querySelectorAll(".band")) {
+      band.addEventListener("click", () => onstep(Number(band.dataset.step)));
+    }
+  }
+
+  // Mark a step: what comes after it is faint, what is sent and not received yet is under way.
+  paint(step) {
+    this.box.classList.toggle("stepping", step > 0); // before the first step all is seen at once
+    for (const part of this.box.querySelectorAll("[data-step]")) {
+      const index = Number(part.dataset.step);
+      part.classList.toggle("current", index === step);
+      part.classList.toggle("future", index > step);
+    }
+    for (const part of this.box.querySelectorAll("[data-sent]")) {
+      const sent = Number(part.dataset.sent);
+      const received = part.dataset.received ? Number(part.dataset.received) : Infinity;
+      part.classList.toggle("future", sent > step);
+      part.classList.toggle("air", sent <= step && step < received && received !== Infinity);
+      part.classList.toggle("arriving", received === step);
+    }
+  }
+
+  // Scroll the diagram, and only that, until the row of a step and some of those beside it are in view.
+  reveal(step) {
+    const seen = (part) => part.getClientRects().length > 0;
+    const band = [...this.box.querySelectorAll(`.band[data-step="${step}"]`)].find(seen);
+    const heads = [...this.box.querySelectorAll(".heads")].find(seen);
+    if (!band || !heads) return;
+    const row = band.getBoundingClientRect(), box = this.box.getBoundingClientRect();
+    const above = box.top + heads.getBoundingClientRect().height + row.height;
+    const below = box.top + this.box.clientHeight - 1.5 * row.height;
+    if (row.top < above) this.box.scrollTop -= above - row.top;
+    else if (row.bottom > below) this.box.scrollTop += row.bottom - below;
+  }
+}
