@@ -19,7 +19,6 @@ from fencepost.encoding.versions import version
 from fencepost.properties.expectations import Expectation
 from fencepost.realcode.library import Library
 from fencepost.realcode.matrix import Cell, Mark, bugs, cell, trace_of, without_running
-from fencepost.realcode.releases import SPANS
 from fencepost.realcode.reproducing import Setting, reproduce
 from fencepost.realcode.session import running
 
@@ -89,7 +88,7 @@ def _json(cells: Sequence[Cell]) -> str:
             "jdk": c.setting.jdk,
             "cell": c.mark.value,
             "why": c.why,
-            "has_it": c.setting.release in SPANS[c.bug],
+            "has_it": c.expected,
             "as_expected": c.as_expected,
         }
         for c in cells

@@ -43,9 +43,14 @@ class Cell:
     why: str = ""
 
     @property
+    def expected(self) -> bool:
+        """Whether the table of releases says that the bug is there."""
+        return is_there(self.bug, self.setting)
+
+    @property
     def as_expected(self) -> bool | None:
         """Whether that is what the table of releases says; None if it could not be run."""
-        has = self.setting.release in SPANS[self.bug]
+        has = self.expected
         match self.mark:
             case Mark.HAS:
                 return has
@@ -58,6 +63,11 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.mark.value}: {self.why}" if self.why else self.mark.value
+
+
+def is_there(bug: str, setting: Setting) -> bool:
+    """Whether the table of releases says that the bug is there in that release, with that storage."""
+    return SPANS[bug].has(setting.release, setting.storage)
 
 
 _RACES = {
@@ -90,7 +100,7 @@ def without_running(known: Expectation, setting: Setting) -> Cell | None:
         why = why or str(reason)
     if not why:
         return None
-    if setting.release not in SPANS[known.name]:
+    if not is_there(known.name, setting):
         return Cell(known.name, setting, Mark.NOT_OF)
     return Cell(known.name, setting, Mark.UNDRIVABLE, why)
 
@@ -138,5 +148,5 @@ def cell(known: Expectation, run: Reproduction) -> Cell:
         case Ending.PARTED:
             return Cell(known.name, run.setting, Mark.PARTED, f"{where}: {run.reason}")
         case Ending.UNDRIVABLE:
-            mark = Mark.UNDRIVABLE if run.setting.release in SPANS[known.name] else Mark.NOT_OF
+            mark = Mark.UNDRIVABLE if is_there(known.name, run.setting) else Mark.NOT_OF
             return Cell(known.name, run.setting, mark, run.reason if mark is Mark.UNDRIVABLE else "")

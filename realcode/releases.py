@@ -29,10 +29,14 @@ _OF_THE_CODE = (
 """Switches that say what the code does, rather than what happens to it or how it is set up."""
 
 
-def as_in(release: str, parameters: Parameters) -> Parameters:
-    """The same instance with the switches that this release has: those of the presets, `bookkeeper` since 4.14."""
+SECOND_COPY = {"sorted": "dropped", "interleaved": "replaces", "db": "replaces"}
+"""By storage, what becomes of an add of an entry that the bookie has in memory: in 4.13.0, 4.17.3 and 4.17.4 alike."""
+
+
+def as_in(release: str, storage: str, parameters: Parameters) -> Parameters:
+    """The same instance with the switches of that release, which are those of a preset (`bookkeeper` since 4.14), and storage."""
     code = TODAY if ordered(release) >= (4, 14, 0) else V4_13
-    changed = {name: getattr(code, name) for name in _OF_THE_CODE}
+    changed = {name: getattr(code, name) for name in _OF_THE_CODE} | {"second_copy": SECOND_COPY[storage]}
     if (
         "yes" in (parameters.fence_on_unclean_shutdown, parameters.limbo_on_unclean_shutdown)
         and parameters.crashes
@@ -41,10 +45,10 @@ def as_in(release: str, parameters: Parameters) -> Parameters:
     return replace(parameters, **changed)
 
 
-def mending(release: str, parameters: Parameters) -> dict[str, str]:
-    """The switches in which this release differs from that instance, with the release's values."""
-    own = as_in(release, parameters)
-    names = (*_OF_THE_CODE, "boot_fence_scope", "limbo")
+def mending(release: str, storage: str, parameters: Parameters) -> dict[str, str]:
+    """The switches in which this release with that storage differs from the instance, with the release's values."""
+    own = as_in(release, storage, parameters)
+    names = (*_OF_THE_CODE, "second_copy", "boot_fence_scope", "limbo")
     return {n: str(getattr(own, n)) for n in names if getattr(own, n) != getattr(parameters, n)}
 
 
@@ -54,10 +58,14 @@ class Span:
 
     first: str | None = None
     mended: str | None = None
+    storages: tuple[str, ...] = tuple(SECOND_COPY)
+    """With which it is there."""
 
-    def __contains__(self, release: str) -> bool:
+    def has(self, release: str, storage: str) -> bool:
+        """Whether the bug is there in that release, with that storage."""
         begun = self.first is None or ordered(self.first) <= ordered(release)
-        return begun and (self.mended is None or ordered(release) < ordered(self.mended))
+        mended = self.mended is not None and ordered(release) >= ordered(self.mended)
+        return begun and not mended and storage in self.storages
 
 
 _BEFORE = Span(mended="4.13.0")
@@ -88,5 +96,9 @@ SPANS = {
     "#4812": Span(),
     "phantom-read": Span(),
     "phantom-read-2": Span(),
+    "too-few-copies": Span(
+        storages=("interleaved", "db")
+    ),  # by that trace: sorted drops the second copy of an entry
+    "too-few-copies-2": Span(),
 }
 """By the name of a bug of BookKeeper in `properties.known`, the releases that have it, as docs/known.md says."""

@@ -269,9 +269,11 @@ def _difference(step: CodeStep) -> str:
 def _as_release(run: Reproduction) -> bool:
     """Whether the model with this release's switches takes the same steps to the same facts, and no step further."""
     _, parameters = bookkeeper_of(run.trace)
-    if run.ending is not Ending.REPRODUCED and not mending(run.setting.release, parameters):
+    if run.ending is not Ending.REPRODUCED and not mending(
+        run.setting.release, run.setting.storage, parameters
+    ):
         return False
-    own = find(run.trace.protocol).system(as_in(run.setting.release, parameters))
+    own = find(run.trace.protocol).system(as_in(run.setting.release, run.setting.storage, parameters))
     said = _said_by(own, run.trace)
     agrees = all(not differences(said[s.index], s.facts) for s in run.steps if s.index < len(said))
     stops = len(said) - 1

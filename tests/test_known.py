@@ -22,11 +22,15 @@ def title(value: object) -> str:
 QUICK = ("BOOKKEEPER-799", "#2614", "log-happy-path", "log-double-answer")
 """What the quick tests run too; the slow ones run them all."""
 
-RUNS = [
-    pytest.param(run, marks=[] if known.name in QUICK else [pytest.mark.slow], id=title(run))
-    for known in KNOWN
-    for run in known.runs()
-]
+
+def marks(known: Expectation) -> list[pytest.MarkDecorator]:
+    """How long it may take to find: a row that says it is slow takes over 20 s."""
+    if known.slow:
+        return [pytest.mark.long]
+    return [] if known.name in QUICK else [pytest.mark.slow]
+
+
+RUNS = [pytest.param(run, marks=marks(known), id=title(run)) for known in KNOWN for run in known.runs()]
 
 
 @pytest.mark.parametrize("run", RUNS)

@@ -88,7 +88,7 @@ def _as_release(run: Reproduction) -> str:
     assert isinstance(parameters, Parameters)
     if not run.as_release:
         return "No switch of the model says why."
-    switches = mending(run.setting.release, parameters)
+    switches = mending(run.setting.release, run.setting.storage, parameters)
     return f"So does the model with {show_all(switches)}, and all that was seen up to there is as that model has it."
 
 

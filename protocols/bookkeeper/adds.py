@@ -132,6 +132,13 @@ class Adds(Fencing):
         """An outstanding ack may be given up any time, lost or late."""
         return TRUE
 
+    def takes_copy(self, bookie: TermLike, entry: TermLike) -> Term:
+        """An add of an entry that the bookie has already takes the place of its copy, with the LAC that it carries.
+
+        InterleavedLedgerStorage.processEntry moves the index on, and so does SingleDirectoryDbLedgerStorage.addEntry.
+        """
+        return TRUE
+
     # The last add confirmed. It never falls: acks are withdrawn above it only.
 
     @definition
@@ -258,13 +265,14 @@ def handle_add(
     index = client, fragment, entry, bookie
     fenced_out = (s.fenced[bookie] & ~s.add_admitted[index]) | s.says_unknown(bookie)
     refused = fenced_out if client.sort is s.writer else FALSE
+    stores = ~refused & s.takes_copy(bookie, entry)
     return Action(
         when=s.serves(bookie) & s.next_add(*index),
         then=[
             s.add_handled[index].set(True),
             s.add_refused[index].set(refused),
-            s.stored[bookie, entry].set(s.content_sent(client, entry), when=~refused),
-            s.stored_lac[bookie, entry].set(s.pushed_lac[client, entry], when=~refused),
+            s.stored[bookie, entry].set(s.content_sent(client, entry), when=stores),
+            s.stored_lac[bookie, entry].set(s.pushed_lac[client, entry], when=stores),
         ],
         actor=bookie,
         received=add(s, client, fragment, entry, bookie),

@@ -15,7 +15,7 @@ from fencepost.protocols.bookkeeper.adds import Adds
 from fencepost.protocols.bookkeeper.changes import Changes
 from fencepost.protocols.bookkeeper.close import Closing
 from fencepost.protocols.bookkeeper.fencing import Fencing
-from fencepost.protocols.bookkeeper.layers import old_rules, published
+from fencepost.protocols.bookkeeper.layers import old_rules, published, storages
 from fencepost.protocols.bookkeeper.layers.published import Published
 from fencepost.protocols.bookkeeper.metadata import Phase
 from fencepost.protocols.bookkeeper.recovery import Recovery
@@ -44,6 +44,8 @@ RECOVERY_FLOOR: Rules = {"fragment": Fencing.start, "zero": Fencing.heard_lac}
 TIMEOUTS: Rules = {"any": Adds.is_given_up, "lost-only": published.is_lost}
 RECOVERY_LAC: Rules = {"moving": Adds.carried_lac, "frozen": published.frozen_lac}
 CHANGING: Rules = {"metadata-first": Adds.changing, "local-first": old_rules.recoverer_changing}
+
+SECOND_COPY: Rules = {"replaces": Adds.takes_copy, "dropped": storages.has_no_copy}
 
 # Ensemble changes.
 ENSEMBLE_CHANGE: Rules = {"two-step": Changes.about_to_change, "one-step": published.change_is_due}
@@ -84,6 +86,9 @@ class Ledger(Published):
 
     def changing(self, client: TermLike) -> Term:
         return CHANGING[self.parameters.ensemble_change_commit](self, client)
+
+    def takes_copy(self, bookie: TermLike, entry: TermLike) -> Term:
+        return SECOND_COPY[self.parameters.second_copy](self, bookie, entry)
 
     def about_to_change(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
         return ENSEMBLE_CHANGE[self.parameters.ensemble_change](self, client, fragment, failed)

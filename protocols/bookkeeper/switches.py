@@ -102,6 +102,13 @@ class Switches:
         "a bookie looks whether the ledger is fenced and stores the entry in one go",
         "BookieImpl.addEntry; issue 4701, two ledger handles at once, up to 4.17.3",
     )
+    second_copy: str = switch(
+        ("replaces", "dropped"),
+        "an add of an entry that a bookie has already replaces its copy, with the LAC that came with it, or is "
+        "acknowledged and dropped",
+        "InterleavedLedgerStorage and DbLedgerStorage; SortedLedgerStorage, as long as the first copy is in memory "
+        "(EntryMemTable.internalAdd)",
+    )
     ensemble_change_commit: str = switch(
         ("metadata-first", "local-first"),
         "the writer uses a new ensemble once the metadata store has it, or before that",

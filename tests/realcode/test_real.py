@@ -12,7 +12,7 @@ import pytest
 from fencepost.encoding.errors import BadInput
 from fencepost.realcode.library import Library, library, ordered
 from fencepost.realcode.reproducing import Ending, Setting, reproduce
-from fencepost.realcode.session import CodeFailed, Recording, running
+from fencepost.realcode.session import Answer, CodeFailed, Recording, Session, running
 from support.processes import children, gone
 from support.realcode import kept_trace
 
@@ -101,6 +101,31 @@ def test_a_fence_set_after_a_flush_is_lost_by_a_clean_shutdown(
         harness.ask("boot", bookie="b1")
         inside = harness.ask("look")["bookies"]["b1"]
     assert (inside["fenced"], len(inside["entries"])) == (kept, 1)
+
+
+class Flushing:
+    """A session in which b1 has written out what is in memory before it handles a request."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def ask(self, command: str, **arguments: object) -> Answer:
+        if command == "deliver":
+            self.session.ask("checkpoint", bookie="b1")
+        return self.session.ask(command, **arguments)
+
+
+@pytest.mark.parametrize("storage", ["sorted", "interleaved", "db"])
+@pytest.mark.parametrize("flushed", [False, True])
+def test_the_second_copy_of_an_entry_counts_unless_the_first_is_in_a_memory_table(
+    lib: Library, storage: str, flushed: bool
+) -> None:
+    """EntryMemTable keeps the first copy, with the LAC that came with it, until it is flushed."""
+    with running(lib) as harness:
+        session = Flushing(harness) if flushed else harness
+        run = reproduce(kept_trace("too-few-copies"), Setting(lib.release, storage), session)
+    dropped = storage == "sorted" and not flushed
+    assert run.ending is (Ending.REFUSED if dropped else Ending.REPRODUCED)
 
 
 @pytest.mark.parametrize("has_entry", [False, True])

@@ -135,19 +135,21 @@ def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_releases_are_ordered_as_numbers() -> None:
     assert ordered("4.9.2") < ordered("4.17.3") < ordered("4.18.0")
-    assert "4.13.0" in Span(mended="4.14.0")
-    assert "4.14.0" not in Span(mended="4.14.0")
-    assert "4.14.8" not in Span(first="4.15.0")
-    assert "4.17.4" in Span()
+    assert Span(mended="4.14.0").has("4.13.0", "db")
+    assert not Span(mended="4.14.0").has("4.14.0", "db")
+    assert not Span(first="4.15.0").has("4.14.8", "db")
+    assert Span().has("4.17.4", "sorted")
+    assert not Span(storages=("db",)).has("4.17.4", "sorted")
 
 
 def test_a_release_has_the_switches_of_its_preset() -> None:
     from fencepost.protocols.bookkeeper.parameters import TODAY, V4_13
 
-    assert mending("4.13.0", V4_13) == {}
-    assert mending("4.17.4", TODAY) == {}
-    assert mending("4.17.4", V4_13) == {"recovery_reads_fence": "yes", "recovery_floor": "fragment"}
-    assert as_in("4.13.0", TODAY).recovery_reads_fence == "no"
+    assert mending("4.13.0", "db", V4_13) == {}
+    assert mending("4.17.4", "interleaved", TODAY) == {}
+    assert mending("4.17.4", "db", V4_13) == {"recovery_reads_fence": "yes", "recovery_floor": "fragment"}
+    assert mending("4.17.4", "sorted", TODAY) == {"second_copy": "dropped"}
+    assert as_in("4.13.0", "sorted", TODAY).recovery_reads_fence == "no"
 
 
 def test_every_known_bug_of_the_code_has_its_releases_and_its_execution() -> None:

@@ -39,6 +39,9 @@ ENDINGS = {
     ("BP-46-served", "4.17.4", "db"): (REPRODUCED, None),
     ("bare-fence", "4.17.4", "sorted"): (REPRODUCED, None),
     ("phantom-read", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("too-few-copies", "4.17.4", "interleaved"): (REPRODUCED, None),
+    ("too-few-copies", "4.17.4", "sorted"): (REFUSED, 27),
+    ("too-few-copies-2", "4.17.4", "sorted"): (REPRODUCED, None),
 }
 """By bug, release and storage, how the real run ended, and where the code refused."""
 
@@ -62,6 +65,16 @@ def test_a_real_run_ends_as_it_did(bug: str, release: str, storage: str) -> None
     if run.ending is REPRODUCED:
         found = {step.index: next(iter(step.differs)) for step in run.steps if step.differs}
         assert found == DIFFERS.get(bug, {})
+
+
+def test_a_storage_that_drops_the_second_copy_goes_the_way_of_the_model_that_does() -> None:
+    """As long as nothing else differs: with the switch of another storage code and model would part company."""
+    assert played("too-few-copies", "4.17.4", "sorted").as_release
+    transcript = transcript_of("too-few-copies", "4.17.4", "sorted")
+    (start, versions), *rest = transcript.lines
+    lines = [(start.replace("sorted", "db"), versions), *rest]
+    run = reproduce(kept_trace("too-few-copies"), replace(transcript.setting, storage="db"), Playback(lines))
+    assert (run.ending, run.as_release) == (Ending.PARTED, False)
 
 
 def test_there_is_an_ending_for_each_transcript() -> None:
