@@ -20,7 +20,7 @@ from fencepost.encoding.checking.preparing import Phase
 from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.evidence.manifests import MANIFEST, Claim, Manifest, read_manifest
-from fencepost.encoding.evidence.rechecking import Checked, Rejected, certifying
+from fencepost.encoding.evidence.rechecking import COMMUTATION, Checked, Rejected, certifying
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.saying import one_line
@@ -124,7 +124,9 @@ def _text(report: Report) -> str:
     if report.rejected is not None:
         return one_line(f"rejected: {report.rejected}")
     if report.undecided is not None:
-        stand = f"{len(report.checked)} of {amount(len(report.manifest.parts) + 1, 'part')} stand, none is refuted"
+        about_rounds = any(claim.rounds is not None for claim in report.manifest.claims)
+        parts = amount(len(report.manifest.parts) + about_rounds, "part")
+        stand = f"{len(report.checked)} of {parts} stand, none is refuted"
         return one_line(f"undecided: {report.undecided}; {stand}")
     width = max(len(checked.part) for checked in report.checked)
     lines = [f"{'':{width}}  {'clauses':>9}  {'lemmas':>9}  built again  checked"]
@@ -135,7 +137,7 @@ def _text(report: Report) -> str:
 
 def _row(checked: Checked, width: int) -> str:
     """A part of the certificate: how large it is in its own measure, and the seconds it took."""
-    if checked.part == "commutation":
+    if checked.part == COMMUTATION:
         size = f"{amount(checked.clauses, 'pair')} asked again"
     elif checked.part.startswith("witness-"):
         size = f"{amount(checked.lemmas, 'step')} replayed"
@@ -145,6 +147,9 @@ def _row(checked: Checked, width: int) -> str:
 
 
 def _claim(claim: Claim) -> str:
+    if claim.rounds is None:
+        by = f"proved by induction over one action, with {', '.join(claim.invariants)}"
+        return f"{claim.property}: certified: {by.removesuffix(', with ')}"
     if claim.basis is Basis.INDUCTION:
         return f"{claim.property}: certified: proved by induction over {amount(claim.rounds, 'round')}"
     return f"{claim.property}: certified: every execution fits in {amount(claim.rounds, 'round')}, and none violates it"

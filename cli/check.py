@@ -165,7 +165,7 @@ class Request:
     "--certificates",
     type=click.Path(),
     metavar="DIR",
-    help="Write a certificate of what is proved to this new folder; proofs are about rounds then.",
+    help="Write a certificate of what is proved to this new folder.",
 )
 @click.option(
     "--induction",
@@ -224,8 +224,6 @@ def command(
         raise BadInput("no PROTOCOL: give a protocol's name, a Python file, or --known")
     instance = find_protocol(protocol).instance(setting(text, "NAME=VALUE") for text in settings)
     asked = Limits(budgets=budgets(budget), gone=elapsed(), **limits).of(instance.system)
-    if certificates is not None:
-        asked = asked.certifiable(instance.system)
     request = Request(instance, instance.properties(*names), asked)
     if traces is not None:
         prepare_folder(Path(traces))

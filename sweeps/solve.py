@@ -84,7 +84,7 @@ def instance(obligation: Obligation, source: Path | None = None) -> Instance:
 
 def limits(obligation: Obligation, allowance: Allowance, system: System) -> Limits:
     """How far to search, and with what."""
-    found = Limits(
+    return Limits(
         bound=obligation.bound,
         rounds=obligation.rounds,
         minimize=obligation.minimize,
@@ -94,7 +94,6 @@ def limits(obligation: Obligation, allowance: Allowance, system: System) -> Limi
         solver=obligation.solver,
         jobs=1,
     ).of(system)
-    return found.certifiable(system) if allowance.certificates else found
 
 
 def solve(obligation: Obligation, engine: str, allowance: Allowance, decided: Check = decide) -> Row:

@@ -47,6 +47,8 @@ def _sizes(row: Row) -> list[tuple[str, int, str]]:
 def finding(row: Row) -> str:
     """What was found, in a phrase: a proof and its basis, a bound, the length of a trace and its faults."""
     match row["verdict"]:
+        case "proved" if row["by_actions"]:
+            return "proved by induction over one action"
         case "proved" if row["basis"] == "induction":
             return f"proved by induction over {amount(row['induction'], 'round')}"
         case "proved":

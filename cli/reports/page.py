@@ -266,24 +266,21 @@ def _evidence(report: Report, row: Row) -> str:
 
 def _certificate(report: Report, row: Row) -> str:
     """Where the certificate is, and how to check it; raises InternalError if it certifies something else."""
-    from fencepost.encoding.evidence.manifests import Claim, read_manifest
+    from fencepost.encoding.evidence.manifests import claimed, read_manifest
 
     said = f"What the proof rests on is in <code>{escape(row['certificate'])}</code>"
     folder = report.folder / row["certificate"]
     if not folder.is_dir():
         return f"<h4>The certificate</h4><p>{said}, which is not there any more.</p>"
-    manifest, claim = read_manifest(folder), Claim(row["property"], Basis(row["basis"]), _rounds(row))
+    rounds, basis = int(row["induction"] or row["rounds"]), Basis(row["basis"])
+    claim = claimed(row["property"], basis, row["by_actions"], rounds, row["invariants"])
+    manifest = read_manifest(folder)
     subject = manifest.subject
     about = (subject.protocol, _texts(subject.parameters, subject.switches), manifest.claims)
     if about != (row["protocol"], row["settings"], (claim,)):
         raise InternalError(f"{row['id']}: its certificate {row['certificate']} is of another obligation")
     command = _command(certify_command(report.folder, row))
     return f"<h4>The certificate</h4><p>{said}. Check it without trusting the search:</p>{command}"
-
-
-def _rounds(row: Row) -> int:
-    """Over how many rounds a proof goes."""
-    return int(row["induction"] or row["rounds"])
 
 
 def _texts(*settings: Mapping[str, object]) -> dict[str, str]:

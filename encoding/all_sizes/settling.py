@@ -58,7 +58,7 @@ def _not_inductive(refining: Refining, by: Deadline) -> str | None:
     """An action that makes a fact false, in words; None if there is none."""
     facts = refining.refinement.facts
     names = {fact.name for fact in facts}
-    asked = obligations(refining.whole, facts, representatives(refining.whole, facts))
+    asked = obligations(refining.whole, facts, [INITIALLY, *representatives(refining.whole, facts)])
     asker = Asker(asked, backend("cadical"))
     for question in asked.questions:
         answer = _answer(asker.ask(question, names | set(question.fails)), by)

@@ -44,12 +44,6 @@ class Limits:
         """The same, with the system's own number of rounds if none is given: no number may cover every execution."""
         return self if self.rounds is not None else replace(self, rounds=system.default_rounds)
 
-    def certifiable(self, system: System) -> Limits:
-        """The same, without proofs of which there are no certificates: those by induction over one action."""
-        if self.induction != "actions":
-            return self
-        return replace(self, induction="rounds" if system.default_rounds else "none")
-
 
 def validate(limits: Limits, system: System) -> None:
     """Raise BadInput for limits that mean nothing for this system."""

@@ -44,7 +44,7 @@ def _pose(
     symbolic = Symbolic(system)
     check_traps(symbolic, properties)
     claims: list[Property | Invariant] = [*facts, *properties]
-    asked = obligations(symbolic, claims, representatives(symbolic, claims))
+    asked = obligations(symbolic, claims, [INITIALLY, *representatives(symbolic, claims)])
     order = {action: number for number, action in enumerate(system.ground_actions)}
     names = (*(claim.name for claim in claims), WELL_DEFINED)
     yield Posed(asked, tuple(order[action] for action in symbolic.actions), names)

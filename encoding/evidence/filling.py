@@ -17,10 +17,12 @@ from fencepost.encoding.evidence.manifests import (
     manifest,
     never_reached,
     proof_file,
-    queries,
     trace_file,
+    witness_part,
 )
-from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query, remarks
+from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
+from fencepost.encoding.evidence.questions import Asking, questions, remarks
+from fencepost.encoding.induction.walks import walks
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject, Trace
@@ -47,17 +49,23 @@ def _make(
 ) -> Iterator[Phase]:
     yield Phase("certificate: building")
     properties = choose(system, tuple(claim.property for claim in claims))
-    encoded = Encoded(system, properties, budgets)
-    for query in queries(claims):
-        yield Phase(f"certificate: {query.name}")
-        clauses = encoded.clauses(query)
-        _write(clauses_file(folder, query), clauses.dimacs(remarks(query, subject, budgets)))
-        _write(proof_file(folder, query), "".join(f"{line}\n" for line in refutation(clauses, query.name)))
+    asking = Asking(system, properties, budgets)
+    parts = []
+    for question in questions(claims, system):
+        name = question.name
+        yield Phase(f"certificate: {name}")
+        clauses = asking.clauses(question)
+        _write(clauses_file(folder, name), clauses.dimacs(remarks(question, subject, budgets)))
+        _write(proof_file(folder, name), "".join(f"{line}\n" for line in refutation(clauses, name)))
+        parts.append(name)
     for prop in properties:
         yield Phase(f"certificate: witness of {prop.name}")
-        trace = find_witness(encoded, subject, prop)
+        trace = _walk_to_witness(system, subject, prop, budgets) or find_witness(asking.rounds, subject, prop)
         _write(trace_file(folder, prop), json.dumps(trace.to_json(), indent=2) + "\n")
-    _write(folder / MANIFEST, json.dumps(manifest(subject, budgets, claims).to_json(), indent=2) + "\n")
+        parts.append(witness_part(prop.name))
+    _write(
+        folder / MANIFEST, json.dumps(manifest(subject, budgets, claims, parts).to_json(), indent=2) + "\n"
+    )
 
 
 def _write(path: Path, text: str) -> None:
@@ -73,6 +81,19 @@ def refutation(clauses: Clauses, name: str) -> Sequence[str]:
             raise InternalError(f"{name}: the search found no answer, and {PROVER} has one")
         case GaveUp(why):
             raise SolverGaveUpError(f"{PROVER}, {name}: {why}")
+
+
+def _walk_to_witness(
+    system: System, subject: Subject, prop: Property, budgets: Mapping[str, int]
+) -> Trace | None:
+    """A replayed walk to the property's witness within the budgets; None if none of those taken gets there."""
+    for found in walks(system, [prop], []):
+        actions = [system.ground_actions[number] for number in found.actions]
+        lost = [system.choices[position].name for position in found.choices]
+        trace = Replayer(system, subject).spare_faults(never_reached(prop), actions, lost)
+        if all(trace.faults.get(fault, 0) <= most for fault, most in budgets.items()):
+            return trace
+    return None
 
 
 def find_witness(encoded: Encoded, subject: Subject, prop: Property) -> Trace:

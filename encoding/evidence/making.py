@@ -34,12 +34,12 @@ def make_certificate(
     say so. Raises FileExistsError if a certificate is there already.
     """
     from fencepost.encoding.evidence.filling import make
-    from fencepost.encoding.evidence.manifests import Claim
+    from fencepost.encoding.evidence.manifests import claimed
 
     claims = [
-        Claim(result.property, result.basis, result.induction or result.rounds)
-        for result in proved
-        if result.basis is not None
+        claimed(r.property, r.basis, r.by_actions, r.induction or r.rounds, r.invariants)
+        for r in proved
+        if r.basis is not None
     ]
     with _renamed(folder) as temporary:
         asked = (system, subject, limits.budgets, claims, temporary)

@@ -1,13 +1,13 @@
 """Certificates: what a verdict `proved` rests on, in files that can be checked without trusting the search.
 
-A certificate is a folder: for each query of a proof (`queries.py`) its clauses, and the solver's clausal proof that
+A certificate is a folder: for each question of a proof (`questions.py`) its clauses, and the solver's clausal proof that
 they cannot all hold; for each property a trace to its witness; and a manifest. `filling` makes what is in it, `rechecking`
-checks it. docs/certificates.md says what follows from a certificate that stands, and what is still trusted.
+checks it. Names are all that a manifest has: what they stand for is built from the protocol. docs/certificates.md says what follows from a certificate that stands, and what is still trusted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,10 +16,9 @@ import z3
 from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.concrete.rereading import SUBJECT, saved_subject
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.evidence.queries import Kind, Query
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.reading import Key, has_keys, one_of, read_json, shown, text_key, whole_key
+from fencepost.encoding.reading import Key, has_keys, one_of, read_json, shown, text_key
 from fencepost.encoding.versions import version
 
 SCHEMA = "fencepost.certificate/1"
@@ -38,44 +37,40 @@ class RejectedError(Exception):
 
 @dataclass(frozen=True)
 class Claim:
-    """A property is proved: in so many rounds, or by induction over so many."""
+    """A property is proved: in so many rounds, or by induction over so many, or over one action if `rounds` is None.
+
+    `invariants` names the facts and properties that an induction over one action carries along.
+    """
 
     property: str
     basis: Basis
-    rounds: int
+    rounds: int | None
+    invariants: tuple[str, ...] = ()
 
-    def queries(self) -> list[Query]:
-        """What must have no answer."""
-        if self.basis is Basis.INDUCTION:
-            return [Query(kind, self.rounds, self.property) for kind in (Kind.BASE, Kind.STEP)]
-        return [
-            Query(Kind.WELL_DEFINED, self.rounds),
-            Query(Kind.COMPLETENESS, self.rounds),
-            Query(Kind.PROPERTY, self.rounds, self.property),
-        ]
-
-    def parts(self) -> list[str]:
-        """The parts of a certificate that it needs: the queries, and that the property is about something that happens."""
-        return [*(query.name for query in self.queries()), witness_part(self.property)]
+    def __post_init__(self) -> None:
+        if self.rounds is None and self.basis is not Basis.INDUCTION:
+            raise ValueError("without rounds a proof is by induction over one action")
+        if self.rounds is not None and self.invariants:
+            raise ValueError("only an induction over one action names what it carries along")
 
     def to_json(self) -> dict[str, object]:
         """As the manifest has it."""
-        return {"property": self.property, "basis": self.basis.value, "rounds": self.rounds}
+        return {
+            "property": self.property,
+            "basis": self.basis.value,
+            "rounds": self.rounds,
+            "invariants": list(self.invariants),
+        }
+
+
+def claimed(name: str, basis: Basis, by_actions: bool, rounds: int, invariants: Sequence[str]) -> Claim:
+    """What a proof of the property of that name claims; by one action, or over so many rounds."""
+    return Claim(name, basis, None, tuple(invariants)) if by_actions else Claim(name, basis, rounds)
 
 
 def witness_part(name: str) -> str:
     """The part that holds a trace to the witness of the property of that name."""
     return f"witness-{name}"
-
-
-def queries(claims: Sequence[Claim]) -> list[Query]:
-    """The queries of all claims: those about no property are shared."""
-    return list(dict.fromkeys(query for claim in claims for query in claim.queries()))
-
-
-def parts(claims: Sequence[Claim]) -> list[str]:
-    """The parts that a certificate of these claims has."""
-    return list(dict.fromkeys(part for claim in claims for part in claim.parts()))
 
 
 @dataclass(frozen=True)
@@ -104,20 +99,22 @@ class Manifest:
         }
 
 
-def manifest(subject: Subject, budgets: Mapping[str, int], claims: Sequence[Claim]) -> Manifest:
+def manifest(
+    subject: Subject, budgets: Mapping[str, int], claims: Sequence[Claim], parts: Iterable[str]
+) -> Manifest:
     """The manifest of a certificate made here and now."""
     z3_version = z3.get_version_string()
-    return Manifest(subject, budgets, tuple(claims), tuple(parts(claims)), version(), PROVER, z3_version)
+    return Manifest(subject, budgets, tuple(claims), tuple(parts), version(), PROVER, z3_version)
 
 
-def clauses_file(folder: Path, query: Query) -> Path:
-    """Where the clauses of a query are."""
-    return folder / f"{query.name}.cnf"
+def clauses_file(folder: Path, part: str) -> Path:
+    """Where the clauses of a question are."""
+    return folder / f"{part}.cnf"
 
 
-def proof_file(folder: Path, query: Query) -> Path:
+def proof_file(folder: Path, part: str) -> Path:
     """Where the proof is that they cannot all hold."""
-    return folder / f"{query.name}.drup"
+    return folder / f"{part}.drup"
 
 
 def trace_file(folder: Path, prop: Property) -> Path:
@@ -140,6 +137,12 @@ MOST_ROUNDS = 1000
 PROOF = 2**32
 """Bytes of clauses or of a proof, at most."""
 
+_NAMES = "a list of names"
+
+
+def _are_names(names: list[object]) -> bool:
+    return all(isinstance(name, str) for name in names)
+
 
 _MANIFEST = {
     "schema": one_of((SCHEMA,), needed=True),
@@ -147,7 +150,7 @@ _MANIFEST = {
     **SUBJECT,
     "budgets": Key(dict, "an object of faults", needed=True),
     "claims": Key(list, "a list of one property at least", bool, needed=True),
-    "parts": Key(list, "a list of names", lambda names: all(isinstance(n, str) for n in names), needed=True),
+    "parts": Key(list, _NAMES, _are_names, needed=True),
     "solver": text_key(needed=True),
     "z3": text_key(needed=True),
 }
@@ -156,7 +159,13 @@ _MANIFEST = {
 _CLAIM = {
     "property": text_key("the name of a property", needed=True),
     "basis": one_of((Basis.ROUNDS.value, Basis.INDUCTION.value), needed=True),
-    "rounds": whole_key(1, MOST_ROUNDS, needed=True),
+    "rounds": Key(
+        (int, type(None)),
+        f"a whole number, 1 to {MOST_ROUNDS:,}, or null for an induction over one action",
+        lambda rounds: rounds is None or 1 <= rounds <= MOST_ROUNDS,
+        needed=True,
+    ),
+    "invariants": Key(list, _NAMES, _are_names, needed=True),
 }
 
 
@@ -169,9 +178,6 @@ def read_manifest(folder: Path) -> Manifest:
         raise BadInput(f"{path}: schema is {shown(schema)}; valid: {SCHEMA}")
     has_keys(document, _MANIFEST, f"{path}: a manifest")
     claims = tuple(_claim(path, claim) for claim in document["claims"])
-    for part in document["parts"]:
-        if part not in parts(claims):
-            raise BadInput(f"{path}: {part}: no part of these claims; valid: {', '.join(parts(claims))}")
     for fault, most in document["budgets"].items():
         if type(most) is not int or most < 0:
             raise BadInput(f"{path}: {fault}: a budget is a whole number, 0 or more")
@@ -188,4 +194,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _claim(path: Path, document: object) -> Claim:
     claim = has_keys(document, _CLAIM, f"{path}: a claim")
-    return Claim(claim["property"], Basis(claim["basis"]), claim["rounds"])
+    try:
+        return Claim(claim["property"], Basis(claim["basis"]), claim["rounds"], tuple(claim["invariants"]))
+    except ValueError as error:
+        raise BadInput(f"{path}: a claim: {error}; {HINT}") from error

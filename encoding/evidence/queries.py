@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar
 
 from fencepost.encoding.checking.preparing import tally
 from fencepost.encoding.errors import InternalError
@@ -20,10 +21,9 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.formulas.traps import check_traps
 from fencepost.encoding.induction.over_rounds import Window, base, carried
-from fencepost.encoding.language.state import amount, show, show_all
+from fencepost.encoding.language.state import amount, show
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import Term
-from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.search import Tally, counters, within
 from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.rounds.unrolling import Unrolling
@@ -59,6 +59,12 @@ class Query:
     kind: Kind
     rounds: int
     about: str | None = None
+
+    names: ClassVar[str] = (
+        "names: an action fires in a round; a variable has a value after a round (if none is true, the first of its "
+        "values); a choice made up front is true"
+    )
+    """What the named variables of a query stand for."""
 
     def __post_init__(self) -> None:
         if (self.about is not None) != (self.kind in ABOUT_ONE_PROPERTY):
@@ -165,26 +171,6 @@ class Query:
         assert self.about is not None
         names = [i.name for i in self._invariants(system)]
         return list(carried(unrolling, round_, self.about, names).values())
-
-
-def remarks(query: Query, subject: Subject, budgets: Mapping[str, int]) -> list[str]:
-    """What a file with a query in it says of itself."""
-    question, sat, unsat = query.sentences()
-    return [
-        f"{subject.protocol}: {show_all({**subject.parameters, **subject.switches})}",
-        *([f"at most: {', '.join(f'{name} {most}' for name, most in budgets.items())}"] if budgets else []),
-        f"{query.name}: {question}",
-        f"sat: {sat}",
-        f"unsat: {unsat}",
-        NAMES,
-    ]
-
-
-NAMES = (
-    "names: an action fires in a round; a variable has a value after a round (if none is true, the first of its values); "
-    "a choice made up front is true"
-)
-"""What the named variables of a query stand for."""
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,18 @@ from fencepost.encoding.concrete.rereading import check_saved, saved_trace
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.manifests import (
     HINT,
+    MANIFEST,
     PROOF,
     Manifest,
     RejectedError,
     clauses_file,
     never_reached,
     proof_file,
-    queries,
     trace_file,
     witness_part,
 )
-from fencepost.encoding.evidence.queries import Clauses, Encoded, Query, remarks
+from fencepost.encoding.evidence.queries import Clauses
+from fencepost.encoding.evidence.questions import Asking, Question, needed, questions, remarks
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System
@@ -37,6 +38,9 @@ from fencepost.encoding.solving.solvers import Propagation
 
 CHECKER = "minisat22"
 """Whose unit propagation checks them: no code of the prover's."""
+
+COMMUTATION = "commutation"
+"""Which actions may move left past which, asked again: what every proof about rounds rests on."""
 
 
 @dataclass(frozen=True)
@@ -94,34 +98,47 @@ def certify(folder: Path, found: Manifest, system: System, digest: str | None) -
             f"it was made from another text of {found.subject.protocol}, or of what that imports "
             f"(system {_brief(found.subject.system)}, here {_brief(digest)})"
         )
-    for claim in found.claims:
-        for part in claim.parts():
-            if part not in found.parts:
-                raise RejectedError(f"{claim.property}: its part {part} is missing from the certificate")
     properties = choose(system, tuple(claim.property for claim in found.claims))
     known_faults(system, found.budgets)
+    _check_parts(folder, found, system)
     yield Phase("certificate: building")
     begun = time.perf_counter()
-    encoded = Encoded(system, properties, found.budgets, cached=False)
-    yield Checked("commutation", encoded.asked, 0, time.perf_counter() - begun, 0.0)
-    for query in queries(found.claims):
-        yield Phase(f"certificate: {query.name}")
-        yield _certify(folder, found, encoded, query)
+    asking = Asking(system, properties, found.budgets, cached=False)
+    if any(claim.rounds is not None for claim in found.claims):
+        yield Checked(COMMUTATION, asking.rounds.asked, 0, time.perf_counter() - begun, 0.0)
+    for question in questions(found.claims, system):
+        yield Phase(f"certificate: {question.name}")
+        yield _certify(folder, found, asking, question)
     for prop in properties:
         yield _certify_witness(folder, found, system, prop)
 
 
-def _certify(folder: Path, found: Manifest, encoded: Encoded, query: Query) -> Checked:
-    begun = time.perf_counter()
-    saved, proof = (read_text(path(folder, query), HINT, PROOF) for path in (clauses_file, proof_file))
-    clauses = encoded.clauses(query)
+def _check_parts(folder: Path, found: Manifest, system: System) -> None:
+    """Raise RejectedError for a part that a claim needs and the manifest leaves out, BadInput for one that none needs."""
+    all_needed = []
+    for claim in found.claims:
+        names = [question.name for question in needed(claim, found.claims, system)]
+        for part in (*names, witness_part(claim.property)):
+            if part not in found.parts:
+                raise RejectedError(f"{claim.property}: its part {part} is missing from the certificate")
+            all_needed.append(part)
+    for part in found.parts:
+        if part not in all_needed:
+            valid = ", ".join(dict.fromkeys(all_needed))
+            raise BadInput(f"{folder / MANIFEST}: {part}: no part of these claims; valid: {valid}")
+
+
+def _certify(folder: Path, found: Manifest, asking: Asking, question: Question) -> Checked:
+    begun, name = time.perf_counter(), question.name
+    saved, proof = (read_text(path(folder, name), HINT, PROOF) for path in (clauses_file, proof_file))
+    clauses = asking.clauses(question)
     try:
-        same_text(saved, clauses.dimacs(remarks(query, found.subject, found.budgets)))
+        same_text(saved, clauses.dimacs(remarks(question, found.subject, found.budgets)))
         built = time.perf_counter()
-        lemmas = check_proof(clauses, read_proof(proof, proof_file(folder, query)))
+        lemmas = check_proof(clauses, read_proof(proof, proof_file(folder, name)))
     except RejectedError as error:
-        raise RejectedError(f"{query.name}: {error}{_other_z3(found)}") from None
-    return Checked(query.name, len(clauses.clauses), lemmas, built - begun, time.perf_counter() - built)
+        raise RejectedError(f"{name}: {error}{_other_z3(found)}") from None
+    return Checked(name, len(clauses.clauses), lemmas, built - begun, time.perf_counter() - built)
 
 
 def _other_z3(found: Manifest) -> str:

@@ -23,11 +23,11 @@ def smtlib(encoded: Encoded, query: Query, said: Iterable[str]) -> str:
     for _ in range(query.unrolled):
         glue.extend(unrolling.add_round()[len(unrolling.template.clauses) :])
     glue.extend(query.asserts(unrolling, encoded.system))
-    names = {number: _plain(name) for number, name in encoded.names(unrolling)}
+    names = {number: plain(name) for number, name in encoded.names(unrolling)}
     assert len(set(names.values())) == len(names), "two variables of one name"
     declared, asserted = [*names.values()], []
     for number in range(1, query.unrolled + 1):
-        between = [_plain(f"copy {copy} in round {number}") for copy in round_.between]
+        between = [plain(f"copy {copy} in round {number}") for copy in round_.between]
         declared += between
         renaming = _renaming(round_, unrolling, number, names, between)
         asserted += [renaming(constraint) for constraint in round_.constraints]
@@ -70,6 +70,6 @@ def _budgets(encoded: Encoded, query: Query, unrolling: Unrolling, names: Mappin
         yield f"(assert (<= (+ 0 0 {' '.join(ones)}) {most}))"
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """Without the characters that end a quoted symbol."""
     return name.replace("|", "!").replace("\\", "!")

@@ -42,27 +42,47 @@ class Obligations:
     """The questions about a system and its claims: plain data, without z3.
 
     Variables are numbered from 1: first the Booleans of the state before, then the choices. `widths` says how many of the
-    Booleans belong to each variable in turn, `initial` what they are at first. `holds` has for each claim a literal under which it
-    holds before.
+    Booleans belong to each variable in turn. `holds` has for each claim a literal under which it holds before.
     """
 
     clauses: list[Clause]
     size: int
     widths: list[int]
     choices: int
-    initial: list[bool]
     holds: Mapping[str, int]
     questions: tuple[Question, ...]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One question as formulas."""
+    """One question as formulas: whether `happens` can be true together with one of `fails`."""
 
     slot: int
     happens: Formula
     fails: Mapping[str, Formula]
     constraints: list[Formula]
+
+
+@dataclass(frozen=True)
+class Formulas:
+    """The questions as formulas, before they become clauses.
+
+    `before` has the Booleans of the state before an action, by variable, `choices` those of the choices; `holds` a name for each
+    claim, which implies it. `constraints` hold whatever is asked.
+    """
+
+    before: Sequence[Sequence[Formula]]
+    choices: Sequence[Formula]
+    holds: Mapping[str, Formula]
+    asked: Sequence[Asked]
+    constraints: Sequence[Formula]
+
+    @property
+    def named(self) -> list[Formula]:
+        """Every Boolean with a name, in the order of their numbers in clauses: state, choices, claims, question by question."""
+        own = [bit for bits in self.before for bit in bits]
+        asked = [f for question in self.asked for f in (question.happens, *question.fails.values())]
+        return [*own, *self.choices, *self.holds.values(), *asked]
 
 
 @dataclass(frozen=True)
@@ -77,44 +97,60 @@ _Parts = Mapping[str, Sequence[_Part]]
 """The conjuncts of each claim, by its name."""
 
 
-def obligations(
+def formulas(
     symbolic: Symbolic, claims: Sequence[Property | Invariant], slots: Iterable[int] | None = None
-) -> Obligations:
-    """The questions about these claims and the actions of those slots, all if none are given.
+) -> Formulas:
+    """The questions about these claims: about the beginning if `INITIALLY` is among the slots, and about the actions of the
+    others; all if none are given.
 
     Raises ModelError for a claim that reads a choice.
     """
     state = [v for v in symbolic.system.variables if v.place in symbolic.written]
-    bits = [bit for v in state for bit in symbolic.bits[v.place]]
-    choices = [bit for v in symbolic.system.choices for bit in symbolic.bits[v.place]]
     parts = {claim.name: _conjuncts(symbolic, claim) for claim in claims}
     holds = {name: named(f"holds:{name}") for name in parts}
-    asked = [_about_the_beginning(symbolic, parts)]
-    asked += [
-        _about_an_action(symbolic, slot, parts)
-        for slot in (range(len(symbolic.effects)) if slots is None else slots)
+    asked = [
+        _about_the_beginning(symbolic, parts)
+        if slot == INITIALLY
+        else _about_an_action(symbolic, slot, parts)
+        for slot in ((INITIALLY, *range(len(symbolic.effects))) if slots is None else slots)
     ]
     constraints = [
         *(well_formed(symbolic.bits[v.place]) for v in state),
         *(disj((neg(holds[name]), part.formula)) for name, own in parts.items() for part in own),
         *(constraint for question in asked for constraint in question.constraints),
     ]
-    named_ones = [f for question in asked for f in (question.happens, *question.fails.values())]
-    cnf = numbered([c for c in constraints if c is not TRUE], [*bits, *choices, *holds.values(), *named_ones])
+    return Formulas(
+        before=[symbolic.bits[v.place] for v in state],
+        choices=[bit for v in symbolic.system.choices for bit in symbolic.bits[v.place]],
+        holds=holds,
+        asked=asked,
+        constraints=[c for c in constraints if c is not TRUE],
+    )
+
+
+def obligations(
+    symbolic: Symbolic, claims: Sequence[Property | Invariant], slots: Iterable[int] | None = None
+) -> Obligations:
+    """The same questions as clauses."""
+    return in_clauses(formulas(symbolic, claims, slots))
+
+
+def in_clauses(said: Formulas) -> Obligations:
+    """These questions as clauses."""
+    cnf = numbered(said.constraints, said.named)
     return Obligations(
         clauses=cnf.clauses,
         size=cnf.size,
-        widths=[len(symbolic.bits[v.place]) for v in state],
-        choices=len(choices),
-        initial=[symbolic.system.initial[v.place] == value for v in state for value in v.domain.values[1:]],
-        holds={name: cnf.numbers[str(f)] for name, f in holds.items()},
+        widths=[len(own) for own in said.before],
+        choices=len(said.choices),
+        holds={name: cnf.numbers[str(f)] for name, f in said.holds.items()},
         questions=tuple(
             Question(
                 question.slot,
                 cnf.numbers[str(question.happens)],
                 {name: cnf.numbers[str(f)] for name, f in question.fails.items()},
             )
-            for question in asked
+            for question in said.asked
         ),
     )
 

@@ -17,7 +17,7 @@ from fencepost.cli.reports.matrices import Report, matrices, named
 from fencepost.cli.reports.words import MEANINGS, SIGNS, brief, check_command
 from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.evidence.manifests import Claim, manifest
+from fencepost.encoding.evidence.manifests import claimed, manifest
 from fencepost.sweeps.rows import VERDICTS, Row, obligation_of
 from fencepost.sweeps.solve import instance
 from fencepost.sweeps.store import Store
@@ -170,8 +170,10 @@ def certified(folder: Path, row: Row, about: Row) -> Row:
     name = f"certificates/{row['id']}"
     (folder / name).mkdir(parents=True)
     subject = instance(obligation_of(about)).subject
-    claim = Claim(about["property"], Basis(about["basis"]), about["induction"] or about["rounds"])
-    document = manifest(subject, {}, [claim]).to_json()
+    rounds = about["induction"] or about["rounds"]
+    basis, carried = Basis(about["basis"]), about["invariants"]
+    claim = claimed(about["property"], basis, about["by_actions"], rounds, carried)
+    document = manifest(subject, {}, [claim], []).to_json()
     (folder / name / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
     return {**row, "certificate": name}
 
@@ -186,6 +188,14 @@ def test_a_proof_leads_to_its_own_certificate(rows: list[Row], tmp_path: Path) -
     swapped = {**first, "certificate": made[1]["certificate"]}
     with pytest.raises(InternalError, match=f"certificates/{second['id']} is of another obligation"):
         FORMS["html"](reported([swapped], tmp_path))
+    carried = {"basis": "induction", "by_actions": True, "invariants": ["taken-is-stored"]}
+    over_one_action = certified(tmp_path / "more", {**first, **carried}, {**first, **carried})
+    assert "Proved by induction over one action." in FORMS["html"](
+        reported([over_one_action], tmp_path / "more")
+    )
+    without = {**over_one_action, "invariants": []}
+    with pytest.raises(InternalError, match="is of another obligation"):
+        FORMS["html"](reported([without], tmp_path / "more"))
     gone = {**first, "certificate": "certificates/gone"}
     assert "which is not there any more" in FORMS["html"](reported([gone], tmp_path))
 

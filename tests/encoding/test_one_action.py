@@ -96,8 +96,8 @@ def test_an_action_left_out_of_the_questions_is_missed() -> None:
     s = state(system)
     symbolic = Symbolic(system)
     never = claim("never", ~s.has["n1"])
-    without = [slot for slot, a in enumerate(symbolic.actions) if a.schema.name != "take"]
-    asked = obligations(symbolic, [never], without)
+    kept = [slot for slot, a in enumerate(symbolic.actions) if a.schema.name != "take"]
+    asked = obligations(symbolic, [never], [INITIALLY, *kept])
     (*_, left) = induct(Asker(asked, backend("cadical")), 0, asked.questions, ["never"], {})
     assert left == Left(0, frozenset({"never"}))
     assert broken(system, [never]) == {"never": "take"}

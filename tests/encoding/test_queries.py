@@ -60,7 +60,7 @@ def searched(name: str, settings: Mapping[str, object], about: str, budgets: Map
     protocol = protocol_of(name)
     parameters = protocol.parameters(settings.items())
     system = protocol.system(parameters)
-    limits = Limits(jobs=1, budgets=budgets, rounds=system.default_rounds).certifiable(system)
+    limits = Limits(jobs=1, budgets=budgets, rounds=system.default_rounds, induction="rounds")
     return check(system, protocol.subject(parameters), choose(system, (about,)), limits).results[0]
 
 
@@ -109,15 +109,47 @@ def test_other_solvers_answer_as_the_search_does(
         asked = ["--what", what, "--rounds", str(rounds)]
         asked += ["--property", about] if what not in ("completeness", "well-defined") else []
         dimacs, script = exported(tmp_path, name, *given, *asked)
-        formula = CNF(from_file=str(dimacs))
-        answers = {}
-        for solver in ("glucose4", "lingeling"):
-            with Solver(solver, bootstrap_with=formula.clauses) as other:
-                answers[solver] = other.solve()
-        said = ask_cvc5(script, Deadline(120))
-        assert isinstance(said, Yes | No)
-        answers["cvc5"] = isinstance(said, Yes)
-        assert answers == dict.fromkeys(answers, answer), (what, rounds)
+        found = answers(dimacs, script)
+        assert found == dict.fromkeys(found, answer), (what, rounds)
+
+
+def answers(dimacs: Path, script: str) -> dict[str, bool]:
+    """Whether the query has an answer, by each of three solvers that no search asks."""
+    found = {}
+    for solver in ("glucose4", "lingeling"):
+        with Solver(solver, bootstrap_with=CNF(from_file=str(dimacs)).clauses) as other:
+            found[solver] = other.solve()
+    said = ask_cvc5(script, Deadline(120))
+    assert isinstance(said, Yes | No)
+    return {**found, "cvc5": isinstance(said, Yes)}
+
+
+ON_TWO = [f"--set={name}={value}" for name, value in TWO_BOOKIES.items()]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        (["--what=beginning", "--property=no-divergence"], False),
+        (["--what=action", "--action=handle add", "--property=no-divergence"], False),
+        (["--what=action", "--action=handle add", "--property=recovery-can-finish"], True),
+    ],
+)
+def test_other_solvers_answer_what_is_asked_of_one_action(
+    asked: list[str], answer: bool, tmp_path: Path
+) -> None:
+    """The last is the property of those of two bookies that is not inductive."""
+    assert set(answers(*exported(tmp_path, "bookkeeper", *ON_TWO, *asked)).values()) == {answer}
+
+
+def test_a_query_about_an_action_says_what_it_is(tmp_path: Path) -> None:
+    dimacs, script = exported(tmp_path, "bookkeeper", *ON_TWO, "--what=action", "--action=push")
+    lines = dimacs.read_text(encoding="utf-8").splitlines()
+    assert [line.removeprefix("c ") for line in lines[:6]] == [
+        line.removeprefix("; ") for line in script.splitlines()[:6]
+    ]
+    assert lines[2].startswith("c action-push: from a state in which all of these hold, can push make one")
+    assert "c 1 status = open before" in lines
 
 
 def test_the_files_say_what_they_are(tmp_path: Path) -> None:
@@ -209,3 +241,43 @@ def test_the_step_of_an_induction_is_about_steps_that_are_wrong() -> None:
 def test_bad_input_is_one_line(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     code = run(["export", COPIES, "--rounds", "1", "--format", "dimacs", *arguments])
     assert (code, capsys.readouterr()) == (2, ("", f"fencepost: {says}\n"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["--what=property", "--property=nothing-lost"],
+            "--what property: is about rounds; say how many with --rounds R",
+        ),
+        (["--what=action", "--rounds=1"], "--rounds: --what action has no use for it; leave it out"),
+        (
+            ["--what=beginning", "--budget=lost=1"],
+            "--budget: --what beginning has no use for it; leave it out",
+        ),
+        (
+            ["--what=beginning", "--property=nothing-lost", "--action=send"],
+            "--action: --what beginning has no use for it; leave it out",
+        ),
+        (
+            ["--what=property", "--rounds=1", "--action=send"],
+            "--action: --what property has no use for it; leave it out",
+        ),
+        (
+            ["--what=beginning"],
+            "--what beginning: no facts are declared here; say which property with --property NAME",
+        ),
+    ],
+)
+def test_an_option_of_another_query_is_refused(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["export", COPIES, "--format", "dimacs", *arguments])
+    assert (code, capsys.readouterr()) == (2, ("", f"fencepost: {says}\n"))
+
+
+def test_an_action_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for given, says in (([], "is about the actions of one name"), (["--action=fly"], "fly: no such action")):
+        arguments = ["--what=action", "--property=nothing-lost", "--format=dimacs", *given]
+        assert run(["export", COPIES, *arguments]) == 2
+        assert f"--what action: {says}; valid for --action: send" in capsys.readouterr().err

@@ -17,7 +17,7 @@ Claims = Sequence[Property | Invariant]
 def broken(system: System, claims: Claims, orbits: bool = True, first: bool = False) -> Mapping[str, str]:
     """Each claim that had to be withdrawn, in that order, with the action that makes it false; or only the first."""
     symbolic = Symbolic(system)
-    slots = representatives(symbolic, claims) if orbits else None
+    slots = [INITIALLY, *representatives(symbolic, claims)] if orbits else None
     asked = obligations(symbolic, claims, slots)
     names = [*(claim.name for claim in claims), WELL_DEFINED]
     found: dict[str, str] = {}

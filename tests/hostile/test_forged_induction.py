@@ -1,0 +1,204 @@
+"""Certificates of inductions over one action: what stands, and what of them was forged or left out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.encoding.evidence.manifests import PROVER, clauses_file, proof_file
+from fencepost.encoding.evidence.one_action import Step, steps
+from fencepost.encoding.evidence.questions import Asking, remarks
+from fencepost.encoding.solving.solvers import Refuted, refute
+from fencepost.properties.catalogue import find
+from support.instances import TWO_BOOKIES
+from support.refusing import refused
+
+NAME = "bookkeeper"
+INSTANCE = find(NAME).instance(TWO_BOOKIES.items())
+CHECK = ["check", NAME, "--property=no-divergence", *(f"--set={n}={v}" for n, v in TWO_BOOKIES.items())]
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture(scope="module", name="made")
+def fixture_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of BookKeeper on two bookies; nobody writes to it."""
+    folder = tmp_path_factory.mktemp("made") / "certificate"
+    assert run([*CHECK, "--certificates", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture(name="copy")
+def fixture_copy(made: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be tampered with."""
+    return shutil.copytree(made, tmp_path / "copy")
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    return document
+
+
+def edit(folder: Path, change: Change) -> None:
+    document = manifest(folder)
+    change(document)
+    (folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
+
+
+def carried(folder: Path) -> list[str]:
+    """What the one claim of the manifest says that it carries along."""
+    (claim,) = manifest(folder)["claims"]
+    names: list[str] = claim["invariants"]
+    return names
+
+
+def carries(names: Sequence[str]) -> Change:
+    return lambda document: document["claims"][0].update(invariants=list(names))
+
+
+def rejected(capsys: pytest.CaptureFixture[str], folder: Path) -> str:
+    """Why the certificate is rejected."""
+    capsys.readouterr()
+    assert run(["certify", str(folder)]) == 1
+    told = capsys.readouterr()
+    assert (told.err, told.out.count("\n")) == ("", 1)
+    assert told.out.startswith("rejected: ")
+    return told.out.removeprefix("rejected: ").rstrip("\n")
+
+
+def rewritten(folder: Path, names: Sequence[str]) -> list[str]:
+    """A forger with all of our code: questions about these claims, each with its proof; the parts that have none."""
+    subject, without = INSTANCE.subject, []
+    edit(folder, carries([name for name in names if name != "no-divergence"]))
+    asking = Asking(INSTANCE.system, [], {})
+    for step in steps(INSTANCE.system, ["no-divergence", *names]):
+        clauses = asking.clauses(step)
+        clauses_file(folder, step.name).write_text(clauses.dimacs(remarks(step, subject, {})))
+        answer = refute(PROVER, clauses.clauses)
+        if isinstance(answer, Refuted):
+            proof_file(folder, step.name).write_text("".join(f"{line}\n" for line in answer.proof))
+        else:
+            proof_file(folder, step.name).write_text("0\n")
+            without.append(step.name)
+    return without
+
+
+# What stands.
+
+
+def test_an_induction_over_one_action_is_certified(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["certify", str(made)]) == 0
+    out = capsys.readouterr().out
+    assert (
+        f"no-divergence: certified: proved by induction over one action, with {', '.join(carried(made))}"
+        in out
+    )
+    assert "commutation" not in out, "an induction over one action does not rest on what may move left"
+    asked = {step.name for step in steps(INSTANCE.system, [])}
+    assert asked == {"beginning"} | {f"action-{s.name.replace(' ', '-')}" for s in INSTANCE.system.schemas}
+    assert set(manifest(made)["parts"]) == asked | {"witness-no-divergence"}
+
+
+def test_it_says_no_more_than_what_the_proof_used(made: Path) -> None:
+    names = [fact.name for fact in INSTANCE.system.invariants]
+    assert set(carried(made)) < set(names)
+
+
+def test_all_facts_together_stand_too(copy: Path) -> None:
+    """Whoever names more of what is inductive has proved more."""
+    assert rewritten(copy, [fact.name for fact in INSTANCE.system.invariants]) == []
+    assert run(["certify", str(copy)]) == 0
+
+
+# What is rejected.
+
+
+@pytest.mark.parametrize(
+    "part", ["beginning", "action-handle-add", "action-withdraw", "witness-no-divergence"]
+)
+def test_a_question_that_is_left_out(part: str, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(copy, lambda document: document["parts"].remove(part))
+    for file in copy.glob(f"{part}.*"):
+        file.unlink()
+    assert rejected(capsys, copy) == f"no-divergence: its part {part} is missing from the certificate"
+
+
+def test_a_fact_that_the_manifest_leaves_out(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(copy, carries(carried(copy)[1:]))
+    assert "is not what the manifest gives" in rejected(capsys, copy)
+
+
+def test_a_fact_that_is_needed_and_left_out_everywhere(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Questions written anew, without it: some action then breaks something, and has no proof that it does not."""
+    without = rewritten(copy, [name for name in carried(copy) if name != "reading-fences"])
+    assert without
+    assert rejected(capsys, copy).startswith(f"{without[0]}: lemma 1 of the proof does not follow")
+
+
+def test_a_claim_that_is_not_inductive(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    without = rewritten(copy, [*carried(copy), "recovery-can-finish"])
+    assert without
+    assert rejected(capsys, copy).startswith(f"{without[0]}: lemma 1 of the proof does not follow")
+
+
+def test_a_proof_for_another_action(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(copy / "action-push.drup", copy / "action-receive-ack.drup")
+    assert rejected(capsys, copy).startswith("action-receive-ack: ")
+
+
+def test_only_some_of_the_actions_of_a_name(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without what handling an add at b2 may break, which one might take b1 to stand for."""
+    file = copy / "action-handle-add.cnf"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if not line.endswith("after handle add(w, 1, 1, b2)")]
+    assert len(kept) < len(lines)
+    file.write_text("\n".join(kept) + "\n", encoding="utf-8")
+    assert "is not what the manifest gives" in rejected(capsys, copy)
+
+
+def test_another_instance(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the bug that the fact is about: facts and questions are those of the instance that the manifest names."""
+    edit(copy, lambda document: document["switches"].update(recovery_reads_fence="no"))
+    assert "is not what the manifest gives" in rejected(capsys, copy)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda claim: claim["invariants"].append("all-is-well"), "all-is-well: no such fact or property"),
+        (lambda claim: claim["invariants"].append(1), "must be a list of names"),
+        (lambda claim: claim.update(holds="true"), "holds: unknown key"),
+        (
+            lambda claim: claim.update(basis="rounds"),
+            "without rounds a proof is by induction over one action",
+        ),
+        (lambda claim: claim.update(rounds=1), "only an induction over one action names what it carries"),
+        (lambda claim: claim.update(rounds=0), "1 to 1,000, or null"),
+        (lambda claim: claim.pop("invariants"), "invariants is missing"),
+    ],
+)
+def test_a_claim_that_is_none(
+    change: Change, says: str, copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(copy, lambda document: change(document["claims"][0]))
+    assert says in refused(capsys, "certify", copy)
+
+
+def test_a_part_that_no_claim_needs(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(copy, lambda document: document["parts"].append("completeness"))
+    assert "completeness: no part of these claims" in refused(capsys, "certify", copy)
+
+
+def test_the_question_of_a_name_is_about_all_its_actions() -> None:
+    clauses = Asking(INSTANCE.system, [], {}).clauses(Step("handle add", ("no-divergence",)))
+    actions = [a.name for a in INSTANCE.system.ground_actions if a.schema.name == "handle add"]
+    happen = {name for name in clauses.names.values() if name.endswith(" happens")}
+    assert happen == {f"{name} happens" for name in actions}
