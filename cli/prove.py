@@ -44,6 +44,7 @@ INDENT = " " * 11
 @output_option
 @click.option("--smt2", metavar="DIR", help="Write one SMT-LIB 2 file for each obligation.")
 @timeout_option("For all lemmas together.")
+@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done.")
 @click.option("--list", "only_list", is_flag=True, help="List the lemmas without deciding them.")
 def command(
     lemma: tuple[str, ...],
@@ -54,6 +55,7 @@ def command(
     output: str | None,
     smt2: str | None,
     timeout: float,
+    verbose: bool,
     only_list: bool,
 ) -> int:
     """Decide the lemmas named, or all.
@@ -63,6 +65,8 @@ def command(
     obligations.
     """
     from fencepost.cli.check import setting
+    from fencepost.cli.progress import Progress
+    from fencepost.encoding.checking.preparing import Phase
     from fencepost.encoding.solving.answers import Deadline
     from fencepost.encoding.solving.crew import Crew, OutOfTime
     from fencepost.encoding.solving.workers import Ended, Worker, failure
@@ -87,13 +91,18 @@ def command(
     detailed = bool(lemma)
     results: list[Result] = []
     cut_short = None
-    with Crew(time.perf_counter() + timeout - elapsed() + SLOW) as crew:
-        crew.start(Worker("proving", catalogue.deciding, lemmas, job, gib=None))
+    with (
+        Progress(verbose) as progress,
+        Crew(time.perf_counter() + timeout - elapsed() + SLOW) as crew,
+    ):
+        crew.start(Worker("proving", catalogue.deciding, lemmas, job, gib=None, with_children=True))
         try:
             for _, said in crew.heard():
                 if isinstance(said, Ended):
                     if (failed := failure(said, "deciding lemmas")) is not None:
                         raise failed
+                elif isinstance(said, str):
+                    progress.hear(Phase(said))
                 else:
                     results.append(said)
                     if streams:

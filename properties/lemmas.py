@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -75,12 +76,16 @@ def tied_on(
 def decide(lemmas: Iterable[AnyLemma], job: Job) -> Iterator[Result]:
     """Decide the lemmas one after the other."""
     for lemma in lemmas:
+        job.tell(lemma.name)
         yield lemma.decide(job)
 
 
-def deciding(send: object, lemmas: Iterable[AnyLemma], job: Job) -> list[Iterator[Result]]:
-    """What the process runs in which lemmas are decided, so that it can be ended at any time: `decide`."""
-    return [decide(lemmas, job)]
+def deciding(send: Callable[[str], None], lemmas: Iterable[AnyLemma], job: Job) -> list[Iterator[Result]]:
+    """What the process runs in which lemmas are decided, so that it can be ended at any time: `decide`.
+
+    Between the results it sends what it does, in words.
+    """
+    return [decide(lemmas, replace(job, tell=send))]
 
 
 def files(lemmas: Iterable[AnyLemma], formulas: Formulas) -> list[Obligation]:

@@ -89,7 +89,9 @@ class Theorem:
         shown = " ".join(f"{name}={value}" for name, value in settings)
         reason, said = "", "the core follows every action of the whole"
         try:
-            tied = settle(self.refinement(self.system(settings)), job.deadline)
+            job.tell(f"refinement {shown}")
+            refinement = self.refinement(self.system(settings))
+            tied = settle(refinement, job.deadline, lambda done: job.tell(f"refinement {shown}: {done}"))
             answer = Verdict.PROVED if isinstance(tied, Tied) else Verdict.REFUTED
             if isinstance(tied, Tied):
                 said = f"the core follows all {tied.actions} actions, under {tied.facts} facts proved by induction"

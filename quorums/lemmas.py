@@ -75,11 +75,16 @@ class Result:
         return self.verdict is self.expected
 
 
+def unheard(doing: str) -> None:
+    """Nobody wants to know."""
+
+
 @dataclass(frozen=True)
 class Job:
     """What the lemmas are decided with: the formulas, the size of the enumerations, and the time there is.
 
     Theorems are tied to the whole protocol on the instance of these `settings`, or on all of up to so many `bookies`.
+    `tell` hears what is being done, in words.
     """
 
     formulas: Formulas
@@ -87,6 +92,7 @@ class Job:
     deadline: Deadline
     bookies: int = 2
     settings: tuple[tuple[str, str], ...] = ()
+    tell: Callable[[str], None] = unheard
 
 
 Obligations = Callable[[Formulas], Sequence[Obligation]]

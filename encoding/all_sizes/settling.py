@@ -1,8 +1,12 @@
-"""Whether a refinement holds on one instance: its facts are inductive, and the core can follow every action under them."""
+"""Whether a refinement holds on one instance: its facts are inductive, and the core can follow every action under them.
+
+The two are asked side by side, in two processes; where both fail it is the facts that are told.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -12,12 +16,14 @@ from fencepost.encoding.all_sizes.refining import Refining
 from fencepost.encoding.concrete.compiling import State
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.induction.asking import Asker, Withdrawn
-from fencepost.encoding.induction.obligations import INITIALLY, obligations
+from fencepost.encoding.induction.obligations import INITIALLY, Obligations, obligations
 from fencepost.encoding.induction.orbits import representatives
 from fencepost.encoding.language.state import Variable, decode
 from fencepost.encoding.solving.answers import TIME_OUT, Deadline, Yes, answered
+from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.logic import TRUE, Formula, conj, disj
 from fencepost.encoding.solving.solvers import Progress, backend
+from fencepost.encoding.solving.workers import Ended, Worker, failure
 
 T = TypeVar("T")
 
@@ -37,8 +43,17 @@ class Untied:
     why: str
 
 
-def settle(refinement: Refinement, by: Deadline) -> Tied | Untied:
-    """Whether a refinement holds on its instance. Raises SolverGaveUpError, by the deadline too."""
+EVERY = 50
+"""So many actions are followed between two words about how far it is."""
+
+
+def settle(
+    refinement: Refinement, by: Deadline, tell: Callable[[str], None] = lambda done: None
+) -> Tied | Untied:
+    """Whether a refinement holds on its instance; `tell` hears how far it is.
+
+    Raises SolverGaveUpError, by the deadline too.
+    """
     unmet = unmet_axioms(refinement.core)
     if unmet:
         return Untied(f"the core's instance does not meet {', '.join(unmet)}")
@@ -48,36 +63,65 @@ def settle(refinement: Refinement, by: Deadline) -> Tied | Untied:
     except Strays as why:
         return Untied(f"at first: {why}")
     refining = Refining(refinement)
-    broken = _not_inductive(refining, by)
-    if broken is not None:
-        return Untied(broken)
-    return _strays(refining, follower, by)
+    facts = {fact.name for fact in refinement.facts}
+    slots = [INITIALLY, *representatives(refining.whole, refinement.facts)]
+    asked = obligations(refining.whole, refinement.facts, slots)
+    with Crew(time.perf_counter() + by.left()) as crew:
+        crew.start(Worker("facts", _withdrawals, asked, facts, by, gib=None))
+        strays = _strays(refining, follower, by, tell)
+        if isinstance(strays, Tied):
+            tell(f"{strays.actions} actions followed, facts")
+        broken = _broken(crew, refining)
+    return Untied(broken) if broken is not None else strays
 
 
-def _not_inductive(refining: Refining, by: Deadline) -> str | None:
-    """An action that makes a fact false, in words; None if there is none."""
-    facts = refining.refinement.facts
-    names = {fact.name for fact in facts}
-    asked = obligations(refining.whole, facts, [INITIALLY, *representatives(refining.whole, facts)])
-    asker = Asker(asked, backend("cadical"))
-    for question in asked.questions:
-        answer = _answer(asker.ask(question, names | set(question.fails)), by)
-        if isinstance(answer, Withdrawn):
-            action = "at first" if question.slot == INITIALLY else refining.whole.actions[question.slot].name
-            return f"{action}: does not keep {', '.join(answer.claims)}, which the refinement rests on"
-    return None
+def _withdrawals(
+    send: Callable[[Any], None], asked: Obligations, facts: Collection[str], by: Deadline
+) -> list[Iterator[Withdrawn]]:
+    """A worker, for the other core: the first action that makes facts false, if one does."""
+
+    def withdrawals() -> Iterator[Withdrawn]:
+        asker = Asker(asked, backend("cadical"))
+        for question in asked.questions:
+            answer = _answer(asker.ask(question, {*facts, *question.fails}), by)
+            if isinstance(answer, Withdrawn):
+                yield answer
+                return
+
+    return [withdrawals()]
+
+
+def _broken(crew: Crew, refining: Refining) -> str | None:
+    """What the worker found, in words; None if nothing. Raises SolverGaveUpError if it has not come to its end in time."""
+    found: Withdrawn | None = None
+    try:
+        for _, said in crew.heard():
+            if not isinstance(said, Ended):
+                found = said
+            elif (failed := failure(said, "facts")) is not None:
+                raise failed
+    except OutOfTime:
+        answered(TIME_OUT, "induction")
+    if found is None:
+        return None
+    action = "at first" if found.slot == INITIALLY else refining.whole.actions[found.slot].name
+    return f"{action}: does not keep {', '.join(found.claims)}, which the refinement rests on"
 
 
 MAPPING = -2
 """Stands for an action's slot in the question whether the mapping is a function."""
 
 
-def _strays(refining: Refining, follower: Follower, by: Deadline) -> Tied | Untied:
+def _strays(
+    refining: Refining, follower: Follower, by: Deadline, tell: Callable[[str], None]
+) -> Tied | Untied:
     """Ask action by action; what a solver finds is followed by the concrete reading before anyone sees it."""
     facts = [refining.whole.predicate(fact.holds) for fact in refining.refinement.facts]
     any_state, under_facts = refining.whole.states(), refining.whole.states()
     under_facts.add(*facts)
     for slot, happens, ways in _questions(refining):
+        if slot > 0 and slot % EVERY == 0:
+            tell(f"{slot} of {len(refining.whole.actions)} actions followed")
         states = any_state if slot == INITIALLY else under_facts
         answer = answered(states.ask(conj((happens, disj(ways.values()))), by=by), "z3, following")
         if isinstance(answer, Yes):
