@@ -10,6 +10,7 @@ import pytest
 from support import answers
 from support.answers import FOLDER, once
 from support.links import dead_links, slug
+from support.tiers import long_cases, name, stale
 
 
 @pytest.fixture
@@ -93,3 +94,34 @@ def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
 
 def test_headings_are_named_as_github_does() -> None:
     assert slug("What a `check` says — and why, in one_line") == "what-a-check-says--and-why-in-one_line"
+
+
+def test_a_list_of_long_cases_names_each_that_there_is_once() -> None:
+    listed = long_cases("# a remark\n\na.py::test_a[1]\na.py::test_a[2]\na.py::test_a[1]\n")
+    collected = {"a.py::test_a[1]", "a.py::test_a[3]"}
+    assert stale(listed, collected) == ["a.py::test_a[2]", "a.py::test_a[1]"]
+    assert stale(listed[:1], collected) == []
+
+
+def test_a_case_has_its_name_without_its_group() -> None:
+    assert name("a.py::test_a[x@y]@group") == "a.py::test_a[x@y]"
+    assert name("a.py::test_a[x@y]") == "a.py::test_a[x@y]"
+
+
+GROUPED = """
+import os
+import pytest
+
+@pytest.mark.xdist_group("one")
+@pytest.mark.parametrize("case", range(6))
+def test_that_shares(case):
+    open(f"worker-{os.environ['PYTEST_XDIST_WORKER']}", "w").close()
+"""
+
+
+@pytest.mark.slow
+def test_tests_of_a_group_are_run_by_one_worker(pytester: pytest.Pytester) -> None:
+    """As they are not with pytest 9.2 and pytest-xdist 3.8: two browsers, two Sparks, and each fixture made twice."""
+    pytester.makepyfile(GROUPED)
+    assert pytester.runpytest_subprocess("-n2", "--dist=loadgroup", "-p", "no:fencepost").ret == 0
+    assert len(list(pytester.path.glob("worker-*"))) == 1

@@ -1,0 +1,33 @@
+"""Cases that take too long for `make test`, where others of the same test do not: `tests/long.txt` names each in a line.
+
+A test all of whose cases are long is marked where it stands instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+LIST = Path(__file__).parents[1] / "long.txt"
+
+
+def long_cases(text: str) -> list[str]:
+    """The cases that a list names, as pytest names them; what begins with `#` is a remark."""
+    return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+def name(nodeid: str) -> str:
+    """What pytest calls a case, without the group that pytest-xdist writes behind it."""
+    group = nodeid.rfind("@")
+    return nodeid[:group] if group > nodeid.rfind("]") else nodeid
+
+
+def stale(listed: Iterable[str], collected: Collection[str]) -> list[str]:
+    """What a list names that there is not, or names twice."""
+    seen: set[str] = set()
+    wrong = []
+    for case in listed:
+        if case not in collected or case in seen:
+            wrong.append(case)
+        seen.add(case)
+    return wrong
