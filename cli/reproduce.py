@@ -142,6 +142,8 @@ def _story(path: Path, name: str | None) -> Story:
     if len(replays) > 1:
         names = ", ".join(replay.prop.name for replay in replays)
         raise BadInput(f"{path}: has traces of {names}; choose with --property")
+    if replays[0].is_walk:
+        raise BadInput(f"{path}: is a walk, which violates nothing; give a trace that `check --traces` wrote")
     story = replays[0].story
     if story is None:
         raise BadInput(

@@ -21,10 +21,10 @@ from fencepost.encoding.concrete.replaying import NotAnExecution
 from fencepost.encoding.concrete.rereading import check_saved, saved_trace
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
-from fencepost.encoding.forms.story import Story
+from fencepost.encoding.forms.story import WALKED, Story
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.traces import SCHEMA
+from fencepost.encoding.language.traces import SCHEMA, WALK
 from fencepost.encoding.reading import read_json, shown
 from fencepost.encoding.versions import version
 
@@ -83,6 +83,10 @@ def command(
             replays, replays_in(Path(other), source, names) if other else [], expressions, form, output
         )
     stories = [replay.story for replay in replays if replay.story is not None]
+    if form in FORMS and any(replay.is_walk for replay in replays):
+        raise BadInput(
+            f"--format {form}: {file} is a walk, which violates nothing; valid: {', '.join(FORMATS)}"
+        )
     if form in FORMS:
         _say_failed(replays)
         tell(stories, form, output, "Choose with --property, or give a file with one trace.")
@@ -99,6 +103,11 @@ class Replay:
     story: Story | None
     reason: str | None
 
+    @property
+    def is_walk(self) -> bool:
+        """It violates nothing, and does not claim to."""
+        return self.prop is WALKED
+
 
 def _refuse_together(form: str, expressions: Sequence[str], other: str | None) -> None:
     """Raise BadInput for options that mean nothing together."""
@@ -113,26 +122,33 @@ def _refuse_together(form: str, expressions: Sequence[str], other: str | None) -
 def replays_in(path: Path, source: str | None, names: Sequence[str]) -> list[Replay]:
     """The traces in a file that violate one of those properties, replayed; raises BadInput if there is none."""
     found = _traces(path)
-    chosen = [saved for saved in found if not names or saved["property"] in names]
+    chosen = [saved for saved in found if not names or _about(saved) in names]
     if not chosen:
-        valid = ", ".join(dict.fromkeys(saved["property"] for saved in found))
+        valid = ", ".join(dict.fromkeys(map(_about, found)))
         raise BadInput(f"--property {names[0]}: {path} has no trace of it; valid: {valid}")
     return [_replay(saved, source) for saved in chosen]
+
+
+def _about(saved: dict[str, Any]) -> str:
+    """The name of the property that it violates; a walk has none."""
+    return str(saved.get("property", WALKED.name))
 
 
 def _replay(saved: dict[str, Any], source: str | None) -> Replay:
     settings = {**saved["parameters"], **saved["switches"]}
     instance = saved_instance(source, saved["protocol"], settings)
     name, system, subject = instance.protocol.name, instance.system, instance.subject
-    (prop,) = instance.properties(saved["property"])
+    prop = instance.properties(saved["property"])[0] if "property" in saved else WALKED
     if subject.system != saved["system"]:
         click.echo(f"{name}: {_other_text(saved['system'])}; it is replayed on this one", err=True)
     try:
-        trace = check_saved(saved, system, subject, prop)
+        trace = check_saved(saved, system, subject, None if prop is WALKED else prop)
     except NotAnExecution as error:
         return Replay(prop, None, str(error))
     steps = amount(len(trace.steps), "step")
     head = f"{prop.name}: violated in {steps} of {name}, replayed; a check says whether that is the fewest"
+    if prop is WALKED:
+        head = f"walk of {steps} of {name}, replayed"
     return Replay(prop, Story(trace, system, prop, head, instance.changed_switches), None)
 
 
@@ -146,21 +162,28 @@ def _other_text(digest: str | None) -> str:
 def _text(replay: Replay) -> str:
     if replay.story is None:
         return f"{replay.prop.name}: does not replay. {replay.reason}"
-    return f"{replay.story.verdict}\n{trace_text(replay.story.trace, replay.prop)}"
+    prop = None if replay.is_walk else replay.prop
+    return f"{replay.story.verdict}\n{trace_text(replay.story.trace, prop)}"
 
 
 def _json(replays: Sequence[Replay]) -> str:
     traces = [
         {
-            "property": replay.prop.name,
+            "property": None if replay.is_walk else replay.prop.name,
             "replays": replay.story is not None,
             "reason": replay.reason,
-            "trace": replay.story.trace.to_json() if replay.story is not None else None,
+            "trace": _document(replay),
         }
         for replay in replays
     ]
     document = {"schema": "fencepost.replay/2", "version": version(), "traces": traces}
     return json.dumps(document, indent=2)
+
+
+def _document(replay: Replay) -> dict[str, object] | None:
+    if replay.story is None:
+        return None
+    return replay.story.trace.to_walk() if replay.is_walk else replay.story.trace.to_json()
 
 
 def _say_failed(replays: Sequence[Replay]) -> bool:
@@ -193,10 +216,10 @@ def _traces(path: Path) -> list[dict[str, Any]]:
     """The traces in a file, checked for their form; raises BadInput."""
     document = read_json(path, HINT)
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema == SCHEMA:
+    if schema in (SCHEMA, WALK):
         return [saved_trace(document, str(path))]
     if schema != CHECK:
-        raise BadInput(f"{path}: schema is {shown(schema)}; valid: {SCHEMA}, {CHECK}")
+        raise BadInput(f"{path}: schema is {shown(schema)}; valid: {SCHEMA}, {WALK}, {CHECK}")
     found = [trace for result in _results(path, document) for trace in _of(path, result)]
     if not found:
         raise BadInput(f"{path}: has no trace in it, nothing was violated; give one that has")

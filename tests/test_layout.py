@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ("encoding", "quorums", "protocols", "properties", "realcode", "sweeps", "cli")
+LAYERS = ("encoding", "quorums", "protocols", "properties", "realcode", "sweeps", "explore", "cli")
 """From the ground floor up: a module imports from its own layer and those before it."""
 
 

@@ -218,6 +218,7 @@ class Concrete:
     def __init__(self, system: System) -> None:
         self.system = system
         self._compiled: dict[GroundAction, Step] = {}
+        self._functions: dict[tuple[Term, tuple[Value, ...]], Callable[[State], Value]] = {}
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -254,8 +255,11 @@ class Concrete:
         return lambda state: bool(evaluate(state))
 
     def function(self, term: Term, environment: Environment) -> Callable[[State], Value]:
-        """The plain value of a term as a function of the state."""
-        return self._function(Compiler(self.system), term, environment)
+        """The plain value of a term as a function of the state; compiled once."""
+        key = term, tuple(environment[p] for p in term.free)
+        if key not in self._functions:
+            self._functions[key] = self._function(Compiler(self.system), term, environment)
+        return self._functions[key]
 
     @staticmethod
     def _function(compiler: Compiler, term: Term, environment: Environment) -> Callable[[State], Value]:

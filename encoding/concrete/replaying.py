@@ -19,7 +19,7 @@ from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
-from fencepost.encoding.language.terms import Parameter, Term
+from fencepost.encoding.language.terms import Parameter, Read, Term
 from fencepost.encoding.language.traces import Json, Sending, Subject, Trace, TraceStep, plain
 
 
@@ -52,16 +52,33 @@ class Replayer:
 
         `choices` names the choices that are true. Raises NotAnExecution.
         """
-        chosen = self._places(choices)
-        states = self._execute(prop.name, self.concrete.predicate(~prop.holds), actions, chosen)
-        steps = self.steps(actions, states)
+        choices = tuple(choices)
+        states = self._execute(
+            prop.name, self.concrete.predicate(~prop.holds), actions, self._places(choices)
+        )
+        return self.told(prop.name, actions, choices, states[0], self.steps(actions, states))
+
+    def record(self, name: str, actions: Sequence[GroundAction], choices: Sequence[str]) -> Trace:
+        """The trace of all these actions under a name, whatever holds after them; raises NotAnExecution."""
+        states = self.follow(actions, choices)
+        return self.told(name, actions, choices, states[0], self.steps(actions, states))
+
+    def told(
+        self,
+        name: str,
+        actions: Sequence[GroundAction],
+        choices: Iterable[str],
+        first: State,
+        steps: tuple[TraceStep, ...],
+    ) -> Trace:
+        """The trace of these steps of an execution that was run, under a name: `steps` may stop before the last action."""
         return Trace(
             self.subject.protocol,
             self.subject.parameters,
             self.subject.switches,
-            prop.name,
-            self._faults(actions[: len(steps)], chosen),
-            self._shown(states[0]),
+            name,
+            self._faults(actions[: len(steps)], self._places(choices)),
+            self._shown(first),
             steps,
             self.subject.system,
         )
@@ -95,7 +112,7 @@ class Replayer:
         Raises ModelError if one receives what is not under way to it.
         """
         steps = tuple(
-            self._step(index, action, before, after)
+            self.step(index, action, before, after)
             for index, (action, (before, after)) in enumerate(
                 zip(actions, itertools.pairwise(states), strict=False), 1
             )
@@ -169,7 +186,8 @@ class Replayer:
         families = {u.target.family for schema in self.system.schemas for u in schema.action.then}
         return frozenset(v.place for v in self.system.variables if v.family in families)
 
-    def _step(self, index: int, action: GroundAction, state: State, after: State) -> TraceStep:
+    def step(self, index: int, action: GroundAction, state: State, after: State) -> TraceStep:
+        """The step of that index, from one state to the next, for people."""
         body, environment = action.schema.action, action.environment
 
         def value(term: Term) -> Json:
@@ -224,4 +242,10 @@ class Replayer:
             {**about, **says},
             lost,
             tuple(about.values()),
+            self._choice(message.lost, environment, state) if is_sent and message.lost is not None else None,
         )
+
+    def _choice(self, lost: Read, environment: Mapping[Parameter, Value], state: State) -> str:
+        """The name of the choice that a sending depends on."""
+        index = tuple(self.concrete.evaluate(term, environment, state) for term in lost.index)
+        return self.system.state.places[lost.family, index].name

@@ -12,8 +12,8 @@ from typing import Any
 
 from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
 from fencepost.encoding.language.state import show
-from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.traces import SCHEMA, Subject, Trace
+from fencepost.encoding.language.system import GroundAction, Property, System
+from fencepost.encoding.language.traces import SCHEMA, WALK, Subject, Trace
 from fencepost.encoding.reading import Key, has_keys, one_of, table_of, text_key, whole_key
 from fencepost.encoding.saying import one_line
 
@@ -39,6 +39,12 @@ TRACE = {
 }
 """The keys of a trace."""
 
+WALKED = {
+    **{name: key for name, key in TRACE.items() if name != "property"},
+    "schema": one_of((WALK,), needed=True),
+}
+"""The keys of a walk."""
+
 STEP = {
     "index": whole_key(1, needed=True),
     "action": text_key("the name of an action", needed=True),
@@ -58,33 +64,42 @@ def saved_subject(document: Mapping[str, Any]) -> Subject:
 
 
 def saved_trace(document: object, where: str) -> dict[str, Any]:
-    """The document, if it has the form of a trace; raises BadInput."""
-    trace = has_keys(document, TRACE, f"{where}: a trace")
+    """The document, if it has the form of a trace, or of a walk, which has no property; raises BadInput."""
+    is_walk = isinstance(document, dict) and document.get("schema") == WALK
+    trace = has_keys(document, WALKED if is_walk else TRACE, f"{where}: a {'walk' if is_walk else 'trace'}")
     for number, step in enumerate(trace["steps"], 1):
         has_keys(step, STEP, f"{where}: step {number} of the trace")
     return trace
 
 
-def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop: Property) -> Trace:
-    """Replay a trace that has the form of one (`saved_trace`) and compare it with what it says, step by step.
-
-    Raises NotAnExecution with the first difference.
-    """
+def saved_actions(saved: Mapping[str, Any], system: System) -> tuple[list[GroundAction], list[str]]:
+    """The actions of a saved trace, and the names of the choices that are true in it; raises NotAnExecution."""
     actions = []
     for number, step in enumerate(saved["steps"], 1):
         name, arguments = step["action"], step["arguments"]
         action = system.find(name, [show(a) for a in arguments.values()])
         if action is None:
             given = ", ".join(f"{k}={show(v)}" for k, v in arguments.items())
-            raise _differs(f"step {number}", f"{name}({given}) is not an action of {subject.protocol}")
+            raise _differs(f"step {number}", f"{name}({given}) is not an action of {saved['protocol']}")
         actions.append(action)
     known = {v.name for v in system.choices}
-    choices = [name for name, value in saved["initial"].items() if name in known and value is True]
-    trace = Replayer(system, subject).replay(prop, actions, choices)
+    return actions, [name for name, value in saved["initial"].items() if name in known and value is True]
+
+
+def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop: Property | None) -> Trace:
+    """Replay a trace that has the form of one (`saved_trace`) and compare it with what it says, step by step.
+
+    Without a property it is a walk, which violates nothing. Raises NotAnExecution with the first difference.
+    """
+    actions, choices = saved_actions(saved, system)
+    replayer = Replayer(system, subject)
+    trace = (
+        replayer.record("walk", actions, choices) if prop is None else replayer.replay(prop, actions, choices)
+    )
     _compare("initial", saved["initial"], trace.initial)
     replayed = trace.to_json()["steps"]
     assert isinstance(replayed, list)
-    if len(replayed) < len(actions):
+    if prop is not None and len(replayed) < len(actions):
         raise _differs(f"step {len(replayed)}", f"{prop.name} is violated here already; the file goes on")
     for number, (ours, theirs) in enumerate(zip(replayed, saved["steps"], strict=True), 1):
         for key in ours:

@@ -10,7 +10,17 @@ from functools import cached_property
 from fencepost.encoding.concrete.receipts import is_as_sent
 from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import Action, Property, System
-from fencepost.encoding.language.terms import AllOf, Constant, Family, Not, Read, Term, Update, children
+from fencepost.encoding.language.terms import (
+    TRUE,
+    AllOf,
+    Constant,
+    Family,
+    Not,
+    Read,
+    Term,
+    Update,
+    children,
+)
 from fencepost.encoding.language.traces import Json, Sending, Trace, TraceStep, plain
 
 
@@ -206,6 +216,10 @@ def _is_same(term: Term, read: Read) -> bool:
             for a, b in zip(term.index, read.index, strict=True)
         )
     )
+
+
+WALKED = Property("walk", "nothing is asked of a walk", TRUE, TRUE, "it is a walk")
+"""What a walk is said to be about, which violates nothing."""
 
 
 # Words that every form uses.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fencepost.encoding.solving.clauses import Clause
 
@@ -15,7 +15,7 @@ class Template:
     Local variables are numbered from 1: first the `width` Booleans of the state before the round, then
     those after it, then the choices, then the rest. `fires` has one variable for each slot, `outputs` one
     for each property and witness over the state after the round, named as given. `widths` says how many of the
-    Booleans of a state belong to each variable in turn.
+    Booleans of a state belong to each variable in turn. Of the choices, by position, those `given` are made already.
     """
 
     clauses: list[Clause]
@@ -27,3 +27,4 @@ class Template:
     outputs: Mapping[str, int]
     initial: list[bool]
     blockers: list[list[int]]
+    given: Mapping[int, bool] = field(default_factory=dict)

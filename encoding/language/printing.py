@@ -37,16 +37,17 @@ Names = Mapping[Parameter, str]
 """What the parameters bound so far are called."""
 
 
-def line(term: Term, width: int = 100) -> str:
+def line(term: Term, width: int = 100, names: Names | None = None) -> str:
     """The term, without what lies too deep for the text to be at most `width` characters long.
 
-    What a term consists of on its first level is always there, however long.
+    What a term consists of on its first level is always there, however long. `names` says what to write for parameters
+    that nothing in it binds.
     """
     for depth in range(_DEPTH, 1, -1):
-        text = _text(term, {}, depth)
+        text = _text(term, names or {}, depth)
         if len(text) <= width:
             return text
-    return _text(term, {}, 1)
+    return _text(term, names or {}, 1)
 
 
 def _text(term: Term, names: Names, depth: int) -> str:

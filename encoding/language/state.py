@@ -42,7 +42,7 @@ class Variable:
     index: tuple[Value, ...]
     place: int
 
-    @property
+    @cached_property
     def name(self) -> str:
         """As people read it: `stored[b1, 2]`."""
         return named(self.family, self.index)

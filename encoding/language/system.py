@@ -185,7 +185,7 @@ class GroundAction:
     schema: Schema
     arguments: tuple[Value, ...]
 
-    @property
+    @cached_property
     def name(self) -> str:
         """As people read it: `handle add(w, 1, b3)`."""
         given = ", ".join(map(show, self.arguments))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,9 @@ from fencepost.encoding.language.terms import Family, Read
 from fencepost.encoding.versions import version
 
 SCHEMA = "fencepost.trace/2"
+
+WALK = "fencepost.walk/1"
+"""An execution that is evidence of nothing: a trace without a property."""
 
 
 Json = bool | int | str
@@ -33,6 +36,8 @@ class Sending:
     lost: bool | None = None
     identity: tuple[Json, ...] = ()
     """What tells this sending from others of the same kind, sender and receiver."""
+    choice: str | None = field(default=None, compare=False)
+    """Where it was sent: the name of the choice that says whether it is lost, if one does."""
 
     @property
     def key(self) -> tuple[Json, ...]:
@@ -132,6 +137,10 @@ class Trace:
         """Messages that were sent, are not lost, and were never received."""
         received = {step.received.key for step in self.steps if step.received is not None}
         return [m for step in self.steps for m in step.sent if not m.lost and m.key not in received]
+
+    def to_walk(self) -> dict[str, object]:
+        """The form in files of an execution that violates nothing."""
+        return {**{k: v for k, v in self.to_json().items() if k != "property"}, "schema": WALK}
 
     def to_json(self) -> dict[str, object]:
         """The form in files, which `from_json` reads."""

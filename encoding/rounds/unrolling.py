@@ -106,11 +106,10 @@ class Unrolling:
         return [[self.fire(literal.slot, r) for r in range(1, round_ + 1)]]
 
     def start(self) -> list[Clause]:
-        """The initial state."""
-        return [
-            [self.bit(position, 0) if value else -self.bit(position, 0)]
-            for position, value in enumerate(self.template.initial)
-        ]
+        """The initial state, and the choices made already."""
+        first = {self.bit(position, 0): value for position, value in enumerate(self.template.initial)}
+        first |= {self.choice(position): value for position, value in self.template.given.items()}
+        return [[variable if value else -variable] for variable, value in first.items()]
 
     def add_round(self) -> list[Clause]:
         """One more round: its clauses, the normal form included."""

@@ -59,12 +59,19 @@ class Crew:
             ready = self._speaking(0)
             if not ready and next(self._idle, None) is None:
                 ready = self._speaking(left)
-            for worker in ready:
-                if worker in self._workers:
-                    message = worker.receive()
-                    if isinstance(message, Ended):
-                        self.dismiss(worker)
-                    yield worker, message
+            yield from self._received(ready)
+
+    def listen(self, seconds: float) -> list[tuple[Worker, Any]]:
+        """What they say first within so many seconds, a thing of each; nothing if they say nothing."""
+        return list(self._received(self._speaking(seconds)))
+
+    def _received(self, ready: list[Worker]) -> Iterator[tuple[Worker, Any]]:
+        for worker in ready:
+            if worker in self._workers:
+                message = worker.receive()
+                if isinstance(message, Ended):
+                    self.dismiss(worker)
+                yield worker, message
 
     def _speaking(self, seconds: float) -> list[Worker]:
         connections = wait([worker.connection for worker in self._workers], timeout=seconds)

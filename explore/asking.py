@@ -1,0 +1,78 @@
+"""Questions to the solver from where somebody stands: how can this become true?"""
+
+from __future__ import annotations
+
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.preparing import Prepared
+from fencepost.encoding.checking.reaching import Answer, Reaching, Start
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.forms.expressions import Reader
+from fencepost.encoding.language.system import GroundAction
+from fencepost.encoding.language.terms import Term
+from fencepost.explore.session import Explorer, Here
+from fencepost.explore.walks import LOSE, Move
+
+
+class Question:
+    """One question under way, about the end of a walk."""
+
+    def __init__(self, asker: Asker, here: Here, goal: str) -> None:
+        self.goal = goal
+        self._asker, self._here = asker, here
+        self._term = asker.read(goal)
+        self._key = "" if isinstance(self._term, GroundAction) else goal
+        start = Start(tuple(here.actions), tuple(here.lost), here.state)
+        self._reaching = Reaching(
+            here.explorer.replayer, start, self._term, asker.limits, asker.prepared.get(self._key)
+        )
+
+    def hear(self, seconds: float) -> Answer:
+        """What is known after listening for so long, or until it is over."""
+        answer = self._reaching.hear(seconds)
+        if self._reaching.prepared is not None:
+            self._asker.prepared[self._key] = self._reaching.prepared
+        return answer
+
+    def stop(self, why: str) -> None:
+        """Stop it; what was found stays."""
+        self._reaching.stop(why)
+
+    @property
+    def way(self) -> list[Move]:
+        """The moves that lead to the goal, as far as is known."""
+        way = self._reaching.answer().way
+        if way is None:
+            return []
+        names = [*(LOSE + name for name in way.lost), *(action.name for action in way.actions)]
+        return [self._here.explorer.names.move(name) for name in names]
+
+
+class Asker:
+    """What the questions about one instance share: the limits of each, and what was prepared for the first."""
+
+    def __init__(self, explorer: Explorer, limits: Limits) -> None:
+        self.limits = limits
+        self.prepared: dict[str, Prepared] = {}
+        self._explorer = explorer
+        self._reader = Reader(explorer.system)
+
+    def ask(self, here: Here, goal: str) -> Question:
+        """Ask how something can come about from here; see `read`."""
+        return Question(self, here, goal)
+
+    def read(self, goal: str) -> Term | GroundAction:
+        """What is to come about: an action is possible, a property or fact is false, an expression is true."""
+        if goal in self._explorer.names.actions:
+            return self._explorer.names.actions[goal]
+        for fact in self._explorer.facts:
+            if fact.name == goal:
+                return ~fact.holds
+        term = self.expression(goal)
+        if term.type != "bool":
+            raise BadInput(f"{goal}: is no yes or no; compare it, as in status == closed")
+        self._explorer.replayer.concrete.predicate(term)
+        return term
+
+    def expression(self, text: str) -> Term:
+        """An expression over the state; raises BadInput."""
+        return self._reader.read(text)
