@@ -146,7 +146,7 @@ def view(here: Here, undone: Sequence[Move] = ()) -> View:
 def diagram(here: Here) -> Diagram:
     """The walk so far, drawn."""
     drawing = Drawing(here.story)
-    return Diagram(drawing.heads(), drawing.body(), drawing.width)
+    return Diagram(drawing.heads(), drawing.body(), round(drawing.width))
 
 
 def _moves(here: Here) -> Iterator[Made]:

@@ -121,7 +121,7 @@ def test_what_violates_a_property_is_saved_as_a_trace(tmp_path: Path) -> None:
         "trace.json: a trace that violates no-divergence, 17 steps"
     )
     ours, theirs = json.loads(saved["trace.json"]), json.loads(TRACE.read_text())
-    assert ours == {**theirs, "version": ours["version"]}
+    assert all(ours[key] == theirs[key] for key in ("schema", "property", "faults", "initial", "steps"))
     file = tmp_path / "trace.json"
     file.write_text(saved["trace.json"])
     assert run(["trace", str(file)]) == 0
