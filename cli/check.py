@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from fencepost.cli.attaching import prepare_certificates, with_certificates
-from fencepost.cli.exits import ExitCode
+from fencepost.cli.exits import exit_code
 from fencepost.cli.handing import elapsed, timeout_option, without_limit
 from fencepost.cli.numbers import COUNT, GIB, ROUNDS, SEED, STEPS
 from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder, write_whole
@@ -24,7 +24,7 @@ from fencepost.cli.telling import story_form_option, tell
 from fencepost.cli.walking import take
 from fencepost.encoding.checking.limits import INDUCTION, MINIMIZE, Limits
 from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict, worst
+from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.story import Story
@@ -105,6 +105,9 @@ class Request:
 @click.command()
 @click.argument("protocol", required=False, metavar="[PROTOCOL|FILE.py]")
 @settings_option
+@click.option(
+    "--release", metavar="R", help="With the switches of this release (fencepost releases); --set wins."
+)
 @click.option(
     "--property",
     "names",
@@ -187,6 +190,7 @@ class Request:
 def command(
     protocol: str | None,
     settings: tuple[str, ...],
+    release: str | None,
     names: tuple[str, ...],
     budget: tuple[str, ...],
     walks: int | None,
@@ -222,7 +226,8 @@ def command(
         raise BadInput(f"--bug {bugs[0]}: only with --known; add it, or leave --bug out")
     if protocol is None:
         raise BadInput("no PROTOCOL: give a protocol's name, a Python file, or --known")
-    instance = find_protocol(protocol).instance(setting(text, "NAME=VALUE") for text in settings)
+    made = [setting(text, "NAME=VALUE") for text in settings]
+    instance = find_protocol(protocol).instance(made, release)
     asked = Limits(budgets=budgets(budget), gone=elapsed(), **limits).of(instance.system)
     request = Request(instance, instance.properties(*names), asked)
     if traces is not None:
@@ -247,7 +252,7 @@ def command(
         emit(_json(request, outcome) if form == "json" else _text(request, outcome, walks), output)
     if verbose:
         tell_spent(outcome.spent)
-    return int(_exit_code(outcome, require_proof, expect, certificates is not None))
+    return int(exit_code(outcome, require_proof, expect, certificates is not None))
 
 
 def _check(request: Request, progress: Progress) -> Outcome:
@@ -302,6 +307,8 @@ def _json(request: Request, outcome: Outcome) -> str:
         "version": version(),
         **request.subject.to_json(),
         "changed_switches": request.instance.changed_switches,
+        "release": request.instance.release,
+        "unlike_release": request.instance.unlike_release,
         "caps": caps,
         "results": [result.to_json() for result in outcome.results],
         "interrupted": outcome.interrupted,
@@ -329,25 +336,3 @@ def _write_traces(folder: Path, request: Request, results: Sequence[Result], for
             write_whole(folder / f"{name}.json", json.dumps(story.trace.to_json(), indent=2) + "\n")
             if form in FORMS:
                 write_whole(folder / f"{name}{FORMS[form].ending}", FORMS[form].write(story))
-
-
-def _exit_code(outcome: Outcome, require_proof: bool, expect: str | None, certify: bool) -> ExitCode:
-    """The code of the worst verdict; a proof whose certificate could not be made is undecided at best."""
-    if outcome.interrupted:
-        return ExitCode.INTERRUPTED
-    code = _verdict_code(outcome, require_proof, expect)
-    lacking = any(r.verdict is Verdict.PROVED and r.certificate is None for r in outcome.results)
-    return ExitCode.UNDECIDED if certify and lacking and code is ExitCode.AS_WISHED else code
-
-
-def _verdict_code(outcome: Outcome, require_proof: bool, expect: str | None) -> ExitCode:
-    verdict = worst(result.verdict for result in outcome.results)
-    if expect is not None:
-        if verdict is Verdict(expect):
-            return ExitCode.AS_WISHED
-        return ExitCode.UNDECIDED if verdict is Verdict.UNDECIDED else ExitCode.VIOLATED
-    if verdict is Verdict.VIOLATED:
-        return ExitCode.VIOLATED
-    if verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) or (require_proof and verdict is Verdict.HOLDS):
-        return ExitCode.UNDECIDED
-    return ExitCode.AS_WISHED

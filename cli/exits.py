@@ -1,6 +1,10 @@
 """Exit codes: one table for all commands."""
 
+from __future__ import annotations
+
 from enum import IntEnum
+
+from fencepost.encoding.checking.verdicts import Outcome, Verdict, worst
 
 
 class ExitCode(IntEnum):
@@ -12,3 +16,25 @@ class ExitCode(IntEnum):
     UNDECIDED = 3  # undecided or vacuous; `holds` under --require-proof
     INTERNAL = 4  # the tool contradicts itself; says what to send
     INTERRUPTED = 130  # Ctrl-C, after printing what is known so far
+
+
+def exit_code(outcome: Outcome, require_proof: bool, expect: str | None, certify: bool) -> ExitCode:
+    """The code of the worst verdict; a proof whose certificate could not be made is undecided at best."""
+    if outcome.interrupted:
+        return ExitCode.INTERRUPTED
+    code = _verdict_code(outcome, require_proof, expect)
+    lacking = any(r.verdict is Verdict.PROVED and r.certificate is None for r in outcome.results)
+    return ExitCode.UNDECIDED if certify and lacking and code is ExitCode.AS_WISHED else code
+
+
+def _verdict_code(outcome: Outcome, require_proof: bool, expect: str | None) -> ExitCode:
+    verdict = worst(result.verdict for result in outcome.results)
+    if expect is not None:
+        if verdict is Verdict(expect):
+            return ExitCode.AS_WISHED
+        return ExitCode.UNDECIDED if verdict is Verdict.UNDECIDED else ExitCode.VIOLATED
+    if verdict is Verdict.VIOLATED:
+        return ExitCode.VIOLATED
+    if verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) or (require_proof and verdict is Verdict.HOLDS):
+        return ExitCode.UNDECIDED
+    return ExitCode.AS_WISHED

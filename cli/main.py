@@ -22,6 +22,7 @@ COMMANDS = {
     "quorum": ("fencepost.cli.quorum", "Say what an E/WQ/AQ configuration survives."),
     "certify": ("fencepost.cli.certify", "Check a certificate of what was proved."),
     "export": ("fencepost.cli.export", "Write a query for other solvers."),
+    "releases": ("fencepost.cli.releases", "Say which known bug is in which release."),
     "sweep": ("fencepost.cli.sweep", "Check a grid of instances on Spark, and report what came out."),
     "reproduce": ("fencepost.cli.reproduce", "Drive the real BookKeeper through a saved trace."),
     "explore": ("fencepost.cli.explore", "Step through a protocol by hand, and ask the solver from there."),

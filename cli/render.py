@@ -22,6 +22,9 @@ def heading(instance: Instance, limits: Limits) -> str:
     """What was checked: the instance, the switches changed, and every cap in force; budgets of none are left out."""
     parameters = {name: value for name, value in instance.subject.parameters.items() if value}
     lines = [f"{instance.protocol.name}: {show_all(parameters)}"]
+    if instance.release is not None:
+        unlike = f", but {show_all(instance.unlike_release)}" if instance.unlike_release else ""
+        lines.append(f"release {instance.release}{unlike}")
     if instance.changed_switches:
         lines.append(f"switches: {show_all(instance.changed_switches)}")
     caps = [f"{name} {number}" for name, number in instance.system.caps.items()]

@@ -19,6 +19,7 @@ from fencepost.protocols import ledger_chain as chains
 from fencepost.protocols.bookkeeper.core import CoreParameters, core
 from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import NO_JOURNAL, TODAY, V4_13, V4_13_TLA, Parameters
+from fencepost.protocols.bookkeeper.releases import as_in
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
 from fencepost.protocols.bookkeeper_tweaks import unbounded_ledgers as unbounded
 from fencepost.protocols.verified_log import parameters as stages
@@ -118,11 +119,13 @@ PROTOCOLS: dict[str, Protocol] = {
     for protocol in (
         Protocol(
             name="bookkeeper",
-            summary="one BookKeeper ledger, its writer and recoverers, as in today's code (4.14 to 4.18)",
+            summary="one BookKeeper ledger, its writer and recoverers, as in the newest release read (4.18.0), but for a race "
+            "between its threads: --release 4.18.0 has that too",
             defaults=TODAY,
             build=bookkeeper,
             sources=_SOURCES,
             not_modelled=_NOT_MODELLED,
+            in_release=as_in,
         ),
         Protocol(
             name="bookkeeper-no-journal",
@@ -132,6 +135,7 @@ PROTOCOLS: dict[str, Protocol] = {
             build=bookkeeper,
             sources=(*_SOURCES, "BP-46 and LIMBO_README.md of bookkeeper-tlaplus for the two scenarios"),
             not_modelled=_NOT_MODELLED,
+            in_release=as_in,
         ),
         Protocol(
             name="bookkeeper-4.13",

@@ -11,6 +11,7 @@ from fencepost.encoding.checking.verdicts import Outcome
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, Run, read
+from fencepost.protocols.bookkeeper.releases import RULES
 
 KNOWN: tuple[Expectation, ...] = tuple(read(Path(__file__).parent / "expected" / "known.toml"))
 
@@ -36,3 +37,32 @@ def decide(run: Run, limits: Limits, listener: Listener = lambda event: None) ->
     properties = instance.properties(run.known.property)
     asked = run.limits(limits).of(instance.system)
     return check(instance.system, instance.subject, properties, asked, listener)
+
+
+def families(protocols: Sequence[str] = ()) -> list[tuple[Expectation, ...]]:
+    """The rows of the table by bug: several instances may show one. Only of those protocols, if any are named."""
+    found: dict[tuple[str, str], list[Expectation]] = {}
+    for known in KNOWN:
+        if not protocols or known.protocol in protocols:
+            found.setdefault((known.wrong, known.source), []).append(known)
+    return [tuple(rows) for rows in found.values()]
+
+
+OF_BOOKKEEPER = ("bookkeeper", "bookkeeper-4.13", "bookkeeper-4.13-tla", "bookkeeper-no-journal")
+"""The protocols whose bugs are, or were, in some release of BookKeeper's code, or nearly so."""
+
+
+def has(known: Expectation, release: str) -> bool:
+    """Whether the code of that release has the bug, or may have it, depending on how it is set up.
+
+    That is read from its switch. What nothing in the model mends is in every release.
+    """
+    return known.switch is None or known.broken in RULES[known.switch].settings(release)
+
+
+def unless(known: Expectation, release: str) -> str:
+    """What has to be set up in that release for the bug to be gone, if that is what it takes."""
+    if known.switch is None:
+        return ""
+    rule = RULES[known.switch]
+    return rule.set_up if {known.broken, known.mended} <= rule.settings(release) else ""

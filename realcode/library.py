@@ -16,6 +16,7 @@ from pathlib import Path
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.formulas.answers import cache_folder
+from fencepost.protocols.bookkeeper.releases import ordered
 
 RELEASE = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}")
 SERVER_JAR = re.compile(r"bookkeeper-server-(\d+\.\d+\.\d+)([.-][\w.-]*)?\.jar")
@@ -23,11 +24,6 @@ OLDEST = (4, 13, 0)
 """The first release that the harness is written for; metadata names bookies by id since 4.12."""
 OPENED = ("java.lang", "java.io", "java.net", "java.nio", "java.util", "java.util.zip", "sun.nio.ch")
 """Packages of the JDK that BookKeeper's own start script opens to Netty and BookKeeper, as far as they are needed."""
-
-
-def ordered(release: str) -> tuple[int, ...]:
-    """A release as numbers, to be compared: 4.17.3 as (4, 17, 3)."""
-    return tuple(int(part) for part in release.split("."))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from fencepost.properties.expectations import Expectation, Run
 from fencepost.properties.known import KNOWN, chosen, decide
 from fencepost.protocols.bookkeeper.parameters import V4_13_TLA, Parameters
 from fencepost.realcode.driving import UNDRIVABLE, NoSeam
-from fencepost.realcode.releases import SPANS
+from fencepost.realcode.releases import is_there
 from fencepost.realcode.reproducing import Ending, Reproduction, Setting, as_code_can, needs, without_needless
 
 
@@ -44,18 +44,18 @@ class Cell:
 
     @property
     def expected(self) -> bool:
-        """Whether the table of releases says that the bug is there."""
-        return is_there(self.bug, self.setting)
+        """Whether the release has the bug, by its switches."""
+        (known,) = chosen(KNOWN, [self.bug])
+        return is_there(known, self.setting.release, self.setting.storage)
 
     @property
     def as_expected(self) -> bool | None:
         """Whether that is what the table of releases says; None if it could not be run."""
-        has = self.expected
         match self.mark:
             case Mark.HAS:
-                return has
+                return self.expected
             case Mark.REFUSES:
-                return not has
+                return not self.expected
             case Mark.UNDRIVABLE | Mark.NOT_OF:
                 return True
             case Mark.PARTED | Mark.NO_TRACE:
@@ -63,11 +63,6 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.mark.value}: {self.why}" if self.why else self.mark.value
-
-
-def is_there(bug: str, setting: Setting) -> bool:
-    """Whether the table of releases says that the bug is there in that release, with that storage."""
-    return SPANS[bug].has(setting.release, setting.storage)
 
 
 _RACES = {
@@ -100,7 +95,7 @@ def without_running(known: Expectation, setting: Setting) -> Cell | None:
         why = why or str(reason)
     if not why:
         return None
-    if not is_there(known.name, setting):
+    if not is_there(known, setting.release, setting.storage):
         return Cell(known.name, setting, Mark.NOT_OF)
     return Cell(known.name, setting, Mark.UNDRIVABLE, why)
 
@@ -148,5 +143,7 @@ def cell(known: Expectation, run: Reproduction) -> Cell:
         case Ending.PARTED:
             return Cell(known.name, run.setting, Mark.PARTED, f"{where}: {run.reason}")
         case Ending.UNDRIVABLE:
-            mark = Mark.UNDRIVABLE if is_there(known.name, run.setting) else Mark.NOT_OF
+            mark = (
+                Mark.UNDRIVABLE if is_there(known, run.setting.release, run.setting.storage) else Mark.NOT_OF
+            )
             return Cell(known.name, run.setting, mark, run.reason if mark is Mark.UNDRIVABLE else "")

@@ -14,12 +14,12 @@ from fencepost.encoding.language.system import GroundAction, Property, System
 from fencepost.encoding.language.traces import Json, Trace, TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.realcode.driving import Code, NoSeam, Parted, Refused, drive_on
 from fencepost.realcode.facts import Facts, code_facts, differences, model_facts
 from fencepost.realcode.judging import violated
-from fencepost.realcode.library import ordered
-from fencepost.realcode.releases import as_in, mending
+from fencepost.realcode.releases import as_driven, mending
 from fencepost.realcode.session import Answer, CodeFailed, Session
 
 STORAGES = ("sorted", "interleaved", "db")
@@ -269,11 +269,10 @@ def _difference(step: CodeStep) -> str:
 def _as_release(run: Reproduction) -> bool:
     """Whether the model with this release's switches takes the same steps to the same facts, and no step further."""
     _, parameters = bookkeeper_of(run.trace)
-    if run.ending is not Ending.REPRODUCED and not mending(
-        run.setting.release, run.setting.storage, parameters
-    ):
+    setting = run.setting
+    if run.ending is not Ending.REPRODUCED and not mending(setting.release, setting.storage, parameters):
         return False
-    own = find(run.trace.protocol).system(as_in(run.setting.release, run.setting.storage, parameters))
+    own = find(run.trace.protocol).system(as_driven(setting.release, setting.storage, parameters))
     said = _said_by(own, run.trace)
     agrees = all(not differences(said[s.index], s.facts) for s in run.steps if s.index < len(said))
     stops = len(said) - 1

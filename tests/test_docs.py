@@ -19,6 +19,7 @@ from fencepost.encoding.language.state import show_all
 from fencepost.properties.boot import BOOT, Expected, Variant
 from fencepost.properties.expectations import Expectation
 from fencepost.properties.known import KNOWN
+from fencepost.realcode.releases import seen
 from fencepost.sweeps.rows import COLUMNS
 from support.instances import SMALL_BUG
 from support.realcode import TRANSCRIPTS, kept_trace
@@ -244,6 +245,25 @@ def test_the_table_of_ways_to_boot_is_the_one_that_is_checked(request: pytest.Fi
     check_table(BOOTING, 5, map(boot_row, BOOT), request)
 
 
+# docs/real-code.md: its table of known bugs against what `fencepost releases` shows.
+
+REAL = ROOT / "docs" / "real-code.md"
+
+
+def seen_row(bug: str) -> str:
+    """A bug on each release that was driven; a long cell that repeats the one before is not written again."""
+    cells = [on_release[bug] for on_release in seen().values()]
+    again = [n > 0 and cell == cells[n - 1] and len(cell) > 20 for n, cell in enumerate(cells)]
+    return line([bug, *("the same" if same else cell for same, cell in zip(again, cells, strict=True))])
+
+
+def test_the_table_of_what_was_seen_on_real_code_is_the_one_that_releases_shows(
+    request: pytest.FixtureRequest,
+) -> None:
+    assert f"| bug | {' | '.join(seen())} |" in REAL.read_text(encoding="utf-8")
+    check_table(REAL, 1 + len(seen()), map(seen_row, next(iter(seen().values()))), request)
+
+
 # docs/formats.md: its tables against what is really written.
 
 FORMATS = ROOT / "docs" / "formats.md"
@@ -366,6 +386,7 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
     yield from objects_of_check(output("check", example, "--set", "fence=yes"))
     yield from objects_of_check(output("check", endless))
     yield from objects_of_check(output("check", example, "--bound", "3"))
+    yield from objects_of_check(output("check", *SHIPPED, "--release", "4.13.0"))
     yield from objects_of_check(output("check", example, "--walks", "5", "--set", "fence=yes"))
     saved = Path("traces/two-copies.nothing-lost.1.json")
     replays = [output("trace", str(saved), "--protocol", example)]
@@ -389,6 +410,10 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
     yield "fencepost.protocols/1", listed
     yield from (("A listed protocol", one) for one in listed["protocols"])
     yield from objects_of_reproduce(output)
+    in_releases = output("releases")
+    yield "fencepost.known-in-releases/1", in_releases
+    yield from (("A bug in releases", bug) for bug in in_releases["bugs"])
+    yield "fencepost.release/1", output("releases", "4.13.0")
     for protocol in (example, endless, "bookkeeper-4.13"):
         described = output("protocols", protocol)
         yield "fencepost.protocol/1", described

@@ -27,7 +27,8 @@ class Protocol:
 
     `defaults` is an instance of a frozen dataclass of parameters and switches (see `parameters`), which
     validates itself; `build` makes the system of such an instance, properties included. A protocol that `ships` is
-    the same wherever this version is; what is said of any other carries a digest of its system.
+    the same wherever this version is; what is said of any other carries a digest of its system. `in_release` is there if the
+    protocol is some code's: it takes a release and parameters to the parameters with that release's switches.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Protocol:
     sources: tuple[str, ...] = ()
     not_modelled: tuple[str, ...] = ()
     ships: bool = False
+    in_release: Callable[[str, Any], Any] | None = None
 
     def __post_init__(self) -> None:
         file_name("a protocol", self.name)
@@ -72,9 +74,18 @@ class Protocol:
         """Parameters and switches with this protocol's defaults."""
         return options(self.defaults)
 
-    def parameters(self, settings: Iterable[tuple[str, object]]) -> Any:
-        """The defaults with these settings made; raises BadInput for one that cannot be made."""
-        return assign(self.defaults, ((name, str(value)) for name, value in settings))
+    def parameters(self, settings: Iterable[tuple[str, object]], release: str | None = None) -> Any:
+        """The defaults, or what they are in a release, with these settings made; raises BadInput if that cannot be."""
+        chosen = [(name, str(value)) for name, value in settings]
+        found = assign(self.defaults, chosen)
+        return found if release is None else assign(self._released(release, found), chosen)
+
+    def _released(self, release: str, parameters: Any) -> Any:
+        if self.in_release is None:
+            raise BadInput(
+                f"--release {release}: {self.name} is not a release's code; leave it out, or check `bookkeeper`"
+            )
+        return self.in_release(release, parameters)
 
     def subject(self, parameters: Any, system: System | None = None) -> Subject:
         """The names and values under which an instance is reported.
@@ -89,9 +100,14 @@ class Protocol:
             None if system is None or self.ships else digest(system),
         )
 
-    def instance(self, settings: Iterable[tuple[str, object]] = ()) -> Instance:
-        """The protocol with these settings made; raises BadInput for one that cannot be made."""
-        return Instance(self, self.parameters(settings))
+    def instance(self, settings: Iterable[tuple[str, object]] = (), release: str | None = None) -> Instance:
+        """The protocol, or what it is in a release, with these settings made; raises BadInput if that cannot be."""
+        return Instance(self, self.parameters(settings, release), release)
+
+    def unlike(self, release: str, parameters: Any) -> dict[str, str]:
+        """The switches of an instance that differ from that release, with the instance's values."""
+        own = {o.name: o.default for o in options(self._released(release, parameters))}
+        return {o.name: str(o.default) for o in options(parameters) if o.default != own[o.name]}
 
     def changed_switches(self, parameters: Any) -> dict[str, str]:
         """Switches that differ from the default of the family, which is the first of their values."""
@@ -104,6 +120,7 @@ class Instance:
 
     protocol: Protocol
     parameters: Any
+    release: str | None = None
 
     @cached_property
     def system(self) -> System:
@@ -119,6 +136,11 @@ class Instance:
     def changed_switches(self) -> dict[str, str]:
         """Switches that differ from the default of the family."""
         return self.protocol.changed_switches(self.parameters)
+
+    @property
+    def unlike_release(self) -> dict[str, str]:
+        """Switches that differ from the release, if one was asked for: `--set` wins."""
+        return {} if self.release is None else self.protocol.unlike(self.release, self.parameters)
 
     def properties(self, *names: str) -> list[Property]:
         """The properties of those names, all if none is given; raises BadInput for an unknown one."""

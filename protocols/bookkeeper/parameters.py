@@ -53,7 +53,8 @@ class Parameters(Switches, Sizes):
 
 
 TODAY = Parameters(bookies=4)
-"""The code since 4.14, up to 4.18. One bookie is spare, so ensembles change."""
+"""The code of the newest release read, but for a race between the client's threads (`lac_read_in_change`: it would be in every
+verdict). One bookie is spare, so ensembles change."""
 
 NO_JOURNAL = Parameters(crashes=1)
 """Today's code without the journal, as BP-46 proposes to run it: one crash, fence and limbo after it."""

@@ -63,7 +63,7 @@ class Switches:
         "fencing is enough when no window of WQ bookies hides AQ unheard ones; at EC = (E - AQ) + 1 answers; when of "
         "the first AQ bookies of each window one was heard; or as with window, but one that hides any needs one with "
         "entries; or as with window, but QC bookies with entries always do",
-        "RRQuorumCoverageSet; BP-46; up to 4.3 (BOOKKEEPER-799); 4.9 and 4.10 (Pulsar 6505); PR 2281, in no release",
+        "RRQuorumCoverageSet; BP-46; up to 4.3 (BOOKKEEPER-799); 4.8.2 to 4.10 (Pulsar 6505); PR 2281, in no release",
     )
     unset_acks: str = switch(
         ("while-acking", "before-acking"),
@@ -112,12 +112,12 @@ class Switches:
     ensemble_change_commit: str = switch(
         ("metadata-first", "local-first"),
         "the writer uses a new ensemble once the metadata store has it, or before that",
-        "LedgerHandle.ensembleChangeLoop; issue 1591, PR 1592 (4.7.2)",
+        "LedgerHandle.ensembleChangeLoop; issue 1591, PR 1592 (4.8.0)",
     )
     lac_read_in_change: str = switch(
         ("blocked", "racing"),
         "acknowledging is blocked before the LAC at which a new fragment starts is read, or after",
-        "LedgerHandle.ensembleChangeLoop; issue 4651",
+        "LedgerHandle.ensembleChangeLoop; issue 4651, a race between threads, since 4.16",
     )
 
     # Crashes that lose data (layers/crashes).

@@ -23,6 +23,8 @@ CASES = {
     "protocols": ["protocols"],
     "protocols-bookkeeper-4.13": ["protocols", "bookkeeper-4.13"],
     "protocols-induction": ["protocols", str(ENDLESS)],
+    "releases": ["releases"],
+    "releases-4.16.6": ["releases", "4.16.6"],
     "trace": ["trace", str(TRACE)],
     "trace-eval": ["trace", str(TRACE), "--eval", "stored[b1, 1]", "--eval", "status == closed"],
     "check-proved": ["check", "bookkeeper-4.13", *FIXED],

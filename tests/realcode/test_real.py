@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from fencepost.encoding.errors import BadInput
-from fencepost.realcode.library import Library, library, ordered
+from fencepost.protocols.bookkeeper.releases import ordered
+from fencepost.realcode.library import Library, library
 from fencepost.realcode.reproducing import Ending, Setting, reproduce
 from fencepost.realcode.session import Answer, CodeFailed, Recording, Session, running
 from support.processes import children, gone

@@ -52,7 +52,7 @@ def one_of_each_head(s: Fencing, client: TermLike) -> Term:
 
 @definition
 def window_with_entries(s: OldRules, client: TermLike) -> Term:
-    """4.9 and 4.10: as today, but a window that hides any bookie needs one with entries (Pulsar 6505)."""
+    """4.8.2 to 4.10: as today, but a window that hides any bookie needs one with entries (Pulsar 6505)."""
 
     def vouched_for(start: Term) -> Term:
         found = exists(s.position, lambda i: s.in_window[start, i] & _found_entries_at(s, client, i))

@@ -1,0 +1,180 @@
+"""`fencepost releases`: which known bug is in which release of BookKeeper, and what a release does."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Sequence
+
+import click
+
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.output import emit, form_option, output_option
+from fencepost.cli.render import WIDTH
+from fencepost.encoding.versions import version
+from fencepost.properties.expectations import Expectation
+from fencepost.properties.known import OF_BOOKKEEPER, families, has, unless
+from fencepost.protocols.bookkeeper.releases import NEWEST, RULES, TAGS, Rule, listed
+from fencepost.realcode.releases import seen
+
+Bug = tuple[Expectation, ...]
+"""The rows of the table of known bugs that show one bug."""
+
+
+@click.command()
+@click.argument("release", required=False)
+@form_option
+@output_option
+def command(release: str | None, form: str, output: str | None) -> int:
+    """List the known bugs by the releases that have them; with RELEASE, the bugs and the switches of that one.
+
+    Where a bug was driven on real bookies, what was seen stands beside it. The releases are those whose public source
+    was read; others are refused.
+    """
+    if release is None:
+        emit(json.dumps(_all_as_json(), indent=2) if form == "json" else _all(), output)
+    else:
+        one = listed(release)
+        emit(json.dumps(_one_as_json(one), indent=2) if form == "json" else _one(one), output)
+    return int(ExitCode.AS_WISHED)
+
+
+def _bugs() -> list[Bug]:
+    return families(OF_BOOKKEEPER)
+
+
+def affected(bug: Bug) -> list[str]:
+    """The releases that have it, or may have it, oldest first."""
+    return [release for release in TAGS if any(has(known, release) for known in bug)]
+
+
+def mended(bug: Bug) -> list[str]:
+    """The first release of each line without it, of bugs that the releases read had; none if it is in the newest."""
+    (known, *_) = bug
+    if not affected(bug) or known.switch is None or has(known, NEWEST):
+        return []
+    return next(list(c.commits) for c in reversed(RULES[known.switch].changes) if c.to == known.mended)
+
+
+def set_up_since(bug: Bug) -> tuple[str, str] | None:
+    """From which release on it depends on a setting, and what has to be set for the bug to be gone."""
+    (known, *_) = bug
+    return next(((release, said) for release in TAGS if (said := unless(known, release))), None)
+
+
+def on_real_code(bug: Bug) -> dict[str, str]:
+    """By release, what became of it on real bookies; without releases where it could not be driven."""
+    name = bug[0].name
+    return {
+        release: cells[name]
+        for release, cells in seen().items()
+        if name in cells and ("has it" in cells[name] or "refuses it" in cells[name])
+    }
+
+
+# All releases.
+
+
+def _all() -> str:
+    rows = [("bug", "in", "mended in", "seen on real bookies")]
+    rows += [(bug[0].name, _span(affected(bug)), _mended(bug), _seen(bug)) for bug in _bugs()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(f"{c:{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    head = f"Known bugs of BookKeeper's code in the {len(TAGS)} releases that were read, {_span(list(TAGS))}."
+    more = "What each is: docs/known.md. What a release does: fencepost releases 4.16.6. To check one: fencepost check bookkeeper --release 4.16.6"
+    return "\n".join([head, "", *lines, "", *textwrap.wrap(more, WIDTH, break_on_hyphens=False)])
+
+
+def _span(releases: Sequence[str]) -> str:
+    """Releases that follow one another, in words."""
+    if not releases:
+        return "none read"
+    return releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
+
+
+def _mended(bug: Bug) -> str:
+    if since := set_up_since(bug):
+        return f"{since[0]} if {since[1]}"
+    return ", ".join(mended(bug)) or "-"
+
+
+def _seen(bug: Bug) -> str:
+    """What was seen, releases with the same together."""
+    by_text: dict[str, list[str]] = {}
+    for release, text in on_real_code(bug).items():
+        by_text.setdefault(text.partition(",")[0].partition(";")[0], []).append(release)
+    return "; ".join(f"{', '.join(releases)}: {text}" for text, releases in by_text.items()) or "-"
+
+
+def _all_as_json() -> dict[str, object]:
+    return {
+        "schema": "fencepost.known-in-releases/1",
+        "version": version(),
+        "releases": dict(TAGS),
+        "bugs": [
+            {
+                "bug": bug[0].name,
+                "sentence": bug[0].wrong,
+                "source": bug[0].source,
+                "affected": affected(bug),
+                "mended": mended(bug),
+                "unless": None
+                if (since := set_up_since(bug)) is None
+                else {"since": since[0], "set": since[1]},
+                "seen": on_real_code(bug),
+            }
+            for bug in _bugs()
+        ],
+    }
+
+
+# One release.
+
+
+def _one(release: str) -> str:
+    lines = [f"BookKeeper {release} (tag release-{release}, commit {TAGS[release]})", "", "Known bugs in it"]
+    for bug in _bugs():
+        if release in affected(bug):
+            lines += _told(bug, release)
+    lines += ["", f"Its switches (fencepost check bookkeeper --release {release} sets them)"]
+    for rule in RULES.values():
+        value = rule.value(release)
+        if value is not None:
+            lines += [f"  {rule.switch}={value}{f' with {rule.set_up}' if rule.set_up else ''}"]
+            lines += [f"      {rule.read}{_since(rule, release)}"]
+    return "\n".join(lines)
+
+
+def _told(bug: Bug, release: str) -> list[str]:
+    known = bug[0]
+    condition = f"; not with {said}" if (said := unless(known, release)) else ""
+    lines = textwrap.wrap(
+        f"{known.name}: {known.wrong} ({known.source}){condition}",
+        WIDTH,
+        initial_indent="  ",
+        subsequent_indent="      ",
+    )
+    real = on_real_code(bug).get(release)
+    return [
+        *lines,
+        f"      fencepost check --known --bug {known.name.removeprefix('#')}{f'; real bookies: {real}' if real else ''}",
+    ]
+
+
+def _since(rule: Rule, release: str) -> str:
+    """The releases and commits that brought the value, if the releases read had another before."""
+    change = next((c for c in reversed(rule.changes) if release in c), None)
+    if change is None:
+        return ""
+    return f" (since {', '.join(f'{first}, {commit}' for first, commit in change.commits.items())})"
+
+
+def _one_as_json(release: str) -> dict[str, object]:
+    return {
+        "schema": "fencepost.release/1",
+        "version": version(),
+        "release": release,
+        "commit": TAGS[release],
+        "bugs": [bug[0].name for bug in _bugs() if release in affected(bug)],
+        "switches": {rule.switch: rule.value(release) for rule in RULES.values()},
+    }

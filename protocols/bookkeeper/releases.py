@@ -1,0 +1,139 @@
+"""What each release of BookKeeper does where the model has a switch, as read in the tags of its public source.
+
+The table is `releases.toml`, beside this. `lose` and `boot` say what happens to bookies and how finely it is looked at;
+`second_copy` goes with a bookie's storage. No release decides them, so they have no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.reading import parse_toml
+from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES
+
+
+def ordered(release: str) -> tuple[int, ...]:
+    """A release as numbers, to be compared: 4.17.3 as (4, 17, 3)."""
+    return tuple(int(part) for part in release.split("."))
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the code: the value that a switch has since then, and the first release of each line that has it."""
+
+    to: str
+    commits: Mapping[str, str]
+    """By release, the commit that brought the change there."""
+
+    def __contains__(self, release: str) -> bool:
+        """Releases of a line have it from its first on; of a line that is not named, if it is later than those that are."""
+        asked = ordered(release)
+        firsts = [ordered(first) for first in self.commits]
+        later = asked[:2] > max(firsts)[:2]
+        return later or any(asked[:2] == first[:2] and asked >= first for first in firsts)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A switch in the code: where it was read, and its value in each release."""
+
+    switch: str
+    read: str
+    first: str | None
+    """Its value in the oldest release of the table; None if the code had no such rule yet."""
+    changes: tuple[Change, ...]
+    set_up: str = ""
+    """What a user has to set to have the last value; without it the code does as before the change."""
+
+    def value(self, release: str) -> str | None:
+        """The value in that release, set up as far as it can be; None if the code has no such rule yet."""
+        return next((change.to for change in reversed(self.changes) if release in change), self.first)
+
+    def settings(self, release: str) -> frozenset[str]:
+        """The values that a user of that release may have: several where it depends on what is set up."""
+        value = self.value(release)
+        return frozenset(v for v in (value, self.first if self.set_up else None) if v is not None)
+
+
+@cache
+def _document() -> Mapping[str, Mapping[str, object]]:
+    name = "releases.toml"
+    text = files("fencepost.protocols.bookkeeper").joinpath(name).read_text(encoding="utf-8")
+    return parse_toml(text, name, "it is part of this package")
+
+
+def _rule(switch: str, row: object) -> Rule:
+    assert isinstance(row, dict)
+    changes = tuple(Change(change["to"], change["in"]) for change in row.get("changes", ()))
+    return Rule(switch, row["read"], row.get("first"), changes, row.get("set_up", ""))
+
+
+TAGS: Mapping[str, str] = {release: str(commit) for release, commit in _document()["tags"].items()}
+"""The releases that were read, oldest first, each with the commit of its tag."""
+
+RULES: Mapping[str, Rule] = {name: _rule(name, row) for name, row in _document()["switch"].items()}
+"""By switch; a switch without a rule is one of specifications, or says what happens rather than what the code does."""
+
+NEWEST = list(TAGS)[-1]
+"""The newest release that was read."""
+
+
+def listed(release: str) -> str:
+    """That release; raises BadInput if it was not read."""
+    if release not in TAGS:
+        raise BadInput(
+            f"{release}: not one of the {len(TAGS)} releases that were read, {next(iter(TAGS))} to {NEWEST}; "
+            "fencepost releases --format json lists them"
+        )
+    return release
+
+
+def as_in(release: str, parameters: Parameters) -> Parameters:
+    """The same instance with the switches of that release; what users set up stays as it is where the release has it.
+
+    Raises BadInput for a release that was not read, and for a boot sequence that the release does not have.
+    """
+    listed(release)
+    if parameters.boots_in_steps and RULES["check_note"].value(release) is None:
+        raise BadInput(f"boot=whole: release {release} has no such boot sequence; give one from 4.15.0 on")
+    of_code = [name for name in RULES if name not in (*CRASHES, *BOOT)]
+    found = _with(release, parameters, of_code)
+    if not parameters.crashes:
+        return found
+    found = _with(release, found, AFTER_CRASHES)
+    if all(getattr(found, name) == "no" for name in AFTER_CRASHES):
+        return found
+    return _with(release, found, (*CRASHES, *BOOT) if parameters.boots_in_steps else CRASHES)
+
+
+AFTER_CRASHES = ("fence_on_unclean_shutdown", "limbo_on_unclean_shutdown")
+"""Whether anything is done after a crash: without it, the other rules of crashes say nothing."""
+
+
+def _with(release: str, parameters: Parameters, names: Sequence[str]) -> Parameters:
+    """The instance with the release's values of those switches, as far as they have a rule."""
+    rules = (RULES[name] for name in names if name in RULES)
+    changes: dict[str, Any] = {rule.switch: _value(rule, release, parameters) for rule in rules}
+    return replace(parameters, **changes)
+
+
+def _value(rule: Rule, release: str, parameters: Parameters) -> str:
+    """The value in that release; of what users set up, the instance's own if that can be set up there."""
+    own = str(getattr(parameters, rule.switch))
+    if own in rule.settings(release):
+        return own
+    return rule.value(release) or own
+
+
+def differing(release: str, parameters: Parameters) -> dict[str, str]:
+    """The switches in which that release differs from the instance, with the release's values."""
+    own = as_in(release, parameters)
+    return {
+        name: str(getattr(own, name)) for name in RULES if getattr(own, name) != getattr(parameters, name)
+    }
