@@ -8,20 +8,16 @@ a protocol file or a solver does to its own process changes what the command say
 from __future__ import annotations
 
 import contextlib
-import io
 import math
 import os
 import select
 import signal
-import struct
 import sys
 import time
 from typing import NoReturn
 
 from fencepost.cli.exits import ExitCode
-
-HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The signals that end a command in good order; one that is ignored when the command starts stays ignored."""
+from fencepost.cli.working import CODE, HEADER, HEARD, LIMIT, RUNS, SAY, Channel, work
 
 GRACE = 1.5
 """Seconds in which an interrupted command may say what it knows, before it is killed."""
@@ -29,10 +25,6 @@ GRACE = 1.5
 OVERRUN = 2.0
 """Seconds after its time in which a command may say that time is up; its own clocks run out before that."""
 
-SAY, LIMIT, RUNS, CODE = b"s", b"l", b"r", b"c"
-"""The kinds of messages: text to be printed, seconds, the name of a protocol file, an exit code."""
-
-_HEADER = struct.Struct(">cQ")
 _CHUNK = 4096
 """So much can be written to a pipe that takes anything at all."""
 
@@ -49,7 +41,7 @@ def main() -> NoReturn:
     worker = os.fork()
     if worker == 0:
         os.close(results)
-        sys.exit(_work(supervisor, Channel(sending), begun))
+        sys.exit(work(supervisor, Channel(sending), begun))
     os.close(sending)
     sys.exit(_Supervision(worker, results, begun, heard).run())
 
@@ -59,126 +51,6 @@ def _open_standard_streams() -> None:
     while (spare := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(spare)
-
-
-# The process that does the work.
-
-
-class Channel:
-    """Where the working process sends its messages; a `fencepost.cli.handing.Supervisor`."""
-
-    def __init__(self, sending: int) -> None:
-        self._sending = sending
-
-    def _send(self, kind: bytes, text: str) -> None:
-        payload = text.encode("utf-8", "surrogatepass")
-        left = memoryview(_HEADER.pack(kind, len(payload)) + payload)
-        while left:
-            left = left[os.write(self._sending, left) :]
-
-    def say(self, text: str) -> None:
-        """Have this printed."""
-        self._send(SAY, text)
-
-    def may_take(self, seconds: float) -> None:
-        """Be ended soon after so many seconds."""
-        self._send(LIMIT, repr(seconds))
-
-    def runs(self, path: str) -> None:
-        """Whatever happens from now on may be the doing of this protocol file; what it prints is no result."""
-        self._send(RUNS, path)
-        sys.stdout = sys.stderr
-
-    def end(self, code: int) -> None:
-        """The exit code; nothing comes after it."""
-        self._send(CODE, str(code))
-
-
-class _Said(io.TextIOBase):
-    """What is written here is a result."""
-
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
-
-    def write(self, text: str) -> int:
-        self._channel.say(text)
-        return len(text)
-
-
-class _Heedless(io.TextIOWrapper):
-    """A standard error that nobody has to read: what cannot be written is dropped."""
-
-    def write(self, text: str) -> int:
-        with contextlib.suppress(OSError, ValueError):
-            super().write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            super().flush()
-
-
-def _work(supervisor: int, channel: Channel, begun: float) -> int:
-    """Run the command; its results go through the channel, and all else that is printed to standard error."""
-    with contextlib.suppress(OSError):  # the supervisor was faster
-        os.setpgid(0, 0)
-    os.dup2(2, 1)
-    sys.stderr = _Heedless(
-        open(2, "wb", closefd=False),  # noqa: SIM115
-        sys.stderr.encoding if sys.stderr else "utf-8",
-        "backslashreplace",
-        line_buffering=True,
-    )
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTTOU, signal.SIGTTIN):
-        signal.signal(number, signal.SIG_IGN)
-    try:
-        interruptible()
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
-        from fencepost.encoding.solving.dying import die_with
-
-        die_with(supervisor)
-        from fencepost.cli import handing
-        from fencepost.cli.main import run
-
-        handing.supervised_by(channel, begun)
-        sys.stdout = _Said(channel)
-        code = run(sys.argv[1:])
-    except KeyboardInterrupt:
-        code = int(ExitCode.INTERRUPTED)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    channel.end(code)
-    return code
-
-
-AGAIN = 0.01
-"""Seconds after which an interrupt comes again that came where nothing can be raised."""
-
-
-def interruptible() -> None:
-    """Let SIGTERM be a KeyboardInterrupt in this process, once.
-
-    In a finalizer or the callback of a weak reference Python prints whatever is raised and goes on: an interrupt that
-    comes there says nothing and comes again.
-    """
-    complain = sys.unraisablehook
-
-    def lost(unraisable: sys.UnraisableHookArgs) -> None:
-        if isinstance(unraisable.exc_value, KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, AGAIN)
-        else:
-            complain(unraisable)
-
-    signal.signal(signal.SIGTERM, _interrupt)
-    signal.signal(signal.SIGALRM, _interrupt)
-    sys.unraisablehook = lost
-
-
-def _interrupt(number: int, frame: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
-
-# The process that supervises it.
 
 
 class _Supervision:
@@ -291,12 +163,12 @@ class _Supervision:
                     self._open = False
                     break
                 self._buffer += data
-        while len(self._buffer) >= _HEADER.size:
-            kind, size = _HEADER.unpack_from(self._buffer)
-            end = _HEADER.size + size
+        while len(self._buffer) >= HEADER.size:
+            kind, size = HEADER.unpack_from(self._buffer)
+            end = HEADER.size + size
             if len(self._buffer) < end:
                 break
-            text = bytes(self._buffer[_HEADER.size : end]).decode("utf-8", "surrogatepass")
+            text = bytes(self._buffer[HEADER.size : end]).decode("utf-8", "surrogatepass")
             del self._buffer[:end]
             self._take(kind, text)
 

@@ -218,7 +218,7 @@ def test_a_result_that_is_long_and_read_slowly_is_whole() -> None:
 
 IN_A_FINALIZER = """
 import os, signal, sys, time
-from fencepost.cli.supervising import interruptible
+from fencepost.cli.working import interruptible
 
 class Unlucky:
     def __del__(self):
