@@ -20,6 +20,7 @@ COMMANDS = {
     "check": ("fencepost.cli.check", "Search a protocol for violations of its properties."),
     "prove": ("fencepost.cli.prove", "Prove the quorum lemmas for all configurations."),
     "quorum": ("fencepost.cli.quorum", "Say what an E/WQ/AQ configuration survives."),
+    "facts": ("fencepost.cli.facts", "Say which facts are inductive, and what breaks those that are not."),
     "certify": ("fencepost.cli.certify", "Check a certificate of what was proved."),
     "export": ("fencepost.cli.export", "Write a query for other solvers."),
     "releases": ("fencepost.cli.releases", "Say which known bug is in which release."),

@@ -63,17 +63,18 @@ class Asker:
         self._top = obligations.size
         solver.add(obligations.clauses if clauses is None else clauses)
 
-    def ask(self, question: Question, claims: Collection[str]) -> Generator[Progress, None, Kept | Withdrawn]:
-        """Whether the action can make one of these claims false if all of them hold before it."""
-        fails = {name: literal for name, literal in question.fails.items() if name in claims}
+    def ask(
+        self, question: Question, claims: Collection[str], about: Collection[str] | None = None
+    ) -> Generator[Progress, None, Kept | Withdrawn]:
+        """Whether the action can make one of these claims false, or one of those it is `about`, if all of them hold before it."""
+        wanted = claims if about is None else about
+        fails = {name: literal for name, literal in question.fails.items() if name in wanted}
         if not fails:
             return Kept(question.slot, frozenset())
         self._top += 1
         asking = self._top
         self._solver.add([[-asking, *fails.values()]])
-        held = [literal for name, literal in self._obligations.holds.items() if name in claims]
-        before = [] if question.slot == INITIALLY else held
-        found = yield from self.solve([*before, question.happens, asking])
+        found = yield from self.solve([*self.before(question, claims), asking])
         if found is None:
             core = set(self._solver.core())
             answer: Kept | Withdrawn = Kept(
@@ -84,6 +85,11 @@ class Asker:
             answer = Withdrawn(question.slot, failing)
         self._solver.add([[-asking]])
         return answer
+
+    def before(self, question: Question, claims: Collection[str]) -> list[int]:
+        """Assumptions: all of these claims hold, and the action of the question happens."""
+        held = [literal for name, literal in self._obligations.holds.items() if name in claims]
+        return [*([] if question.slot == INITIALLY else held), question.happens]
 
     def solve(self, assumptions: Sequence[int]) -> Generator[Progress, None, Sequence[int] | None]:
         """A model of the clauses in which these hold; None if there is none. Raises SolverGaveUpError."""

@@ -54,13 +54,26 @@ def walks(system: System, properties: Sequence[Property], facts: Sequence[Invari
     for number in range(WALKS):
         if not targets:
             return
-        left_out = SHARES[number % len(SHARES)]
-        losing = number % (2 * len(SHARES)) >= len(SHARES)
-        wanted = {**targets, **candidates}
-        for found in _one_walk(concrete, chance, left_out, losing, wanted):
+        for found in _one_walk(concrete, chance, *_manner(number), {**targets, **candidates}):
             targets.pop(found.name, None)
             candidates.pop(found.name, None)
             yield found
+
+
+def falsified(system: System, facts: Sequence[Invariant]) -> Iterator[Walked]:
+    """The same walks, as long as there are facts that are false on none: for each that is false on one, the first."""
+    concrete = Concrete(system)
+    wanted = {f.name: concrete.predicate(~f.holds) for f in facts}
+    chance = random.Random(1)
+    for number in range(WALKS if wanted else 0):
+        for found in _one_walk(concrete, chance, *_manner(number), wanted):
+            del wanted[found.name]
+            yield found
+
+
+def _manner(number: int) -> tuple[float, bool]:
+    """How many of the actions are left out of the walk of that number, and whether messages are lost."""
+    return SHARES[number % len(SHARES)], number % (2 * len(SHARES)) >= len(SHARES)
 
 
 def _one_walk(
