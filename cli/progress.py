@@ -1,4 +1,4 @@
-"""What a long check is doing, on stderr: a status line on a terminal, plain lines with -v elsewhere."""
+"""What a long check is doing, and what it has found by then, on stderr: a status line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from typing import Any, Self
 
 import click
 
+from fencepost.encoding.checking.knowledge import Replayed
 from fencepost.encoding.checking.preparing import Phase
-from fencepost.encoding.checking.running import Remark
+from fencepost.encoding.checking.running import Event, Open, Remark, Silence
+from fencepost.encoding.forms.story import action_line
+from fencepost.encoding.language.state import amount, show
+from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.encoding.solving.solvers import Progress as SolverProgress
 
 
@@ -37,51 +41,110 @@ class StatusLine:
             self._status.stop()
 
 
+HELD = 2.0
+"""A violation is told of if the command goes on so many seconds after it was found: else the result says it."""
+PAUSE = 10.0
+"""Where there is no terminal, so many seconds lie between two lines that say what is being done."""
+WORDS = {
+    "hunt": "violations",
+    "exhaust": "longer executions",
+    "surpass": "executions past the bound",
+    "induct": "induction",
+}
+"""What a search looks for, by its name."""
+
+
 class Progress(StatusLine):
-    """Hears what a check reports and shows it; silent unless stderr is a terminal or `verbose`."""
+    """Hears what a check reports and shows it on stderr.
+
+    On a terminal on one line that changes; elsewhere a line every ten seconds, with `verbose` one for each thing heard.
+    A violation is told of as soon as it is clear that the command takes longer.
+    """
 
     def __init__(self, verbose: bool) -> None:
         super().__init__("building")
         self._verbose = verbose
-        self._begun = time.perf_counter()
+        self._begun = self._said = time.perf_counter()
         self._title: str | None = None
-        self._tasks: dict[str, str] = {}
+        self._tasks: dict[str, str] = {"prepare": "building"}
+        self._open: tuple[str, ...] = ()
+        self._found: dict[str, tuple[Trace, float]] = {}
+        self._told: dict[str, int] = {}
 
     def begin(self, title: str) -> None:
         """Say which of several checks the events from now on belong to."""
         self._title = title
-        self._tasks.clear()
+        for about in (self._tasks, self._found, self._told):
+            about.clear()
         self._show(title)
 
-    def hear(self, event: SolverProgress | Phase | Remark) -> None:
+    def hear(self, event: Event) -> None:
         """Show one event; a remark is for those who asked for more than the verdict."""
-        if isinstance(event, Remark):
-            if self._verbose:
-                click.echo(event.text, err=True)
-            return
-        if isinstance(event, Phase):
-            line, task = event.name, "prepare"
-        else:
-            words = {
-                "hunt": "violations",
-                "exhaust": "longer executions",
-                "surpass": "executions past the bound",
-                "induct": "induction",
-            }
-            task = words.get(event.task, event.task)
-            line = f"{task}: round {event.rounds}, {event.clauses:,} clauses, {event.conflicts:,} conflicts"
+        match event:
+            case Remark(text=text):
+                if self._verbose:
+                    self._say(text)
+            case Replayed(property=name, trace=trace):
+                self._found[name] = trace, time.perf_counter()
+            case Open(properties=properties):
+                self._open = properties
+                self._show(f"to decide: {', '.join(properties)}" if properties else "all decided")
+            case Phase(name=name):
+                self._task("prepare", name)
+            case SolverProgress(task=task, rounds=rounds, clauses=clauses, conflicts=conflicts):
+                words = WORDS.get(task, task)
+                self._task(words, f"{words}: round {rounds}, {clauses:,} clauses, {conflicts:,} conflicts")
+            case Silence():
+                pass
+        self._tell_found()
+        self._still_there()
+
+    def _task(self, task: str, line: str) -> None:
         self._tasks.pop("prepare", None)
         self._tasks[task] = line
         self._show(line)
 
-    def _show(self, line: str) -> None:
-        """Everything under way on a terminal's status line; elsewhere the new line only."""
+    def _tell_found(self) -> None:
+        """Each violation that is new or shorter than the one told of, unless it has just been found."""
+        for name, (trace, at) in self._found.items():
+            steps = len(trace.steps)
+            if time.perf_counter() - at >= HELD and steps != self._told.get(name):
+                since = f"found after {at - self._begun:.0f} s"
+                first = name not in self._told
+                self._told[name] = steps
+                self._say(f"{name}: violated in {amount(steps, 'step')} so far, {since}; the search goes on")
+                if first:
+                    self._say("\n".join(_line(step) for step in trace.steps))
+
+    def _still_there(self) -> None:
+        """Where nothing else is said, what is being done."""
+        if self._status is None and not self._verbose and time.perf_counter() - self._said >= PAUSE:
+            self._say(self._now())
+
+    def _now(self) -> str:
+        """Everything under way, what is still to decide, and how long it has taken."""
         elapsed = f"{time.perf_counter() - self._begun:.1f} s"
+        still = [f"to decide: {', '.join(self._open)}"] if self._open else []
+        return " · ".join([*filter(None, [self._title]), *self._tasks.values(), *still, elapsed])
+
+    def _show(self, line: str) -> None:
+        """Everything under way on a terminal's status line; elsewhere the new line only, if every line is wanted."""
         if self._status is not None:
-            parts = [self._title] if self._title is not None else []
-            self._status.update(" · ".join([*parts, *self._tasks.values(), elapsed]))
+            self._status.update(self._now())
         elif self._verbose:
-            click.echo(f"{line} ({elapsed})", err=True)
+            self._say(f"{line} ({time.perf_counter() - self._begun:.1f} s)")
+
+    def _say(self, text: str) -> None:
+        """A line of its own; the status line stays below it."""
+        self._said = time.perf_counter()
+        if self._status is not None:
+            self._status.console.print(text, highlight=False, markup=False)
+        else:
+            click.echo(text, err=True)
+
+
+def _line(step: TraceStep) -> str:
+    return f"{step.index:3}  {show(step.actor)} {action_line(step)}"
 
 
 def tell_spent(spent: Mapping[str, float]) -> None:

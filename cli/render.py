@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from fencepost.cli.headline import violated
 from fencepost.encoding.checking.limits import Limits
@@ -12,7 +12,7 @@ from fencepost.encoding.forms.story import action_line, explained, gathered, mes
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount, show, show_all
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.traces import Trace, TraceStep
+from fencepost.encoding.language.traces import Json, Trace, TraceStep
 
 WIDTH = 110
 """Where running text is broken."""
@@ -27,13 +27,19 @@ def heading(instance: Instance, limits: Limits) -> str:
         lines.append(f"release {instance.release}{unlike}")
     if instance.changed_switches:
         lines.append(f"switches: {show_all(instance.changed_switches)}")
-    caps = [f"{name} {number}" for name, number in instance.system.caps.items()]
+    caps = [_cap(name, number, parameters) for name, number in instance.system.caps.items()]
     caps += [f"steps {limits.bound}"] if limits.bound is not None else []
     caps += [f"rounds {limits.rounds}"] if limits.rounds is not None else []
     caps += [f"{name} {number}" for name, number in limits.budgets.items()]
     if caps:
         lines.append(f"every verdict is for this instance; at most: {', '.join(caps)}")
     return "\n".join(lines)
+
+
+def _cap(name: str, number: int, parameters: Mapping[str, Json]) -> str:
+    """A cap of the model, and why it is lower than the parameter of that name, if it is."""
+    asked = parameters.get(name, number)
+    return f"{name} {number}" if asked == number else f"{name} {number} (not {show(asked)}: more are not possible here)"
 
 
 def verdict_line(result: Result) -> str:

@@ -14,7 +14,7 @@ from fencepost.encoding.language.system import Property
 
 def take(walks: int, instance: Instance, properties: Sequence[Property], limits: Limits) -> Outcome:
     """What so many random walks come to, in the time that there is; raises BadInput for limits that mean nothing to them."""
-    from fencepost.encoding.concrete.exploring import walk
+    from fencepost.encoding.concrete.walking import walk
     from fencepost.encoding.formulas.traps import check_traps_of
 
     begun = time.perf_counter()
@@ -32,18 +32,21 @@ def take(walks: int, instance: Instance, properties: Sequence[Property], limits:
     seconds = time.perf_counter() - begun
     results = []
     for prop in properties:
-        trace, witness = found.traces.get(prop.name), prop.name in found.witnessed
-        reason = f"{found.walks} random walks of up to {found.longest} steps prove nothing"
+        trace, met = found.traces.get(prop.name), found.witnessing.get(prop.name, 0)
+        witnessed = f"{met or 'none'} met its witness"
+        violating = found.violating.get(prop.name, 0)
         results.append(
             Result(
                 prop.name,
                 Verdict.VIOLATED if trace else Verdict.UNDECIDED,
                 seconds=seconds,
                 solver="walks",
-                witness=witness,
+                witness=met > 0,
                 steps=len(trace.steps) if trace else None,
                 faults=dict(trace.faults) if trace else None,
-                reason=None if trace else f"{reason}{'' if witness else '; its witness was never met'}",
+                reason=f"{violating} of {found.walks} random walks came to one; {witnessed}"
+                if trace
+                else f"{found.walks} random walks of up to {found.longest} steps prove nothing; {witnessed}",
                 trace=trace,
             )
         )

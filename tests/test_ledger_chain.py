@@ -13,7 +13,8 @@ from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Basis, Fewest
 from fencepost.encoding.concrete.compiling import Concrete
-from fencepost.encoding.concrete.exploring import explore, walk
+from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.concrete.walking import walk
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.quantifiers import forall

@@ -57,7 +57,22 @@ class Remark:
     text: str
 
 
-Listener = Callable[[Progress | Phase | Remark], None]
+@dataclass(frozen=True)
+class Open:
+    """These properties are not decided yet: the search is about them."""
+
+    properties: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Silence:
+    """For a while nobody has said anything."""
+
+
+Event = Progress | Phase | Remark | Replayed | Open | Silence
+"""What is heard of a check under way; a violation that was replayed may become smaller yet."""
+
+Listener = Callable[[Event], None]
 
 
 def check(
@@ -117,7 +132,9 @@ class _Run:
         self._knowledge = Knowledge(properties, limits, inducing, tuple(i.name for i in self._invariants))
         self._replayer = Replayer(system, subject)
         self._begun = time.perf_counter()
-        self._crew = Crew(self._begun + limits.timeout - limits.gone, idle=self._replayer.warm_up())
+        until = self._begun + limits.timeout - limits.gone
+        self._crew = Crew(until, self._replayer.warm_up(), tick=lambda: listener(Silence()))
+        self._open: tuple[str, ...] = ()
         self._doing: dict[Worker, Sequence[Job]] = {}
         self._prepared: Prepared | None = None
         self._proving: Proving | None = None
@@ -133,6 +150,7 @@ class _Run:
 
     def run(self) -> None:
         """Prove, or else prepare, search, and look for further counterexamples, until done or out of time."""
+        self._all_settled()
         if self._by_actions and self._part is None and self._properties:
             self._prove()
             if self._gave_up is not None or self._all_settled():
@@ -240,7 +258,11 @@ class _Run:
         settled = [prop.name for prop in self._properties if self._knowledge.settled(prop.name)]
         for name in settled:
             self._settled_at.setdefault(name, time.perf_counter())
-        return len(settled) == len(self._properties)
+        still = tuple(prop.name for prop in self._properties if prop.name not in settled)
+        if still != self._open:
+            self._open = still
+            self._listen(Open(still))
+        return not still
 
     def _search_more(self, prop: Property) -> None:
         """Counterexamples that fire other sets of actions, or need other losses, than those known."""
@@ -337,7 +359,9 @@ class _Run:
                 self._listen(message)
             case Violated(property=name, execution=execution, costs=costs):
                 trace = self._confirming.violation(self._property(name), execution)
-                knowledge.hear(Replayed(name, trace, execution.rounds, costs))
+                replayed = Replayed(name, trace, execution.rounds, costs)
+                self._listen(replayed)
+                knowledge.hear(replayed)
             case Broken(execution=execution):
                 untrue = Untrue(self._confirming.broken(self._invariants, execution))
                 steps = "; ".join(step.name for step in untrue.trace.steps)

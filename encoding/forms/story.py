@@ -10,17 +10,7 @@ from functools import cached_property
 from fencepost.encoding.concrete.receipts import is_as_sent
 from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import Action, Property, System
-from fencepost.encoding.language.terms import (
-    TRUE,
-    AllOf,
-    Constant,
-    Family,
-    Not,
-    Read,
-    Term,
-    Update,
-    children,
-)
+from fencepost.encoding.language.terms import TRUE, AllOf, Constant, Not, Read, Term, Update, families_read
 from fencepost.encoding.language.traces import Json, Sending, Trace, TraceStep, plain
 
 
@@ -177,17 +167,9 @@ def family_of(name: str) -> str:
     return name.partition("[")[0]
 
 
-def _read(term: Term) -> Iterator[Family]:
-    """The families that a term reads."""
-    if isinstance(term, Read):
-        yield term.family
-    for child in children(term):
-        yield from _read(child)
-
-
 def read_by(prop: Property) -> frozenset[str]:
     """The names of the families that the property is about."""
-    return frozenset(family.name for family in _read(prop.holds))
+    return frozenset(family.name for family in families_read(prop.holds))
 
 
 def _marks(system: System) -> set[str]:

@@ -326,3 +326,16 @@ def children(term: Term) -> tuple[Term, ...]:
             return ()
         case other:
             assert_never(other)
+
+
+def families_read(*terms: Term) -> frozenset[Family]:
+    """The families that terms read. Each term is looked at once, however often it stands in another."""
+    found, seen, ahead = set[Family](), set[int](), list(terms)
+    while ahead:
+        term = ahead.pop()
+        if id(term) not in seen:
+            seen.add(id(term))
+            ahead += children(term)
+            if isinstance(term, Read):
+                found.add(term.family)
+    return frozenset(found)

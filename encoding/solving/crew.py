@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import wait
 from typing import Any, Self
 
 from fencepost.encoding.solving.workers import Ended, Worker
+
+TICK = 1.0
+"""So many seconds of silence are told of."""
 
 
 class OutOfTime(Exception):
@@ -17,12 +20,14 @@ class OutOfTime(Exception):
 class Crew:
     """Workers that are listened to together.
 
-    `until` is when time is up, as `time.perf_counter` tells it. `idle` is advanced while nobody has anything to say.
-    Leaving the context stops every worker.
+    `until` is when time is up, as `time.perf_counter` tells it. `idle` is advanced while nobody has anything to say;
+    once it is over, `tick` is called after each second of silence. Leaving the context stops every worker.
     """
 
-    def __init__(self, until: float, idle: Iterator[object] | None = None) -> None:
-        self._until, self._idle = until, idle or iter(())
+    def __init__(
+        self, until: float, idle: Iterator[object] | None = None, tick: Callable[[], None] = lambda: None
+    ) -> None:
+        self._until, self._idle, self._tick = until, idle or iter(()), tick
         self._workers: list[Worker] = []
 
     def __enter__(self) -> Self:
@@ -58,7 +63,9 @@ class Crew:
                 raise OutOfTime
             ready = self._speaking(0)
             if not ready and next(self._idle, None) is None:
-                ready = self._speaking(left)
+                ready = self._speaking(min(left, TICK))
+                if not ready:
+                    self._tick()
             yield from self._received(ready)
 
     def listen(self, seconds: float) -> list[tuple[Worker, Any]]:

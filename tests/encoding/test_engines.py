@@ -16,7 +16,8 @@ from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Fewest, Verdict
 from fencepost.encoding.concrete.compiling import Concrete
-from fencepost.encoding.concrete.exploring import explore, walk
+from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.concrete.walking import walk
 from fencepost.encoding.evidence.queries import Encoded, Kind, Query
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System

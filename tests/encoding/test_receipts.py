@@ -8,8 +8,8 @@ import pytest
 
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
-from fencepost.encoding.concrete.exploring import walk
 from fencepost.encoding.concrete.replaying import Replayer
+from fencepost.encoding.concrete.walking import walk
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.messages import Message, message
 from fencepost.encoding.language.sorts import BOOL, integers

@@ -1,0 +1,51 @@
+"""How many seeds of a hundred find the known losses by random walks: `python benchmarks/walks.py [BUG …]`.
+
+A line for each known loss of an acknowledged entry: how many seeds found it within so many walks, and after how many
+walks, and seconds of one core, half of those that did had. A seed ends with its first violation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+
+from fencepost.encoding.concrete.walking import walk
+from fencepost.properties.catalogue import find
+from fencepost.properties.expectations import Expectation
+from fencepost.properties.known import KNOWN
+
+LOSSES = ("no-divergence", "acked-entries-readable")
+"""The properties of which a violation is the loss of an acknowledged entry."""
+
+
+def found(known: Expectation, seed: int, walks: int) -> tuple[int, float] | None:
+    """After how many walks and seconds the seed finds the bug; None if it does not."""
+    switch = {known.switch: known.broken} if known.switch else {}
+    instance = find(known.protocol).instance({**known.settings, **switch}.items())
+    properties = instance.properties(known.property)
+    begun = time.process_time()
+    came = walk(instance.system, instance.subject, properties, walks, seed, first=True)
+    return (came.walks, time.process_time() - begun) if came.traces else None
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("bugs", nargs="*", metavar="BUG")
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--walks", type=int, default=50_000)
+    asked = parser.parse_args()
+    print(
+        f"| known loss | seeds of {asked.seeds} that find it | walks, the middle one | seconds |\n|---|---|---|---|"
+    )
+    for known in KNOWN:
+        if known.property in LOSSES and (not asked.bugs or known.name in asked.bugs):
+            finds = [found(known, seed, asked.walks) for seed in range(1, asked.seeds + 1)]
+            hits = [find for find in finds if find is not None]
+            middle = [statistics.median(column) for column in zip(*hits, strict=True)] or [0.0, 0.0]
+            print(f"| {known.name} | {len(hits)} | {middle[0]:,.0f} | {middle[1]:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""What a long check says on stderr while it goes on: what was found, what is still to decide, that it is alive."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fencepost.cli.progress import HELD, PAUSE, Progress
+from fencepost.encoding.checking.knowledge import Replayed
+from fencepost.encoding.checking.running import Event, Open, Remark, Silence
+from fencepost.encoding.language.traces import Trace
+from fencepost.encoding.solving.solvers import Progress as SolverProgress
+from support.stories import story
+
+TRACE = story("lost").trace
+
+
+def found(trace: Trace) -> Event:
+    return Replayed("nothing-lost", trace, 1, (len(trace.steps),))
+
+
+class Heard:
+    """Progress that hears events at times of a clock of its own, and what it has said since it was asked last."""
+
+    def __init__(
+        self, patch: pytest.MonkeyPatch, captured: pytest.CaptureFixture[str], verbose: bool
+    ) -> None:
+        self.now = 100.0
+        patch.setattr("fencepost.cli.progress.time.perf_counter", lambda: self.now)
+        self._progress, self._captured = Progress(verbose), captured
+
+    def at(self, seconds: float, event: Event) -> list[str]:
+        self.now = 100.0 + seconds
+        self._progress.hear(event)
+        said = self._captured.readouterr()
+        assert not said.out, "stdout is for results"
+        return said.err.splitlines()
+
+
+@pytest.fixture
+def quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Heard:
+    return Heard(monkeypatch, capsys, verbose=False)
+
+
+@pytest.fixture
+def verbose(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Heard:
+    return Heard(monkeypatch, capsys, verbose=True)
+
+
+def test_a_violation_is_told_of_while_the_search_goes_on(quiet: Heard) -> None:
+    assert quiet.at(3, found(TRACE)) == [], "it may be over at once"
+    head, *steps = quiet.at(3 + HELD, Silence())
+    assert head == "nothing-lost: violated in 5 steps so far, found after 3 s; the search goes on"
+    assert [line.split()[0] for line in steps] == ["1", "2", "3", "4", "5"]
+    assert steps[-1] == "  5  new primary take over (copy c1): takes the log as it is on c1"
+    assert quiet.at(6, Silence()) == [], "it is told of once"
+
+
+def test_a_shorter_one_is_told_of_in_a_line(quiet: Heard) -> None:
+    quiet.at(0, found(TRACE))
+    quiet.at(3, Silence())
+    shorter = replace(TRACE, steps=TRACE.steps[:4])
+    quiet.at(4, found(shorter))
+    assert quiet.at(7, Silence()) == [
+        "nothing-lost: violated in 4 steps so far, found after 4 s; the search goes on"
+    ]
+
+
+def test_without_a_terminal_there_is_a_line_every_ten_seconds(quiet: Heard) -> None:
+    assert quiet.at(1, Open(("nothing-lost", "order"))) == []
+    assert quiet.at(2, SolverProgress("hunt", 3, 1200, 7)) == []
+    assert quiet.at(PAUSE - 0.1, Silence()) == []
+    expected = "violations: round 3, 1,200 clauses, 7 conflicts · to decide: nothing-lost, order"
+    assert quiet.at(PAUSE, Silence()) == [f"{expected} · {PAUSE:.1f} s"]
+    assert quiet.at(PAUSE + 1, Silence()) == []
+    assert quiet.at(2 * PAUSE, Silence()) == [f"{expected} · {2 * PAUSE:.1f} s"]
+
+
+def test_verbose_says_which_properties_are_being_decided(verbose: Heard) -> None:
+    assert verbose.at(1, Open(("nothing-lost", "order"))) == ["to decide: nothing-lost, order (1.0 s)"]
+    assert verbose.at(2, Open(("order",))) == ["to decide: order (2.0 s)"]
+    assert verbose.at(3, Remark("as it is")) == ["as it is"]
+    assert verbose.at(4, Open(())) == ["all decided (4.0 s)"]
+    assert verbose.at(40, Silence()) == [], "each thing heard has its line"

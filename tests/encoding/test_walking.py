@@ -1,0 +1,101 @@
+"""Random walks: where they begin, what they count, and that they come upon what they should."""
+
+from __future__ import annotations
+
+import pytest
+
+from fencepost.encoding.concrete import walking
+from fencepost.encoding.concrete.walking import Walks, walk
+from fencepost.encoding.forms.story import read_by
+from fencepost.encoding.language import (
+    BOOL,
+    Action,
+    Parameter,
+    Property,
+    StateSpace,
+    System,
+    each,
+    integers,
+    variable,
+)
+from fencepost.encoding.language.terms import Read, children, families_read
+from fencepost.encoding.language.traces import Subject
+from fencepost.properties.catalogue import find
+from fencepost.properties.known import KNOWN
+
+
+def walks_to(name: str, seed: int, walks: int, first: bool = True) -> Walks:
+    """Walks on the instance of a known bug, with the bug."""
+    known = next(known for known in KNOWN if known.name == name)
+    switch = {known.switch: known.broken} if known.switch else {}
+    instance = find(known.protocol).instance({**known.settings, **switch}.items())
+    properties = instance.properties(known.property)
+    return walk(instance.system, instance.subject, properties, walks, seed, first=first)
+
+
+class Lock(StateSpace):
+    """A lock with twelve dials: a wrong number at any of them, and it never opens."""
+
+    def __init__(self) -> None:
+        self.dial = integers(1, 12)
+        self.number = integers(1, 4)
+        self.level = variable(integers(0, 12))
+        self.jammed = variable(BOOL)
+
+
+def turn(s: Lock, dial: Parameter, number: Parameter) -> Action:
+    """The next dial is turned to a number."""
+    return Action(
+        when=(s.level == dial - 1) & ~s.jammed,
+        then=[s.level.set(dial, when=number == 4), s.jammed.set(True, when=number != 4)],
+        actor="thief",
+    )
+
+
+def test_walks_begin_where_others_have_been(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve numbers out of four are guessed one after the other, and never all at once."""
+    lock = Lock()
+    shut = Property("shut", "the lock does not open", lock.level < 12, lock.level > 0, "a dial is turned")
+    system = System(lock, (each(turn, lock, lock.dial, lock.number),), (shut,))
+
+    def opened(seed: int) -> int:
+        return walk(system, Subject("lock", {}, {}), [shut], 2000, seed).violating.get("shut", 0)
+
+    assert all(map(opened, (1, 2, 3)))
+    monkeypatch.setattr(walking, "AT_FIRST", 1.0)
+    assert not any(map(opened, (1, 2, 3)))
+
+
+def test_the_same_seed_takes_the_same_walks() -> None:
+    one, two = (walks_to("BOOKKEEPER-799", 5, 60, first=False) for _ in range(2))
+    assert one == two
+    assert one.traces
+    assert walks_to("BOOKKEEPER-799", 6, 60, first=False) != one
+
+
+def test_walks_count_what_they_meet() -> None:
+    found = walks_to("BOOKKEEPER-799", 5, 60, first=False)
+    (name,) = found.traces
+    assert 1 <= found.violating[name] <= found.walks == 60
+    assert 1 <= found.witnessing[name] <= 60
+    assert found.longest >= len(found.traces[name].steps)
+
+
+def test_with_the_first_violation_it_may_end() -> None:
+    found = walks_to("BOOKKEEPER-799", 5, 1000)
+    assert found.traces
+    assert found.walks < 1000
+
+
+def test_terms_in_terms_are_looked_at_once() -> None:
+    """The property about stuck recoveries is built of definitions built on definitions: a tree of it has no end."""
+    instance = find("bookkeeper").instance(())
+    (prop,) = instance.properties("recovery-can-finish")
+    assert {"status", "phase"} <= read_by(prop)
+    (small,) = instance.properties("entries-in-order")
+
+    def all_of(term: object) -> set[str]:
+        below = set().union(*map(all_of, children(term)))  # type: ignore[arg-type]
+        return below | ({term.family.name} if isinstance(term, Read) else set())
+
+    assert {family.name for family in families_read(small.holds)} == all_of(small.holds)
