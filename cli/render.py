@@ -39,7 +39,11 @@ def heading(instance: Instance, limits: Limits) -> str:
 def _cap(name: str, number: int, parameters: Mapping[str, Json]) -> str:
     """A cap of the model, and why it is lower than the parameter of that name, if it is."""
     asked = parameters.get(name, number)
-    return f"{name} {number}" if asked == number else f"{name} {number} (not {show(asked)}: more are not possible here)"
+    return (
+        f"{name} {number}"
+        if asked == number
+        else f"{name} {number} (not {show(asked)}: more are not possible here)"
+    )
 
 
 def verdict_line(result: Result) -> str:
