@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import webbrowser
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ import click
 from fencepost.cli.check import find_protocol, setting, settings_option
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.handing import say
-from fencepost.cli.numbers import GIB, SECONDS, STEPS
+from fencepost.cli.numbers import GIB, PORT, SECONDS, STEPS
 from fencepost.cli.output import write_whole
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.reaching import Answer
@@ -40,6 +41,10 @@ HINT = "give a trace that `check --traces` or an exploration wrote"
 @click.option(
     "--step", type=STEPS, metavar="N", help="With --trace: stand after its step N (default: its end)."
 )
+@click.option(
+    "--port", type=PORT, default=0, metavar="N", help="Serve the page at this port (default: a free one)."
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address of the page.")
 @click.option("--text", is_flag=True, help="In the terminal: a command a line from standard input.")
 @click.option(
     "--timeout",
@@ -59,10 +64,13 @@ def command(
     file: str | None,
     step: int | None,
     text: bool,
+    port: int,
+    no_browser: bool,
     **limits: Any,
 ) -> int:
     """Step through PROTOCOL, or the one in FILE.py, by hand: what is possible, what it would change, what is not
-    possible and why; and ask the solver how something can become so from there.
+    possible and why; and ask the solver how something can become so from there. In the browser, or with --text in
+    the terminal.
     """
     if step is not None and file is None:
         raise BadInput(f"--step {step}: only with --trace; add it, or leave --step out")
@@ -71,6 +79,10 @@ def command(
     walk = Walk() if file is None else opened(explorer, saved, file, step)
     explorer.at(walk)
     asker = Asker(explorer, Limits(**limits))
+    if not text:
+        return _serve(explorer, asker, walk, port, no_browser)
+    if port or no_browser:
+        raise BadInput(f"{'--no-browser' if no_browser else f'--port {port}'}: not with --text; leave it out")
     world = World(write_whole, _tell)
     talk(Shell(explorer, asker, world, walk), _lines(), _say, not sys.stdin.isatty())
     return int(ExitCode.AS_WISHED)
@@ -84,6 +96,25 @@ def _instance(protocol: str, settings: tuple[str, ...], saved: object) -> Instan
         for kind in ("parameters", "switches"):
             theirs |= saved[kind] if isinstance(saved.get(kind), dict) else {}
     return find_protocol(protocol).instance({**theirs, **given}.items())
+
+
+def _serve(explorer: Explorer, asker: Asker, walk: Walk, port: int, no_browser: bool) -> int:
+    """Serve the page until somebody ends it."""
+    try:
+        from fencepost.explore.running import serve
+    except ModuleNotFoundError as error:
+        raise BadInput(
+            f"the page needs {error.name}; pip install 'fencepost[explore]', or say --text"
+        ) from error
+
+    def ready(address: str) -> None:
+        _say(address)
+        click.echo("Ctrl-C ends it. The address is for you alone: it has the token of this start.", err=True)
+        if not no_browser and any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")):
+            webbrowser.open(address)
+
+    serve(explorer, asker, walk, port, ready)
+    return int(ExitCode.AS_WISHED)
 
 
 def _lines() -> Iterator[str]:

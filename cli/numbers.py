@@ -44,6 +44,7 @@ GIB = amount_up_to(1e6)
 ROUNDS = integer_from(1, 1000)
 """Far more than any proof needs; certificates have the same bound."""
 STEPS = integer_from(0, 100_000)
+PORT = integer_from(0, 65_535)
 COUNT = integer_from(1, 100_000)
 LIMIT = integer_from(1)
 SIZE = integer_from(-(10**9))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.forms.drawing import Drawing
 from fencepost.encoding.forms.story import Story, Travel, action_line, gathered, message_line
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.traces import TraceStep
@@ -100,15 +99,6 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Diagram:
-    """The walk as a sequence diagram, in the form that the page of a trace has: the names, and what is below them."""
-
-    heads: str
-    body: str
-    width: int
-
-
-@dataclass(frozen=True)
 class View:
     """Everything that is seen of a state."""
 
@@ -141,12 +131,6 @@ def view(here: Here, undone: Sequence[Move] = ()) -> View:
         explanation=story.explanation if here.violated else "",
         families=tuple(_families(here, story)),
     )
-
-
-def diagram(here: Here) -> Diagram:
-    """The walk so far, drawn."""
-    drawing = Drawing(here.story)
-    return Diagram(drawing.heads(), drawing.body(), round(drawing.width))
 
 
 def _moves(here: Here) -> Iterator[Made]:

@@ -1,0 +1,322 @@
+const byId = (id) => document.getElementById(id);
+const TOKEN = "fencepost-token";
+let walk = { moves: [], at: 0 };
+let seen = null; // what the server last said of the walk
+let asking = 0; // the number of the question whose answer is shown
+
+function element(tag, classes, ...inside) {
+  const made = document.createElement(tag);
+  if (classes) made.className = classes;
+  made.append(...inside);
+  return made;
+}
+
+// The address: `#at=2&m=…&m=…` is the walk. The token comes with the first address and goes out of it at once.
+function readAddress() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  if (given.has("token")) localStorage.setItem(TOKEN, given.get("token"));
+  const moves = given.getAll("m");
+  if (!given.has("at")) return null;
+  return { moves, at: Number(given.get("at")) };
+}
+
+function writeAddress() {
+  const said = new URLSearchParams([["at", walk.at], ...walk.moves.map((name) => ["m", name])]);
+  const address = `#${said}`;
+  if (address !== location.hash) history.pushState(null, "", address);
+}
+
+async function post(path, body = {}) {
+  const response = await fetch(`api/${path}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Fencepost-Token": localStorage.getItem(TOKEN) ?? "" },
+    body: JSON.stringify(body),
+  });
+  if (response.status === 403) throw new Error(await response.text());
+  const said = await response.json();
+  if (!response.ok) throw new Error(said.error);
+  return said;
+}
+
+function complain(error) {
+  byId("error").hidden = !error;
+  byId("error").textContent = error ? error.message : "";
+}
+
+// Whatever is asked later counts: an answer that comes after it is dropped.
+let turn = 0;
+async function go(next, remember = true) {
+  const mine = ++turn;
+  try {
+    const said = await post("look", next);
+    if (mine !== turn) return;
+    walk = next;
+    seen = said.view;
+    complain(null);
+    if (remember) writeAddress();
+    paint(said.diagram);
+  } catch (error) {
+    if (mine === turn) complain(error);
+  }
+}
+
+const take = (name) => go({ moves: [...walk.moves.slice(0, walk.at), name], at: walk.at + 1 });
+const to = (at) => { if (at >= 0 && at <= walk.moves.length && at !== walk.at) go({ moves: walk.moves, at }); };
+
+// Painting.
+
+function paint(drawn) {
+  byId("place").textContent = seen.at ? `move ${seen.at} of ${seen.moves.length}, step ${seen.step}` : "at first";
+  byId("undo").disabled = byId("first").disabled = !walk.at;
+  byId("redo").disabled = byId("last").disabled = walk.at === walk.moves.length;
+  document.body.classList.toggle("violated", seen.violated !== null);
+  byId("drawn").innerHTML = drawn; // made by the server, which escapes what a protocol says
+  const box = byId("drawn").querySelector(".diagram");
+  const diagram = new Diagram(box, (step) => to(placeOf(step)));
+  diagram.paint(seen.step);
+  diagram.reveal(seen.step);
+  byId("now").replaceChildren(...now());
+  byId("possible").replaceChildren(...seen.possible.map(offer));
+  byId("under_way").replaceChildren(...seen.under_way.map(message));
+  byId("facts").replaceChildren(...seen.facts.map(fact));
+  paintRefused();
+  paintWalk();
+  paintState();
+  forgetAnswer();
+}
+
+// The place in the walk after the move that takes that step.
+function placeOf(step) {
+  return step ? seen.moves.findIndex((move) => move.step === step) + 1 : 0;
+}
+
+function now() {
+  if (!seen.at) return [element("p", "soft", "Nothing has happened yet. Choose what happens first.")];
+  const made = seen.moves[seen.at - 1];
+  const parts = [element("h2", "", made.step === null ? made.words : `${made.step}. ${made.words}`)];
+  if (seen.violated) parts.push(element("p", "bad", `${seen.violated} is violated here.`));
+  if (seen.explanation) parts.push(element("p", "bad", seen.explanation));
+  const news = seen.facts.filter((one) => !one.is_property && made.step !== null && one.false_since === seen.step);
+  for (const one of news) parts.push(element("p", "late", `The fact ${one.name} is false from here on: ${one.meaning}.`));
+  if (seen.no_longer.length) {
+    const ever = made.step === null ? "Can never happen any more" : "No longer possible";
+    parts.push(element("p", "no_longer", `${ever}: ${seen.no_longer.join("; ")}`));
+  }
+  return parts;
+}
+
+function offer(one, index) {
+  const button = element("button", one.is_fault ? "action fault" : "action", element("b", "", one.actor), ` ${one.words}`);
+  button.type = "button";
+  button.title = one.meaning;
+  button.dataset.action = one.name;
+  button.disabled = one.error !== null;
+  button.addEventListener("click", () => take(one.name));
+  const item = element("li", "", button);
+  item.value = index + 1;
+  if (one.error) item.append(element("p", "bad", one.error));
+  if (one.received) item.append(element("p", "", `← ${one.received}`));
+  for (const line of one.sent) item.append(element("p", "", `→ ${line}`));
+  const changes = element("p", "changes");
+  for (const change of one.changes) {
+    changes.append(element("span", "", `${change.name}: ${change.before} → `, element("b", "", change.after)));
+  }
+  item.append(changes);
+  for (const name of one.breaks) item.append(element("p", "late", `would make ${name} false`));
+  return item;
+}
+
+function message(one) {
+  const item = element("li", "", element("b", "", `${one.sender} → ${one.receiver}`), ` ${one.words} `, element("small", "", `step ${one.sent}`));
+  if (one.choice) {
+    const lose = element("button", "lose", "lose");
+    lose.type = "button";
+    lose.dataset.choice = one.choice;
+    lose.title = "It never arrives";
+    lose.addEventListener("click", () => take(`lose ${one.choice}`));
+    item.append(" ", lose);
+  }
+  return item;
+}
+
+function fact(one) {
+  const name = element("button", one.is_property ? "fact property" : "fact", one.name);
+  name.type = "button";
+  name.title = `${one.meaning}. A click asks how it can become false from here.`;
+  name.addEventListener("click", () => { byId("goal").value = one.name; ask(); });
+  const since = one.false_since === null ? "" : ` first false after step ${one.false_since}`;
+  const item = element("li", one.holds ? "holds" : "false", element("span", "mark", one.holds ? "✓" : "✗"), " ", name, element("small", "", since));
+  item.dataset.fact = one.name;
+  return item;
+}
+
+function paintRefused() {
+  const part = byId("filter").value.toLowerCase();
+  const shown = seen.refused.filter((one) => one.name.toLowerCase().includes(part));
+  byId("refused").querySelector("span").textContent = `(${seen.refused.length})`;
+  byId("refused").querySelector("ul").replaceChildren(...shown.slice(0, 200).map((one) => {
+    const name = element("button", "why", one.name);
+    name.type = "button";
+    name.dataset.refused = one.name;
+    name.addEventListener("click", () => why(one.name, item));
+    const lacks = one.is_over ? "never again: something is lost" : `${one.lacks} false`;
+    const item = element("li", one.is_over ? "over" : "", name, " ", element("small", "", lacks));
+    return item;
+  }));
+}
+
+function paintWalk() {
+  byId("walk").querySelector("span").textContent = `(${seen.moves.length})`;
+  byId("walk").querySelector("ol").replaceChildren(...seen.moves.map((move, index) => {
+    const name = element("button", "", move.words);
+    name.type = "button";
+    name.addEventListener("click", () => to(index + 1));
+    return element("li", index < seen.at ? "" : "undone", name);
+  }));
+}
+
+function paintState() {
+  const everything = byId("all").checked;
+  const parts = [];
+  for (const family of seen.families) {
+    const shown = family.values.filter((value) => everything || value.moved);
+    if (!shown.length) continue;
+    const list = element("ul", "", ...shown.map((value) => {
+      const chip = element("li", `${value.moved ? "moved" : ""} ${value.now ? "now" : ""}`, value.index ? `[${value.index}] ` : "", element("b", "", value.value));
+      chip.dataset.variable = value.name;
+      return chip;
+    }));
+    parts.push(element("section", "", element("h3", "", family.name), list));
+  }
+  byId("state").querySelector("div").replaceChildren(...parts);
+}
+
+// Questions.
+
+async function why(action, item) {
+  try {
+    const said = await post("why", { ...walk, action });
+    item.querySelector(".reasons")?.remove();
+    const box = element("div", "reasons", reasons(said.reasons));
+    const how = element("button", "how", "how can it become possible?");
+    how.type = "button";
+    how.addEventListener("click", () => { byId("goal").value = action; ask(); });
+    box.append(how);
+    item.append(box);
+  } catch (error) { complain(error); }
+}
+
+function reasons(list) {
+  return element("ul", "", ...list.map((one) => {
+    const item = element("li", "", element("code", "", one.text));
+    if (one.values.length) item.append(element("small", "", ` ${one.values.join(", ")}`));
+    if (one.for_ever) item.append(element("em", "", " lost, for ever"));
+    if (one.because.length) item.append(reasons(one.because));
+    return item;
+  }));
+}
+
+function forgetAnswer() {
+  if (!asking) return;
+  asking = 0;
+  post("stop").catch(() => {});
+  byId("stop").hidden = true;
+  byId("answer").replaceChildren();
+}
+
+async function ask() {
+  const goal = byId("goal").value.trim();
+  if (!goal) return;
+  const mine = asking = Math.random();
+  byId("stop").hidden = false;
+  byId("ask").scrollIntoView({ block: "nearest" });
+  try {
+    let said = await post("ask", { ...walk, goal });
+    complain(null);
+    while (mine === asking) {
+      tell(said);
+      if (said.over) break;
+      await new Promise((done) => setTimeout(done, 200));
+      if (mine === asking) said = await post("answer");
+    }
+  } catch (error) { if (mine === asking) { byId("answer").replaceChildren(); complain(error); } }
+  if (mine === asking) byId("stop").hidden = true;
+}
+
+function tell(said) {
+  const parts = [element("p", said.over ? "over" : "", element("b", "", said.goal), `: ${said.says}`)];
+  if (!said.over) parts.push(element("p", "soft", said.doing));
+  if (said.way.length) {
+    const moves = [...walk.moves.slice(0, walk.at), ...said.way];
+    const all = element("button", "way", `take ${said.way.length === 1 ? "this move" : `these ${said.way.length} moves`}`);
+    all.type = "button";
+    all.addEventListener("click", () => go({ moves, at: moves.length }));
+    const one = element("button", "way_one", "only the first");
+    one.type = "button";
+    one.addEventListener("click", () => go({ moves, at: walk.at + 1 }));
+    parts.push(element("ol", "", ...said.way.map((name) => element("li", "", name))), all, " ", one);
+  }
+  byId("answer").replaceChildren(...parts);
+}
+
+// Files.
+
+async function save() {
+  try {
+    const said = await post("save", walk);
+    const link = element("a", "");
+    link.href = URL.createObjectURL(new Blob([JSON.stringify(said.document, null, 2), "\n"], { type: "application/json" }));
+    link.download = said.name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  } catch (error) { complain(error); }
+}
+
+async function open(file) {
+  try { go(await post("open", { document: JSON.parse(await file.text()) })); } catch (error) { complain(error); }
+}
+
+// What people do.
+
+const moves = {
+  u: () => to(walk.at - 1), ArrowLeft: () => to(walk.at - 1), r: () => to(walk.at + 1), ArrowRight: () => to(walk.at + 1),
+  Home: () => to(0), End: () => to(walk.moves.length), s: save,
+  "/": () => byId("goal").focus(), n: () => { byId("refused").open = true; byId("filter").focus(); },
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") document.activeElement?.blur();
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA)$/.test(event.target.tagName)) return;
+  const chosen = /^[1-9]$/.test(event.key) ? seen?.possible[Number(event.key) - 1] : null;
+  if (chosen && chosen.error === null) take(chosen.name);
+  else if (moves[event.key] && seen) moves[event.key]();
+  else return;
+  event.preventDefault();
+});
+byId("first").addEventListener("click", () => to(0));
+byId("undo").addEventListener("click", () => to(walk.at - 1));
+byId("redo").addEventListener("click", () => to(walk.at + 1));
+byId("last").addEventListener("click", () => to(walk.moves.length));
+byId("save").addEventListener("click", save);
+byId("open").addEventListener("change", (event) => { if (event.target.files[0]) open(event.target.files[0]); event.target.value = ""; });
+byId("ask").addEventListener("submit", (event) => { event.preventDefault(); ask(); });
+byId("stop").addEventListener("click", () => post("stop").catch(complain));
+byId("filter").addEventListener("input", paintRefused);
+byId("all").addEventListener("change", paintState);
+window.addEventListener("popstate", () => { const asked = readAddress(); if (asked) go(asked, false); });
+
+async function begin() {
+  const asked = readAddress();
+  try {
+    const instance = await post("begin");
+    document.title = `${instance.protocol}: explore`;
+    byId("protocol").textContent = instance.protocol;
+    byId("protocol").title = instance.summary;
+    const settings = { ...instance.parameters, ...instance.switches };
+    byId("settings").textContent = Object.entries(settings).map(([name, value]) => `${name}=${value}`).join(" ");
+    walk = asked ?? { moves: instance.moves, at: instance.at };
+    history.replaceState(null, "", location.pathname);
+    await go(walk);
+  } catch (error) { complain(error); }
+}
+begin();
