@@ -17,9 +17,12 @@ class Question:
     """One question under way, about the end of a walk."""
 
     def __init__(self, asker: Asker, here: Here, goal: str) -> None:
-        self.goal = goal
         self._asker, self._here = asker, here
         self._term = asker.read(goal)
+        facts = {fact.name for fact in here.explorer.facts}
+        is_action = isinstance(self._term, GroundAction)
+        self.words = f"{goal} possible" if is_action else f"{goal} false" if goal in facts else goal
+        """What is to come about."""
         self._key = "" if isinstance(self._term, GroundAction) else goal
         start = Start(tuple(here.actions), tuple(here.lost), here.state)
         self._reaching = Reaching(

@@ -45,8 +45,10 @@ function complain(error) {
 
 // Whatever is asked later counts: an answer that comes after it is dropped.
 let turn = 0;
+let wanted = walk; // where the last answer, or the one still awaited, leads
 async function go(next, remember = true) {
   const mine = ++turn;
+  wanted = next;
   try {
     const said = await post("look", next);
     if (mine !== turn) return;
@@ -56,14 +58,23 @@ async function go(next, remember = true) {
     if (remember) writeAddress();
     paint(said.diagram);
   } catch (error) {
-    if (mine === turn) complain(error);
+    if (mine !== turn) return;
+    wanted = walk;
+    complain(error);
   }
 }
 
 const take = (name) => go({ moves: [...walk.moves.slice(0, walk.at), name], at: walk.at + 1 });
-const to = (at) => { if (at >= 0 && at <= walk.moves.length && at !== walk.at) go({ moves: walk.moves, at }); };
+const to = (at) => {
+  if (at >= 0 && at <= wanted.moves.length && at !== wanted.at) go({ moves: wanted.moves, at });
+};
+const back = () => to(wanted.at - 1);
+const on = () => to(wanted.at + 1);
 
 // Painting.
+
+let diagram = null;
+window.addEventListener("resize", () => { if (seen) diagram.reveal(seen.step); });
 
 function paint(drawn) {
   byId("place").textContent = seen.at ? `move ${seen.at} of ${seen.moves.length}, step ${seen.step}` : "at first";
@@ -72,7 +83,7 @@ function paint(drawn) {
   document.body.classList.toggle("violated", seen.violated !== null);
   byId("drawn").innerHTML = drawn; // made by the server, which escapes what a protocol says
   const box = byId("drawn").querySelector(".diagram");
-  const diagram = new Diagram(box, (step) => to(placeOf(step)));
+  diagram = new Diagram(box, (step) => to(placeOf(step)));
   diagram.paint(seen.step);
   diagram.reveal(seen.step);
   byId("now").replaceChildren(...now());
@@ -99,10 +110,19 @@ function now() {
   const news = seen.facts.filter((one) => !one.is_property && made.step !== null && one.false_since === seen.step);
   for (const one of news) parts.push(element("p", "late", `The fact ${one.name} is false from here on: ${one.meaning}.`));
   if (seen.no_longer.length) {
-    const ever = made.step === null ? "Can never happen any more" : "No longer possible";
-    parts.push(element("p", "no_longer", `${ever}: ${seen.no_longer.join("; ")}`));
+    const gone = seen.no_longer.flatMap((name, index) => [index ? "; " : "", asks(name, name)]);
+    parts.push(element("p", "no_longer", "No longer possible: ", ...gone));
   }
   return parts;
+}
+
+// A word that asks, when it is clicked, how that can come about.
+function asks(words, goal, classes = "asks") {
+  const made = element("button", classes, words);
+  made.type = "button";
+  made.title = "How can it become possible from here?";
+  made.addEventListener("click", () => { byId("goal").value = goal; ask(); });
+  return made;
 }
 
 function offer(one, index) {
@@ -140,10 +160,8 @@ function message(one) {
 }
 
 function fact(one) {
-  const name = element("button", one.is_property ? "fact property" : "fact", one.name);
-  name.type = "button";
+  const name = asks(one.name, one.name, one.is_property ? "fact property" : "fact");
   name.title = `${one.meaning}. A click asks how it can become false from here.`;
-  name.addEventListener("click", () => { byId("goal").value = one.name; ask(); });
   const since = one.false_since === null ? "" : ` first false after step ${one.false_since}`;
   const item = element("li", one.holds ? "holds" : "false", element("span", "mark", one.holds ? "✓" : "✗"), " ", name, element("small", "", since));
   item.dataset.fact = one.name;
@@ -198,10 +216,7 @@ async function why(action, item) {
     const said = await post("why", { ...walk, action });
     item.querySelector(".reasons")?.remove();
     const box = element("div", "reasons", reasons(said.reasons));
-    const how = element("button", "how", "how can it become possible?");
-    how.type = "button";
-    how.addEventListener("click", () => { byId("goal").value = action; ask(); });
-    box.append(how);
+    box.append(asks("how can it become possible?", action, "how"));
     item.append(box);
   } catch (error) { complain(error); }
 }
@@ -228,6 +243,7 @@ async function ask() {
   const goal = byId("goal").value.trim();
   if (!goal) return;
   const mine = asking = Math.random();
+  byId("answer").replaceChildren();
   byId("stop").hidden = false;
   byId("ask").scrollIntoView({ block: "nearest" });
   try {
@@ -279,7 +295,7 @@ async function open(file) {
 // What people do.
 
 const moves = {
-  u: () => to(walk.at - 1), ArrowLeft: () => to(walk.at - 1), r: () => to(walk.at + 1), ArrowRight: () => to(walk.at + 1),
+  u: back, ArrowLeft: back, r: on, ArrowRight: on,
   Home: () => to(0), End: () => to(walk.moves.length), s: save,
   "/": () => byId("goal").focus(), n: () => { byId("refused").open = true; byId("filter").focus(); },
 };
@@ -287,15 +303,15 @@ const moves = {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") document.activeElement?.blur();
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA)$/.test(event.target.tagName)) return;
-  const chosen = /^[1-9]$/.test(event.key) ? seen?.possible[Number(event.key) - 1] : null;
+  const chosen = /^[1-9]$/.test(event.key) && wanted === walk ? seen?.possible[Number(event.key) - 1] : null;
   if (chosen && chosen.error === null) take(chosen.name);
   else if (moves[event.key] && seen) moves[event.key]();
   else return;
   event.preventDefault();
 });
 byId("first").addEventListener("click", () => to(0));
-byId("undo").addEventListener("click", () => to(walk.at - 1));
-byId("redo").addEventListener("click", () => to(walk.at + 1));
+byId("undo").addEventListener("click", back);
+byId("redo").addEventListener("click", on);
 byId("last").addEventListener("click", () => to(walk.moves.length));
 byId("save").addEventListener("click", save);
 byId("open").addEventListener("change", (event) => { if (event.target.files[0]) open(event.target.files[0]); event.target.value = ""; });

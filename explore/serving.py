@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
 import secrets
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 
@@ -150,13 +150,13 @@ class Served:
     def _look(self, asked: Mapping[str, Any]) -> object:
         walk = self._walk(has_keys(asked, WALKED, "the request"))
         here = self._explorer.at(walk)
-        return {"view": asdict(view(here, walk.moves[walk.at :])), "diagram": diagram(here.story)}
+        return {"view": view(here, walk.moves[walk.at :]), "diagram": diagram(here.story)}
 
     def _why(self, asked: Mapping[str, Any]) -> object:
         has_keys(asked, {**WALKED, "action": text_key(needed=True)}, "the request")
         action = self._explorer.names.action(asked["action"])
         reasons = self._explorer.guards[action].reasons(self._here(asked).state)
-        return {"action": action.name, "reasons": [asdict(reason) for reason in reasons]}
+        return {"action": action.name, "reasons": reasons}
 
     def _ask(self, asked: Mapping[str, Any]) -> object:
         has_keys(asked, {**WALKED, "goal": text_key(needed=True)}, "the request")
@@ -187,7 +187,7 @@ class Served:
             raise BadInput("nothing is asked; ask first")
         answer = self._answer
         return {
-            "goal": self._question.goal,
+            "goal": self._question.words,
             "over": answer.over or self._failed is not None,
             "says": self._failed or str(answer),
             "doing": answer.doing,
@@ -234,7 +234,8 @@ def _api(answer: Callable[[Mapping[str, Any]], object]) -> Handler:
     async def handler(request: Request) -> Response:
         try:
             asked = parse_json(await _body(request), "the request", "send an object")
-            return JSONResponse(answer(asked))
+            said = json.dumps(answer(asked), default=vars)  # what is seen are dataclasses, in dataclasses
+            return Response(said, media_type="application/json")
         except BadInput as error:
             return JSONResponse({"error": one_line(str(error))}, 400)
         except Exception as error:  # noqa: BLE001 - the page must hear of it, and go on

@@ -169,13 +169,14 @@ class Here:
 
     @property
     def no_longer(self) -> list[GroundAction]:
-        """What the last move has made impossible: for now, or after a loss for ever."""
+        """What the last move has made impossible, by itself or because what it waits for is lost."""
         if self.previous is None:
             return []
-        if isinstance(self.moves[-1], Lose):
-            over = [action for action, (_, is_over) in self.refused.items() if is_over]
-            return [action for action in over if not self.previous.refused.get(action, (0, False))[1]]
-        return [a for a in self.previous.enabled if a not in self.enabled and a != self.actions[-1]]
+        taken = self.moves[-1]
+        gone = [a for a in self.previous.enabled if a not in self.enabled and Take(a) != taken]
+        before = self.previous.refused
+        over = [a for a, (_, is_over) in self.refused.items() if is_over and not before.get(a, (0, False))[1]]
+        return list(dict.fromkeys([*gone, *over]))
 
     @cached_property
     def false(self) -> list[str]:

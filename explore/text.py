@@ -120,8 +120,7 @@ class Shell:
             step, before = here.steps[-1], here.trace.states[-2]
             yield from (f"     {name}: {show(before[name])} → {show(v)}" for name, v in step.changes.items())
         if seen.no_longer:
-            ever = "" if made.step is not None else " ever"
-            yield f"     no longer possible{ever}: {'; '.join(seen.no_longer)}"
+            yield f"     no longer possible: {'; '.join(seen.no_longer)}"
         new = [fact.name for fact in seen.facts if fact.false_since == seen.step and made.step is not None]
         yield from (f"     false now: {name}" for name in new)
         if seen.explanation:
@@ -198,7 +197,7 @@ class Shell:
             question.stop("interrupted")
             raise
         self._way = question.way
-        yield f"{rest}: {answer}"
+        yield f"{question.words}: {answer}"
         here = self.here
         for move in self._way:
             here = self._explorer.at(Walk((*here.moves, move), len(here.moves) + 1))

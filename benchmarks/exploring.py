@@ -1,0 +1,69 @@
+"""How fast the explorer answers a step: `python benchmarks/exploring.py`.
+
+Walks at random through an instance of many actions, twice: at first, when what an action says of itself is compiled, and
+again. Measured is the processor's time for all that the page is told, its diagram included.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from statistics import median
+
+from fencepost.encoding.forms.diagram import diagram
+from fencepost.explore.session import Explorer
+from fencepost.explore.views import view
+from fencepost.explore.walks import Take, Walk
+from fencepost.properties.catalogue import find
+
+SETTINGS = {"bookies": 6, "entries": 3, "recoverers": 2}
+STEPS, WALKS = 40, 3
+
+
+def walked(explorer: Explorer, seed: int) -> tuple[Walk, list[float]]:
+    """A random walk that closes the ledger late, and the seconds of each step."""
+    chance, walk, seconds = random.Random(seed), Walk(), list[float]()
+    for _ in range(STEPS):
+        seconds.append(answered(explorer, walk))
+        enabled = explorer.at(walk).enabled
+        going_on = [action for action in enabled if "close" not in action.name] or enabled
+        if not going_on:
+            break
+        walk = walk.then(Take(chance.choice(going_on)))
+    return walk, seconds
+
+
+def answered(explorer: Explorer, walk: Walk) -> float:
+    """Seconds of the processor for what the page is told of the end of a walk."""
+    begun = time.process_time()
+    here = explorer.at(walk)
+    json.dumps({"view": view(here), "diagram": diagram(here.story)}, default=vars)
+    return time.process_time() - begun
+
+
+def told(what: str, seconds: list[float]) -> str:
+    """A line of the result."""
+    ordered = sorted(seconds)
+    most = ordered[int(len(ordered) * 0.95)]
+    return f"{what}: median {median(ordered) * 1000:.0f} ms, 95 of 100 within {most * 1000:.0f} ms"
+
+
+def main() -> None:
+    """Measure and print."""
+    instance = find("bookkeeper").instance(SETTINGS.items())
+    explorer = Explorer(instance)
+    begun = time.process_time()
+    explorer.warm_up()
+    print(f"{len(instance.system.ground_actions)} actions, {len(instance.system.variables)} variables")
+    print(f"before the first: {time.process_time() - begun:.1f} s")
+    walks = [walked(explorer, seed) for seed in range(WALKS)]
+    print(told("a step at first", [s for _, seconds in walks for s in seconds]))
+    again = Explorer(instance)
+    again.replayer, again.guards = explorer.replayer, explorer.guards
+    steps = [answered(again, walk.to(at)) for walk, _ in walks for at in range(len(walk.moves) + 1)]
+    print(told("a step again", steps))
+
+
+if __name__ == "__main__":
+    main()

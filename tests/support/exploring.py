@@ -1,0 +1,30 @@
+"""The explorer's page, served by a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def served(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The address of the page that `fencepost explore` serves with these arguments, token and all, and its process."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fencepost.cli", "explore", *arguments, "--no-browser"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        address = process.stdout.readline().strip()
+        assert address, process.communicate()
+        yield address, process
+    finally:
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGINT)
+        process.communicate(timeout=30)
