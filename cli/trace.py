@@ -169,7 +169,7 @@ def _text(replay: Replay) -> str:
 def _json(replays: Sequence[Replay]) -> str:
     traces = [
         {
-            "property": None if replay.is_walk else replay.prop.name,
+            "property": replay.prop.name,
             "replays": replay.story is not None,
             "reason": replay.reason,
             "trace": _document(replay),
