@@ -83,7 +83,7 @@ def command(
         return _serve(explorer, asker, walk, port, no_browser)
     if port or no_browser:
         raise BadInput(f"{'--no-browser' if no_browser else f'--port {port}'}: not with --text; leave it out")
-    world = World(write_whole, _tell)
+    world = World(write_whole, _tell, stays=sys.stdin.isatty())
     talk(Shell(explorer, asker, world, walk), _lines(), _say, not sys.stdin.isatty())
     return int(ExitCode.AS_WISHED)
 

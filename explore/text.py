@@ -30,6 +30,8 @@ class World:
 
     save: Callable[[Path, str], None]
     hear: Callable[[Answer], None]
+    stays: bool = False
+    """Ctrl-C ends the question under way and nothing else: somebody sits at a terminal."""
 
 
 class Shell:
@@ -50,7 +52,7 @@ class Shell:
             word, rest = "take", word
         if word not in COMMANDS:
             raise BadInput(
-                f"{word}: no such command; valid: {', '.join(COMMANDS)}, or the number of an action"
+                f"{word}: no such command; valid: {', '.join(COMMANDS)}, quit, or the number of an action"
             )
         command = COMMANDS[word]
         if bool(rest) != bool(command.argument) and not command.argument.startswith("["):
@@ -189,13 +191,14 @@ class Shell:
         """Ask the solver how something can become so: an action possible, a property or fact false, an expression true."""
         question = self._asker.ask(self.here, rest)
         answer = Answer()
-        try:
-            while not answer.over:
+        while not answer.over:
+            try:
                 answer = question.hear(0.2)
                 self._world.hear(answer)
-        except KeyboardInterrupt:
-            question.stop("interrupted")
-            raise
+            except KeyboardInterrupt:
+                question.stop("interrupted")
+                if not self._world.stays:
+                    raise
         self._way = question.way
         yield f"{question.words}: {answer}"
         here = self.here

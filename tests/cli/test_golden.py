@@ -17,6 +17,7 @@ CASES = {
     "help": ["--help"],
     "check-help": ["check", "--help"],
     "trace-help": ["trace", "--help"],
+    "explore-help": ["explore", "--help"],
     "certify-help": ["certify", "--help"],
     "export-help": ["export", "--help"],
     "protocols-help": ["protocols", "--help"],

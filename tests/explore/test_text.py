@@ -6,6 +6,12 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import select
+import signal
+import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -207,3 +213,35 @@ def test_the_settings_are_those_of_the_trace_unless_told() -> None:
         command, [*changed, "--set", "recovery_reads_fence=yes"], input="take handle add(w, 1, 1, b1)\n"
     )
     assert "stored[b1, 1]" not in mended.output and "add_refused[w, 1, 1, b1]: no → yes" in mended.output
+
+
+@pytest.mark.slow
+def test_on_a_terminal_ctrl_c_ends_a_question_and_then_the_command(tmp_path: Path) -> None:
+    """The command is two processes: the one that reads stands in the foreground."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.environ["FENCEPOST_CACHE"] = str(tmp_path)
+        os.execv(sys.executable, [sys.executable, "-m", "fencepost.cli", "explore", "bookkeeper", "--text"])
+    try:
+        assert "ends it" in heard(terminal, "> ")
+        os.write(terminal, b"1\n")
+        assert "1. w create ledger" in heard(terminal, "\n> ")
+        os.write(terminal, b"reach no-divergence\n")
+        heard(terminal, "building", "commutation", "round")
+        os.write(terminal, b"\x03")
+        assert "no-divergence false: undecided: interrupted" in heard(terminal, "\n> ")
+        os.write(terminal, b"\x03")
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 130
+    finally:
+        os.close(terminal)
+        with suppress(ProcessLookupError, ChildProcessError):
+            os.kill(process, signal.SIGKILL)
+
+
+def heard(terminal: int, *ends: str) -> str:
+    """What comes from a terminal until one of these is there."""
+    found = ""
+    while not any(end in found for end in ends):
+        assert select.select([terminal], [], [], 60)[0], found
+        found += os.read(terminal, 4096).decode(errors="replace").replace("\r", "")
+    return found
