@@ -15,10 +15,11 @@ from click.core import ParameterSource
 from fencepost.cli.attaching import prepare_certificates, with_certificates
 from fencepost.cli.exits import exit_code
 from fencepost.cli.handing import elapsed, timeout_option, without_limit
+from fencepost.cli.known_names import line, names_of, new
 from fencepost.cli.numbers import COUNT, GIB, ROUNDS, SEED, STEPS
 from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder, write_whole
 from fencepost.cli.progress import Progress, tell_spent
-from fencepost.cli.render import heading, trace_text, verdict_line, verdict_sentence
+from fencepost.cli.render import heading, trace_text, verdict_sentence
 from fencepost.cli.saved import own_protocol
 from fencepost.cli.telling import story_form_option, tell
 from fencepost.cli.walking import take
@@ -179,6 +180,11 @@ class Request:
 )
 @click.option("--require-proof", is_flag=True, help="Exit with 3 if a property only holds up to a bound.")
 @click.option(
+    "--known-as-expected",
+    is_flag=True,
+    help="A violation that a known bug explains does not decide the exit code: only what is new does.",
+)
+@click.option(
     "--expect",
     type=click.Choice([v.value for v in Verdict]),
     metavar="VERDICT",
@@ -201,6 +207,7 @@ def command(
     traces: str | None,
     certificates: str | None,
     require_proof: bool,
+    known_as_expected: bool,
     expect: str | None,
     verbose: bool,
     **limits: Any,
@@ -224,6 +231,8 @@ def command(
         return int(check_known(bugs, Limits(gone=elapsed(), **limits), form, output, verbose))
     if bugs:
         raise BadInput(f"--bug {bugs[0]}: only with --known; add it, or leave --bug out")
+    if known_as_expected and expect is not None:
+        raise BadInput(f"--expect {expect}: not with --known-as-expected; leave one of them out")
     if protocol is None:
         raise BadInput("no PROTOCOL: give a protocol's name, a Python file, or --known")
     made = [setting(text, "NAME=VALUE") for text in settings]
@@ -241,26 +250,30 @@ def command(
             else _check(request, progress)
         )
         if certificates is not None:
-            outcome = _certified(request, outcome, Path(certificates), progress)
+            folder, asked_of = Path(certificates), (request.system, request.subject, request.limits)
+            outcome = with_certificates(folder, *asked_of, outcome, progress.hear)
     if traces is not None:
         _write_traces(Path(traces), request, outcome.results, form)
+    known_ones = [names_of(result) for result in outcome.results]
     if form in FORMS:
-        click.echo("\n".join(map(verdict_line, outcome.results)), err=True)
+        click.echo("\n".join(map(line, outcome.results, known_ones)), err=True)
         stories = [story for result in outcome.results for story in _stories(request, result)]
         tell(stories, form, output, "Choose with --property, or say --traces DIR for a file of each.")
     else:
-        emit(_json(request, outcome) if form == "json" else _text(request, outcome, walks), output)
+        said = (
+            _json(request, outcome, known_ones)
+            if form == "json"
+            else _text(request, outcome, walks, known_ones)
+        )
+        emit(said, output)
     if verbose:
         tell_spent(outcome.spent)
-    return int(exit_code(outcome, require_proof, expect, certificates is not None))
+    deciding = new(outcome, known_ones) if known_as_expected else outcome
+    return int(exit_code(deciding, require_proof, expect, certificates is not None))
 
 
 def _check(request: Request, progress: Progress) -> Outcome:
     return check(request.system, request.subject, request.properties, request.limits, progress.hear)
-
-
-def _certified(request: Request, outcome: Outcome, folder: Path, progress: Progress) -> Outcome:
-    return with_certificates(folder, request.system, request.subject, request.limits, outcome, progress.hear)
 
 
 def _in_force(request: Request, outcome: Outcome) -> Limits:
@@ -270,7 +283,7 @@ def _in_force(request: Request, outcome: Outcome) -> Limits:
     return request.limits
 
 
-def _text(request: Request, outcome: Outcome, walks: int | None) -> str:
+def _text(request: Request, outcome: Outcome, walks: int | None, known: Sequence[Sequence[str]]) -> str:
     limits = _in_force(request, outcome)
     parts = [heading(request.instance, limits)]
     properties = {p.name: p for p in request.properties}
@@ -283,7 +296,7 @@ def _text(request: Request, outcome: Outcome, walks: int | None) -> str:
             parts.append(
                 f"{result.property}, counterexample {number}:\n{trace_text(trace, properties[result.property])}"
             )
-    parts.append("\n".join(map(verdict_line, outcome.results)))
+    parts.append("\n".join(map(line, outcome.results, known)))
     if walks:
         parts.append("Random walks find violations; they never prove that there are none.")
     folders = {result.certificate for result in outcome.results if result.certificate is not None}
@@ -293,7 +306,7 @@ def _text(request: Request, outcome: Outcome, walks: int | None) -> str:
     return "\n\n".join(parts)
 
 
-def _json(request: Request, outcome: Outcome) -> str:
+def _json(request: Request, outcome: Outcome, known: Sequence[Sequence[str]]) -> str:
     limits = _in_force(request, outcome)
     caps: dict[str, object] = dict(request.system.caps)
     caps |= {
@@ -310,7 +323,7 @@ def _json(request: Request, outcome: Outcome) -> str:
         "release": request.instance.release,
         "unlike_release": request.instance.unlike_release,
         "caps": caps,
-        "results": [result.to_json() for result in outcome.results],
+        "results": [{**r.to_json(), "known": list(k)} for r, k in zip(outcome.results, known, strict=True)],
         "interrupted": outcome.interrupted,
         "seconds": round(outcome.seconds, 3),
     }

@@ -28,6 +28,8 @@ def exit_code(outcome: Outcome, require_proof: bool, expect: str | None, certify
 
 
 def _verdict_code(outcome: Outcome, require_proof: bool, expect: str | None) -> ExitCode:
+    if not outcome.results:
+        return ExitCode.AS_WISHED
     verdict = worst(result.verdict for result in outcome.results)
     if expect is not None:
         if verdict is Verdict(expect):

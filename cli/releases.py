@@ -77,15 +77,15 @@ def on_real_code(bug: Bug) -> dict[str, str]:
 
 def _all() -> str:
     rows = [("bug", "in", "mended in", "seen on real bookies")]
-    rows += [(bug[0].name, _span(affected(bug)), _mended(bug), _seen(bug)) for bug in _bugs()]
+    rows += [(bug[0].name, span(affected(bug)), _mended(bug), _seen(bug)) for bug in _bugs()]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(f"{c:{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    head = f"Known bugs of BookKeeper's code in the {len(TAGS)} releases that were read, {_span(list(TAGS))}."
+    head = f"Known bugs of BookKeeper's code in the {len(TAGS)} releases that were read, {span(list(TAGS))}."
     more = "What each is: docs/known.md. What a release does: fencepost releases 4.16.6. To check one: fencepost check bookkeeper --release 4.16.6"
     return "\n".join([head, "", *lines, "", *textwrap.wrap(more, WIDTH, break_on_hyphens=False)])
 
 
-def _span(releases: Sequence[str]) -> str:
+def span(releases: Sequence[str]) -> str:
     """Releases that follow one another, in words."""
     if not releases:
         return "none read"

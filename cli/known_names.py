@@ -1,0 +1,38 @@
+"""What is known already among what a check found: its bugs by name, and where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fencepost.cli.releases import affected, span
+from fencepost.cli.render import verdict_sentence
+from fencepost.encoding.checking.verdicts import Outcome, Result
+from fencepost.properties.known import OF_BOOKKEEPER, families
+from fencepost.properties.naming import known_bugs
+
+
+def names_of(result: Result) -> list[str]:
+    """The known bugs that explain its counterexamples; none if one of these is explained by none."""
+    if result.trace is None:
+        return []
+    found = [[known.name for known in known_bugs(trace)] for trace in (result.trace, *result.more_traces)]
+    return list(dict.fromkeys(name for one in found for name in one)) if all(found) else []
+
+
+def line(result: Result, known: Sequence[str]) -> str:
+    """The verdict's line, with the known bugs that it shows."""
+    said = f"; known: {', '.join(map(_where, known))}; see docs/known.md" if known else ""
+    return f"{verdict_sentence(result)}{said}  [{result.seconds:.1f} s]"
+
+
+def _where(name: str) -> str:
+    """A bug, and the releases of BookKeeper that have it if it was in any."""
+    bug = next((rows for rows in families(OF_BOOKKEEPER) if rows[0].name == name), None)
+    return f"{name} ({span(affected(bug))})" if bug is not None and affected(bug) else name
+
+
+def new(outcome: Outcome, known: Sequence[Sequence[str]]) -> Outcome:
+    """What was found without what is known: for `--known-as-expected`."""
+    results = tuple(r for r, named in zip(outcome.results, known, strict=True) if not named)
+    return replace(outcome, results=results)
