@@ -18,6 +18,9 @@ _SPACE = 2.0
 _TIP = 16.0
 """What an arrow's head takes."""
 
+FREE = (False, 0)
+"""What a place costs that lies on nothing: there is none better."""
+
 
 @dataclass(frozen=True)
 class Box:
@@ -36,6 +39,8 @@ class Box:
     def is_crossed_by(self, segment: Segment) -> bool:
         """A part of the segment lies inside (clipped as Liang and Barsky do)."""
         (x0, y0), (x1, y1) = segment
+        if (y0 <= self.top and y1 <= self.top) or (y0 >= self.bottom and y1 >= self.bottom):
+            return False
         begin, end = 0.0, 1.0
         sides = (
             (x0 - x1, x0 - self.left),
@@ -103,7 +108,7 @@ def placed(
                 4 * lies_on + sum(map(box.is_crossed_by, ways)),
             )
 
-        best = min(places, key=cost)
+        best = next((label for label in places if cost(label) == FREE), None) or min(places, key=cost)
         found.append(best)
         boxes.append(best.box)
     return found
