@@ -27,7 +27,8 @@ from fencepost.properties.catalogue import PROTOCOLS
 from fencepost.protocols.ledger_chain import Chain, Metadata
 from support.stories import TOLD, replayed, story
 
-TRACES = Path(__file__).parents[2] / "docs" / "traces"
+ROOT = Path(__file__).parents[2]
+TRACES = ROOT / "docs" / "traces"
 SAVED = TRACES / "bookkeeper-4.13.no-divergence.json"
 
 
@@ -55,8 +56,9 @@ def test_the_traces_in_the_docs_are_what_the_command_writes(
     assert written.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
 
 
-def test_the_diagram_in_the_docs_is_the_one_that_is_kept(request: pytest.FixtureRequest) -> None:
-    page, kept = TRACES.parent / "traces.md", (TRACES / f"{SAVED.stem}.mmd").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", [TRACES.parent / "traces.md", ROOT / "README.md"], ids=lambda page: page.stem)
+def test_the_diagram_in_the_docs_is_the_one_that_is_kept(page: Path, request: pytest.FixtureRequest) -> None:
+    kept = (TRACES / f"{SAVED.stem}.mmd").read_text(encoding="utf-8")
     text = page.read_text(encoding="utf-8")
     before, found, rest = text.partition("```mermaid\n")
     expected = before + found + kept + rest[rest.index("```") :]
