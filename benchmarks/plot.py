@@ -1,4 +1,4 @@
-"""Two kinds of plots as SVG text: bars and lines, both with seconds on a logarithmic axis."""
+"""Two kinds of plots as SVG text: bars and lines, both with seconds on a logarithmic axis, light or dark as the reader has it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 860, 190, 230, 46, 40
-COLOURS = ("#1b6ca8", "#c8553d", "#3a7d44", "#7a4e9e", "#b8860b", "#50808e", "#8c3a5b")
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 860, 190, 230, 46, 58
+AXIS = "seconds, each line ten times the one before"
+COLOURS = (
+    ("#1b6ca8", "#6db3f2"),
+    ("#c8553d", "#f0917d"),
+    ("#3a7d44", "#7fc98c"),
+    ("#7a4e9e", "#bf9be0"),
+    ("#b8860b", "#e3b341"),
+    ("#50808e", "#8fc1cf"),
+    ("#8c3a5b", "#dd8bab"),
+)
+"""Of each line, on light and on dark paper."""
 
 
 @dataclass(frozen=True)
@@ -33,16 +43,35 @@ def _text(x: float, y: float, words: str, anchor: str = "start") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
+def _upright(x: float, y: float, words: str) -> str:
+    """Words from below to above."""
+    return f'<text transform="translate({x:.1f} {y:.1f}) rotate(-90)" text-anchor="middle">{escape(words)}</text>'
+
+
 def _rule(x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#ddd"/>'
+    return f'<line class="rule" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def _style() -> str:
+    """Words keep clear of the lines behind them: each letter has a border of paper."""
+    colours = [("--paper", "#fff", "#14181f"), ("--ink", "#222", "#e4e8ee"), ("--rule", "#ddd", "#343d4a")]
+    colours += [(f"--c{number}", *pair) for number, pair in enumerate(COLOURS)]
+    light = " ".join(f"{name}: {value};" for name, value, _ in colours)
+    dark = " ".join(f"{name}: {value};" for name, _, value in colours)
+    return (
+        f"<style>svg {{ {light} }}\n@media (prefers-color-scheme: dark) {{ svg {{ {dark} }} }}\n"
+        ".paper { fill: var(--paper); } .rule { stroke: var(--rule); }\n"
+        "text { fill: var(--ink); paint-order: stroke; stroke: var(--paper); stroke-width: 5px; stroke-linejoin: round; }"
+        "</style>"
+    )
 
 
 def _document(title: str, height: float, parts: Sequence[str]) -> str:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
-        'font-family="sans-serif" font-size="13" fill="#222">'
+        'font-family="sans-serif" font-size="13">'
     )
-    back = f'<rect width="{WIDTH}" height="{height:.0f}" fill="white"/>'
+    back = f'{_style()}\n<rect class="paper" width="{WIDTH}" height="{height:.0f}"/>'
     return (
         "\n".join([head, f"<title>{escape(title)}</title>", back, _text(LEFT, 24, title), *parts, "</svg>"])
         + "\n"
@@ -69,15 +98,13 @@ def bars(title: str, rows: Sequence[Bar]) -> str:
     """Horizontal bars, one a row."""
     bottom = TOP + 30 * len(rows)
     scale = _Scale([row.seconds for row in rows], LEFT, WIDTH - RIGHT)
-    parts = []
+    parts = [_text((LEFT + WIDTH - RIGHT) / 2, bottom + 40, AXIS, "middle")]
     for x, words in scale.ticks():
         parts += [_rule(x, TOP, x, bottom), _text(x, bottom + 18, words, "middle")]
     for number, row in enumerate(rows):
         y, width = TOP + 30 * number + 5, scale(row.seconds) - LEFT
-        look = 'fill="none" stroke-dasharray="4"' if row.open_ended else f'fill="{COLOURS[0]}"'
-        parts.append(
-            f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="20" stroke="{COLOURS[0]}" {look}/>'
-        )
+        look = 'fill="none" stroke-dasharray="4"' if row.open_ended else 'fill="var(--c0)"'
+        parts.append(f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="20" stroke="var(--c0)" {look}/>')
         parts += [_text(LEFT - 8, y + 15, row.label, "end"), _text(LEFT + width + 8, y + 15, row.note)]
     return _document(title, bottom + BOTTOM, parts)
 
@@ -89,13 +116,14 @@ def lines(title: str, series: Sequence[Line]) -> str:
     scale = _Scale([seconds for _, seconds in points], bottom, TOP)
     last = max(round_ for round_, _ in points)
     wide = (WIDTH - RIGHT - LEFT + 100) / max(last - 1, 1)
-    parts = []
+    middle = (LEFT - 100 + WIDTH - RIGHT) / 2
+    parts = [_text(middle, bottom + 40, "round", "middle"), _upright(24, (TOP + bottom) / 2, AXIS)]
     for y, words in scale.ticks():
         parts += [_rule(LEFT - 100, y, WIDTH - RIGHT, y), _text(LEFT - 108, y + 4, words, "end")]
     for round_ in range(1, last + 1):
         parts.append(_text(LEFT - 100 + (round_ - 1) * wide, bottom + 18, str(round_), "middle"))
     for number, line in enumerate(series):
-        colour = COLOURS[number % len(COLOURS)]
+        colour = f"var(--c{number % len(COLOURS)})"
         path = " ".join(f"{LEFT - 100 + (r - 1) * wide:.1f},{scale(s):.1f}" for r, s in line.points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         y = TOP + 20 * number + 10

@@ -1,4 +1,3 @@
-"use strict";
 const cells = (table) => [...table.tBodies[0].rows].map((row) => [...row.querySelectorAll("td")]);
 
 // A link to a row opens what is known of it; Esc closes it (the browser does that), and so does a click beside it.
@@ -8,6 +7,10 @@ function open(id) {
   for (const other of document.querySelectorAll("dialog[open]")) other.close();
   found.showModal();
   found.scrollTop = 0;
+  for (const box of found.querySelectorAll(".diagram:not(.ready)")) {
+    box.classList.add("ready");
+    const diagram = new Diagram(box, (step) => diagram.paint(step)); // a click on a row marks it; on the first, none
+  }
   history.replaceState(null, "", `#${id}`);
 }
 

@@ -24,7 +24,8 @@ from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.concrete.replaying import NotAnExecution
 from fencepost.encoding.concrete.rereading import check_saved, saved_trace
 from fencepost.encoding.errors import BadInput, InternalError
-from fencepost.encoding.forms.story import explained
+from fencepost.encoding.forms.diagram import diagram, script, style
+from fencepost.encoding.forms.story import Story
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.system import Property
@@ -46,8 +47,8 @@ def page(report: Report) -> str:
         "page.html",
         version=escape(version()),
         title=escape(", ".join(report.protocols)),
-        style=_part("page.css").rstrip(),
-        script=_part("page.js").rstrip(),
+        style=f"{style()}\n{_part('page.css').rstrip()}",
+        script=f'"use strict";\n{script()}\n{_part("page.js").rstrip()}',
         obligations=str(len(report.rows)),
         engine=escape(str(report.manifest["engine"])),
         left_out=escape(_left_out(report)),
@@ -248,10 +249,14 @@ def _rest(row: Row) -> str:
 def _evidence(report: Report, row: Row) -> str:
     """What the verdict rests on: a counterexample to read, or a certificate to check."""
     if row["trace"] is not None:
-        steps, explanation = _told(row)
-        lead = f'<p class="lead">{escape(explanation)}</p>' if explanation else ""
+        story = _told(row)
+        if story is None:
+            return "<p>This version of Fencepost does not have this protocol, and cannot tell its traces.</p>"
+        lead = f'<p class="lead">{escape(story.explanation)}</p>' if story.explanation else ""
+        steps = escape(trace_text(story.trace, story.prop))
         return (
-            f'<h4>The counterexample</h4>{lead}<pre class="trace">{escape(steps)}</pre>'
+            f"<h4>The counterexample</h4>{lead}{diagram(story)}"
+            f'<details><summary>As text, with what changes</summary><pre class="trace">{steps}</pre></details>'
             f"<p>Replay it:</p>{_command(trace_command(report.folder, row))}"
         )
     if row["certificate"] is not None:
@@ -310,12 +315,12 @@ def _property(row: Row) -> Property | None:
         return None
 
 
-def _told(row: Row) -> tuple[str, str]:
-    """The counterexample in readable steps, replayed, and what goes wrong in it in a sentence; raises InternalError if it is another row's, or no execution."""
+def _told(row: Row) -> Story | None:
+    """The counterexample, replayed, if this Fencepost has its protocol; raises InternalError if it is another row's, or no execution."""
     found, prop, where = _instance(obligation_of(row)), _property(row), f"row {row['id']}"
     saved = saved_trace(parse_json(row["trace"], where, "answer it again"), where)
     if found is None or prop is None:
-        return "This version of Fencepost does not have this protocol, and cannot tell its traces.", ""
+        return None
     about = (saved["protocol"], saved["property"], _texts(saved["parameters"], saved["switches"]))
     if about != (row["protocol"], row["property"], row["settings"]):
         raise InternalError(f"{row['id']}: its trace is of another obligation")
@@ -323,4 +328,4 @@ def _told(row: Row) -> tuple[str, str]:
         trace = check_saved(saved, found.system, found.subject, prop)
     except NotAnExecution as error:
         raise InternalError(f"{row['id']}: its trace does not replay: {error}") from error
-    return trace_text(trace, prop), explained(prop, trace)
+    return Story(trace, found.system, prop, finding(row), found.changed_switches)

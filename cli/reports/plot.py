@@ -12,7 +12,7 @@ from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import finding
 from fencepost.sweeps.tables import Table
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 600, 330, 56, 84, 14, 46
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 600, 330, 72, 84, 14, 46
 SIZES = 3
 """Sizes that a picture must have, at least: fewer show no growth."""
 
@@ -87,6 +87,8 @@ def _grid(x: Axis, y: Axis) -> list[str]:
     parts.append(
         f'<text class="what" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">size: state variables</text>'
     )
+    turned = f'transform="translate(14 {(TOP + bottom) / 2:g}) rotate(-90)"'
+    parts.append(f'<text class="what" {turned} text-anchor="middle">time for an answer</text>')
     return parts
 
 

@@ -73,7 +73,12 @@ def test_a_click_on_each_cell_shows_its_row_and_escape_leads_back(
         steps = dialog.find_elements(By.CSS_SELECTOR, "pre.trace")
         assert len(steps) == (rows[id_]["verdict"] == "violated")
         if steps:
-            assert f"\n {rows[id_]['steps']:2}  " in steps[0].text
+            drawn = [
+                row for row in dialog.find_elements(By.CSS_SELECTOR, ".diagram .row") if row.is_displayed()
+            ]
+            assert len(drawn) == rows[id_]["steps"] + 1, "the diagram is there at once"
+            assert not steps[0].is_displayed()
+            assert f"\n {rows[id_]['steps']:2}  " in str(steps[0].get_property("textContent"))
         browser.switch_to.active_element.send_keys(Keys.ESCAPE)
         assert shown(browser) == []
         assert focused(browser) == id_

@@ -56,7 +56,9 @@ def test_the_traces_in_the_docs_are_what_the_command_writes(
     assert written.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", [TRACES.parent / "traces.md", ROOT / "README.md"], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [TRACES.parent / "traces.md", ROOT / "README.md"], ids=lambda page: page.stem
+)
 def test_the_diagram_in_the_docs_is_the_one_that_is_kept(page: Path, request: pytest.FixtureRequest) -> None:
     kept = (TRACES / f"{SAVED.stem}.mmd").read_text(encoding="utf-8")
     text = page.read_text(encoding="utf-8")
