@@ -160,19 +160,18 @@ class Served:
 
     def _ask(self, asked: Mapping[str, Any]) -> object:
         has_keys(asked, {**WALKED, "goal": text_key(needed=True)}, "the request")
+        here = self._here(asked)
         self._end("another question was asked")
+        self._question = self._asker.ask(here, asked["goal"].strip())
         self._failed, self._answer = None, Answer()
-        self._question = self._asker.ask(self._here(asked), asked["goal"].strip())
         self._listening = asyncio.create_task(self._listen(self._question))
         return self._told()
 
     async def _listen(self, question: Question) -> None:
         """Hear how the question goes, whether anybody asks or not."""
         try:
-            while True:
+            while question is self._question and not self._answer.over:
                 self._answer = question.hear(0)
-                if self._answer.over:
-                    return
                 await asyncio.sleep(0.05)
         except (BadInput, InternalError) as error:
             question.stop(one_line(str(error)))

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -220,6 +221,42 @@ def test_a_question_goes_on_by_itself_and_can_be_stopped(app: ASGIApp) -> None:
     assert not first["over"] or first["way"]
     assert "fewest: no shorter way exists" in answer["says"] and answer["way"][-1].startswith("acknowledge")
     assert stopped["over"] and ("stopped" in stopped["says"] or "never" in stopped["says"])
+
+
+def test_the_answer_is_that_of_the_last_question(app: ASGIApp) -> None:
+    """The one before is stopped, and what it still says counts for nothing."""
+
+    async def asked() -> Any:
+        headers = {"host": HOST, TOKEN: SECRET, **JSON}
+
+        async def ask(name: str, body: object) -> Any:
+            return json.loads(
+                (await _sent(app, "POST", f"/api/{name}", headers, json.dumps(body).encode())).text
+            )
+
+        await ask("ask", {"moves": [], "at": 0, "goal": "nothing-lost"})
+        await asyncio.sleep(0)
+        await ask("ask", {"moves": [], "at": 0, "goal": "acknowledged[1]"})
+        while not (answer := await ask("answer", {}))["over"]:
+            await asyncio.sleep(0.001)
+        return answer
+
+    answer = asyncio.run(asked())
+    assert answer["goal"] == "acknowledged[1]" and "fewest" in answer["says"] and answer["way"]
+
+
+@pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
+def test_without_what_serves_it_the_page_says_what_to_install(
+    missing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == missing]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in ("fencepost.explore.running", "fencepost.explore.serving"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert run(["explore", str(ROOT / "examples" / "two_copies.py")]) == 2
+    said = capsys.readouterr().err
+    assert f"the page needs {missing}" in said and "fencepost[explore]" in said and said.count("\n") == 1
 
 
 def test_a_port_that_is_taken_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
