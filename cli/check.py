@@ -297,6 +297,11 @@ def _text(request: Request, outcome: Outcome, walks: int | None, known: Sequence
                 f"{result.property}, counterexample {number}:\n{trace_text(trace, properties[result.property])}"
             )
     parts.append("\n".join(map(line, outcome.results, known)))
+    parts += [
+        exercise
+        for result in outcome.results
+        if (exercise := _exercise(request.instance.protocol.name, result))
+    ]
     if walks:
         parts.append("Random walks find violations; they never prove that there are none.")
     folders = {result.certificate for result in outcome.results if result.certificate is not None}
@@ -304,6 +309,17 @@ def _text(request: Request, outcome: Outcome, walks: int | None, known: Sequence
     if outcome.interrupted:
         parts.append("Interrupted: this is what was known by then.")
     return "\n\n".join(parts)
+
+
+def _exercise(protocol: str, result: Result) -> str:
+    """How a vacuous property of a preset can be exercised, if it has an instance for that."""
+    from fencepost.properties.instances import EXERCISED
+
+    settings = EXERCISED.get(protocol, {}).get(result.property)
+    if settings is None or result.verdict is not Verdict.VACUOUS:
+        return ""
+    chosen = " ".join(f"--set {name}={value}" for name, value in settings.items())
+    return f"To test {result.property}:\n  fencepost check {protocol} --property {result.property} {chosen}"
 
 
 def _json(request: Request, outcome: Outcome, known: Sequence[Sequence[str]]) -> str:

@@ -133,3 +133,20 @@ GUARD_INSTANCES: Mapping[str, tuple[Settings, ...]] = {
 A property that is violated anyway cannot tell whether a weaker guard does harm. With 2/2/1 no entry is lost although
 recovery reads do not fence, so what the fencing reads are there for shows.
 """
+
+_SPARE: Settings = {**_ONE_OF_TWO, "entries": 2}
+"""The smallest instance with a spare bookie, and with an entry after the first one."""
+
+_CHANGING: Mapping[str, Settings] = {"valid-fragments": _SPARE, "no-dirty-read": _SPARE}
+
+_THREE: Settings = {"bookies": 3, "values": 1}
+
+EXERCISED: Mapping[str, Mapping[str, Settings]] = {
+    "bookkeeper": {"no-dirty-read": _SPARE},
+    "bookkeeper-no-journal": _CHANGING,
+    "bookkeeper-4.13": _CHANGING,
+    "bookkeeper-4.13-tla": _CHANGING,
+    "bookkeeper-unbounded": {"valid-fragments": _THREE, "tail-fragments-at-wq": _THREE},
+    "verified-log-04": {"progress": {**_ALONE, "entries": 2, "attempts": 2}},
+}
+"""Properties that are vacuous on the default instance of a preset, each with a small instance on which it is not."""

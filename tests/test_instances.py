@@ -6,12 +6,13 @@ import pytest
 
 from conjuncts import conjuncts, without
 from fencepost.encoding.concrete.replaying import Replayer
+from fencepost.encoding.concrete.walking import walk
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
 from fencepost.properties.catalogue import PROTOCOLS
-from fencepost.properties.instances import INSTANCES
+from fencepost.properties.instances import EXERCISED, INSTANCES
 from support.instances import built, fired, wanderings
 
 ROUNDS = 6
@@ -71,3 +72,22 @@ def test_a_guard_that_lets_something_else_be_received_is_found_out(
     conjunct = next(c for c in conjuncts(system) if (c.action, c.position) == (action, position))
     with pytest.raises(ModelError, match=says):
         wander_and_look(without(system, conjunct), 400)
+
+
+CASES = [(preset, name) for preset, found in EXERCISED.items() for name in found]
+
+
+@pytest.mark.parametrize(("preset", "name"), CASES)
+def test_what_is_vacuous_by_default_is_exercised_where_it_says(preset: str, name: str) -> None:
+    """Walks come upon its witness there."""
+    instance = PROTOCOLS[preset].instance(EXERCISED[preset][name].items())
+    properties = instance.properties(name)
+    walks = (walk(instance.system, instance.subject, properties, 400, seed) for seed in range(1, 20))
+    assert any(found.witnessing for found in walks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("preset", "name"), CASES)
+def test_by_default_it_is_not(preset: str, name: str) -> None:
+    instance = PROTOCOLS[preset].instance(())
+    assert not walk(instance.system, instance.subject, instance.properties(name), 100, seed=1).witnessing
