@@ -10,9 +10,9 @@ from typing import Any, Self
 
 import click
 
-from fencepost.encoding.checking.knowledge import Replayed
+from fencepost.encoding.checking.hearing import Event, Open, Remark, Silence
+from fencepost.encoding.checking.messages import Replayed
 from fencepost.encoding.checking.preparing import Phase
-from fencepost.encoding.checking.running import Event, Open, Remark, Silence
 from fencepost.encoding.forms.story import action_line
 from fencepost.encoding.language.state import amount, show
 from fencepost.encoding.language.traces import Trace, TraceStep

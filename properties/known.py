@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from fencepost.encoding.checking.hearing import Listener
 from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import Listener, check
+from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Outcome
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find

@@ -21,10 +21,11 @@ from fencepost.encoding.checking.limits import MINIMIZE
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.parameters import Option
 from fencepost.encoding.language.protocol import Instance, Protocol
-from fencepost.encoding.reading import SETTINGS, Key, has_keys, parse_toml, read_text, shown, whole
+from fencepost.encoding.reading import SETTINGS, Key, has_keys, parse_toml, read_text
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
 from fencepost.properties.known import KNOWN, chosen
+from fencepost.sweeps import ranges
 
 HINT = "give a grid file; docs/sweeps.md has its form"
 
@@ -55,11 +56,7 @@ FILE = {
 }
 """What a grid file may hold."""
 
-RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})")
 RELATIVE = re.compile(r"([a-z_]+)\s*(?:\+\s*([0-9]{1,18}))?")
-
-MOST_VALUES = 1000
-"""Values of one setting, at most: no size of an instance that can be built has more."""
 
 MOST_COMBINATIONS = 100_000
 """Combinations of settings of one table, at most: the widest grid that ships has 500."""
@@ -154,7 +151,7 @@ def _of_known_bugs(table: Mapping[str, Any]) -> Plan:
         if key in KEYS and key not in KNOWN_KEYS:
             raise BadInput(f"{key}: not beside known, which says it; leave out one of them")
     has_keys(table, KNOWN_KEYS, "[[grid]]")
-    names = [] if table["known"] == "all" else list(map(str, _listed("known", table["known"])))
+    names = [] if table["known"] == "all" else list(map(str, ranges.listed("known", table["known"])))
     solvers = _solvers(table)
     found: list[Obligation] = []
     for run in (run for known in chosen(KNOWN, names) for run in known.runs()):
@@ -182,8 +179,8 @@ class _Grid:
 
 def _read_table(table: Mapping[str, Any], own: Protocol | None) -> _Grid:
     has_keys(table, KEYS, "[[grid]]")
-    protocols = tuple(_named(str(name), own) for name in _listed("protocols", table["protocols"]))
-    settings = {name: _values(name, value) for name, value in table.get("set", {}).items()}
+    protocols = tuple(_named(str(name), own) for name in ranges.listed("protocols", table["protocols"]))
+    settings = {name: ranges.values(name, value) for name, value in table.get("set", {}).items()}
     for protocol in protocols:
         _check_settings(protocol.options(), settings)
     combinations = prod(map(len, settings.values()))
@@ -193,11 +190,11 @@ def _read_table(table: Mapping[str, Any], own: Protocol | None) -> _Grid:
             "take narrower ranges, or more grids"
         )
     bounds, rounds = (
-        _numbers(name, table[name]) if name in table else (None,) for name in ("bounds", "rounds")
+        ranges.numbers(name, table[name]) if name in table else (None,) for name in ("bounds", "rounds")
     )
     solvers = _solvers(table)
-    (minimize,) = _names("minimize", table.get("minimize", "steps"), MINIMIZE, most=1)
-    properties = tuple(map(str, _listed("properties", table["properties"]))) if "properties" in table else ()
+    (minimize,) = ranges.names("minimize", table.get("minimize", "steps"), MINIMIZE, most=1)
+    properties = tuple(map(str, ranges.listed("properties", table["properties"]))) if "properties" in table else ()
     limits = tuple(itertools.product(solvers, bounds, rounds))
     return _Grid(protocols, settings, properties, limits, minimize)
 
@@ -214,58 +211,7 @@ def _named(name: str, own: Protocol | None) -> Protocol:
 
 
 def _solvers(table: Mapping[str, Any]) -> tuple[str, ...]:
-    return _names("solvers", table.get("solvers", "cadical"), tuple(SOLVERS))
-
-
-def _listed(name: str, value: object) -> list[object]:
-    """One value or a list of them, as a list; raises BadInput for an empty one,
-    and for what stands there twice."""
-    values: list[object] = value if isinstance(value, list) else [value]
-    if not values:
-        raise BadInput(f"{name} = []: is empty; name a value, or leave it out")
-    for item in values:
-        if isinstance(item, bool) or not isinstance(item, int | str):
-            raise BadInput(f"{name} = {shown(item)}: must be a whole number or a string")
-        if isinstance(item, int) and abs(item) >= 10**18:
-            raise BadInput(f"{name} = {shown(item)}: is too large")
-    return values
-
-
-def _names(name: str, value: object, valid: Sequence[str], most: int | None = None) -> tuple[str, ...]:
-    names = tuple(map(str, _listed(name, value)))
-    for item in names:
-        if item not in valid:
-            raise BadInput(f"{name} = {item!r}: no such value; valid: {', '.join(valid)}")
-    if most is not None and len(names) > most:
-        raise BadInput(f"{name} = {list(names)}: only one is possible; take one")
-    return names
-
-
-def _values(name: str, value: object) -> tuple[str, ...]:
-    """The values that a setting takes, as text: a range is written "1..5"."""
-    found: list[str] = []
-    for item in _listed(name, value):
-        bounds = RANGE.fullmatch(str(item))
-        if bounds is None:
-            found.append(str(item))
-            continue
-        least, most = map(int, bounds.groups())
-        if least > most:
-            raise BadInput(f"{name} = {item!r}: an empty range; write the smaller number first")
-        if most - least >= MOST_VALUES:
-            raise BadInput(f"{name} = {item!r}: more than {MOST_VALUES:,} values; take a narrower range")
-        found += map(str, range(least, most + 1))
-    return tuple(dict.fromkeys(found))
-
-
-def _numbers(name: str, value: object) -> tuple[int, ...]:
-    values = _values(name, value)
-    for item in values:
-        if (number := whole(item)) is None or number < (1 if name == "rounds" else 0):
-            raise BadInput(
-                f"{name} = {item!r}: a whole number is needed, such as 4, or a range such as '1..4'"
-            )
-    return tuple(map(int, values))
+    return ranges.names("solvers", table.get("solvers", "cadical"), tuple(SOLVERS))
 
 
 def _check_settings(known: Sequence[Option], settings: Mapping[str, Sequence[str]]) -> None:

@@ -156,6 +156,31 @@ def test_the_namespace_is_named_in_imports(path: Path) -> None:
         assert name.split(".")[0] not in LAYERS, f"{name}: import fencepost.{name}"
 
 
+LONGEST = 350
+"""Lines of a shipped file, at most, where it is neither a table nor of a protocol or its properties."""
+
+TABLES = {"realcode/driving.py"}
+
+
+def too_long(lines: Mapping[str, int]) -> list[str]:
+    read_as_one = ("protocols/", "properties/")
+    return [
+        name
+        for name, count in lines.items()
+        if count >= LONGEST and name not in TABLES and not name.startswith(read_as_one)
+    ]
+
+
+def test_no_file_is_too_long_to_be_read_at_once() -> None:
+    lines = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in modules()}
+    assert too_long(lines) == []
+    assert TABLES <= {name for name, count in lines.items() if count >= LONGEST}, "the others are exceptions no more"
+
+
+def test_a_file_that_is_too_long_is_noticed() -> None:
+    assert too_long({"cli/long.py": 350, "cli/short.py": 349, "protocols/long.py": 900}) == ["cli/long.py"]
+
+
 def test_the_command_line_imports_no_solver() -> None:
     for path in (ROOT / "cli").rglob("*.py"):
         assert not {n.split(".")[0] for n in imported(path)} & {"z3", "pysat", "cvc5"}, path

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fencepost.encoding.checking.knowledge import Knowledge, Replayed, Seen
+from fencepost.encoding.checking.knowledge import Knowledge
 from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.messages import Replayed, Seen
 from fencepost.encoding.checking.preparing import Phase, Prepared, prepare
 from fencepost.encoding.checking.searching import Job, Search, search, task
 from fencepost.encoding.checking.verdicts import Verdict

@@ -16,8 +16,8 @@ import pytest
 
 from fencepost.cli.bugs import EACH
 from fencepost.cli.main import run
+from fencepost.encoding.checking.hearing import Listener
 from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import Listener
 from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
 from fencepost.properties.expectations import Expectation, Run
 from fencepost.properties.known import KNOWN, decide

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from fencepost.cli.progress import HELD, PAUSE, Progress
-from fencepost.encoding.checking.knowledge import Replayed
-from fencepost.encoding.checking.running import Event, Open, Remark, Silence
+from fencepost.encoding.checking.hearing import Event, Open, Remark, Silence
+from fencepost.encoding.checking.messages import Replayed
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.solvers import Progress as SolverProgress
 from support.stories import story

@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from fencepost.encoding.checking import searching
+from fencepost.encoding.checking.hearing import Remark
 from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import Remark, check
+from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.checking.knowledge import Heard, Knowledge, Replayed, Untrue
+from fencepost.encoding.checking.knowledge import Knowledge
 from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.messages import Heard, Replayed, Untrue
 from fencepost.encoding.checking.verdicts import Basis, Fewest, Verdict
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
 from fencepost.encoding.language.system import Property
