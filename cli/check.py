@@ -21,6 +21,7 @@ from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder, w
 from fencepost.cli.progress import Progress, tell_spent
 from fencepost.cli.render import heading, trace_text, verdict_sentence
 from fencepost.cli.saved import own_protocol
+from fencepost.cli.settings import budget_option, budgets, setting, settings_option
 from fencepost.cli.telling import story_form_option, tell
 from fencepost.cli.walking import take
 from fencepost.encoding.checking.limits import INDUCTION, MINIMIZE, Limits
@@ -32,47 +33,8 @@ from fencepost.encoding.forms.story import Story
 from fencepost.encoding.language.protocol import Instance, Protocol
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.reading import whole
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.encoding.versions import version
-
-
-def setting(text: str, form: str) -> tuple[str, str]:
-    """NAME=VALUE as a pair; raises BadInput."""
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise BadInput(f"{text}: must have the form {form}")
-    return name, value
-
-
-MOST_FAULTS = 100_000
-"""More faults than executions have steps."""
-
-
-def budgets(texts: Sequence[str]) -> dict[str, int]:
-    """`--budget FAULT=N` as a dictionary; raises BadInput."""
-    found: dict[str, int] = {}
-    for text in texts:
-        name, value = setting(text, "FAULT=N, such as lost=1")
-        number = whole(value)
-        if number is None or not 0 <= number <= MOST_FAULTS:
-            raise BadInput(f"{text}: a budget is a whole number, 0 to {MOST_FAULTS:,}; it must be one")
-        if name in found:
-            raise BadInput(f"{text}: set twice; set it once")
-        found[name] = number
-    return found
-
-
-settings_option = click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter or switch (repeatable)."
-)
-budget_option = click.option(
-    "--budget",
-    "budget",
-    multiple=True,
-    metavar="FAULT=N",
-    help="Allow at most N faults of a kind (repeatable).",
-)
 
 
 def find_protocol(name: str) -> Protocol:

@@ -13,11 +13,12 @@ from typing import Any
 
 import click
 
-from fencepost.cli.check import find_protocol, setting, settings_option
+from fencepost.cli.check import find_protocol
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.handing import say
 from fencepost.cli.numbers import GIB, PORT, SECONDS, STEPS
 from fencepost.cli.output import write_whole
+from fencepost.cli.settings import setting, settings_option
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.reaching import Answer
 from fencepost.encoding.errors import BadInput

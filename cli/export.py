@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from fencepost.cli.check import budget_option, budgets, find_protocol, setting, settings_option
+from fencepost.cli.check import find_protocol
 from fencepost.cli.handing import outer_timeout_option
 from fencepost.cli.numbers import ROUNDS
 from fencepost.cli.output import emit, output_option
+from fencepost.cli.settings import budget_option, budgets, setting, settings_option
 from fencepost.encoding.checking.limits import known_faults
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.one_action import BEGINNING, Step

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 import click
 
-from fencepost.cli.check import find_protocol, setting, settings_option
+from fencepost.cli.check import find_protocol
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.handing import elapsed, timeout_option
 from fencepost.cli.numbers import ROUNDS
 from fencepost.cli.output import emit, output_option
 from fencepost.cli.progress import Progress
 from fencepost.cli.render import heading, trace_text
+from fencepost.cli.settings import setting, settings_option
 from fencepost.encoding.checking.facts import Breaks, Falsified, Found, Kept, NeverFalse, examine
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.errors import BadInput

@@ -64,8 +64,8 @@ def command(
     with 0 if all come out as expected, 1 if one does not, 3 if one is undecided. Naming a lemma also lists its
     obligations.
     """
-    from fencepost.cli.check import setting
     from fencepost.cli.progress import Progress
+    from fencepost.cli.settings import setting
     from fencepost.encoding.checking.preparing import Phase
     from fencepost.encoding.solving.answers import Deadline
     from fencepost.encoding.solving.crew import Crew, OutOfTime

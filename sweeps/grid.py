@@ -194,7 +194,9 @@ def _read_table(table: Mapping[str, Any], own: Protocol | None) -> _Grid:
     )
     solvers = _solvers(table)
     (minimize,) = ranges.names("minimize", table.get("minimize", "steps"), MINIMIZE, most=1)
-    properties = tuple(map(str, ranges.listed("properties", table["properties"]))) if "properties" in table else ()
+    properties = (
+        tuple(map(str, ranges.listed("properties", table["properties"]))) if "properties" in table else ()
+    )
     limits = tuple(itertools.product(solvers, bounds, rounds))
     return _Grid(protocols, settings, properties, limits, minimize)
 
