@@ -1,0 +1,77 @@
+"""What the files of a deployment say to `advise`, and which of their keys were read: broker.conf, Helm values, bk_server.conf."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.reading import SETTINGS, parse_yaml, read_text, shown
+from fencepost.quorums.settings import (
+    ACK_QUORUM,
+    ENSEMBLE,
+    HINT,
+    WRITE_QUORUM,
+    Settings,
+    properties,
+    read_settings,
+)
+
+QUORUMS = (ENSEMBLE, WRITE_QUORUM, ACK_QUORUM)
+JOURNAL, CHECKS = "journalWriteData", "dataIntegrityChecking"
+REPLICAS = "bookkeeper.replicaCount"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file: what it says, None where it says nothing, and its keys, those that were read first."""
+
+    settings: Settings | None
+    journal: bool | None
+    checks: bool | None
+    read: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
+def read_source(path: Path) -> Source:
+    """A broker.conf, Helm values (.yaml, .yml) or a bk_server.conf; raises BadInput, in one line."""
+    text = read_text(path, HINT, SETTINGS)
+    helm = path.suffix in (".yaml", ".yml")
+    keys: Mapping[str, Any] = _flat(parse_yaml(text, str(path), HINT)) if helm else properties(text)
+    last = {key.rpartition(".")[2]: key for key in keys}
+    has_quorums = any(name in last for name in QUORUMS)
+    if not has_quorums and not {JOURNAL, CHECKS} & set(last):
+        raise BadInput(
+            f"{path}: has none of {', '.join((*QUORUMS, JOURNAL, CHECKS))}; {HINT}, or a bk_server.conf"
+        )
+    settings = read_settings(path) if has_quorums else None
+    wanted = {*(QUORUMS if has_quorums else ()), JOURNAL, CHECKS}
+    read = tuple(k for k in keys if k.rpartition(".")[2] in wanted or (k == REPLICAS and has_quorums))
+    return Source(
+        settings,
+        _flag(path, last.get(JOURNAL), keys),
+        _flag(path, last.get(CHECKS), keys),
+        read,
+        tuple(k for k in keys if k not in read),
+    )
+
+
+def _flat(values: object, before: str = "") -> dict[str, Any]:
+    """A document's leaves by path, joined with dots."""
+    if not isinstance(values, dict):
+        return {before: values} if before else {}
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        found |= _flat(value, f"{before}.{name}" if before else str(name))
+    return found
+
+
+def _flag(path: Path, key: str | None, keys: Mapping[str, Any]) -> bool | None:
+    if key is None:
+        return None
+    said = str(keys[key]).strip().lower()
+    if said not in ("true", "false"):
+        raise BadInput(f"{path}: {key} is {shown(keys[key])}; it must be true or false")
+    return said == "true"

@@ -1,0 +1,151 @@
+"""Advice: which known bugs bite where, what decides the exit code, and what is read from files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fencepost.cli.advise import Advice, _exit_code
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.main import run
+from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.errors import BadInput
+from fencepost.properties.advice import Finding, Risk, Setup, _table, risks, unmet
+from fencepost.properties.known import OF_BOOKKEEPER, families, has
+from fencepost.protocols.bookkeeper.releases import TAGS
+from fencepost.quorums.deployment import Deployment
+from fencepost.quorums.sources import read_source
+from fencepost.quorums.stripes import Configuration
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+def setup(
+    sizes: tuple[int, int, int], bookies: int, release: str, journal: bool = True, checks: bool = False
+) -> Setup:
+    return Setup(Configuration(*sizes), bookies, release, journal, checks)
+
+
+def test_every_bug_of_a_release_has_a_risk_and_no_other_has() -> None:
+    """Planted: a row left out of risks.toml."""
+    of_releases = {b[0].name for b in families(OF_BOOKKEEPER) if any(has(b[0], release) for release in TAGS)}
+    assert set(_table()) == of_releases
+
+
+@pytest.mark.parametrize(
+    ("asked", "losing"),
+    [
+        (setup((2, 2, 2), 2, "4.17.4"), ["bare-fence", "#4812"]),
+        (setup((2, 2, 2), 2, "4.17.3"), ["#4701", "bare-fence", "#4812"]),
+        (setup((3, 3, 2), 4, "4.18.0"), ["#4651", "bare-fence", "#4812"]),
+        (setup((5, 3, 2), 6, "4.15.5"), ["#3005", "#4701", "bare-fence", "#4812"]),
+        (setup((3, 3, 2), 3, "4.13.0"), ["#2614", "#4701", "bare-fence", "#4812"]),
+        (setup((2, 2, 1), 2, "4.13.0"), ["#4701", "bare-fence", "#4812"]),
+        (setup((3, 3, 2), 3, "4.17.4", journal=False), ["BP-46-2", "#4812"]),
+        (setup((3, 3, 2), 3, "4.17.4", journal=False, checks=True), ["BP-46-served", "#4812"]),
+    ],
+)
+def test_the_bugs_that_bite_are_those_of_the_release_whose_conditions_are_met(
+    asked: Setup, losing: list[str]
+) -> None:
+    """Planted: conditions that are not looked at."""
+    assert [risk.bug.name for risk in risks(asked) if risk.loses] == losing
+
+
+def test_the_theorem_is_claimed_only_where_its_assumptions_are_met() -> None:
+    assert unmet(setup((3, 3, 2), 3, "4.17.3")) == {"fence_atomic": "no", "lac_read_in_change": "racing"}
+    assert unmet(setup((3, 2, 2), 3, "4.17.4")).keys() == {"lac_read_in_change", "E > WQ"}
+
+
+def finding(verdict: Verdict) -> Finding:
+    sizes = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2, "entries": 1}
+    return Finding(verdict, sizes, ["fencepost"])
+
+
+@pytest.mark.parametrize(
+    ("known", "rest", "accepted", "code"),
+    [
+        (Verdict.PROVED, Verdict.PROVED, "", ExitCode.AS_WISHED),
+        (Verdict.VIOLATED, Verdict.PROVED, "", ExitCode.VIOLATED),
+        (Verdict.VIOLATED, Verdict.PROVED, "bare-fence", ExitCode.AS_WISHED),
+        (Verdict.VIOLATED, Verdict.UNDECIDED, "bare-fence", ExitCode.UNDECIDED),
+        (Verdict.PROVED, Verdict.VIOLATED, "bare-fence", ExitCode.VIOLATED),
+        (Verdict.UNDECIDED, Verdict.PROVED, "", ExitCode.UNDECIDED),
+        (Verdict.VACUOUS, Verdict.PROVED, "", ExitCode.UNDECIDED),
+        (Verdict.PROVED, Verdict.HOLDS, "", ExitCode.UNDECIDED),
+    ],
+)
+def test_what_was_found_decides_the_exit_code(
+    known: Verdict, rest: Verdict, accepted: str, code: ExitCode
+) -> None:
+    """Planted: vacuous counted as settled."""
+    asked = setup((2, 2, 2), 2, "4.17.4")
+    bug = next(risk for risk in risks(asked) if risk.bug.name == "bare-fence")
+    deployment = Deployment(asked.configuration, asked.bookies)
+    names = frozenset(filter(None, [accepted]))
+    losing: list[tuple[Risk, Finding]] = [(bug, finding(known))]
+    assert _exit_code(Advice(asked, deployment, {}, False, losing, [], finding(rest), names)) is code
+
+
+def test_files_say_which_keys_were_read(tmp_path: Path) -> None:
+    broker = read_source(EXAMPLES / "broker.conf")
+    assert broker.settings is not None
+    assert (len(broker.read), broker.journal) == (3, None)
+    assert "bookkeeperClientTimeoutInSeconds" in broker.ignored
+    helm = read_source(EXAMPLES / "values.yaml")
+    assert helm.settings is not None
+    assert (helm.settings.bookies, helm.journal) == (4, True)
+    assert "bookkeeper.replicaCount" in helm.read
+    assert helm.ignored == ("broker.replicaCount",)
+    server = tmp_path / "bk_server.conf"
+    server.write_text(
+        "journalWriteData=false\ndataIntegrityChecking=true\nbookiePort=3181\n", encoding="utf-8"
+    )
+    found = read_source(server)
+    assert (found.settings, found.journal, found.checks, found.ignored) == (
+        None,
+        False,
+        True,
+        ("bookiePort",),
+    )
+    server.write_text("journalWriteData=maybe\n", encoding="utf-8")
+    with pytest.raises(
+        BadInput, match=r"bk_server\.conf: journalWriteData is .*maybe.*; it must be true or false$"
+    ):
+        read_source(server)
+    server.write_text("bookiePort=3181\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="has none of managedLedgerDefaultEnsembleSize"):
+        read_source(server)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-e", "3", "-w", "3", "-a", "2"], "no -n: give -e, -w, -a and -n, or --from FILE"),
+        (
+            ["-e", "3", "-w", "3", "-a", "2", "-n", "3", "--release", "9.9.9"],
+            "9.9.9: not one of the 48 releases",
+        ),
+        (["-e", "3", "-w", "3", "-a", "2", "-n", "3", "--accept", "1"], "--accept 1: no such known bug"),
+        (["-e", "3", "-w", "3", "-a", "2", "-n", "2"], "ensemble 3 exceeds the 2 bookies"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["advise", *arguments]) == ExitCode.BAD_INPUT
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_advice_is_computed(capsys: pytest.CaptureFixture[str]) -> None:
+    """The smallest configuration: #4701 is found in 4.17.3; with it accepted nothing else is left."""
+    sizes = ["-e", "1", "-w", "1", "-a", "1", "-n", "1", "--release", "4.17.3", "--format", "json"]
+    assert run(["advise", *sizes]) == ExitCode.VIOLATED
+    document = json.loads(capsys.readouterr().out)
+    verdicts = {row["bug"]: row["verdict"] for row in document["losses"]}
+    assert verdicts["#4701"] == "violated"
+    assert document["else"]["verdict"] == "proved"
+    assert "#4701" in document["deciding"]
