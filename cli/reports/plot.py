@@ -41,9 +41,9 @@ class Axis:
         return self.begin + share * (self.end - self.begin)
 
     def ticks(self) -> list[float]:
-        """Round numbers on it: 1, 2 and 5 times powers of ten, or powers of ten alone if those are many."""
+        """Round numbers on it, not too many: powers of ten, with 2 and 5 times those or more between where there is room."""
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        for steps in ((1, 2, 5), (1,)):
+        for steps in ((1, 1.5, 2, 3, 4, 5, 7), (1, 2, 5), (1,)):
             found = [s * 10.0**p for p in powers for s in steps if self.low <= s * 10.0**p <= self.high]
             if len(found) <= 6:
                 break
