@@ -28,6 +28,7 @@ COMMANDS = {
     "sweep": ("fencepost.cli.sweep", "Check a grid of instances on Spark, and report what came out."),
     "reproduce": ("fencepost.cli.reproduce", "Drive the real BookKeeper through a saved trace."),
     "explore": ("fencepost.cli.explore", "Step through a protocol by hand, and ask the solver from there."),
+    "conform": ("fencepost.cli.conform", "Take random walks of a model on the real BookKeeper."),
     "trace": ("fencepost.cli.trace", "Replay and show a saved trace."),
 }
 """Name of each subcommand, the module that holds it (as `command`), and its line in `--help`."""

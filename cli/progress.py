@@ -40,6 +40,13 @@ class StatusLine:
         if self._status is not None:
             self._status.stop()
 
+    def show(self, text: str, plainly: bool) -> None:
+        """Change the line; where there is no terminal, print one if it is time to."""
+        if self._status is not None:
+            self._status.update(text)
+        elif plainly:
+            click.echo(text, err=True)
+
 
 HELD = 2.0
 """A violation is told of if the command goes on so many seconds after it was found: else the result says it."""

@@ -77,7 +77,7 @@ def compiled(lib: Library) -> Path:
     Raises BadInput if there is no JDK, or if it cannot compile the harness against these jars.
     """
     javac = jdk("javac")
-    sources = _sources()
+    sources = harness_sources()
     cache = cache_folder() or Path(tempfile.gettempdir())
     folder = cache / "realcode" / f"{lib.release}-{_digest(lib, sources, javac)}"
     if folder.is_dir():
@@ -102,7 +102,7 @@ def compiled(lib: Library) -> Path:
     return folder
 
 
-def _sources() -> list[Path]:
+def harness_sources() -> list[Path]:
     """The Java files of the harness."""
     root = Path(str(files("fencepost.realcode").joinpath("harness")))
     return sorted(root.rglob("*.java"))

@@ -122,10 +122,10 @@ def reproduce(trace: Trace, setting: Setting, session: Session) -> Reproduction:
         raise BadInput(f"BookKeeper {setting.release} does not start: {failure}; try again") from failure
     setting = replace(setting, zookeeper=versions["zookeeper"], jdk=versions["jdk"])
     code = Code(session, parameters, trace.steps)
-    drive = _Drive(code, _said_by(system, trace), parameters)
-    steps = tuple(drive.steps(trace))
+    course = Course(code, _said_by(system, trace), parameters)
+    steps = tuple(course.steps(trace.steps))
     return _judged(
-        Reproduction(trace, setting, steps, drive.ending, drive.step, drive.reason), code, parameters
+        Reproduction(trace, setting, steps, course.ending, course.step, course.reason), code, parameters
     )
 
 
@@ -195,8 +195,8 @@ def _action(system: System, name: str, arguments: Mapping[str, Json]) -> GroundA
     return system.find(name, [show(a) for a in arguments.values()])
 
 
-class _Drive:
-    """The code on its way through a trace; `ending` is where that got to."""
+class Course:
+    """The code on its way through some steps of the model; `ending` is where that got to."""
 
     def __init__(self, code: Code, model: Sequence[Facts], parameters: Parameters) -> None:
         self.code, self.model, self.parameters = code, model, parameters
@@ -205,8 +205,9 @@ class _Drive:
         self.reason = ""
         self.facts: Facts = {}
 
-    def steps(self, trace: Trace) -> Iterator[CodeStep]:
-        for step in trace.steps:
+    def steps(self, steps: Sequence[TraceStep]) -> Iterator[CodeStep]:
+        """The code's side of one step after another, until it refuses or cannot be driven."""
+        for step in steps:
             try:
                 did = self.code.take(step)
             except NoSeam as why:

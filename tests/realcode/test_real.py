@@ -11,6 +11,7 @@ import pytest
 
 from fencepost.encoding.errors import BadInput
 from fencepost.protocols.bookkeeper.releases import ordered
+from fencepost.realcode import library as library_module
 from fencepost.realcode.library import Library, library
 from fencepost.realcode.reproducing import Ending, Setting, reproduce
 from fencepost.realcode.session import Answer, CodeFailed, Recording, Session, running
@@ -102,6 +103,46 @@ def test_a_fence_set_after_a_flush_is_lost_by_a_clean_shutdown(
         harness.ask("boot", bookie="b1")
         inside = harness.ask("look")["bookies"]["b1"]
     assert (inside["fenced"], len(inside["entries"])) == (kept, 1)
+
+
+MISTAKES = {
+    "the LAC of an add is read from another place": ("HeldClient.java", "LAC_OFFSET = 16", "LAC_OFFSET = 24"),
+    "a time-out is handed on as success": ("Harness.java", "BKException.Code.TimeoutException", "0"),
+    "fences are not looked at": ("Harness.java", "storage.isFenced(ledger)", "false"),
+    "what is handed on is the answer before": (
+        "Post.java",
+        "? held.rc : instead",
+        "? get(Math.max(1, id - 1)).rc : instead",
+    ),
+}
+"""Mistakes planted in the harness, each a replacement in one of its files."""
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_harness_is_found(
+    lib: Library, mistake: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file, right, wrong = MISTAKES[mistake]
+    sources = []
+    for source in library_module.harness_sources():
+        text = source.read_text(encoding="utf-8")
+        copy = tmp_path / source.name
+        copy.write_text(text.replace(right, wrong) if source.name == file else text, encoding="utf-8")
+        sources.append(copy)
+        assert source.name != file or right in text
+
+    def seen() -> list[object]:
+        found: list[object] = []
+        for bug in ("#3005-3/2/2", "bare-fence"):
+            with running(lib) as harness:
+                run = reproduce(kept_trace(bug), Setting(lib.release, "db"), harness)
+            found += [run.ending, run.step, [dict(step.differs) for step in run.steps]]
+        return found
+
+    as_it_is = seen()
+    monkeypatch.setattr(library_module, "harness_sources", lambda: sources)
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    assert seen() != as_it_is
 
 
 class Flushing:

@@ -6,6 +6,7 @@ The transcripts were recorded from real runs of BookKeeper 4.13.0 and 4.17.4 on 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -195,6 +196,42 @@ def test_a_comparison_that_leaves_something_out_does_not_pass(monkeypatch: pytes
     assert played("#2614", "4.17.4").steps[10].differs
     monkeypatch.setattr("fencepost.realcode.reproducing.differences", careless)
     assert not played("#2614", "4.17.4").steps[10].differs
+
+
+def stale(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Each look answers what the one before saw: the harness does not wait until the code is at rest."""
+    at = [i for i, (line, _) in enumerate(lines) if line == "look"]
+    answers = [lines[at[0]][1], *(lines[i][1] for i in at[:-1])]
+    found = list(lines)
+    for i, answer in zip(at, answers, strict=True):
+        found[i] = ("look", answer)
+    return found
+
+
+def swapped(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The first two bookies have each other's names."""
+    names = {'"b1"': '"b2"', '"b2"': '"b1"'}
+    return [(line, re.sub('"b[12]"', lambda m: names[m[0]], answer)) for line, answer in lines]
+
+
+def misnumbered(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Requests are numbered from 0, where the lines that let them go count from 1."""
+    return [
+        (line, re.sub('"id": ([0-9]+)', lambda m: f'"id": {int(m[1]) - 1}', answer)) for line, answer in lines
+    ]
+
+
+@pytest.mark.parametrize("mistake", [stale, swapped, misnumbered], ids=lambda m: m.__name__)
+def test_a_mistake_in_the_lines_is_found(
+    mistake: Callable[[list[tuple[str, str]]], list[tuple[str, str]]],
+) -> None:
+    """Planted in the answers of a real run: then it is not the run that it was, or nothing of it can be asked again."""
+    transcript = transcript_of("#2614", "4.13.0")
+    try:
+        run = reproduce(kept_trace("#2614"), transcript.setting, Playback(mistake(list(transcript.lines))))
+    except OutOfStep:
+        return
+    assert run.ending is Ending.PARTED or any(step.differs for step in run.steps)
 
 
 def test_an_answer_that_is_not_the_models_parts_them() -> None:

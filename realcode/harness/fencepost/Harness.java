@@ -94,6 +94,9 @@ public final class Harness {
             case "create":
                 create(given);
                 break;
+            case "forget":
+                forget();
+                return Map.of();
             case "push":
                 push(given);
                 break;
@@ -242,6 +245,14 @@ public final class Harness {
         while (ledger < 0) {
             Thread.sleep(1);
         }
+    }
+
+    /** Leave the ledger as it is, with what is held for it; the next one created is another, on the same bookies. */
+    private void forget() throws Exception {
+        settle();
+        handles.clear();
+        post.clear();
+        ledger = -1;
     }
 
     private void push(Map<String, String> given) {

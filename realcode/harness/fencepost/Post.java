@@ -11,6 +11,13 @@ public final class Post {
     private long activity;
     private int shown;
 
+    /** Forget every request and all that was told: what comes next is about another ledger. */
+    synchronized void clear() {
+        all.clear();
+        told.clear();
+        shown = 0;
+    }
+
     public synchronized void hold(Held held) {
         held.id = all.size() + 1;
         all.add(held);

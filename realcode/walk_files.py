@@ -1,0 +1,148 @@
+"""Files of walks: every walk that was taken on the real code with what was asked and answered, to be checked again without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.encoding.concrete.replaying import NotAnExecution
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.reading import (
+    Key,
+    has_keys,
+    one_of,
+    parse_json,
+    read_json,
+    shown,
+    text_key,
+    whole_key,
+)
+from fencepost.properties.catalogue import find
+from fencepost.realcode.conforming import action_of, spelled
+from fencepost.realcode.library import RELEASE
+from fencepost.realcode.reproducing import STORAGES, Setting
+from fencepost.realcode.session import Playback, dumped
+from fencepost.realcode.walking import Ground, Walk
+
+SCHEMA = "fencepost.walks/1"
+HINT = "give what `conform --transcript` wrote"
+
+_KEYS = {
+    "schema": text_key(needed=True),
+    "recorded": text_key("the day of the run", needed=True),
+    "bookkeeper": text_key("a release", needed=True),
+    "storage": one_of(STORAGES, needed=True),
+    "zookeeper": text_key("a version", needed=True),
+    "jdk": text_key("a version", needed=True),
+    "protocol": text_key("the name of a protocol", needed=True),
+    "seed": whole_key(0, needed=True),
+    "walks": Key(list, "a list of walks", needed=True),
+}
+_WALK = {
+    "settings": Key(dict, "parameters and switches", needed=True),
+    "lost": Key(list, "names of choices", needed=True),
+    "steps": Key(list, "a list of actions, each with its arguments", needed=True),
+    "lines": Key(list, "a list of lines", needed=True),
+}
+_LINE = {"ask": text_key(needed=True), "answer": Key(dict, "an answer", needed=True)}
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A walk as it was taken, and what the code said."""
+
+    ground: Ground
+    walk: Walk
+    lines: tuple[tuple[str, str], ...]
+
+    def playback(self) -> Playback:
+        """A session that answers as the code did."""
+        return Playback(self.lines)
+
+
+@dataclass(frozen=True)
+class Walks:
+    """A file of walks."""
+
+    setting: Setting
+    recorded: str
+    """The day, as 2026-11-22."""
+    protocol: str
+    seed: int
+    taken: tuple[Taken, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """As a file has it."""
+        return {
+            "schema": SCHEMA,
+            "recorded": self.recorded,
+            "bookkeeper": self.setting.release,
+            "storage": self.setting.storage,
+            "zookeeper": self.setting.zookeeper,
+            "jdk": self.setting.jdk,
+            "protocol": self.protocol,
+            "seed": self.seed,
+            "walks": [_written(taken) for taken in self.taken],
+        }
+
+
+def _written(taken: Taken) -> dict[str, object]:
+    subject = taken.ground.instance.subject
+    defaults = find(subject.protocol).instance(()).subject
+    plain = {**defaults.parameters, **defaults.switches}
+    given = {**subject.parameters, **subject.switches}
+    return {
+        "settings": {name: value for name, value in given.items() if plain[name] != value},
+        "lost": list(taken.walk.lost),
+        "steps": spelled(taken.walk),
+        "lines": [
+            {"ask": line, "answer": parse_json(answer, "an answer", "")} for line, answer in taken.lines
+        ],
+    }
+
+
+def read_walks(path: Path) -> Walks:
+    """The walks in a file; raises BadInput if it has not the form of one, or its walks are none of today's model."""
+    document = read_json(path, HINT)
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema != SCHEMA:
+        raise BadInput(f"{path}: schema is {shown(schema)}; valid: {SCHEMA}")
+    has_keys(document, _KEYS, f"{path}: a file of walks")
+    setting = Setting(*(document[name] for name in ("bookkeeper", "storage", "zookeeper", "jdk")))
+    if RELEASE.fullmatch(setting.release) is None:
+        raise BadInput(
+            f"{path}: bookkeeper is {shown(setting.release)}; it must be a release, such as 4.17.3"
+        )
+    taken = tuple(_taken(path, document["protocol"], document["walks"]))
+    return Walks(setting, document["recorded"], document["protocol"], document["seed"], taken)
+
+
+def _taken(path: Path, protocol: str, documents: Sequence[object]) -> Iterator[Taken]:
+    grounds: dict[tuple[tuple[str, object], ...], Ground] = {}
+    for number, document in enumerate(documents, 1):
+        where = f"{path}: walk {number}"
+        found = has_keys(document, _WALK, where)
+        for line in found["lines"]:
+            has_keys(line, _LINE, where)
+        key = tuple(found["settings"].items())
+        if key not in grounds:
+            grounds[key] = Ground(find(protocol).instance(key))
+        yield Taken(
+            grounds[key],
+            _walk(where, grounds[key], found),
+            tuple((line["ask"], dumped(line["answer"])) for line in found["lines"]),
+        )
+
+
+def _walk(where: str, ground: Ground, document: Mapping[str, list[str]]) -> Walk:
+    choices = {v.name for v in ground.instance.system.choices}
+    try:
+        if unknown := set(document["lost"]) - choices:
+            raise NotAnExecution(f"{min(unknown)}: no such choice")
+        actions = tuple(action_of(ground, words) for words in document["steps"])
+    except (NotAnExecution, TypeError, AttributeError) as error:
+        raise BadInput(
+            f"{where}: is no walk of today's model ({error}); {HINT}, with this version"
+        ) from error
+    return Walk(tuple(document["lost"]), actions)

@@ -1,0 +1,187 @@
+"""Random walks on the real code: which walks are taken, and that nothing the code does otherwise goes unnoticed.
+
+The transcript was recorded from a real run of BookKeeper 4.17.4; it names its versions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.encoding.concrete.replaying import NotAnExecution
+from fencepost.properties.catalogue import find
+from fencepost.realcode import facts
+from fencepost.realcode.conforming import Departure, action_of, drive, shorter, spelled
+from fencepost.realcode.driving import DRIVEN
+from fencepost.realcode.walk_files import Taken, read_walks
+from fencepost.realcode.walking import AT_ONCE, BROAD, ELSEWHERE, Ground, Walk, walks
+
+WALKS = Path(__file__).parent / "walks" / "4.17.4.interleaved.json"
+
+
+@pytest.fixture(scope="module")
+def taken() -> tuple[Taken, ...]:
+    return read_walks(WALKS).taken
+
+
+# Walks.
+
+
+def test_a_seed_gives_the_same_walks_again() -> None:
+    def some(seed: int) -> list[object]:
+        ground = [Ground(find("bookkeeper").instance(BROAD.items()))]
+        return [(walk.lost, spelled(walk)) for _, walk in itertools.islice(walks(ground, seed), 3)]
+
+    assert some(4) == some(4) != some(5)
+
+
+def test_what_the_code_does_at_once_follows_at_once() -> None:
+    """A walk in which a write-back waits is none that the code can take, though the model can."""
+    ground = Ground(find("bookkeeper").instance(BROAD.items()))
+    chance = random.Random(3)
+    walks = iter(lambda: ground.walk(chance), None)
+    walk, at = next((walk, at) for walk in walks for at in _awaited(walk))
+    ground.followed(walk)
+    before, back, other, *after = walk.actions[:at], *walk.actions[at:]
+    with pytest.raises(NotAnExecution, match="cannot be taken there"):
+        ground.followed(replace(walk, actions=(*before, other, back, *after)))
+    assert set(AT_ONCE) | set(ELSEWHERE) <= set(DRIVEN)
+
+
+def _awaited(walk: Walk) -> list[int]:
+    """Where an entry is written back and something else comes next."""
+    names = [action.schema.name for action in walk.actions]
+    return [at for at, name in enumerate(names[:-1]) if name == "write back" and names[at + 1] not in AT_ONCE]
+
+
+def test_a_departure_is_made_smaller() -> None:
+    """Departs as soon as b2 is fenced: nothing else of the walk is needed but what leads there."""
+    ground = Ground(find("bookkeeper").instance(BROAD.items()))
+    chance = random.Random(1)
+
+    def departs(walk: Walk) -> Departure | None:
+        steps, _ = ground.followed(walk)
+        fenced = [
+            step.index for step in steps if step.action == "handle fence" and step.arguments["bookie"] == "b2"
+        ]
+        if not fenced:
+            return None
+        cut = replace(walk, actions=walk.actions[: fenced[0]])
+        return Departure("fenced", "", cut, steps[: fenced[0]], ())
+
+    long = next(
+        found for found in iter(lambda: departs(ground.walk(chance)), 0) if found and len(found.steps) > 8
+    )
+    small = shorter(long, departs)
+    assert [step.action for step in small.steps] == ["create ledger", "begin recovery", "handle fence"]
+    assert small.walk.lost == ()
+
+
+# A real run, checked again.
+
+
+def test_a_real_run_agrees(taken: tuple[Taken, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["conform", "--playback", str(WALKS)]) == 0
+    out = capsys.readouterr().out
+    assert f"{len(taken)} agree after each step, 0 depart." in out
+    assert run(["conform", "--playback", str(WALKS), "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["walks"], document["departures"]) == (len(taken), [])
+
+
+def test_a_model_in_which_recovery_reads_do_not_fence_departs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The planted mistake of the model: found in walks that agree with the model as it is."""
+    document = json.loads(WALKS.read_text(encoding="utf-8"))
+    for walk in document["walks"]:
+        walk["settings"]["recovery_reads_fence"] = "no"
+    path = tmp_path / "walks.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert run(["conform", "--playback", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert "handle read" in out
+    assert "is yes in the code, no in the model" in out
+
+
+def tampered(one: Taken, change: Callable[[dict[str, Any]], None]) -> Taken:
+    """The walk with another last look."""
+    at = max(i for i, (line, _) in enumerate(one.lines) if line == "look")
+    answer = json.loads(one.lines[at][1])
+    change(answer["ok"])
+    return replace(one, lines=(*one.lines[:at], (one.lines[at][0], json.dumps(answer)), *one.lines[at + 1 :]))
+
+
+def fence_another_way(look: dict[str, Any]) -> None:
+    bookie = look["bookies"]["b1"]
+    bookie["fenced"] = not bookie["fenced"]
+
+
+def test_what_is_otherwise_in_the_code_is_found_unless_the_comparison_leaves_it_out(
+    taken: tuple[Taken, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a comparison without fences is the planted mistake that this finds."""
+    one = tampered(taken[0], fence_another_way)
+
+    def departure() -> Departure | None:
+        return drive(one.playback(), one.ground, one.walk)[1]
+
+    found = departure()
+    assert found is not None
+    assert found.reason.startswith("fenced[b1] is ")
+    real = facts.differences
+
+    def careless(model: facts.Facts, code: facts.Facts) -> Mapping[str, Any]:
+        return {name: sides for name, sides in real(model, code).items() if not name.startswith("fenced[")}
+
+    monkeypatch.setattr("fencepost.realcode.reproducing.differences", careless)
+    assert departure() is None
+
+
+def test_a_harness_that_looks_too_early_is_found(taken: tuple[Taken, ...]) -> None:
+    """The planted mistake of the harness: each look is the one before."""
+    one = taken[0]
+    at = [i for i, (line, _) in enumerate(one.lines) if line == "look"]
+    lines = list(one.lines)
+    for before, after in itertools.pairwise(at):
+        lines[after] = one.lines[before]
+    assert drive(replace(one, lines=tuple(lines)).playback(), one.ground, one.walk)[1] is not None
+
+
+def test_an_action_is_found_by_its_words(taken: tuple[Taken, ...]) -> None:
+    one = taken[0]
+    assert tuple(action_of(one.ground, words) for words in spelled(one.walk)) == one.walk.actions
+    with pytest.raises(NotAnExecution, match="no such action"):
+        action_of(one.ground, ["stand still"])
+
+
+HOSTILE = {
+    "PROTOCOL: missing": [],
+    "--bookkeeper: missing": ["bookkeeper"],
+    "is not modelled after BookKeeper's code": ["ledger-chain", "--bookkeeper", "LIB"],
+    "LIB: no such folder": ["bookkeeper", "--bookkeeper", "LIB"],
+    "--walks: not with --playback": ["--playback", str(WALKS), "--walks", "3"],
+    "valid: fencepost.walks/1": ["--playback", "OTHER"],
+    "such as bookies=3": ["bookkeeper", "--bookkeeper", "LIB", "--set", "bookies"],
+}
+
+
+@pytest.mark.parametrize(("says", "arguments"), HOSTILE.items(), ids=list(HOSTILE))
+def test_what_cannot_be_meant_is_one_line(
+    says: str, arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.json"
+    other.write_text('{"schema": "fencepost.trace/2"}', encoding="utf-8")
+    assert run(["conform", *(str(other) if a == "OTHER" else a for a in arguments)]) == 2
+    captured = capsys.readouterr()
+    assert not captured.out
+    assert says in captured.err
+    assert captured.err.count("\n") == 1
