@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
-from fencepost.cli.check import setting
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import emit, form_option_of, output_option, write_whole
 from fencepost.cli.progress import StatusLine
 from fencepost.cli.reports.conformance import as_json, as_text
+from fencepost.cli.settings import setting
 from fencepost.encoding.errors import BadInput
 from fencepost.realcode.conforming import Conformance, conform, drive, grounds, start
 from fencepost.realcode.driving import NoSeam
