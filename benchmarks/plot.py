@@ -109,15 +109,15 @@ def bars(title: str, rows: Sequence[Bar]) -> str:
     return _document(title, bottom + BOTTOM, parts)
 
 
-def lines(title: str, series: Sequence[Line]) -> str:
-    """Lines over rounds, with a legend at the right."""
+def lines(title: str, series: Sequence[Line], across: str = "round") -> str:
+    """Lines over rounds, or over what else goes `across`, with a legend at the right."""
     bottom = TOP + 340
     points = [point for line in series for point in line.points]
     scale = _Scale([seconds for _, seconds in points], bottom, TOP)
     last = max(round_ for round_, _ in points)
     wide = (WIDTH - RIGHT - LEFT + 100) / max(last - 1, 1)
     middle = (LEFT - 100 + WIDTH - RIGHT) / 2
-    parts = [_text(middle, bottom + 40, "round", "middle"), _upright(24, (TOP + bottom) / 2, AXIS)]
+    parts = [_text(middle, bottom + 40, across, "middle"), _upright(24, (TOP + bottom) / 2, AXIS)]
     for y, words in scale.ticks():
         parts += [_rule(LEFT - 100, y, WIDTH - RIGHT, y), _text(LEFT - 108, y + 4, words, "end")]
     for round_ in range(1, last + 1):
