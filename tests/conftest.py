@@ -11,7 +11,7 @@ import pytest
 
 from fencepost.cli import pytest_plugin
 from support.answers import FOLDER
-from support.tiers import LIST, long_cases, name, stale
+from support.tiers import LISTS, cases, name, stale
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -50,14 +50,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Cases that are listed as long are marked; the longest first, so that at the end no worker waits for one that began last."""
+    """Cases that are listed as slow or long are marked; the longest first, so that at the end no worker waits for one that began last."""
     by_name = {name(item.nodeid): item for item in items}
-    listed = long_cases(LIST.read_text(encoding="utf-8"))
-    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and (wrong := stale(listed, by_name)):
-        raise pytest.UsageError(f"tests/long.txt: names no case, or one twice: {'; '.join(wrong)}")
-    for case in listed:
-        if case in by_name:
-            by_name[case].add_marker("long")
+    for mark, file in LISTS.items():
+        listed = cases(file.read_text(encoding="utf-8"))
+        if config.args_source is pytest.Config.ArgsSource.TESTPATHS and (wrong := stale(listed, by_name)):
+            raise pytest.UsageError(f"{file.name}: names no case, or one twice: {'; '.join(wrong)}")
+        for case in set(listed) & by_name.keys():
+            by_name[case].add_marker(mark)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 

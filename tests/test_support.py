@@ -10,7 +10,7 @@ import pytest
 from support import answers
 from support.answers import FOLDER, once
 from support.links import dead_links, slug
-from support.tiers import long_cases, name, stale
+from support.tiers import cases, name, stale
 
 
 @pytest.fixture
@@ -96,8 +96,8 @@ def test_headings_are_named_as_github_does() -> None:
     assert slug("What a `check` says — and why, in one_line") == "what-a-check-says--and-why-in-one_line"
 
 
-def test_a_list_of_long_cases_names_each_that_there_is_once() -> None:
-    listed = long_cases("# a remark\n\na.py::test_a[1]\na.py::test_a[2]\na.py::test_a[1]\n")
+def test_a_list_of_cases_names_each_that_there_is_once() -> None:
+    listed = cases("# a remark\n\na.py::test_a[1]\na.py::test_a[2]\na.py::test_a[1]\n")
     collected = {"a.py::test_a[1]", "a.py::test_a[3]"}
     assert stale(listed, collected) == ["a.py::test_a[2]", "a.py::test_a[1]"]
     assert stale(listed[:1], collected) == []

@@ -1,6 +1,6 @@
-"""Cases that take too long for `make test`, where others of the same test do not: `tests/long.txt` names each in a line.
+"""Cases that take too long for their tier: `tests/slow.txt` and `tests/long.txt` name each in a line.
 
-A test all of whose cases are long is marked where it stands instead.
+They are what was measured; a test that is slow or long by its nature is marked where it stands.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-LIST = Path(__file__).parents[1] / "long.txt"
+LISTS = {mark: Path(__file__).parents[1] / f"{mark}.txt" for mark in ("slow", "long")}
+"""By the mark that they put on a case."""
 
 
-def long_cases(text: str) -> list[str]:
+def cases(text: str) -> list[str]:
     """The cases that a list names, as pytest names them; what begins with `#` is a remark."""
     return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
