@@ -115,14 +115,14 @@ def interruptible() -> None:
     """Let SIGTERM be a KeyboardInterrupt in this process, once.
 
     In a finalizer or the callback of a weak reference Python prints whatever is raised and goes on: an interrupt that
-    comes there says nothing and comes again.
+    comes there says nothing and comes again. Nor is it of use to hear, once interrupted, of what was only half made.
     """
     complain = sys.unraisablehook
 
     def lost(unraisable: sys.UnraisableHookArgs) -> None:
         if isinstance(unraisable.exc_value, KeyboardInterrupt):
             signal.setitimer(signal.ITIMER_REAL, AGAIN)
-        else:
+        elif signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:
             complain(unraisable)
 
     signal.signal(signal.SIGTERM, _interrupt)

@@ -225,11 +225,16 @@ class Unlucky:
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(0.1)
 
+class HalfMade:
+    def __del__(self):
+        self.owner
+
 interruptible()
 try:
     Unlucky()
     time.sleep(60)
 except KeyboardInterrupt:
+    HalfMade()
     sys.exit(130)
 """
 

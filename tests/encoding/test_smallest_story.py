@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.headline import violated
-from fencepost.encoding.checking import running, searching
+from fencepost.encoding.checking import hearing, searching
 from fencepost.encoding.checking.limits import MINIMIZE, Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
@@ -126,7 +126,7 @@ def test_a_needed_fault_is_named_first() -> None:
 @pytest.mark.slow
 def test_without_any_fault_only_shorter_executions_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then fewest is proved even where no rounds cover every execution: nothing here ever ends."""
-    monkeypatch.setattr(running, "PATIENCE", 0.0)
+    monkeypatch.setattr(hearing, "PATIENCE", 0.0)
     result = result_of(ring(), Limits(minimize="faults", timeout=20))
     assert (result.steps, result.faults, result.fewest, result.complete) == (3, {}, Fewest.OF_ALL, False)
 
