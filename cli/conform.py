@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import time
 from collections.abc import Sequence
@@ -11,16 +10,19 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.numbers import COUNT, SECONDS, SEED
 from fencepost.cli.output import emit, form_option_of, output_option, write_whole
 from fencepost.cli.progress import StatusLine
+from fencepost.cli.realcode import log_option, playback_option, refuse
 from fencepost.cli.reports.conformance import as_json, as_text
-from fencepost.cli.settings import setting
+from fencepost.cli.settings import setting, settings_option
 from fencepost.encoding.errors import BadInput
 from fencepost.realcode.conforming import Conformance, conform, drive, grounds, start
 from fencepost.realcode.driving import NoSeam
 from fencepost.realcode.library import library
 from fencepost.realcode.reproducing import STORAGES, Setting
 from fencepost.realcode.session import OutOfStep, running
+from fencepost.realcode.transcripts import today
 from fencepost.realcode.walk_files import Taken, Walks, read_walks
 from fencepost.realcode.walking import Ground, Walk, walks
 
@@ -38,29 +40,16 @@ TOLD = 50
     metavar="LIB",
     help="The lib folder of a BookKeeper distribution.",
 )
-@click.option(
-    "--walks", "asked", type=click.IntRange(min=1), metavar="N", help=f"How many walks (default: {WALKS})."
-)
-@click.option("--seed", type=click.IntRange(min=0), metavar="S", help="The same walks again (default: 1).")
+@click.option("--walks", "asked", type=COUNT, metavar="N", help=f"How many walks (default: {WALKS}).")
+@click.option("--seed", type=SEED, metavar="S", help="The same walks again (default: 1).")
 @click.option("--storage", type=click.Choice(STORAGES), help="How bookies store entries (default: sorted).")
-@click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter or switch (repeatable)."
-)
-@click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop after so long."
-)
+@settings_option
+@click.option("--timeout", type=SECONDS, metavar="SECONDS", help="Stop after so long.")
 @click.option(
     "--transcript", type=click.Path(), metavar="FILE", help="Keep every walk, and every line of it."
 )
-@click.option(
-    "--playback",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Instead of a LIB, walks and answers in a transcript.",
-)
-@click.option(
-    "--log", type=click.Path(path_type=Path), metavar="FILE", help="Where BookKeeper's own log goes."
-)
+@playback_option("walks and answers")
+@log_option
 @form_option_of(("text", "json"))
 @output_option
 def command(
@@ -94,8 +83,7 @@ def command(
             "--transcript": transcript,
             "--log": log,
         }
-        for option in (name for name, value in unused.items() if value):
-            raise BadInput(f"{option}: not with --playback; leave it out")
+        refuse("--playback", unused)
         found = _checked_again(playback)
     elif protocol is None or folder is None:
         what = "PROTOCOL" if protocol is None else "--bookkeeper"
@@ -150,8 +138,7 @@ def _taken(
             )
     found.seconds = time.monotonic() - begun
     if transcript is not None:
-        day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-        file = Walks(found.setting, day, found.protocol, found.seed, tuple(kept))
+        file = Walks(found.setting, today(), found.protocol, found.seed, tuple(kept))
         write_whole(Path(transcript), json.dumps(file.to_json()) + "\n")
 
 

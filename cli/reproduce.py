@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import click
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import emit, form_option_of, output_option, write_whole
 from fencepost.cli.progress import StatusLine
+from fencepost.cli.realcode import log_option, playback_option, refuse
 from fencepost.cli.reports.reproduction import as_json, as_story, as_text
 from fencepost.cli.trace import replays_in
 from fencepost.encoding.errors import BadInput
@@ -62,15 +63,8 @@ EXITS = {
     "--bug", "bugs", multiple=True, metavar="NAME", help="With --known: only that bug (repeatable)."
 )
 @click.option("--transcript", type=click.Path(), metavar="FILE", help="Keep every line asked and answered.")
-@click.option(
-    "--playback",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Instead of a LIB, the answers in a transcript.",
-)
-@click.option(
-    "--log", type=click.Path(path_type=Path), metavar="FILE", help="Where BookKeeper's own log goes."
-)
+@playback_option("the answers")
+@log_option
 @form_option_of(("text", "json", "html"))
 @output_option
 def command(
@@ -93,14 +87,14 @@ def command(
     """
     if known:
         unused = {"TRACE": trace, "--property": name, "--transcript": transcript, "--playback": playback}
-        _refuse("--known", {**unused, "--format html": form == "html"})
+        refuse("--known", {**unused, "--format html": form == "html"})
         return int(_matrix(libraries, storages, bugs, log, form, output))
-    _refuse("a TRACE", {"--bug": bugs})
+    refuse("a TRACE", {"--bug": bugs})
     if trace is None:
         raise BadInput("TRACE: missing; give a trace that `check --traces` wrote, or --known")
     story = _story(Path(trace), name)
     if playback is not None:
-        _refuse(
+        refuse(
             "--playback",
             {"--bookkeeper": libraries, "--storage": storages, "--log": log, "--transcript": transcript},
         )
@@ -111,13 +105,6 @@ def command(
         run = _driven(story, library(libraries[0]), storages[0] if storages else STORAGES[0], transcript, log)
     emit(_written(run, story, form), output)
     return int(EXITS[run.ending])
-
-
-def _refuse(what: str, unused: Mapping[str, object]) -> None:
-    """Raise BadInput for an option that means nothing there."""
-    for option, value in unused.items():
-        if value:
-            raise BadInput(f"{option}: not with {what}; leave it out")
 
 
 def _matrix(

@@ -19,8 +19,8 @@ from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import Parameters
 from fencepost.realcode.driving import Code, NoSeam
 from fencepost.realcode.releases import SECOND_COPY
-from fencepost.realcode.reproducing import CodeStep, Course, Ending, Setting, needs
-from fencepost.realcode.session import CodeFailed, Recording, Session
+from fencepost.realcode.reproducing import CodeStep, Course, Ending, Setting, needs, started
+from fencepost.realcode.session import Recording, Session
 from fencepost.realcode.walking import INSTANCES, Ground, Settings, Walk, met
 
 ATTEMPTS = 80
@@ -122,11 +122,7 @@ def start(grounds: Sequence[Ground], setting: Setting, session: Session) -> Sett
     if any(other != needed[0] for other in needed):
         raise NoSeam("these instances need bookies that are set up differently")
     bookies = max(parameters_of(ground.instance).bookies for ground in grounds)
-    try:
-        versions = session.ask("start", bookies=bookies, storage=setting.storage, **needed[0])
-    except CodeFailed as failure:
-        raise BadInput(f"BookKeeper {setting.release} does not start: {failure}; try again") from failure
-    return replace(setting, zookeeper=versions["zookeeper"], jdk=versions["jdk"])
+    return started(session, setting, bookies, needed[0])
 
 
 def drive(session: Session, ground: Ground, walk: Walk) -> tuple[int, Departure | None]:

@@ -109,6 +109,15 @@ def needs(parameters: Parameters, setting: Setting) -> dict[str, str]:
     return {"journal": "no" if loses else "yes", "checks": "yes" if checks else "no"}
 
 
+def started(session: Session, setting: Setting, bookies: int, settings: Mapping[str, str]) -> Setting:
+    """Start that many bookies, set up so; the setting, with what they run on. Raises BadInput if they do not start."""
+    try:
+        versions = session.ask("start", bookies=bookies, storage=setting.storage, **settings)
+    except CodeFailed as failure:
+        raise BadInput(f"BookKeeper {setting.release} does not start: {failure}; try again") from failure
+    return replace(setting, zookeeper=versions["zookeeper"], jdk=versions["jdk"])
+
+
 def reproduce(trace: Trace, setting: Setting, session: Session) -> Reproduction:
     """Drive the code through the trace as far as it goes, and judge how that ends."""
     system, parameters = bookkeeper_of(trace)
@@ -116,11 +125,7 @@ def reproduce(trace: Trace, setting: Setting, session: Session) -> Reproduction:
         settings = needs(parameters, setting)
     except NoSeam as why:
         return Reproduction(trace, setting, (), Ending.UNDRIVABLE, None, str(why))
-    try:
-        versions = session.ask("start", bookies=parameters.bookies, storage=setting.storage, **settings)
-    except CodeFailed as failure:
-        raise BadInput(f"BookKeeper {setting.release} does not start: {failure}; try again") from failure
-    setting = replace(setting, zookeeper=versions["zookeeper"], jdk=versions["jdk"])
+    setting = started(session, setting, parameters.bookies, settings)
     code = Code(session, parameters, trace.steps)
     course = Course(code, _said_by(system, trace), parameters)
     steps = tuple(course.steps(trace.steps))

@@ -8,44 +8,29 @@ from pathlib import Path
 
 from fencepost.encoding.concrete.replaying import NotAnExecution
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.reading import (
-    Key,
-    has_keys,
-    one_of,
-    parse_json,
-    read_json,
-    shown,
-    text_key,
-    whole_key,
-)
+from fencepost.encoding.reading import Key, has_keys, text_key, whole_key
 from fencepost.properties.catalogue import find
 from fencepost.realcode.conforming import action_of, spelled
-from fencepost.realcode.library import RELEASE
-from fencepost.realcode.reproducing import STORAGES, Setting
-from fencepost.realcode.session import Playback, dumped
+from fencepost.realcode.reproducing import Setting
+from fencepost.realcode.session import Playback
+from fencepost.realcode.transcripts import HEAD, LINE, LINES, Lines, head, lines_of, lines_to_json, read_run
 from fencepost.realcode.walking import Ground, Walk
 
 SCHEMA = "fencepost.walks/1"
 HINT = "give what `conform --transcript` wrote"
 
 _KEYS = {
-    "schema": text_key(needed=True),
-    "recorded": text_key("the day of the run", needed=True),
-    "bookkeeper": text_key("a release", needed=True),
-    "storage": one_of(STORAGES, needed=True),
-    "zookeeper": text_key("a version", needed=True),
-    "jdk": text_key("a version", needed=True),
+    **HEAD,
     "protocol": text_key("the name of a protocol", needed=True),
-    "seed": whole_key(0, needed=True),
+    "seed": whole_key(-(10**18) + 1, 10**18 - 1, needed=True),
     "walks": Key(list, "a list of walks", needed=True),
 }
 _WALK = {
     "settings": Key(dict, "parameters and switches", needed=True),
     "lost": Key(list, "names of choices", needed=True),
     "steps": Key(list, "a list of actions, each with its arguments", needed=True),
-    "lines": Key(list, "a list of lines", needed=True),
+    "lines": LINES,
 }
-_LINE = {"ask": text_key(needed=True), "answer": Key(dict, "an answer", needed=True)}
 
 
 @dataclass(frozen=True)
@@ -54,7 +39,7 @@ class Taken:
 
     ground: Ground
     walk: Walk
-    lines: tuple[tuple[str, str], ...]
+    lines: Lines
 
     def playback(self) -> Playback:
         """A session that answers as the code did."""
@@ -75,12 +60,7 @@ class Walks:
     def to_json(self) -> dict[str, object]:
         """As a file has it."""
         return {
-            "schema": SCHEMA,
-            "recorded": self.recorded,
-            "bookkeeper": self.setting.release,
-            "storage": self.setting.storage,
-            "zookeeper": self.setting.zookeeper,
-            "jdk": self.setting.jdk,
+            **head(SCHEMA, self.recorded, self.setting),
             "protocol": self.protocol,
             "seed": self.seed,
             "walks": [_written(taken) for taken in self.taken],
@@ -96,24 +76,13 @@ def _written(taken: Taken) -> dict[str, object]:
         "settings": {name: value for name, value in given.items() if plain[name] != value},
         "lost": list(taken.walk.lost),
         "steps": spelled(taken.walk),
-        "lines": [
-            {"ask": line, "answer": parse_json(answer, "an answer", "")} for line, answer in taken.lines
-        ],
+        "lines": lines_to_json(taken.lines),
     }
 
 
 def read_walks(path: Path) -> Walks:
     """The walks in a file; raises BadInput if it has not the form of one, or its walks are none of today's model."""
-    document = read_json(path, HINT)
-    schema = document.get("schema") if isinstance(document, dict) else None
-    if schema != SCHEMA:
-        raise BadInput(f"{path}: schema is {shown(schema)}; valid: {SCHEMA}")
-    has_keys(document, _KEYS, f"{path}: a file of walks")
-    setting = Setting(*(document[name] for name in ("bookkeeper", "storage", "zookeeper", "jdk")))
-    if RELEASE.fullmatch(setting.release) is None:
-        raise BadInput(
-            f"{path}: bookkeeper is {shown(setting.release)}; it must be a release, such as 4.17.3"
-        )
+    document, setting = read_run(path, SCHEMA, _KEYS, "a file of walks", HINT)
     taken = tuple(_taken(path, document["protocol"], document["walks"]))
     return Walks(setting, document["recorded"], document["protocol"], document["seed"], taken)
 
@@ -124,15 +93,11 @@ def _taken(path: Path, protocol: str, documents: Sequence[object]) -> Iterator[T
         where = f"{path}: walk {number}"
         found = has_keys(document, _WALK, where)
         for line in found["lines"]:
-            has_keys(line, _LINE, where)
+            has_keys(line, LINE, where)
         key = tuple(found["settings"].items())
         if key not in grounds:
             grounds[key] = Ground(find(protocol).instance(key))
-        yield Taken(
-            grounds[key],
-            _walk(where, grounds[key], found),
-            tuple((line["ask"], dumped(line["answer"])) for line in found["lines"]),
-        )
+        yield Taken(grounds[key], _walk(where, grounds[key], found), lines_of(found["lines"]))
 
 
 def _walk(where: str, ground: Ground, document: Mapping[str, list[str]]) -> Walk:

@@ -170,6 +170,8 @@ HOSTILE = {
     "LIB: no such folder": ["bookkeeper", "--bookkeeper", "LIB"],
     "--walks: not with --playback": ["--playback", str(WALKS), "--walks", "3"],
     "valid: fencepost.walks/1": ["--playback", "OTHER"],
+    "1_0: must be a whole number": ["bookkeeper", "--bookkeeper", "LIB", "--walks", "1_0"],
+    "nan: must be a number above 0": ["bookkeeper", "--bookkeeper", "LIB", "--timeout", "nan"],
     "such as bookies=3": ["bookkeeper", "--bookkeeper", "LIB", "--set", "bookies"],
 }
 
