@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.handing import elapsed, timeout_option
+from fencepost.cli.handing import timeout_option
+from fencepost.cli.listening import INTERRUPTED, listen
 from fencepost.cli.output import emit, form_option, output_option
 from fencepost.cli.progress import Progress
 from fencepost.cli.render import heading
@@ -25,7 +26,6 @@ from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.saying import one_line
 from fencepost.encoding.solving.answers import SolverGaveUpError
-from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Ended, Worker, failure
 from fencepost.encoding.versions import version
 
@@ -91,20 +91,15 @@ def command(
     found = read_manifest(Path(folder))
     instance = _instance(Path(folder), found, source)
     report = Report(found, heading(instance, Limits(budgets=found.budgets)))
-    begun, code = time.perf_counter(), None
-    with Progress(verbose) as progress, Crew(begun + timeout - elapsed()) as crew:
-        asked = Path(folder), found, instance.system, instance.subject.system
-        crew.start(Worker("certifying", certifying, *asked, gib=None))
-        try:
-            for _, event in crew.heard():
-                report.hear(event, progress)
-        except OutOfTime:
-            report.undecided = f"time-out after {timeout:g} s"
-        except KeyboardInterrupt:
-            report.undecided, code = "interrupted", ExitCode.INTERRUPTED
+    asked = Path(folder), found, instance.system, instance.subject.system
+    begun = time.perf_counter()
+    with Progress(verbose) as progress:
+        worker = Worker("certifying", certifying, *asked, gib=None)
+        cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
+    report.undecided = cut_short or report.undecided
     report.seconds = time.perf_counter() - begun
     emit(json.dumps(_json(report), indent=2) if form == "json" else _text(report), output)
-    return int(report.code if code is None else code)
+    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
 
 
 def _instance(folder: Path, found: Manifest, source: str | None) -> Instance:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 import click
 
 from fencepost.cli.check import find_protocol
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.handing import elapsed, timeout_option
+from fencepost.cli.handing import timeout_option
+from fencepost.cli.listening import INTERRUPTED, listen
 from fencepost.cli.numbers import ROUNDS
 from fencepost.cli.output import emit, output_option
 from fencepost.cli.progress import Progress
@@ -21,7 +21,6 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.solving.answers import SolverGaveUpError
-from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Ended, Worker, failure
 
 ENOUGH = 6
@@ -110,23 +109,17 @@ def command(
         )
     most = rounds or system.default_rounds or ENOUGH
     claims = [*(i.name for i in system.invariants), *(p.name for p in properties)]
-    report, code = Report(tuple(claims)), None
-    with Progress(verbose) as progress, Crew(time.perf_counter() + timeout - elapsed()) as crew:
-        asked = system, instance.subject, properties, most
-        crew.start(Worker("facts", examine, *asked, gib=None))
-        try:
-            for _, event in crew.heard():
-                report.hear(event, progress)
-        except OutOfTime:
-            report.undecided = f"time-out after {timeout:g} s"
-        except KeyboardInterrupt:
-            report.undecided, code = "interrupted", ExitCode.INTERRUPTED
+    report = Report(tuple(claims))
+    with Progress(verbose) as progress:
+        worker = Worker("facts", examine, system, instance.subject, properties, most, gib=None)
+        cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
+    report.undecided = cut_short or report.undecided
     meanings = {c.name: c for c in properties}
     parts = [heading(instance, Limits()), *(_text(report, name, meanings) for name in report.names)]
     if report.undecided is not None:
         parts.append(f"undecided: {report.undecided}")
     emit("\n".join(parts), output)
-    return int(report.code if code is None else code)
+    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
 
 
 def _text(report: Report, name: str, properties: dict[str, Property]) -> str:

@@ -64,11 +64,11 @@ def command(
     with 0 if all come out as expected, 1 if one does not, 3 if one is undecided. Naming a lemma also lists its
     obligations.
     """
+    from fencepost.cli.listening import INTERRUPTED, listen
     from fencepost.cli.progress import Progress
     from fencepost.cli.settings import setting
     from fencepost.encoding.checking.preparing import Phase
     from fencepost.encoding.solving.answers import Deadline
-    from fencepost.encoding.solving.crew import Crew, OutOfTime
     from fencepost.encoding.solving.workers import Ended, Worker, failure
     from fencepost.properties import lemmas as catalogue
     from fencepost.quorums import arithmetic
@@ -90,27 +90,21 @@ def command(
     streams = form == "text" and output is None
     detailed = bool(lemma)
     results: list[Result] = []
-    cut_short = None
-    with (
-        Progress(verbose) as progress,
-        Crew(time.perf_counter() + timeout - elapsed() + SLOW) as crew,
-    ):
-        crew.start(Worker("proving", catalogue.deciding, lemmas, job, gib=None, with_children=True))
-        try:
-            for _, said in crew.heard():
-                if isinstance(said, Ended):
-                    if (failed := failure(said, "deciding lemmas")) is not None:
-                        raise failed
-                elif isinstance(said, str):
-                    progress.hear(Phase(said))
-                else:
-                    results.append(said)
-                    if streams:
-                        say(text_of(said, detailed) + "\n")
-        except OutOfTime:
-            cut_short = f"time-out after {timeout:g} s"
-        except KeyboardInterrupt:
-            cut_short = INTERRUPTED
+
+    def hear(said: Ended | str | Result) -> None:
+        if isinstance(said, Ended):
+            if (failed := failure(said, "deciding lemmas")) is not None:
+                raise failed
+        elif isinstance(said, str):
+            progress.hear(Phase(said))
+        else:
+            results.append(said)
+            if streams:
+                say(text_of(said, detailed) + "\n")
+
+    with Progress(verbose) as progress:
+        worker = Worker("proving", catalogue.deciding, lemmas, job, gib=None, with_children=True)
+        cut_short = listen(worker, timeout, hear, spare=SLOW)
     seconds = time.monotonic() - started
     verdict = catalogue.overall(results).value
     if len(results) < len(lemmas) and verdict == "proved":
@@ -125,7 +119,6 @@ def command(
     return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else exit_code(verdict))
 
 
-INTERRUPTED = "interrupted"
 SLOW = 1.0
 """Seconds after its time in which a solver may say that time is up, before it is ended."""
 
