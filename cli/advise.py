@@ -17,7 +17,6 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.handing import elapsed, timeout_option
 from fencepost.cli.numbers import SIZE
 from fencepost.cli.output import emit, form_option, output_option
-from fencepost.cli.releases import mended
 from fencepost.cli.render import WIDTH
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Verdict
@@ -25,7 +24,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.versions import version
 from fencepost.properties.advice import Finding, Risk, Setup, anything_else, risks, shown, unmet
-from fencepost.properties.known import OF_BOOKKEEPER, families
+from fencepost.properties.known import bugs_of_releases, family, full_names, mended
 from fencepost.protocols.bookkeeper.releases import NEWEST, TAGS, listed
 from fencepost.quorums.calculator import warnings
 from fencepost.quorums.deployment import Client, Deployment
@@ -156,14 +155,7 @@ def _flag(option: str | None, from_files: Sequence[bool | None], default: bool) 
 
 
 def _accepted(names: Sequence[str]) -> frozenset[str]:
-    valid = [bug[0].name for bug in families(OF_BOOKKEEPER)]
-    full = [f"#{name}" if f"#{name}" in valid else name for name in names]
-    for name in full:
-        if name not in valid:
-            raise BadInput(
-                f"--accept {name}: no such known bug; valid: {', '.join(valid)} (# may be left out)"
-            )
-    return frozenset(full)
+    return full_names([bug[0] for bug in bugs_of_releases()], names, "--accept ")
 
 
 REST = 0.4
@@ -262,9 +254,7 @@ def _conclusion(advice: Advice) -> str:
 
 def _told(risk: Risk, found: Finding, advice: Advice) -> list[str]:
     accepted = " (accepted)" if risk.bug.name in advice.accepted else ""
-    until = (
-        ", ".join(mended(next(b for b in families(OF_BOOKKEEPER) if b[0] == risk.bug))) or "no release read"
-    )
+    until = ", ".join(mended(family(risk.bug.name))) or "no release read"
     return [
         f"  {risk.bug.name}{accepted}: {_verdict(found)}{_elsewhere(found, advice.setup)}; gone in {until}",
         f"    {risk.bug.wrong}",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fencepost.cli.releases import affected, span
 from fencepost.cli.render import verdict_sentence
 from fencepost.encoding.checking.verdicts import Outcome, Result
-from fencepost.properties.known import OF_BOOKKEEPER, families
+from fencepost.properties.known import affected, family, span
 from fencepost.properties.naming import known_bugs
 
 
@@ -28,8 +27,8 @@ def line(result: Result, known: Sequence[str]) -> str:
 
 def _where(name: str) -> str:
     """A bug, and the releases of BookKeeper that have it if it was in any."""
-    bug = next((rows for rows in families(OF_BOOKKEEPER) if rows[0].name == name), None)
-    return f"{name} ({span(affected(bug))})" if bug is not None and affected(bug) else name
+    releases = affected(family(name))
+    return f"{name} ({span(releases)})" if releases else name
 
 
 def new(outcome: Outcome, known: Sequence[Sequence[str]]) -> Outcome:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Sequence
 
 import click
 
@@ -12,13 +11,9 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import emit, form_option, output_option
 from fencepost.cli.render import WIDTH
 from fencepost.encoding.versions import version
-from fencepost.properties.expectations import Expectation
-from fencepost.properties.known import OF_BOOKKEEPER, families, has, unless
-from fencepost.protocols.bookkeeper.releases import NEWEST, RULES, TAGS, Rule, listed
+from fencepost.properties.known import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
+from fencepost.protocols.bookkeeper.releases import RULES, TAGS, Rule, listed
 from fencepost.realcode.releases import seen
-
-Bug = tuple[Expectation, ...]
-"""The rows of the table of known bugs that show one bug."""
 
 
 @click.command()
@@ -39,29 +34,6 @@ def command(release: str | None, form: str, output: str | None) -> int:
     return int(ExitCode.AS_WISHED)
 
 
-def _bugs() -> list[Bug]:
-    return families(OF_BOOKKEEPER)
-
-
-def affected(bug: Bug) -> list[str]:
-    """The releases that have it, or may have it, oldest first."""
-    return [release for release in TAGS if any(has(known, release) for known in bug)]
-
-
-def mended(bug: Bug) -> list[str]:
-    """The first release of each line without it, of bugs that the releases read had; none if it is in the newest."""
-    (known, *_) = bug
-    if not affected(bug) or known.switch is None or has(known, NEWEST):
-        return []
-    return next(list(c.commits) for c in reversed(RULES[known.switch].changes) if c.to == known.mended)
-
-
-def set_up_since(bug: Bug) -> tuple[str, str] | None:
-    """From which release on it depends on a setting, and what has to be set for the bug to be gone."""
-    (known, *_) = bug
-    return next(((release, said) for release in TAGS if (said := unless(known, release))), None)
-
-
 def on_real_code(bug: Bug) -> dict[str, str]:
     """By release, what became of it on real bookies; without releases where it could not be driven."""
     name = bug[0].name
@@ -77,19 +49,12 @@ def on_real_code(bug: Bug) -> dict[str, str]:
 
 def _all() -> str:
     rows = [("bug", "in", "mended in", "seen on real bookies")]
-    rows += [(bug[0].name, span(affected(bug)), _mended(bug), _seen(bug)) for bug in _bugs()]
+    rows += [(bug[0].name, span(affected(bug)), _mended(bug), _seen(bug)) for bug in bugs_of_releases()]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(f"{c:{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     head = f"Known bugs of BookKeeper's code in the {len(TAGS)} releases that were read, {span(list(TAGS))}."
     more = "What each is: docs/known.md. What a release does: fencepost releases 4.16.6. To check one: fencepost check bookkeeper --release 4.16.6"
     return "\n".join([head, "", *lines, "", *textwrap.wrap(more, WIDTH, break_on_hyphens=False)])
-
-
-def span(releases: Sequence[str]) -> str:
-    """Releases that follow one another, in words."""
-    if not releases:
-        return "none read"
-    return releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
 
 
 def _mended(bug: Bug) -> str:
@@ -123,7 +88,7 @@ def _all_as_json() -> dict[str, object]:
                 else {"since": since[0], "set": since[1]},
                 "seen": on_real_code(bug),
             }
-            for bug in _bugs()
+            for bug in bugs_of_releases()
         ],
     }
 
@@ -133,7 +98,7 @@ def _all_as_json() -> dict[str, object]:
 
 def _one(release: str) -> str:
     lines = [f"BookKeeper {release} (tag release-{release}, commit {TAGS[release]})", "", "Known bugs in it"]
-    for bug in _bugs():
+    for bug in bugs_of_releases():
         if release in affected(bug):
             lines += _told(bug, release)
     lines += ["", f"Its switches (fencepost check bookkeeper --release {release} sets them)"]
@@ -175,6 +140,6 @@ def _one_as_json(release: str) -> dict[str, object]:
         "version": version(),
         "release": release,
         "commit": TAGS[release],
-        "bugs": [bug[0].name for bug in _bugs() if release in affected(bug)],
+        "bugs": [bug[0].name for bug in bugs_of_releases() if release in affected(bug)],
         "switches": {rule.switch: rule.value(release) for rule in RULES.values()},
     }

@@ -15,7 +15,7 @@ from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.reading import Key, has_keys, parse_toml
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation
-from fencepost.properties.known import OF_BOOKKEEPER, families, has
+from fencepost.properties.known import bugs_of_releases, has
 from fencepost.protocols.bookkeeper.parameters import TODAY
 from fencepost.protocols.bookkeeper.releases import differing
 from fencepost.quorums.stripes import Configuration
@@ -84,7 +84,7 @@ def _table() -> Mapping[str, Mapping[str, Any]]:
 def risks(setup: Setup) -> list[Risk]:
     """The known bugs that this release has and this setup meets the conditions of."""
     found = []
-    for known, *_ in families(OF_BOOKKEEPER):
+    for known, *_ in bugs_of_releases():
         if has(known, setup.release):
             row = has_keys(_table()[known.name], KEYS, f"risks.toml, {known.name}")
             found.append(Risk(known, row["loses"], frozenset(row["needs"]), row["remedy"]))

@@ -12,13 +12,17 @@ from fencepost.encoding.checking.verdicts import Outcome
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, Run, read
-from fencepost.protocols.bookkeeper.releases import RULES
+from fencepost.protocols.bookkeeper.releases import NEWEST, RULES, TAGS
 
 KNOWN: tuple[Expectation, ...] = tuple(read(Path(__file__).parent / "expected" / "known.toml"))
 
 
-def chosen(table: Sequence[Expectation], names: Sequence[str]) -> list[Expectation]:
-    """The bugs of those names in the order of the table, all if none is named; raises BadInput.
+Bug = tuple[Expectation, ...]
+"""The rows of the table that show one bug, by its name in the first."""
+
+
+def full_names(table: Sequence[Expectation], names: Sequence[str], option: str = "") -> frozenset[str]:
+    """Those names as the table has them; raises BadInput, in which `option` stands before the name, for others.
 
     The `#` of an issue may be left out: a shell takes it for a comment.
     """
@@ -27,8 +31,16 @@ def chosen(table: Sequence[Expectation], names: Sequence[str]) -> list[Expectati
     for name in names:
         full = f"#{name}" if f"#{name}" in valid else name
         if full not in valid:
-            raise BadInput(f"{name}: no such known bug; valid: {', '.join(valid)} (# may be left out)")
+            raise BadInput(
+                f"{option}{name}: no such known bug; valid: {', '.join(valid)} (# may be left out)"
+            )
         wanted.add(full)
+    return frozenset(wanted)
+
+
+def chosen(table: Sequence[Expectation], names: Sequence[str]) -> list[Expectation]:
+    """The bugs of those names in the order of the table, all if none is named; raises BadInput."""
+    wanted = full_names(table, names)
     return [known for known in table if known.name in wanted or not names]
 
 
@@ -40,17 +52,22 @@ def decide(run: Run, limits: Limits, listener: Listener = lambda event: None) ->
     return check(instance.system, instance.subject, properties, asked, listener)
 
 
-def families(protocols: Sequence[str] = ()) -> list[tuple[Expectation, ...]]:
-    """The rows of the table by bug: several instances may show one. Only of those protocols, if any are named."""
+OF_BOOKKEEPER = ("bookkeeper", "bookkeeper-4.13", "bookkeeper-4.13-tla", "bookkeeper-no-journal")
+"""The protocols whose bugs are, or were, in some release of BookKeeper's code, or nearly so."""
+
+
+def bugs_of_releases() -> list[Bug]:
+    """The rows of those protocols by bug: several instances may show one."""
     found: dict[tuple[str, str], list[Expectation]] = {}
     for known in KNOWN:
-        if not protocols or known.protocol in protocols:
+        if known.protocol in OF_BOOKKEEPER:
             found.setdefault((known.wrong, known.source), []).append(known)
     return [tuple(rows) for rows in found.values()]
 
 
-OF_BOOKKEEPER = ("bookkeeper", "bookkeeper-4.13", "bookkeeper-4.13-tla", "bookkeeper-no-journal")
-"""The protocols whose bugs are, or were, in some release of BookKeeper's code, or nearly so."""
+def family(name: str) -> Bug:
+    """The rows of the bug of that name; none if it is no bug of BookKeeper's code."""
+    return next((bug for bug in bugs_of_releases() if bug[0].name == name), ())
 
 
 def has(known: Expectation, release: str) -> bool:
@@ -67,3 +84,31 @@ def unless(known: Expectation, release: str) -> str:
         return ""
     rule = RULES[known.switch]
     return rule.set_up if {known.broken, known.mended} <= rule.settings(release) else ""
+
+
+def affected(bug: Bug) -> list[str]:
+    """The releases that have it, or may have it, oldest first."""
+    return [release for release in TAGS if any(has(known, release) for known in bug)]
+
+
+def mended(bug: Bug) -> list[str]:
+    """The first release of each line without it, of bugs that the releases read had; none if it is in the newest."""
+    if not affected(bug):
+        return []
+    (known, *_) = bug
+    if known.switch is None or has(known, NEWEST):
+        return []
+    return next(list(c.commits) for c in reversed(RULES[known.switch].changes) if c.to == known.mended)
+
+
+def set_up_since(bug: Bug) -> tuple[str, str] | None:
+    """From which release on it depends on a setting, and what has to be set for the bug to be gone."""
+    (known, *_) = bug
+    return next(((release, said) for release in TAGS if (said := unless(known, release))), None)
+
+
+def span(releases: Sequence[str]) -> str:
+    """Releases that follow one another, in words."""
+    if not releases:
+        return "none read"
+    return releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"

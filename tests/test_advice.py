@@ -13,7 +13,7 @@ from fencepost.cli.main import run
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.advice import Finding, Risk, Setup, _table, risks, unmet
-from fencepost.properties.known import OF_BOOKKEEPER, families, has
+from fencepost.properties.known import bugs_of_releases, has
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.sources import read_source
@@ -30,7 +30,7 @@ def setup(
 
 def test_every_bug_of_a_release_has_a_risk_and_no_other_has() -> None:
     """Planted: a row left out of risks.toml."""
-    of_releases = {b[0].name for b in families(OF_BOOKKEEPER) if any(has(b[0], release) for release in TAGS)}
+    of_releases = {b[0].name for b in bugs_of_releases() if any(has(b[0], release) for release in TAGS)}
     assert set(_table()) == of_releases
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.cli.releases import mended
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Verdict
@@ -19,7 +18,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.parameters import assign, options
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation
-from fencepost.properties.known import KNOWN, OF_BOOKKEEPER, chosen, families, has, unless
+from fencepost.properties.known import KNOWN, OF_BOOKKEEPER, bugs_of_releases, chosen, has, mended, unless
 from fencepost.protocols.bookkeeper.parameters import NO_JOURNAL, TODAY, V4_13, Parameters
 from fencepost.protocols.bookkeeper.releases import (
     NEWEST,
@@ -197,14 +196,14 @@ def test_a_bug_may_depend_on_what_is_set_up() -> None:
 
 def test_the_table_of_known_bugs_says_where_they_were_mended() -> None:
     """Planted: the change of 4.17.4 in the rule of #4701 left out, or ascribed to 4.17.3."""
-    named = {bug[0].name: mended(bug) for bug in families(OF_BOOKKEEPER) if mended(bug)}
+    named = {bug[0].name: mended(bug) for bug in bugs_of_releases() if mended(bug)}
     assert named.keys() == {"early-commit", "#1067", "pulsar#6505", "#2614", "#2615", "#4701"}
     for known in chosen(KNOWN, list(named)):
         assert all(release.removesuffix(".0") in known.source for release in named[known.name]), known.source
 
 
 def test_the_rows_of_a_bug_are_in_the_same_releases() -> None:
-    for bug in families(OF_BOOKKEEPER):
+    for bug in bugs_of_releases():
         assert len({tuple(r for r in TAGS if has(known, r)) for known in bug}) == 1
 
 
