@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +16,13 @@ import pytest
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
+from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
 from fencepost.properties.boot import BOOT, Expected, Variant
 from fencepost.properties.expectations import Expectation
 from fencepost.properties.known import KNOWN
 from fencepost.realcode.releases import seen
+from fencepost.sweeps.grid import plan
 from fencepost.sweeps.rows import COLUMNS
 from support.instances import SMALL_BUG
 from support.realcode import TRANSCRIPTS, kept_trace
@@ -32,6 +35,7 @@ FORMS_PAGE = ROOT / "docs" / "traces.md"
 EXAMPLE = Path("examples/two_copies.py")
 ENDLESS = Path("examples/one_owner.py")
 SMALL = Path("examples/lease_lock.py")
+VOICES = Path("examples/two_voices.py")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -42,6 +46,12 @@ class Transcript:
     section: str
     changes: tuple[str, ...]
     text: str
+
+    @property
+    def example(self) -> Path:
+        """The first example that its commands name: its changes are to that one."""
+        named = re.search(r"examples/\w+\.py", self.text)
+        return Path(named[0]) if named else EXAMPLE
 
     def commands(self) -> Iterator[tuple[str, list[str]]]:
         """Each command with the lines it prints."""
@@ -86,11 +96,23 @@ def printed_as_shown(shown: list[str], printed: str) -> bool:
 
 
 def test_the_code_in_the_tutorial_is_that_of_the_examples() -> None:
-    small, *others = ((ROOT / file).read_text(encoding="utf-8") for file in (SMALL, EXAMPLE, ENDLESS))
+    files = (SMALL, EXAMPLE, ENDLESS, VOICES)
+    small, *others = ((ROOT / file).read_text(encoding="utf-8") for file in files)
     whole, *parts = blocks(OWN, "python")
     assert whole == small, "the first Python block of the page must be the whole file"
     for part in parts:
-        assert any(part in source for source in others), f"neither in {EXAMPLE} nor in {ENDLESS}:\n{part}"
+        assert any(part in source for source in others), (
+            f"in none of {', '.join(map(str, files[1:]))}:\n{part}"
+        )
+
+
+def test_the_grid_in_the_tutorial_asks_what_the_page_says() -> None:
+    (grid,) = blocks(OWN, "toml")
+    made = plan(tomllib.loads(grid), load(ROOT / EXAMPLE))
+    asked = [dict(obligation.settings) for obligation in made.obligations]
+    assert (made.invalid, len(asked)) == (0, 12)
+    mended = [o for o in asked if o["fence"] == "yes" and o["acknowledge"] == "both"]
+    assert len(mended) == 3, "the page counts nine violated and three proved"
 
 
 @pytest.mark.slow
@@ -105,10 +127,10 @@ def test_the_commands_in_a_page_do_what_it_shows(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    source = (ROOT / EXAMPLE).read_text(encoding="utf-8")
+    source = (ROOT / transcript.example).read_text(encoding="utf-8")
     shutil.copytree(ROOT / EXAMPLE.parent, tmp_path / EXAMPLE.parent)
     shutil.copytree(ROOT / "docs" / "traces", tmp_path / "docs" / "traces")
-    (tmp_path / EXAMPLE).write_text(changed(source, transcript.changes), encoding="utf-8")
+    (tmp_path / transcript.example).write_text(changed(source, transcript.changes), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     code: int | None = None
     for command, shown in transcript.commands():

@@ -221,8 +221,13 @@ def explained(prop: Property, trace: Trace) -> str:
 
 
 def action_line(step: TraceStep) -> str:
-    """What is done, with the arguments that the actor does not say already: `push (entry 1): …`."""
-    arguments = pairs({name: value for name, value in step.arguments.items() if value != step.actor})
+    """What is done, with the arguments that the actor does not say already: `push (entry 1): …`.
+
+    Of several arguments that equal the actor, a node 1 and an entry 1, nobody could tell which one is left out: all are said.
+    """
+    actors = [name for name, value in step.arguments.items() if value == step.actor]
+    unsaid = actors if len(actors) == 1 else []
+    arguments = pairs({name: value for name, value in step.arguments.items() if name not in unsaid})
     name = f"{step.action} ({arguments})" if arguments else step.action
     return f"{name}: {step.note}" if step.note else name
 

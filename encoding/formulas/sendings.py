@@ -7,15 +7,17 @@ that one and the same fact is not yet so, make it so, and no action ever undoes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.messages import Message
 from fencepost.encoding.language.patterns import conjuncts, same, same_place
+from fencepost.encoding.language.printing import line
 from fencepost.encoding.language.sorts import Value
+from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import Schema, System
-from fencepost.encoding.language.terms import Constant, Equal, Family, Not, Parameter, Read, Term, Update
+from fencepost.encoding.language.terms import Constant, Equal, Family, If, Not, Parameter, Read, Term, Update
 
 
 @dataclass(frozen=True)
@@ -33,29 +35,65 @@ class _Mark:
 def sent_at_most_once(system: System) -> None:
     """Raise ModelError unless every sending that can be lost is shown to happen at most once."""
     marks: dict[Family, set[_Mark]] = {}
+    first: dict[Family, str] = {}
     for schema in system.schemas:
         for _, message in schema.sent():
             if message.lost is None:
                 continue
-            found = {mark for mark in _marks(schema, message) if _is_kept(system, mark)}
             choice = message.lost.family
+            found = _kept_marks(system, schema, message, choice)
+            before = first.setdefault(choice, schema.name)
             marks[choice] = marks.get(choice, found) & found
             if not marks[choice]:
                 raise ModelError(
-                    f"{schema.name} may send {message.kind} more than once with one loss, {choice.name}: guard it "
-                    "by a fact that it makes true for good, give the loss another index, or make it an action"
+                    f"{before} and {schema.name} send {message.kind} with one loss, {choice.name}, and no fact keeps "
+                    "one of them from sending when the other has: give the loss another index, such as who sends, or "
+                    "guard both by one fact that both make true for good"
                 )
 
 
+def _kept_marks(system: System, schema: Schema, message: Message, choice: Family) -> set[_Mark]:
+    """The marks of a sending that last; raises ModelError if there is none."""
+    repeats = f"{schema.name} may send {message.kind} more than once with one loss, {choice.name}"
+    found = list(_marks(schema, message))
+    if not found and (finer := list(_facts(schema, message))):
+        raise ModelError(
+            f"{repeats}: {line(finer[0])} allows it once for each of its indices, and {choice.name} has not all of these; "
+            "give the loss the others too"
+        )
+    if not found:
+        raise ModelError(
+            f"{repeats}: guard it by a fact that it makes true for good, give the loss another index, or make it an action"
+        )
+    undone = {mark: _undone_by(system, mark) for mark in found}
+    kept = {mark for mark, by in undone.items() if by is None}
+    if not kept:
+        mark, by = next(iter(undone.items()))
+        raise ModelError(
+            f"{repeats}: {by} may set {mark.fact.name} back to {show(mark.unset)}; let no action do that, give the loss "
+            "another index, or make it an action"
+        )
+    return kept
+
+
 def _marks(schema: Schema, message: Message) -> Iterator[_Mark]:
-    """The facts that this sending demands not to be so, and makes so."""
+    """The facts that this sending demands not to be so, and makes so, for each choice."""
     assert message.lost is not None
+    for fact, unset in _facts(schema, message).items():
+        index = _index_in(fact, message.lost)
+        if index is not None:
+            yield _Mark(fact.family, unset, index)
+
+
+def _facts(schema: Schema, message: Message) -> Mapping[Read, Value]:
+    """What this sending demands to be still unset, and sets; with the unset value."""
     demanded = [*conjuncts(schema.action.when), *conjuncts(message.when)]
+    facts: dict[Read, Value] = {}
     for update in schema.action.then:
         unset = next((v for v in (_denied(c, update.target) for c in demanded) if v is not None), None)
-        index = _index_in(update.target, message.lost)
-        if unset is not None and index is not None and _happens_with(update, message):
-            yield _Mark(update.target.family, unset, index)
+        if unset is not None and _happens_with(update, message):
+            facts[update.target] = unset
+    return facts
 
 
 def _denied(conjunct: Term, target: Read) -> Value | None:
@@ -90,10 +128,13 @@ def _happens_with(update: Update, message: Message) -> bool:
     )
 
 
-def _is_kept(system: System, mark: _Mark) -> bool:
-    """No action gives the fact its unset value again."""
-    updates = [u for schema in system.schemas for u in schema.action.then if u.target.family is mark.fact]
-    return all(mark.unset not in _values(update.value, mark.fact) for update in updates)
+def _undone_by(system: System, mark: _Mark) -> str | None:
+    """An action that may give the fact its unset value again, by name; None if there is none."""
+    for schema in system.schemas:
+        for update in schema.action.then:
+            if update.target.family is mark.fact and mark.unset in _values(update.value, mark.fact):
+                return schema.name
+    return None
 
 
 def _values(term: Term, family: Family) -> tuple[Value, ...]:
@@ -103,4 +144,6 @@ def _values(term: Term, family: Family) -> tuple[Value, ...]:
             return (value,)
         case Parameter(sort=sort):
             return sort.values
+        case If(then=then, otherwise=otherwise):
+            return (*_values(then, family), *_values(otherwise, family))
     return family.domain.values

@@ -57,6 +57,8 @@ CASES = [
     Case("two_copies", {"fence": "no"}, 7, 2),
     Case("two_phase_commit", {"votes": "all"}, None, 1),
     Case("two_phase_commit", {"votes": "majority"}, 7, 1),
+    Case("two_voices", {"standby": "asks"}, None, 1),
+    Case("two_voices", {"standby": "aborts"}, 4, 1),
 ]
 
 SUBJECT = Subject("tiny", {}, {})

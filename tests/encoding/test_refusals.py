@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family
 from fencepost.encoding.language.system import Action, Invariant, Property, Schema, System, each, in_turn
-from fencepost.encoding.language.terms import Parameter, Term
+from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, if_
 from fencepost.encoding.language.traces import Subject
+
+Handler = Callable[["Row", Parameter], Action]
 
 
 class Row(StateSpace):
@@ -78,3 +84,73 @@ def test_a_property_and_an_invariant_of_one_name_are_not_taken_for_each_other() 
     prop = Property("p", "", s.passed[1], s.passed[1], "the first cell is passed")
     with pytest.raises(ModelError, match="p: two properties or invariants have that name"):
         System(s, (each(step, s, s.cell),), (prop,), invariants=(Invariant("p", "", ~s.passed[2]),))
+
+
+# One loss stands for one sending: what is refused says which of the three ways out it is.
+
+
+def sends(s: Row, cell: Parameter, fact: Read, value: TermLike, lost: Read) -> Action:
+    """Sends a token while a fact is not so, and gives that fact a value."""
+    return Action(
+        when=~fact, then=[fact.set(value)], actor="me", sent=[message("token", "me", cell, lost=lost)]
+    )
+
+
+def first_sender(s: Row, cell: Parameter) -> Action:
+    """Sends a cell's token, and marks it passed."""
+    return sends(s, cell, s.passed[cell], True, s.lost[cell])
+
+
+def second_sender(s: Row, cell: Parameter) -> Action:
+    """Sends the same token, and marks something else."""
+    return sends(s, cell, s.marked[cell], True, s.lost[cell])
+
+
+def sharing_sender(s: Row, cell: Parameter) -> Action:
+    """Sends the same token under the same fact, with a value that is true either way."""
+    return sends(s, cell, s.passed[cell], if_(s.marked[cell], True, True), s.lost[cell])
+
+
+def wavering_sender(s: Row, cell: Parameter) -> Action:
+    """Sends a token, and may leave the fact as it was."""
+    return sends(s, cell, s.passed[cell], if_(s.marked[cell], True, False), s.lost[cell])
+
+
+def sender_of_one_loss(s: Row, cell: Parameter) -> Action:
+    """Sends the token of each cell with the loss of the first."""
+    return sends(s, cell, s.passed[cell], True, s.lost[1])
+
+
+def forget(s: Row, cell: Parameter) -> Action:
+    """A cell has not been passed."""
+    return Action(when=s.passed[cell], then=[s.passed[cell].set(False)], actor="me")
+
+
+@pytest.mark.parametrize(
+    ("handlers", "refusal"),
+    [
+        (
+            [first_sender, second_sender],
+            "first sender and second sender send token with one loss, lost, and no fact",
+        ),
+        (
+            [first_sender, forget],
+            "token more than once with one loss, lost: forget may set passed back to no",
+        ),
+        (
+            [wavering_sender],
+            "token more than once with one loss, lost: wavering sender may set passed back to no",
+        ),
+        ([sender_of_one_loss], r"one loss, lost: passed\[cell\] allows it once for each of its indices"),
+    ],
+    ids=["two facts", "undone", "perhaps not set", "one loss for all"],
+)
+def test_a_loss_that_stands_for_two_sendings_is_refused(handlers: list[Handler], refusal: str) -> None:
+    s = Row()
+    with pytest.raises(ModelError, match=refusal):
+        sent_at_most_once(System(s, tuple(each(handler, s, s.cell) for handler in handlers)))
+
+
+def test_two_senders_may_share_a_loss_with_the_fact_that_one_has_sent() -> None:
+    s = Row()
+    sent_at_most_once(System(s, (each(first_sender, s, s.cell), each(sharing_sender, s, s.cell))))

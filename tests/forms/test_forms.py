@@ -17,12 +17,12 @@ from fencepost.cli.main import run
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.drawing import NARROW, WIDE, Drawing, Layout
 from fencepost.encoding.forms.labels import Box, Segment
-from fencepost.encoding.forms.story import Story, spelled
+from fencepost.encoding.forms.story import Story, action_line, spelled
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import StateSpace, show, variable
 from fencepost.encoding.language.system import Action, Property, System, each
 from fencepost.encoding.language.terms import TRUE
-from fencepost.encoding.language.traces import Sending, TraceStep
+from fencepost.encoding.language.traces import Json, Sending, TraceStep
 from fencepost.properties.catalogue import PROTOCOLS
 from fencepost.protocols.ledger_chain import Chain, Metadata
 from support.stories import TOLD, replayed, story
@@ -477,3 +477,19 @@ def test_a_story_that_is_no_execution_is_not_told() -> None:
     told = TOLD["lost"]
     with pytest.raises(Exception, match="step 5, take over"):
         replayed(replace(told, steps=[*told.steps[:3], "take over: c2", *told.steps[4:]]))
+
+
+@pytest.mark.parametrize(
+    ("actor", "arguments", "said"),
+    [
+        ("b1", {"entry": 1, "bookie": "b1"}, "store (entry 1)"),
+        (1, {"node": 1, "entry": 2}, "store (entry 2)"),
+        (1, {"node": 1, "entry": 1}, "store (node 1, entry 1)"),
+        ("w", {"bookie": "b1"}, "store (bookie b1)"),
+    ],
+)
+def test_an_argument_is_left_out_only_if_it_can_be_the_actor(
+    actor: Json, arguments: dict[str, Json], said: str
+) -> None:
+    """An entry 1 beside a node 1 that acts was left out with it."""
+    assert action_line(TraceStep(1, "store", arguments, actor, None, (), "", {})) == said
