@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 
+@cache
 def version() -> str:
     """The version of Fencepost."""
     from importlib import metadata

@@ -64,6 +64,7 @@ def constants(system: System) -> Mapping[Family, Term]:
         changed = {
             update.target.family
             for schema in system.schemas
+            if any(update.target.family in found for update in schema.action.then)
             if not _is_false(folding.term(schema.action.when))
             for update in schema.action.then
             if update.target.family in found and folding.changes(update)
@@ -143,9 +144,10 @@ class Folding:
 
     def term(self, term: Term) -> Term:
         """The term with what is constant worked out; the term itself if nothing is."""
-        if term not in self.known:
-            self.known[term] = self._folded(term)
-        return self.known[term]
+        known = self.known.get(term)
+        if known is None:
+            known = self.known[term] = self._folded(term)
+        return known
 
     def _folded(self, term: Term) -> Term:
         if isinstance(term, Read):

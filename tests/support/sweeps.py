@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from fencepost.sweeps.grid import Plan, read_grid
+from fencepost.sweeps.grid import Plan, plan
 from fencepost.sweeps.rows import VARYING, Row
 from fencepost.sweeps.solve import Allowance, solve
 from fencepost.sweeps.store import Store
@@ -52,7 +54,13 @@ def planned(folder: Path, text: str = TINY) -> tuple[Path, Plan]:
     """A grid of that text as a file, and its obligations."""
     file = folder / "grid.toml"
     file.write_text(text)
-    return file, read_grid(file)
+    return file, obligations(text)
+
+
+@cache
+def obligations(text: str) -> Plan:
+    """What a grid of that text asks for, whatever its file is called."""
+    return plan(tomllib.loads(text))
 
 
 def looped(made: Plan, conflicts: int | None = None) -> dict[str, Row]:
