@@ -141,7 +141,7 @@ def test_the_commands_in_a_page_do_what_it_shows(
         assert name == "fencepost"
         code = run(arguments)
         printed = capsys.readouterr()
-        text = (printed.out + printed.err).rstrip("\n")
+        text = (printed.err if code == ExitCode.BAD_INPUT else printed.out).rstrip("\n")
         assert printed_as_shown(shown, text), f"{command}\nshown:\n{transcript.text}\nprinted:\n{text}"
 
 

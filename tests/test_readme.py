@@ -17,7 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SHOWN = re.compile(r"^    \$ (.*)\n((?:    .*\n|\n(?=    ))*)", re.MULTILINE)
 """A command after a prompt, and what stands below it."""
-NEEDS = {"reproduce": "a BookKeeper", "sweep": "Spark", "--from": "somebody's configuration"}
+NEEDS = {"reproduce": "a BookKeeper", "explore": "somebody who explores"} | (
+    {} if shutil.which("java") else {"sweep": "a Java"}
+)
 """Commands that need what is not here."""
 
 

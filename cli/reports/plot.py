@@ -12,7 +12,7 @@ from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import finding
 from fencepost.sweeps.tables import Table
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 600, 330, 72, 84, 14, 46
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 600, 330, 84, 84, 14, 46
 SIZES = 3
 """Sizes that a picture must have, at least: fewer show no growth."""
 

@@ -24,15 +24,15 @@ class Diagram {
     }
   }
 
-  // Scroll the diagram, and only that, until the row of a step and some of those beside it are in view.
-  reveal(step) {
+  // Scroll the diagram, and only that, until the row of a step and some of those beside it are in view, above `floor`.
+  reveal(step, floor = window.innerHeight) {
     const seen = (part) => part.getClientRects().length > 0;
     const band = [...this.box.querySelectorAll(`.band[data-step="${step}"]`)].find(seen);
     const heads = [...this.box.querySelectorAll(".heads")].find(seen);
     if (!band || !heads) return;
     const row = band.getBoundingClientRect(), box = this.box.getBoundingClientRect();
     const above = box.top + heads.getBoundingClientRect().height + row.height;
-    const below = box.top + this.box.clientHeight - 1.5 * row.height;
+    const below = Math.min(box.top + this.box.clientHeight, Math.max(floor, above)) - 1.5 * row.height;
     if (row.top < above) this.box.scrollTop -= above - row.top;
     else if (row.bottom > below) this.box.scrollTop += row.bottom - below;
   }

@@ -37,7 +37,7 @@ def style() -> str:
 
 
 def script() -> str:
-    """The class `Diagram`: `paint(step, of)`, `reveal(step)`, and `onstep` to hear of a click on a row."""
+    """The class `Diagram`: `paint(step, of)`, `reveal(step, floor)`, and `onstep` to hear of a click on a row."""
     return part("diagram.js").rstrip()
 
 

@@ -71,7 +71,14 @@ function show(index, scroll = true) {
   byId("step").replaceChildren(...describe(index));
   byId("state").replaceChildren(...families(index, byId("all").checked));
   history.replaceState(null, "", `#step=${index}`);
-  if (scroll) diagram.reveal(index);
+  if (scroll) reveal();
+}
+
+// On a phone the buttons lie at the foot of the window, over what is below.
+function reveal() {
+  const buttons = document.querySelector("nav");
+  const covers = getComputedStyle(buttons).position === "fixed";
+  diagram.reveal(current, covers ? buttons.getBoundingClientRect().top : window.innerHeight);
 }
 
 const moves = { first: () => 0, back: () => current - 1, on: () => current + 1, last: () => last };
@@ -99,5 +106,5 @@ window.addEventListener("hashchange", () => { if (asked() !== null) show(asked()
 for (const link of document.querySelectorAll(".sentence a")) {
   link.addEventListener("click", () => document.querySelector("main").scrollIntoView({ block: "nearest" }));
 }
-window.addEventListener("resize", () => diagram.reveal(current));
+window.addEventListener("resize", reveal);
 show(asked() ?? last); // the page opens where the property is violated

@@ -137,6 +137,25 @@ def test_nothing_runs_off_the_side(browser: webdriver.Chrome, width: int) -> Non
     browser.set_window_size(1280, 900)
 
 
+def test_the_picture_can_be_read_on_a_phone(browser: webdriver.Chrome) -> None:
+    """It is drawn for 600 pixels; on 400 its letters were of 7."""
+    phone = {"width": 400, "height": 800, "deviceScaleFactor": 2, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    letters, beyond, overlaps = browser.execute_script(
+        """
+        const svg = document.querySelector('figure > svg'), box = svg.getBoundingClientRect();
+        const texts = [...svg.querySelectorAll('text')], boxes = texts.map((t) => t.getBoundingClientRect());
+        const size = parseFloat(getComputedStyle(texts[0]).fontSize) * box.width / svg.viewBox.baseVal.width;
+        const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+        const pairs = boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => !apart(a, b)));
+        return [size, Math.max(...boxes.map((b) => b.right)) - window.innerWidth, pairs.length];"""
+    )
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert letters >= 10.5
+    assert beyond <= 0
+    assert overlaps == 0, "labels lie over each other"
+
+
 def test_it_asks_the_network_for_nothing(browser: webdriver.Chrome, file: Path) -> None:
     sent = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     asked = [m["params"]["request"]["url"] for m in sent if m["method"] == "Network.requestWillBeSent"]

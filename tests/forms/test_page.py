@@ -130,7 +130,10 @@ def row_in_view(browser: webdriver.Chrome, layout: str) -> bool:
       const box = document.querySelector('.diagram').getBoundingClientRect();
       const row = document.querySelector(`.${arguments[0]} .band.current`).getBoundingClientRect();
       const heads = document.querySelector(`.heads.${arguments[0]}`).getBoundingClientRect();
-      return row.height > 0 && heads.bottom <= row.top + 1 && row.bottom <= Math.min(box.bottom, window.innerHeight);
+      const buttons = document.querySelector('nav');
+      const fixed = getComputedStyle(buttons).position === 'fixed';
+      const floor = fixed ? buttons.getBoundingClientRect().top : window.innerHeight;
+      return row.height > 0 && heads.bottom <= row.top + 1 && row.bottom <= Math.min(box.bottom, floor);
     """
     return bool(browser.execute_script(script, layout))
 
@@ -178,6 +181,7 @@ def test_on_a_phone_the_page_is_read_and_stepped_through_with_a_finger(
           letters: scale * parseFloat(getComputedStyle(document.querySelector('.narrow .note')).fontSize),
           over: box('.diagram').bottom - box('aside').top,
           buttons: [...document.querySelectorAll('nav button')].map((b) => b.getBoundingClientRect().height),
+          below: box('nav').bottom - window.innerHeight,
         }"""
     )
     assert not found["wide"]
@@ -186,10 +190,25 @@ def test_on_a_phone_the_page_is_read_and_stepped_through_with_a_finger(
     assert found["letters"] >= 10.5
     assert found["over"] <= 0, "the panel lies over the diagram"
     assert min(found["buttons"]) >= 44, "too small for a finger"
+    assert found["below"] <= 0, "the buttons are not in view when the page opens"
     for name, expected in (("first", 0), ("on", 1), ("last", len(story(page).trace.steps))):
         phone.find_element(By.CSS_SELECTOR, f"[data-go={name}]").click()
         assert phone.find_element(By.ID, "slider").get_property("value") == str(expected)
         assert row_in_view(phone, "narrow")
+
+
+@pytest.mark.parametrize("page", ["late"], indirect=True)
+@pytest.mark.parametrize("touch", [False, True])
+def test_beside_a_narrow_diagram_nothing_runs_off_the_side(
+    phone: webdriver.Chrome, page: str, touch: bool
+) -> None:
+    """A window of 800 pixels, where the panel is at its narrowest: its buttons and the slider were cut off."""
+    phone.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", PHONE | {"width": 800, "height": 900, "mobile": touch}
+    )
+    phone.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": touch})
+    script = "const a = document.querySelector('aside'); return a.scrollWidth - a.clientWidth"
+    assert phone.execute_script(script) <= 0
 
 
 def test_the_page_loads_nothing_and_complains_of_nothing(browser: webdriver.Chrome, page: str) -> None:
