@@ -13,7 +13,7 @@ from fencepost.properties.theorems import Theorem, theorems
 from fencepost.quorums import coverage, losses, striping
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.lemmas import Job, Lemma, Result, Verdict
-from fencepost.quorums.smt import Obligation
+from fencepost.quorums.smt import ProofObligation
 
 AnyLemma: TypeAlias = Lemma | CoreLemma | Theorem
 
@@ -88,13 +88,13 @@ def deciding(send: Callable[[str], None], lemmas: Iterable[AnyLemma], job: Job) 
     return [decide(lemmas, replace(job, tell=send))]
 
 
-def files(lemmas: Iterable[AnyLemma], formulas: Formulas) -> list[Obligation]:
+def files(lemmas: Iterable[AnyLemma], formulas: Formulas) -> list[ProofObligation]:
     """Every obligation of the lemmas, once; each is a self-contained SMT-LIB 2 script."""
     found = {o.name: o for lemma in lemmas for o in lemma.all_obligations(formulas)}
     return list(found.values())
 
 
-def write_files(folder: Path, obligations: Iterable[Obligation]) -> int:
+def write_files(folder: Path, obligations: Iterable[ProofObligation]) -> int:
     """Write one `.smt2` file for each obligation and return how many; raises BadInput if that cannot be done."""
     count = 0
     try:

@@ -20,7 +20,7 @@ from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.core import CoreParameters
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.lemmas import Example, Job, Result, Settled, Verdict
-from fencepost.quorums.smt import Obligation
+from fencepost.quorums.smt import ProofObligation
 from fencepost.quorums.stripes import configurations
 
 WALKS = 2000
@@ -47,7 +47,7 @@ class Theorem:
         """What is claimed, in words."""
         return self.core.sentence
 
-    def all_obligations(self, formulas: Formulas) -> list[Obligation]:
+    def all_obligations(self, formulas: Formulas) -> list[ProofObligation]:
         """Those of the core: what is for all sizes."""
         return self.core.all_obligations(formulas)
 

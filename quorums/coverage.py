@@ -29,7 +29,7 @@ from fencepost.quorums.questions import (
     exactly,
     partition,
 )
-from fencepost.quorums.smt import Obligation, obligation
+from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import Configuration, Positions
 
 E, WQ, AQ = z3.Ints("E WQ AQ")
@@ -99,7 +99,7 @@ def definitions(answers: frozenset[int], cohort: Positions, needed: int, aq: int
 # All sizes: regions of the cohort, by answer
 
 
-def sizes_obligations(cohort: Cohort, formulas: Formulas) -> list[Obligation]:
+def sizes_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligation]:
     """Each region of the cohort is a size; an ack quorum is a size for what it takes from each region."""
     answered = z3.Int("answered")
     others = [z3.Int(other.replace(" ", "_")) for other in cohort.others]
@@ -161,7 +161,7 @@ def sizes_obligations(cohort: Cohort, formulas: Formulas) -> list[Obligation]:
 # All sizes again, over finite sets with cardinality
 
 
-def set_script(name: str, sentence: str, sets: str, assertions: Iterable[str]) -> Obligation:
+def set_script(name: str, sentence: str, sets: str, assertions: Iterable[str]) -> ProofObligation:
     """A script in cvc5's theory of finite sets; an ack quorum is any set of at least AQ members of the cohort."""
     lines = [
         f"; {name}",
@@ -175,10 +175,10 @@ def set_script(name: str, sentence: str, sets: str, assertions: Iterable[str]) -
         *(f"(assert {assertion})" for assertion in assertions),
         "(check-sat)",
     ]
-    return Obligation(name, sentence, "\n".join(lines) + "\n")
+    return ProofObligation(name, sentence, "\n".join(lines) + "\n")
 
 
-def set_obligations(cohort: Cohort, formulas: Formulas) -> list[Obligation]:
+def set_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligation]:
     needed = cohort.enough(formulas, E, WQ, AQ).sexpr()
     size = cohort.size("E", "WQ")
     given = [f"(= (set.card cohort) {size})", "(set.subset answers cohort)"]
@@ -324,7 +324,7 @@ def lemmas() -> Sequence[Lemma]:
     return [fencing[0], reads[0], fencing[1], reads[1]]
 
 
-def quorums_meet(formulas: Formulas) -> list[Obligation]:
+def quorums_meet(formulas: Formulas) -> list[ProofObligation]:
     """Any ack quorum and any QC bookies of the same write set have a bookie in common: all that recovery needs."""
     both, quorum_only, cover_only, neither = z3.Ints("both quorum_only cover_only neither")
     regions: list[Any] = [both, quorum_only, cover_only, neither]

@@ -17,7 +17,7 @@ from fencepost.quorums.questions import (
     Sets,
     about_ensemble,
 )
-from fencepost.quorums.smt import Obligation, obligation
+from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import (
     Configuration,
     is_stranded,
@@ -25,12 +25,12 @@ from fencepost.quorums.stripes import (
 from fencepost.quorums.windows import every_window_covered
 
 
-def fewest_obligations(formulas: Formulas) -> list[Obligation]:
+def fewest_obligations(formulas: Formulas) -> list[ProofObligation]:
     """Double counting over the windows gives the bound; spreading the silent evenly attains it."""
     return [*window_sum_obligations(), *bound_obligations(formulas), *spread_obligations(formulas)]
 
 
-def window_sum_obligations() -> list[Obligation]:
+def window_sum_obligations() -> list[ProofObligation]:
     """c(i): silent positions before i on the ensemble unrolled, so c(i + E) = c(i) + u. The E windows hold WQ * u in all.
 
     T(k, m) = c(k) + ... + c(k + m - 1), and S(k) is the sum of the first k windows, c(i + WQ) - c(i) each.
@@ -112,7 +112,7 @@ def window_sum_obligations() -> list[Obligation]:
     ]
 
 
-def bound_obligations(formulas: Formulas) -> list[Obligation]:
+def bound_obligations(formulas: Formulas) -> list[ProofObligation]:
     u = z3.Int("u")
     return [
         obligation(
@@ -124,7 +124,7 @@ def bound_obligations(formulas: Formulas) -> list[Obligation]:
     ]
 
 
-def spread_obligations(formulas: Formulas) -> list[Obligation]:
+def spread_obligations(formulas: Formulas) -> list[ProofObligation]:
     """Bookie i is silent exactly if c(i + 1) > c(i), where c(i) = floor(i * u / E)."""
     u, i, low, low_rest, high, high_rest = z3.Ints("u i low low_rest high high_rest")
     silent = E - formulas.fewest_answers(E, WQ, AQ)

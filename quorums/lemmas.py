@@ -17,7 +17,7 @@ from fencepost.encoding.solving.answers import Answer, Deadline, GaveUp, No, Sol
 from fencepost.encoding.solving.scripts import cvc5_version
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.questions import Question, Sets, ask
-from fencepost.quorums.smt import Obligation, ask_cvc5, ask_z3
+from fencepost.quorums.smt import ProofObligation, ask_cvc5, ask_z3
 from fencepost.quorums.stripes import Configuration, configurations
 
 
@@ -95,12 +95,12 @@ class Job:
     tell: Callable[[str], None] = unheard
 
 
-Obligations = Callable[[Formulas], Sequence[Obligation]]
+Obligations = Callable[[Formulas], Sequence[ProofObligation]]
 Questions = Callable[[Formulas, Configuration], Iterable[Question]]
 Breaks = Callable[[Formulas, Configuration, Sets], bool]
 
 
-def nothing(formulas: Formulas) -> Sequence[Obligation]:
+def nothing(formulas: Formulas) -> Sequence[ProofObligation]:
     return ()
 
 
@@ -123,7 +123,7 @@ class Lemma:
     restated: Obligations = nothing
     argument: str = ""
 
-    def all_obligations(self, formulas: Formulas) -> list[Obligation]:
+    def all_obligations(self, formulas: Formulas) -> list[ProofObligation]:
         return [*self.obligations(formulas), *self.restated(formulas)]
 
     def decide(self, job: Job) -> Result:
@@ -211,7 +211,7 @@ def bookies(positions: Iterable[int]) -> tuple[str, ...]:
     return tuple(f"b{position + 1}" for position in sorted(positions))
 
 
-def settle(obligation: Obligation, deadline: Deadline) -> Settled:
+def settle(obligation: ProofObligation, deadline: Deadline) -> Settled:
     """z3's answer, checked for vacuity, and cvc5's word on it; raises InternalError if they contradict each other."""
     reply = ask_z3(obligation.script, deadline)
     seconds, (answer, reason) = reply.seconds, _verdict(reply.answer)
@@ -246,7 +246,9 @@ SLOWEST_CONFIRMATION = 15.0
 """Seconds that cvc5 gets for one obligation."""
 
 
-def _second_opinion(obligation: Obligation, first: Answer[object], deadline: Deadline) -> tuple[str, float]:
+def _second_opinion(
+    obligation: ProofObligation, first: Answer[object], deadline: Deadline
+) -> tuple[str, float]:
     if isinstance(first, GaveUp):
         return "not confirmed (z3 has no answer)", 0.0
     if cvc5_version() is None:
@@ -260,7 +262,7 @@ def _second_opinion(obligation: Obligation, first: Answer[object], deadline: Dea
     return CONFIRMED, reply.seconds
 
 
-def confirm_alone(obligation: Obligation, deadline: Deadline) -> Settled:
+def confirm_alone(obligation: ProofObligation, deadline: Deadline) -> Settled:
     """An obligation over finite sets, which only cvc5 can read. Without cvc5 it is undecided, which `overall` leaves out."""
     if cvc5_version() is None:
         return Settled(

@@ -16,7 +16,7 @@ from fencepost.quorums.questions import (
     Sets,
     about_ensemble,
 )
-from fencepost.quorums.smt import Obligation, obligation
+from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import (
     Configuration,
     can_be_fenced,
@@ -24,7 +24,7 @@ from fencepost.quorums.stripes import (
 )
 
 
-def loss_obligations(formulas: Formulas) -> list[Obligation]:
+def loss_obligations(formulas: Formulas) -> list[ProofObligation]:
     first, quotient, rest, start, entry = z3.Ints("first quotient rest start entry")
     lost, kept, acks_lost, acks_kept = z3.Ints("lost kept acks_lost acks_kept")
     split = z3.If(start >= rest, first + start - rest, first + start - rest + E)
@@ -64,7 +64,7 @@ def loss_obligations(formulas: Formulas) -> list[Obligation]:
     ]
 
 
-def loss_sets(formulas: Formulas) -> list[Obligation]:
+def loss_sets(formulas: Formulas) -> list[ProofObligation]:
     given = [
         "(= (set.card window) WQ)",
         "(= lost_here (set.inter window lost))",

@@ -21,13 +21,13 @@ from fencepost.quorums.questions import (
     exactly,
     partition,
 )
-from fencepost.quorums.smt import Obligation, obligation
+from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import Configuration, can_be_fenced
 
 # Losses, slack, racks
 
 
-def losses_obligations(formulas: Formulas) -> list[Obligation]:
+def losses_obligations(formulas: Formulas) -> list[ProofObligation]:
     inside, outside = z3.Ints("inside outside")
     given = [*VALID, inside >= 0, inside <= WQ, outside >= 0, outside <= E - WQ]
     return [
@@ -78,7 +78,7 @@ def losses_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) 
     return bool(max(harmless) != formulas.sure_losses(*configuration.sizes))
 
 
-def slack_obligations(formulas: Formulas) -> list[Obligation]:
+def slack_obligations(formulas: Formulas) -> list[ProofObligation]:
     silent = z3.Int("silent")
     return [
         obligation(
@@ -108,7 +108,7 @@ def slack_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -
     return bool(completes != (len(sets["silent"]) <= formulas.slack(*configuration.sizes)))
 
 
-def racks_obligations(formulas: Formulas) -> list[Obligation]:
+def racks_obligations(formulas: Formulas) -> list[ProofObligation]:
     inside, racks = z3.Ints("inside racks")
     sufficient = formulas.sufficient_racks(E, WQ, AQ)
     return [
@@ -158,7 +158,7 @@ def racks_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -
 # Bookies that forget
 
 
-def forgetting_obligations(formulas: Formulas) -> list[Obligation]:
+def forgetting_obligations(formulas: Formulas) -> list[ProofObligation]:
     holders, forgot, fenced = z3.Ints("holders forgot fenced")
     return [
         obligation(

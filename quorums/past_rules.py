@@ -16,7 +16,7 @@ from fencepost.quorums.questions import (
     Sets,
     about_ensemble,
 )
-from fencepost.quorums.smt import Obligation, obligation
+from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import (
     Configuration,
     covered_by_first_ack_quorum,
@@ -56,7 +56,7 @@ def pr_2281_breaks(formulas: Formulas, configuration: Configuration, sets: Sets)
     return covered_by_total(sets["heard"], needed) and is_stranded(configuration, sets["heard"])
 
 
-def pr_2281_obligations(formulas: Formulas) -> list[Obligation]:
+def pr_2281_obligations(formulas: Formulas) -> list[ProofObligation]:
     heard_in, heard_out = z3.Ints("heard_in heard_out")
     fits = [heard_in >= 0, heard_in <= WQ, heard_out >= 0, heard_out <= E - WQ]
     total = heard_in + heard_out >= formulas.negative_answers(E, WQ, AQ)

@@ -29,8 +29,8 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Obligation:
-    """A claim that a solver must settle.
+class ProofObligation:
+    """A claim that a solver must settle for a lemma.
 
     `script` asserts what may be assumed and then the negation of the claim. `premises` is the same without the
     negation: if that is unsatisfiable, the claim says nothing. It is None where only cvc5 can read the script.
@@ -42,9 +42,9 @@ class Obligation:
     premises: str | None = None
 
 
-def obligation(name: str, sentence: str, assume: Sequence[Any], claim: Any) -> Obligation:
+def obligation(name: str, sentence: str, assume: Sequence[Any], claim: Any) -> ProofObligation:
     """The obligation that `claim` follows from `assume` (z3 terms), as SMT-LIB 2 text."""
-    return Obligation(
+    return ProofObligation(
         name,
         sentence,
         script=_script(name, sentence, [*assume, z3.Not(claim)]),

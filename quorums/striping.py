@@ -42,7 +42,7 @@ from fencepost.quorums.questions import (
     Within,
     about_ensemble,
 )
-from fencepost.quorums.smt import Obligation, obligation
+from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import (
     Configuration,
     covered_by_total,
@@ -54,7 +54,7 @@ from fencepost.quorums.windows import every_window_covered, first_window_has
 # EC by count, and by windows
 
 
-def count_covers_obligations(formulas: Formulas) -> list[Obligation]:
+def count_covers_obligations(formulas: Formulas) -> list[ProofObligation]:
     heard_in, silent_in, heard_out, silent_out = z3.Ints("heard_in silent_in heard_out silent_out")
     regions = (heard_in, silent_in, heard_out, silent_out)
     return [
@@ -73,7 +73,7 @@ def count_covers_obligations(formulas: Formulas) -> list[Obligation]:
     ]
 
 
-def count_covers_sets(formulas: Formulas) -> list[Obligation]:
+def count_covers_sets(formulas: Formulas) -> list[ProofObligation]:
     needed = formulas.fencing_answers(E, WQ, AQ).sexpr()
     return [
         set_script(
@@ -149,7 +149,7 @@ def meet_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) ->
     )
 
 
-def meet_sets(formulas: Formulas) -> list[Obligation]:
+def meet_sets(formulas: Formulas) -> list[ProofObligation]:
     needed = formulas.negative_answers(E, WQ, AQ).sexpr()
     return [
         set_script(

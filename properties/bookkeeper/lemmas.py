@@ -28,7 +28,7 @@ from fencepost.quorums.lemmas import (
     overall,
     settle,
 )
-from fencepost.quorums.smt import Obligation, obligation
+from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import configurations
 
 INDUCTION = (
@@ -50,7 +50,7 @@ class CoreLemma:
     parameters: CoreParameters
     also: Callable[[Core], tuple[Property, ...]] = lambda s: ()
 
-    def all_obligations(self, formulas: Formulas) -> list[Obligation]:
+    def all_obligations(self, formulas: Formulas) -> list[ProofObligation]:
         """That quorums meet, if that is assumed, and that the invariant is inductive and implies what is claimed."""
         system = self._claiming(core_of_any_size(self.parameters))
         meet = quorums_meet(formulas) if any(a.because for a in system.axioms) else []
