@@ -27,7 +27,7 @@ from conjuncts import (
     relaxed,
     without,
 )
-from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.preparing import Send
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Result, Verdict
@@ -172,7 +172,7 @@ def _names(known: Sequence[Known]) -> str:
 def know(instance: Instance, effort: Effort, wanted: Callable[[Conjunct], bool]) -> Known:
     """Check the properties of an instance, and ask which of its conjuncts are implied."""
     begun = time.perf_counter()
-    limits = Limits(minimize="none", timeout=effort.whole)
+    limits = Limits(minimize=Minimize.NONE, timeout=effort.whole)
     results = check(instance.system, instance.subject, instance.system.properties, limits).results
     chosen = tuple(conjunct for conjunct in conjuncts(instance.system) if wanted(conjunct))
     asked = decide(instance.system, chosen, effort.whole)

@@ -24,7 +24,7 @@ from fencepost.cli.saved import own_protocol
 from fencepost.cli.settings import budget_option, budgets, setting, settings_option
 from fencepost.cli.telling import story_form_option, tell
 from fencepost.cli.walking import take
-from fencepost.encoding.checking.limits import INDUCTION, MINIMIZE, Limits
+from fencepost.encoding.checking.limits import INDUCTION, Limits, Minimize
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput
@@ -83,8 +83,9 @@ class Request:
 @budget_option
 @click.option(
     "--minimize",
-    type=click.Choice(MINIMIZE),
-    default="steps",
+    type=click.Choice([m.value for m in Minimize]),
+    default=Minimize.STEPS.value,
+    callback=lambda context, option, value: Minimize(value),
     show_default=True,
     help="What to make small in a counterexample.",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fencepost.encoding.checking.limits import Minimize
 from fencepost.encoding.checking.verdicts import Fewest, Result
 from fencepost.encoding.language.state import amount, show, show_all
 from fencepost.encoding.language.traces import Trace, TraceStep
@@ -14,7 +15,7 @@ def violated(result: Result) -> str:
     """What follows the verdict: what was made small comes first, and how small it is known to be."""
     if result.trace is None:
         return ""
-    parts = _faults_first(result) if result.minimized == "faults" else _steps_first(result)
+    parts = _faults_first(result) if result.minimized is Minimize.FAULTS else _steps_first(result)
     late = _late(result.trace)
     return f"{parts[0]}{f'; {late}' if late else ''}{''.join(f'; {part}' for part in [*parts[1:], *_no_more(result)])}"
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Verdict, worst
 from fencepost.encoding.language.protocol import choose
@@ -166,7 +166,7 @@ def _decided(
 ) -> Finding:
     protocol = find(name)
     instance = protocol.instance(settings.items(), release)
-    limits = replace(limits, minimize="none")
+    limits = replace(limits, minimize=Minimize.NONE)
     results = check(
         instance.system, instance.subject, choose(instance.system, properties), limits.of(instance.system)
     ).results

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.reading import (
@@ -109,9 +109,9 @@ class Run:
         return self.known.steps if self.with_bug else None
 
     @property
-    def minimize(self) -> str:
+    def minimize(self) -> Minimize:
         """What to make small in a counterexample: nothing, if one is expected and any number of steps is as good."""
-        return "none" if self.verdict is Verdict.VIOLATED and self.steps is None else "steps"
+        return Minimize.NONE if self.verdict is Verdict.VIOLATED and self.steps is None else Minimize.STEPS
 
     def limits(self, limits: Limits) -> Limits:
         """These limits, with what the expectation says of steps."""

@@ -17,7 +17,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.checking.limits import MINIMIZE
+from fencepost.encoding.checking.limits import Minimize
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.parameters import Option
 from fencepost.encoding.language.protocol import Instance, Protocol
@@ -38,7 +38,7 @@ KEYS = {
     "bounds": Key(_LISTED, "numbers of steps"),
     "rounds": Key(_LISTED, "numbers of rounds"),
     "solvers": Key(_LISTED, "names of solvers"),
-    "minimize": Key(_LISTED, f"one of {', '.join(MINIMIZE)}"),
+    "minimize": Key(_LISTED, f"one of {', '.join(Minimize)}"),
     "known": Key(_LISTED, "'all', or names of known bugs"),
 }
 """What a table `[[grid]]` may hold."""
@@ -76,7 +76,7 @@ class Obligation:
     solver: str = "cadical"
     bound: int | None = None
     rounds: int | None = None
-    minimize: str = "steps"
+    minimize: Minimize = Minimize.STEPS
     weight: int = 0
     system: str | None = None
     """The digest of the ground system, if the protocol is not one that ships."""
@@ -174,7 +174,7 @@ class _Grid:
     properties: tuple[str, ...]
     limits: tuple[tuple[str, int | None, int | None], ...]
     """Solver, bound and rounds, in every combination."""
-    minimize: str
+    minimize: Minimize
 
 
 def _read_table(table: Mapping[str, Any], own: Protocol | None) -> _Grid:
@@ -193,12 +193,14 @@ def _read_table(table: Mapping[str, Any], own: Protocol | None) -> _Grid:
         ranges.numbers(name, table[name]) if name in table else (None,) for name in ("bounds", "rounds")
     )
     solvers = _solvers(table)
-    (minimize,) = ranges.names("minimize", table.get("minimize", "steps"), MINIMIZE, most=1)
+    (minimize,) = ranges.names(
+        "minimize", table.get("minimize", Minimize.STEPS.value), tuple(Minimize), most=1
+    )
     properties = (
         tuple(map(str, ranges.listed("properties", table["properties"]))) if "properties" in table else ()
     )
     limits = tuple(itertools.product(solvers, bounds, rounds))
-    return _Grid(protocols, settings, properties, limits, minimize)
+    return _Grid(protocols, settings, properties, limits, Minimize(minimize))
 
 
 def _named(name: str, own: Protocol | None) -> Protocol:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fencepost.encoding.checking.limits import Minimize
 from fencepost.encoding.checking.verdicts import Result, Verdict
 from fencepost.sweeps.grid import Obligation
 
@@ -106,7 +107,7 @@ def asked(obligation: Obligation, engine: str) -> Row:
         "solver": obligation.solver,
         "bound": obligation.bound,
         "most_rounds": obligation.rounds,
-        "minimize": obligation.minimize,
+        "minimize": obligation.minimize.value,
         "weight": obligation.weight,
         "system": obligation.system,
     }
@@ -121,7 +122,7 @@ def obligation_of(row: Mapping[str, Any]) -> Obligation:
         row["solver"],
         row["bound"],
         row["most_rounds"],
-        row["minimize"],
+        Minimize(row["minimize"]),
         row["weight"],
         row["system"],
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Basis, Fewest
 from fencepost.encoding.concrete.compiling import Concrete
@@ -76,7 +76,7 @@ def test_exploring_finds_the_same_number_of_steps(mutant: Settings, prop: str, s
 
 def induced(system: System, parameters: object) -> set[str]:
     """The properties that induction over one round proves."""
-    limits = Limits(jobs=1, rounds=1, minimize="none", induction="rounds")
+    limits = Limits(jobs=1, rounds=1, minimize=Minimize.NONE, induction="rounds")
     outcome = check(system, find(CHAIN).subject(parameters), system.properties, limits)
     return {r.property for r in outcome.results if r.basis is Basis.INDUCTION}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
@@ -120,7 +120,7 @@ def verdict(known: Expectation, parameters: Parameters) -> Verdict:
     protocol = find(known.protocol)
     system = protocol.system(parameters)
     properties = [p for p in system.properties if p.name == known.property]
-    limits = Limits(timeout=300, jobs=1, minimize="none")
+    limits = Limits(timeout=300, jobs=1, minimize=Minimize.NONE)
     (result,) = check(system, protocol.subject(parameters), properties, limits).results
     return result.verdict
 

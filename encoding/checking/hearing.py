@@ -12,7 +12,7 @@ from typing import Any
 
 from fencepost.encoding.checking.confirming import Confirming
 from fencepost.encoding.checking.knowledge import Knowledge, failure
-from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.messages import Replayed, Seen, Untrue
 from fencepost.encoding.checking.preparing import Phase, Prepared
 from fencepost.encoding.checking.proving import Posed, Proving
@@ -219,7 +219,7 @@ class Hearing:
     def _cap_completeness(self) -> None:
         """Once everything is violated, only executions shorter than the longest trace matter."""
         limits = self._limits
-        if limits.minimize == "none" or limits.jobs == 1 or limits.bound is not None:
+        if limits.minimize is Minimize.NONE or limits.jobs == 1 or limits.bound is not None:
             return
         if time.perf_counter() - self._searching < PATIENCE:
             return

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
-from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.messages import ByActions, Heard, Never, NotByActions, Replayed, Seen, Untrue
 from fencepost.encoding.checking.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive, base
@@ -189,7 +189,7 @@ class Knowledge:
     def _is_small_enough(self, about: _About) -> bool:
         limit = self.limits.rounds
         at_limit = limit is not None and about.searched >= limit
-        return self.limits.minimize == "none" or at_limit or self._is_fewest(about)
+        return self.limits.minimize is Minimize.NONE or at_limit or self._is_fewest(about)
 
     def _is_fewest(self, about: _About) -> bool:
         """No execution within the limits violates the property at a lower cost.
@@ -197,7 +197,7 @@ class Knowledge:
         If steps are all that is counted, or nothing else is left to save (no trace has fewer faults than none), only
         shorter executions matter.
         """
-        if self.limits.minimize == "none":
+        if self.limits.minimize is Minimize.NONE:
             return False
         assert about.costs is not None
         steps = self.limits.bound
@@ -272,7 +272,7 @@ class Knowledge:
         fewest = None
         if self._is_fewest(about):
             fewest = Fewest.OF_ALL
-        elif self.limits.minimize != "none" and about.searched >= rounds:
+        elif self.limits.minimize is not Minimize.NONE and about.searched >= rounds:
             fewest = Fewest.WITHIN_ROUNDS
         return {
             "searched": max(about.searched, rounds),

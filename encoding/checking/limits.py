@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.solvers import SOLVERS, countable
 
-MINIMIZE = ("steps", "faults", "none")
-"""What can be made small in a counterexample."""
+
+class Minimize(StrEnum):
+    """What is made small in a counterexample."""
+
+    STEPS = "steps"
+    FAULTS = "faults"
+    """Faults in all, then crashes among them, then steps."""
+    NONE = "none"
+
 
 INDUCTION = ("actions", "rounds", "none")
 """Which proofs by induction are looked for: over one action if there are facts, and over rounds; over rounds only; none."""
@@ -29,7 +37,7 @@ class Limits:
     bound: int | None = None
     rounds: int | None = None
     budgets: Mapping[str, int] = field(default_factory=dict)
-    minimize: str = "steps"
+    minimize: Minimize = Minimize.STEPS
     count: int = 1
     timeout: float = 300.0
     gone: float = 0.0

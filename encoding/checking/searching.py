@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
-from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.preparing import Send, tally
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive, Window, induct
@@ -74,11 +74,11 @@ def task(
 
 def _objectives(system: System, slots: Sequence[GroundAction], limits: Limits) -> tuple[Tally, ...]:
     steps = Tally(tuple(range(len(slots))))
-    if limits.minimize == "faults":
+    if limits.minimize is Minimize.FAULTS:
         crashes = [fault for fault in system.faults if "crash" in fault]
         kinds = [system.faults, crashes] if crashes else [system.faults]
         return (*(tally(system, slots, kind) for kind in kinds), steps)
-    return (steps,) if limits.minimize == "steps" or limits.count > 1 else ()
+    return (steps,) if limits.minimize is Minimize.STEPS or limits.count > 1 else ()
 
 
 def search(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
+from fencepost.encoding.checking.limits import Minimize
 from fencepost.encoding.language.traces import Trace
 
 
@@ -75,7 +76,7 @@ class Result:
     basis: Basis | None = None
     bound: int | None = None
     steps: int | None = None
-    minimized: str = "none"
+    minimized: Minimize = Minimize.NONE
     fewest: Fewest | None = None
     faults: Mapping[str, int] | None = None
     reason: str | None = None
@@ -123,7 +124,7 @@ class Result:
             "rounds": self.rounds,
             "searched": self.searched,
             "steps": self.steps,
-            "minimized": self.minimized if self.trace else None,
+            "minimized": self.minimized.value if self.trace else None,
             "fewest": self.fewest.value if self.fewest else None,
             "faults": dict(self.faults) if self.faults is not None else None,
             "complete": self.complete,

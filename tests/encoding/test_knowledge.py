@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fencepost.encoding.checking.knowledge import Knowledge
-from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.messages import Heard, Replayed, Untrue
 from fencepost.encoding.checking.verdicts import Basis, Fewest, Verdict
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
@@ -128,7 +128,7 @@ RULES = (
         [SEEN, INDUCTION, clean(2), Upheld(2), Untrue(trace(3))], None, False, inducing=True, invariants=("kept",),
     ),
     Rule("a violation may still be made smaller", [violated(9)], VIOLATED, False),
-    Rule("… or need not", [violated(9)], VIOLATED, True, Limits(minimize="none")),
+    Rule("… or need not", [violated(9)], VIOLATED, True, Limits(minimize=Minimize.NONE)),
     Rule("… what was clean before it was found says nothing of it", [clean(9), Complete(3, None), violated(9)], VIOLATED, False),
     Rule(
         "… nor does what was found clean of cheaper ones than another",

@@ -13,7 +13,7 @@ import pytest
 
 from fencepost.cli.headline import violated
 from fencepost.encoding.checking import hearing, searching
-from fencepost.encoding.checking.limits import MINIMIZE, Limits
+from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.concrete.compiling import Concrete
@@ -89,7 +89,7 @@ def test_the_fewest_faults_of_generated_systems_are_those_of_exploring(seeds: ra
     kinds = set[tuple[bool, bool]]()
     for seed in seeds:
         system = faulty(seed)
-        cost, result = cheapest(system), result_of(system, Limits(jobs=1, minimize="faults"))
+        cost, result = cheapest(system), result_of(system, Limits(jobs=1, minimize=Minimize.FAULTS))
         if cost is None:
             assert result.verdict is Verdict.PROVED, seed
             continue
@@ -106,7 +106,8 @@ def test_the_fewest_faults_of_generated_systems_are_those_of_exploring(seeds: ra
 
 def test_the_shortest_trace_may_need_a_fault_that_a_longer_one_does_without() -> None:
     shortest, faultless = (
-        copies(Limits(jobs=1, minimize=what), acknowledge="reachable") for what in ("steps", "faults")
+        copies(Limits(jobs=1, minimize=what), acknowledge="reachable")
+        for what in (Minimize.STEPS, Minimize.FAULTS)
     )
     assert (shortest.steps, shortest.faults, shortest.fewest) == (5, {"lost": 1}, Fewest.OF_ALL)
     assert (faultless.steps, faultless.faults, faultless.fewest) == (7, {}, Fewest.OF_ALL)
@@ -116,7 +117,7 @@ def test_the_shortest_trace_may_need_a_fault_that_a_longer_one_does_without() ->
 
 
 def test_a_needed_fault_is_named_first() -> None:
-    result = copies(Limits(jobs=1, minimize="faults"), fence="yes", storage="memory")
+    result = copies(Limits(jobs=1, minimize=Minimize.FAULTS), fence="yes", storage="memory")
     assert violated(result) == " with faults restarts=1 (no trace has fewer); 8 steps (fewest with these)"
     within = replace(result, fewest=Fewest.WITHIN_ROUNDS, searched=2)
     assert violated(within) == " with faults restarts=1 (fewest within 2 rounds); 8 steps (fewest with these)"
@@ -127,7 +128,7 @@ def test_a_needed_fault_is_named_first() -> None:
 def test_without_any_fault_only_shorter_executions_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then fewest is proved even where no rounds cover every execution: nothing here ever ends."""
     monkeypatch.setattr(hearing, "PATIENCE", 0.0)
-    result = result_of(ring(), Limits(minimize="faults", timeout=20))
+    result = result_of(ring(), Limits(minimize=Minimize.FAULTS, timeout=20))
     assert (result.steps, result.faults, result.fewest, result.complete) == (3, {}, Fewest.OF_ALL, False)
 
 
@@ -281,9 +282,9 @@ def test_nothing_is_said_about_others_where_all_asked_for_were_found() -> None:
 
 @pytest.mark.parametrize(
     "minimize",
-    [pytest.param(what, marks=[pytest.mark.slow] * (what != "steps")) for what in MINIMIZE],
+    [pytest.param(what, marks=[pytest.mark.slow] * (what is not Minimize.STEPS)) for what in Minimize],
 )
-def test_no_two_counterexamples_tell_the_same_story(minimize: str) -> None:
+def test_no_two_counterexamples_tell_the_same_story(minimize: Minimize) -> None:
     result = copies(Limits(jobs=1, count=40, minimize=minimize), acknowledge="reachable", storage="memory")
     traces = [result.trace, *result.more_traces]
     stories = [
@@ -293,7 +294,7 @@ def test_no_two_counterexamples_tell_the_same_story(minimize: str) -> None:
     ]
     assert len(set(stories)) == len(stories) > 8
     steps = [len(t.steps) for t in traces if t is not None]
-    assert minimize != "steps" or steps == sorted(steps), "the shortest first"
+    assert minimize is not Minimize.STEPS or steps == sorted(steps), "the shortest first"
 
 
 class Way(Enum):

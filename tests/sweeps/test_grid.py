@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fencepost.encoding.checking.limits import Minimize
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Run
@@ -107,20 +108,20 @@ def test_the_hardest_come_first() -> None:
 
 
 def test_an_id_depends_on_all_that_is_asked_and_on_the_engine_but_not_on_the_estimate() -> None:
-    first = Obligation("p", (("n", "1"),), "q", "cadical", 5, 2, "steps", weight=7)
+    first = Obligation("p", (("n", "1"),), "q", "cadical", 5, 2, Minimize.STEPS, weight=7)
     others = [
-        Obligation("o", (("n", "1"),), "q", "cadical", 5, 2, "steps"),
-        Obligation("p", (("n", "2"),), "q", "cadical", 5, 2, "steps"),
-        Obligation("p", (("n", "1"),), "r", "cadical", 5, 2, "steps"),
-        Obligation("p", (("n", "1"),), "q", "glucose", 5, 2, "steps"),
-        Obligation("p", (("n", "1"),), "q", "cadical", 6, 2, "steps"),
-        Obligation("p", (("n", "1"),), "q", "cadical", None, 2, "steps"),
-        Obligation("p", (("n", "1"),), "q", "cadical", 5, 3, "steps"),
-        Obligation("p", (("n", "1"),), "q", "cadical", 5, 2, "faults"),
+        Obligation("o", (("n", "1"),), "q", "cadical", 5, 2, Minimize.STEPS),
+        Obligation("p", (("n", "2"),), "q", "cadical", 5, 2, Minimize.STEPS),
+        Obligation("p", (("n", "1"),), "r", "cadical", 5, 2, Minimize.STEPS),
+        Obligation("p", (("n", "1"),), "q", "glucose", 5, 2, Minimize.STEPS),
+        Obligation("p", (("n", "1"),), "q", "cadical", 6, 2, Minimize.STEPS),
+        Obligation("p", (("n", "1"),), "q", "cadical", None, 2, Minimize.STEPS),
+        Obligation("p", (("n", "1"),), "q", "cadical", 5, 3, Minimize.STEPS),
+        Obligation("p", (("n", "1"),), "q", "cadical", 5, 2, Minimize.FAULTS),
     ]
     ids = {o.identify("1") for o in [first, *others]} | {first.identify("2")}
     assert len(ids) == len(others) + 2
-    same = Obligation("p", (("n", "1"),), "q", "cadical", 5, 2, "steps", weight=8)
+    same = Obligation("p", (("n", "1"),), "q", "cadical", 5, 2, Minimize.STEPS, weight=8)
     assert same.identify("1") == first.identify("1")
 
 
