@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +11,23 @@ import click
 from click.core import ParameterSource
 
 from fencepost.cli.attaching import prepare_certificates, with_certificates
+from fencepost.cli.checked import Checked, Request, as_json, as_text, not_begun, together, write_traces
 from fencepost.cli.exits import exit_code
 from fencepost.cli.handing import elapsed, timeout_option, without_limit
-from fencepost.cli.known_names import line, names_of, new
 from fencepost.cli.numbers import COUNT, GIB, ROUNDS, SEED, STEPS
-from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder, write_whole
+from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder
 from fencepost.cli.progress import Progress, tell_spent
-from fencepost.cli.render import heading, trace_text, verdict_sentence
 from fencepost.cli.saved import own_protocol
 from fencepost.cli.settings import budget_option, budgets, setting, settings_option
 from fencepost.cli.telling import story_form_option, tell
 from fencepost.cli.walking import take
 from fencepost.encoding.checking.limits import INDUCTION, Limits, Minimize
 from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.checking.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
-from fencepost.encoding.forms.story import Story
-from fencepost.encoding.language.protocol import Instance, Protocol
-from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.solving.solvers import SOLVERS
-from fencepost.encoding.versions import version
 
 
 def find_protocol(name: str) -> Protocol:
@@ -44,25 +37,6 @@ def find_protocol(name: str) -> Protocol:
     from fencepost.properties.catalogue import find
 
     return find(name)
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is to be checked: the instance, its properties, and how."""
-
-    instance: Instance
-    properties: list[Property]
-    limits: Limits
-
-    @property
-    def system(self) -> System:
-        """The system of the instance."""
-        return self.instance.system
-
-    @property
-    def subject(self) -> Subject:
-        """The names and values under which the instance is reported."""
-        return self.instance.subject
 
 
 @click.command()
@@ -199,132 +173,62 @@ def command(
     if protocol is None:
         raise BadInput("no PROTOCOL: give a protocol's name, a Python file, or --known")
     made = [setting(text, "NAME=VALUE") for text in settings]
-    instance = find_protocol(protocol).instance(made, release)
-    asked = Limits(budgets=budgets(budget), gone=elapsed(), **limits).of(instance.system)
-    request = Request(instance, instance.properties(*names), asked)
+    asked = Limits(budgets=budgets(budget), **limits)
+    requests = _requests(find_protocol(protocol), made, names, release, asked, certificates is None)
     if traces is not None:
         prepare_folder(Path(traces))
     if certificates is not None:
         prepare_certificates(Path(certificates))
     with Progress(verbose) as progress:
-        outcome = (
-            take(walks, request.instance, request.properties, request.limits)
-            if walks
-            else _check(request, progress)
-        )
+        outcomes = _all(requests, walks, progress)
         if certificates is not None:
-            folder, asked_of = Path(certificates), (request.system, request.subject, request.limits)
-            outcome = with_certificates(folder, *asked_of, outcome, progress.hear)
+            (request,), (outcome,) = requests, outcomes
+            asked_of = (request.system, request.subject, request.limits)
+            outcomes = [with_certificates(Path(certificates), *asked_of, outcome, progress.hear)]
+    checked = [Checked(request, outcome) for request, outcome in zip(requests, outcomes, strict=True)]
     if traces is not None:
-        _write_traces(Path(traces), request, outcome.results, form)
-    known_ones = [names_of(result) for result in outcome.results]
+        for one in checked:
+            write_traces(Path(traces), one, form)
     if form in FORMS:
-        click.echo("\n".join(map(line, outcome.results, known_ones)), err=True)
-        stories = [story for result in outcome.results for story in _stories(request, result)]
+        click.echo("\n".join(line for one in checked for line in one.lines), err=True)
+        stories = [story for one in checked for story in one.stories]
         tell(stories, form, output, "Choose with --property, or say --traces DIR for a file of each.")
     else:
-        said = (
-            _json(request, outcome, known_ones)
-            if form == "json"
-            else _text(request, outcome, walks, known_ones)
-        )
-        emit(said, output)
+        emit(as_json(checked) if form == "json" else as_text(checked, walks is not None), output)
+    outcome = together(checked, known_as_expected)
     if verbose:
         tell_spent(outcome.spent)
-    deciding = new(outcome, known_ones) if known_as_expected else outcome
-    return int(exit_code(deciding, require_proof, expect, certificates is not None))
+    return int(exit_code(outcome, require_proof, expect, certificates is not None))
 
 
-def _check(request: Request, progress: Progress) -> Outcome:
-    return check(request.system, request.subject, request.properties, request.limits, progress.hear)
-
-
-def _in_force(request: Request, outcome: Outcome) -> Limits:
-    """The limits that bound the verdicts: a proof covers executions of any number of rounds."""
-    if all(result.verdict is Verdict.PROVED for result in outcome.results):
-        return replace(request.limits, rounds=None)
-    return request.limits
-
-
-def _text(request: Request, outcome: Outcome, walks: int | None, known: Sequence[Sequence[str]]) -> str:
-    limits = _in_force(request, outcome)
-    parts = [heading(request.instance, limits)]
-    properties = {p.name: p for p in request.properties}
-    for result in outcome.results:
-        if result.trace is not None:
-            parts.append(
-                f"{result.property}, counterexample:\n{trace_text(result.trace, properties[result.property])}"
-            )
-        for number, trace in enumerate(result.more_traces, 2):
-            parts.append(
-                f"{result.property}, counterexample {number}:\n{trace_text(trace, properties[result.property])}"
-            )
-    parts.append("\n".join(map(line, outcome.results, known)))
-    parts += [
-        exercise
-        for result in outcome.results
-        if (exercise := _exercise(request.instance.protocol.name, result))
+def _requests(
+    protocol: Protocol,
+    settings: Sequence[tuple[str, str]],
+    names: tuple[str, ...],
+    release: str | None,
+    limits: Limits,
+    several: bool,
+) -> list[Request]:
+    """What is asked of the instance with these settings; of several if properties have some of their own."""
+    if not several:  # a certificate is of one instance
+        instance = protocol.instance(settings, release)
+        return [Request(instance, instance.properties(*names), limits.of(instance.system), on_own=False)]
+    shared = protocol.parameters(settings, release)
+    return [
+        Request(instance, properties, limits.of(instance.system), instance.parameters != shared)
+        for instance, properties in protocol.instances(settings, names, release)
     ]
-    if walks:
-        parts.append("Random walks find violations; they never prove that there are none.")
-    folders = {result.certificate for result in outcome.results if result.certificate is not None}
-    parts += [f"certificate: {folder} (fencepost certify checks it)" for folder in folders]
-    if outcome.interrupted:
-        parts.append("Interrupted: this is what was known by then.")
-    return "\n\n".join(parts)
 
 
-def _exercise(protocol: str, result: Result) -> str:
-    """How a vacuous property of a preset can be exercised, if it has an instance for that."""
-    from fencepost.properties.instances import EXERCISED
-
-    settings = EXERCISED.get(protocol, {}).get(result.property)
-    if settings is None or result.verdict is not Verdict.VACUOUS:
-        return ""
-    chosen = " ".join(f"--set {name}={value}" for name, value in settings.items())
-    return f"To test {result.property}:\n  fencepost check {protocol} --property {result.property} {chosen}"
-
-
-def _json(request: Request, outcome: Outcome, known: Sequence[Sequence[str]]) -> str:
-    limits = _in_force(request, outcome)
-    caps: dict[str, object] = dict(request.system.caps)
-    caps |= {
-        name: value
-        for name, value in (("steps", limits.bound), ("rounds", limits.rounds))
-        if value is not None
-    }
-    caps |= {name: limits.budgets[name] for name in request.system.faults if name in limits.budgets}
-    document = {
-        "schema": "fencepost.check/2",
-        "version": version(),
-        **request.subject.to_json(),
-        "changed_switches": request.instance.changed_switches,
-        "release": request.instance.release,
-        "unlike_release": request.instance.unlike_release,
-        "caps": caps,
-        "results": [{**r.to_json(), "known": list(k)} for r, k in zip(outcome.results, known, strict=True)],
-        "interrupted": outcome.interrupted,
-        "seconds": round(outcome.seconds, 3),
-    }
-    return json.dumps(document, indent=2)
-
-
-def _stories(request: Request, result: Result) -> list[Story]:
-    """The counterexamples of a property, with what is needed to tell them."""
-    (prop,) = (p for p in request.properties if p.name == result.property)
-    changed = request.instance.changed_switches
-    traces = [result.trace, *result.more_traces] if result.trace else []
-    return [Story(trace, request.system, prop, verdict_sentence(result), changed) for trace in traces]
-
-
-def _write_traces(folder: Path, request: Request, results: Sequence[Result], form: str) -> None:
-    """A file for each counterexample that `trace` can read, and one in the form asked for if that tells a story."""
-    protocol = re.sub(r"[^A-Za-z0-9.-]+", "-", request.instance.protocol.name)
-    for result in results:
-        stories = _stories(request, result)
-        for number, story in enumerate(stories, 1):
-            suffix = f".{number}" if len(stories) > 1 else ""
-            name = f"{protocol}.{result.property}{suffix}"
-            write_whole(folder / f"{name}.json", json.dumps(story.trace.to_json(), indent=2) + "\n")
-            if form in FORMS:
-                write_whole(folder / f"{name}{FORMS[form].ending}", FORMS[form].write(story))
+def _all(requests: Sequence[Request], walks: int | None, progress: Progress) -> list[Outcome]:
+    """What each comes to. The small instances, which come after the first, do not wait for it."""
+    outcomes: list[Outcome] = []
+    for request in reversed(requests):
+        limits = replace(request.limits, gone=elapsed())
+        if any(outcome.interrupted for outcome in outcomes):
+            outcomes.append(not_begun(request))
+        elif walks:
+            outcomes.append(take(walks, request.instance, request.properties, limits))
+        else:
+            outcomes.append(check(request.system, request.subject, request.properties, limits, progress.hear))
+    return outcomes[::-1]

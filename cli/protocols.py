@@ -10,6 +10,7 @@ from fencepost.cli.check import find_protocol
 from fencepost.cli.output import emit, form_option, output_option
 from fencepost.encoding.language.printing import line
 from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.state import show_all
 from fencepost.encoding.language.system import Schema
 from fencepost.encoding.versions import version
 
@@ -67,7 +68,13 @@ def _described(protocol: Protocol) -> dict[str, object]:
             if o.values
         ],
         "properties": [
-            {"name": p.name, "meaning": p.meaning, "witness": p.witness_meaning} for p in system.properties
+            {
+                "name": p.name,
+                "meaning": p.meaning,
+                "witness": p.witness_meaning,
+                "exercised": dict(protocol.exercised.get(p.name, {})),
+            }
+            for p in system.properties
         ],
         "invariants": [
             {"name": i.name, "meaning": i.meaning, "formula": line(i.holds, FORMULA)}
@@ -93,6 +100,8 @@ def _text(protocol: Protocol) -> str:
     lines += ["", "Properties (--property NAME)"]
     for prop in system.properties:
         lines += [f"  {prop.name}: {prop.meaning}", f"      witness: {prop.witness_meaning}"]
+        if own := protocol.exercised.get(prop.name):
+            lines.append(f"      checked on {show_all(own)} unless a parameter is set")
     if system.invariants:
         lines += ["", "Why it is safe: facts that proofs by induction carry along"]
         for invariant in system.invariants:

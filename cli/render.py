@@ -36,6 +36,13 @@ def heading(instance: Instance, limits: Limits) -> str:
     return "\n".join(lines)
 
 
+def sizes(instance: Instance) -> str:
+    """The parameters in which an instance differs from its protocol's defaults."""
+    own = {option.name: option.default for option in instance.protocol.options()}
+    found = instance.subject.parameters
+    return show_all({name: value for name, value in found.items() if value != own[name]})
+
+
 def _cap(name: str, number: int, parameters: Mapping[str, Json]) -> str:
     """A cap of the model, and why it is lower than the parameter of that name, if it is."""
     asked = parameters.get(name, number)

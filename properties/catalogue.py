@@ -12,6 +12,7 @@ from fencepost.properties.bookkeeper.invariants import ledger_invariants
 from fencepost.properties.bookkeeper.ledger import ledger_properties
 from fencepost.properties.bookkeeper_tweaks.guaranteed_write_quorum import guaranteed_write_quorum_properties
 from fencepost.properties.bookkeeper_tweaks.unbounded_ledgers import unbounded_ledger_properties
+from fencepost.properties.instances import EXERCISED
 from fencepost.properties.ledger_chain.invariants import chain_invariants
 from fencepost.properties.ledger_chain.safety import chain_properties
 from fencepost.properties.verified_log.safety import verified_log_properties
@@ -115,7 +116,7 @@ def _stage(number: str, summary: str, defaults: stages.Parameters) -> Protocol:
 
 
 PROTOCOLS: dict[str, Protocol] = {
-    protocol.name: replace(protocol, ships=True)
+    protocol.name: replace(protocol, ships=True, exercised=EXERCISED.get(protocol.name, {}))
     for protocol in (
         Protocol(
             name="bookkeeper",

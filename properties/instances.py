@@ -149,4 +149,4 @@ EXERCISED: Mapping[str, Mapping[str, Settings]] = {
     "bookkeeper-unbounded": {"valid-fragments": _THREE, "tail-fragments-at-wq": _THREE},
     "verified-log-04": {"progress": {**_ALONE, "entries": 2, "attempts": 2}},
 }
-"""Properties that are vacuous on the default instance of a preset, each with a small instance on which it is not."""
+"""Properties that are vacuous on the default instance of a preset, each with the small instance on which it is checked by default."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from conjuncts import conjuncts, without
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.running import check
+from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.concrete.walking import walk
 from fencepost.encoding.errors import ModelError
@@ -86,8 +89,48 @@ def test_what_is_vacuous_by_default_is_exercised_where_it_says(preset: str, name
     assert any(found.witnessing for found in walks)
 
 
+SETTLED = (Verdict.VIOLATED, Verdict.PROVED, Verdict.HOLDS)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_out_of_the_box_every_property_is_exercised_and_decided(name: str) -> None:
+    """Planted: an entry of EXERCISED left out; a default instance on which an answer takes minutes."""
+    found = [
+        result
+        for instance, properties in PROTOCOLS[name].instances((), ())
+        for result in check(
+            instance.system,
+            instance.subject,
+            properties,
+            Limits(jobs=1, minimize="none", timeout=600).of(instance.system),
+        ).results
+    ]
+    assert not [(result.property, result.reason) for result in found if result.verdict not in SETTLED]
+    assert {result.property for result in found} == {
+        p.name for p in PROTOCOLS[name].instance().system.properties
+    }
+
+
+def test_a_property_has_an_instance_of_its_own_unless_sizes_are_given() -> None:
+    """Planted: settings of the instance winning over those asked for; a switch counted among the sizes."""
+    protocol = PROTOCOLS["bookkeeper-4.13"]
+    (shared, most), (own, few) = protocol.instances([("recovery_floor", "fragment")], ())
+    assert [p.name for p in few] == ["valid-fragments", "no-dirty-read"]
+    assert [p.name for p in most] + [p.name for p in few] == [
+        *(p.name for p in shared.system.properties if p.name not in EXERCISED["bookkeeper-4.13"]),
+        *EXERCISED["bookkeeper-4.13"],
+    ]
+    assert (shared.parameters.ensemble, own.parameters.ensemble) == (3, 1)
+    assert (shared.parameters.recovery_floor, own.parameters.recovery_floor) == ("fragment", "fragment")
+    assert [[p.name for p in found] for _, found in protocol.instances((), ("no-dirty-read",))] == [
+        ["no-dirty-read"]
+    ]
+    ((sized, every),) = protocol.instances([("bookies", "4")], ())
+    assert (sized.parameters.bookies, len(every)) == (4, len(sized.system.properties))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("preset", "name"), CASES)
-def test_by_default_it_is_not(preset: str, name: str) -> None:
+def test_on_the_defaults_it_is_not(preset: str, name: str) -> None:
     instance = PROTOCOLS[preset].instance(())
     assert not walk(instance.system, instance.subject, instance.properties(name), 100, seed=1).witnessing

@@ -6,8 +6,8 @@ import dataclasses
 import importlib.util
 import sys
 import traceback
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ class Protocol:
     `defaults` is an instance of a frozen dataclass of parameters and switches (see `parameters`), which
     validates itself; `build` makes the system of such an instance, properties included. A protocol that `ships` is
     the same wherever this version is; what is said of any other carries a digest of its system. `in_release` is there if the
-    protocol is some code's: it takes a release and parameters to the parameters with that release's switches.
+    protocol is some code's: it takes a release and parameters to the parameters with that release's switches. `exercised`
+    names the properties that say nothing on the defaults, each with the settings of a small instance on which they do.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Protocol:
     not_modelled: tuple[str, ...] = ()
     ships: bool = False
     in_release: Callable[[str, Any], Any] | None = None
+    exercised: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         file_name("a protocol", self.name)
@@ -104,6 +106,26 @@ class Protocol:
         """The protocol, or what it is in a release, with these settings made; raises BadInput if that cannot be."""
         return Instance(self, self.parameters(settings, release), release)
 
+    def instances(
+        self, settings: Iterable[tuple[str, object]], names: tuple[str, ...], release: str | None = None
+    ) -> list[tuple[Instance, list[Property]]]:
+        """The instance with these settings and its properties of those names, all if none is given.
+
+        Unless a parameter is set, properties that the defaults do not exercise come after it, each with the instance on
+        which they are, switches set there too. Raises BadInput for an unknown property, and for settings that cannot be.
+        """
+        made = list(settings)
+        shared = self.instance(made, release)
+        properties = shared.properties(*names)
+        sizes = {option.name for option in self.options() if not option.values}
+        own = {} if sizes & {name for name, _ in made} else self.exercised
+        found = [(shared, rest)] if (rest := [p for p in properties if p.name not in own]) else []
+        for chosen in _without_twins(own[p.name] for p in properties if p.name in own):
+            instance = self.instance([*chosen.items(), *made], release)
+            named = [p.name for p in properties if p.name in own and own[p.name] == chosen]
+            found.append((instance, instance.properties(*named)))
+        return found
+
     def unlike(self, release: str, parameters: Any) -> dict[str, str]:
         """The switches of an instance that differ from that release, with the instance's values."""
         own = {o.name: o.default for o in options(self._released(release, parameters))}
@@ -145,6 +167,14 @@ class Instance:
     def properties(self, *names: str) -> list[Property]:
         """The properties of those names, all if none is given; raises BadInput for an unknown one."""
         return choose(self.system, names)
+
+
+def _without_twins(all_settings: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    found: list[Mapping[str, object]] = []
+    for settings in all_settings:
+        if settings not in found:
+            found.append(settings)
+    return found
 
 
 def _line(error: BaseException) -> str:

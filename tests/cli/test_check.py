@@ -38,12 +38,44 @@ def fencepost(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
 
 
 def test_the_documented_command_finds_the_data_loss(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = fencepost(capsys, "check", "bookkeeper-4.13")
+    code, out, err = fencepost(capsys, "check", "bookkeeper-4.13", "--property", "no-divergence")
     assert code == 1
     assert "no-divergence: violated in 17 steps (fewest: no shorter trace exists), without any fault" in out
     assert "Entry 1 is lost: " in out
     assert "LATE" in out
     assert err == ""
+
+
+@pytest.mark.slow
+def test_a_property_with_an_instance_of_its_own_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """Planted: one heading for both; results of the second without their instance."""
+    asked = ("check", "bookkeeper-4.13", "--property", "entries-in-order", "--property", "valid-fragments")
+    small = "bookies=2 ensemble=1 write_quorum=1 ack_quorum=1 entries=2"
+    code, out, _ = fencepost(capsys, *asked, "--minimize", "none")
+    *_, first, second = out.splitlines()
+    assert (code, first.startswith("entries-in-order: proved: ")) == (1, True)
+    assert second.startswith("valid-fragments: violated in ")
+    assert f"; on {small}; known: #2615" in second
+    assert small not in first
+    assert out.count(f"\nbookkeeper-4.13: {small} ") == 1
+    code, out, _ = fencepost(capsys, *asked, "--minimize", "none", "--format", "json")
+    document = json.loads(out)
+    assert document["parameters"]["ensemble"] == 3
+    of_most, own = (result["instance"] for result in document["results"])
+    assert (code, of_most) == (1, None)
+    assert own["parameters"] == document["results"][1]["trace"]["parameters"]
+    assert (own["parameters"]["ensemble"], own["caps"]["fragments"]) == (1, 2)
+
+
+@pytest.mark.slow
+def test_walks_and_a_mend_use_it_too(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("check", "bookkeeper-4.13", "--property", "valid-fragments")
+    code, out, _ = fencepost(capsys, *asked, "--set", "recovery_floor=fragment")
+    assert (code, "valid-fragments: proved" in out) == (0, True)
+    code, out, _ = fencepost(capsys, *asked, "--walks", "20")
+    assert code in (1, 3)
+    assert "of 20 random walks" in out or "20 random walks of" in out
+    assert "none met its witness" not in out
 
 
 def test_the_fix_is_proved(capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,7 +31,7 @@ CASES = {
     "check-proved": ["check", "bookkeeper-4.13", *FIXED],
     "check-induction": ["check", str(ENDLESS), "--set", "brokers=3"],
     "check-holds": ["check", "bookkeeper-4.13", *FIXED, "--rounds", "2", "--induction", "none"],
-    "check-vacuous": ["check", "bookkeeper-4.13", "--property", "valid-fragments"],
+    "check-vacuous": ["check", "bookkeeper-4.13", "--property", "valid-fragments", "--set", "bookies=3"],
     "check-known": ["check", "--known", "--bug", "2614", "--bug", "2614-3/3/3"],
     "check-proved-json": ["check", "bookkeeper-4.13", *FIXED, "--format", "json"],
 }
