@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -10,8 +10,9 @@ from typing import Any
 
 from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Verdict, worst
-from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.checking.verdicts import Result, Verdict, worst
+from fencepost.encoding.forms.story import Story
+from fencepost.encoding.language.protocol import Instance, choose
 from fencepost.encoding.reading import Key, has_keys, parse_toml
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation
@@ -110,6 +111,8 @@ class Finding:
     """The sizes for which the verdict is."""
     command: list[str]
     reason: str = ""
+    story: Story | None = None
+    """The counterexample, if there is one."""
 
     def to_json(self) -> dict[str, Any]:
         """The form in `fencepost.advice/1`."""
@@ -121,23 +124,36 @@ Remaining = Callable[[], float]
 """Seconds that a question may still take."""
 
 
-def shown(risk: Risk, setup: Setup, share: Remaining, limits: Limits) -> Finding:
-    """Whether the bug is found at these sizes in this release; if that is not decided, whether on the table's instance."""
-    found = _asked(risk.bug, setup, setup.sizes, replace(limits, timeout=share() / 2))
+def shown(
+    risk: Risk, setup: Setup, others: Sequence[Expectation], share: Remaining, limits: Limits
+) -> Finding:
+    """Whether the bug is found at these sizes in this release; if that is not decided, whether on the table's instance.
+
+    The other known bugs are mended, so that none of them answers for it.
+    """
+    mended = _mended(other for other in others if other != risk.bug)
+    found = _asked(risk.bug, setup, setup.sizes, mended, replace(limits, timeout=share() / 2))
     if found.verdict in (Verdict.VIOLATED, Verdict.PROVED):
         return found
-    own = _asked(risk.bug, setup, {}, replace(limits, timeout=share()))
+    own = _asked(risk.bug, setup, {}, mended, replace(limits, timeout=share()))
     return own if own.verdict is Verdict.VIOLATED else found
 
 
-def _asked(known: Expectation, setup: Setup, sizes: Mapping[str, int], limits: Limits) -> Finding:
+def _mended(bugs: Iterable[Expectation]) -> dict[str, str]:
+    """The switches that mend them, of those that are not about crashes."""
+    return {bug.switch: str(bug.mended) for bug in bugs if bug.switch and not _of_crashes(bug)}
+
+
+def _asked(
+    known: Expectation, setup: Setup, sizes: Mapping[str, int], mended: Mapping[str, str], limits: Limits
+) -> Finding:
     settings = {name: str(value) for name, value in (dict(known.settings) | dict(sizes)).items()}
     name = "bookkeeper" if known.protocol.startswith("bookkeeper-4") else known.protocol
     if known.protocol != name and not sizes:
         settings = {o.name: str(o.default) for o in find(known.protocol).options() if not o.values} | settings
     if _of_crashes(known):
         settings = _as_shipped(setup) | settings
-    return _decided(name, settings, setup.release, (known.property,), limits)
+    return _decided(name, settings | dict(mended), setup.release, (known.property,), limits)
 
 
 def _as_shipped(setup: Setup) -> dict[str, str]:
@@ -153,8 +169,7 @@ def _as_shipped(setup: Setup) -> dict[str, str]:
 def anything_else(setup: Setup, mended: list[Expectation], limits: Limits) -> Finding:
     """Whether an entry is lost at these sizes by anything but the known bugs, which are mended for this."""
     settings = {name: str(value) for name, value in setup.sizes.items()}
-    settings |= {known.switch: known.mended for known in mended if known.switch and not _of_crashes(known)}
-    return _decided("bookkeeper", settings, setup.release, LOSSES, limits)
+    return _decided("bookkeeper", settings | _mended(mended), setup.release, LOSSES, limits)
 
 
 def _of_crashes(known: Expectation) -> bool:
@@ -179,4 +194,13 @@ def _decided(
         for key in ("bookies", "ensemble", "write_quorum", "ack_quorum", "entries")
     }
     reason = next((r.reason for r in results if r.verdict is verdict and r.reason), "")
-    return Finding(verdict, sizes, command, reason or "")
+    return Finding(verdict, sizes, command, reason or "", _story(instance, results))
+
+
+def _story(instance: Instance, results: Sequence[Result]) -> Story | None:
+    found = next((r for r in results if r.trace is not None), None)
+    if found is None or found.trace is None:
+        return None
+    (prop,) = instance.properties(found.property)
+    sentence = f"{found.property}: {found.verdict.value}"
+    return Story(found.trace, instance.system, prop, sentence, instance.changed_switches)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
-from importlib.resources import files
-from string import Template
 
 from fencepost.cli.render import trace_text
 from fencepost.cli.reports.matrices import Matrix, Report, changed, matrices, named
 from fencepost.cli.reports.plot import MARKS, plot
+from fencepost.cli.reports.templates import filled, part
 from fencepost.cli.reports.text import COLUMNS, solver_lines
 from fencepost.cli.reports.words import (
     MEANINGS,
@@ -43,12 +42,12 @@ WIDE = 3
 def page(report: Report) -> str:
     """The page; it loads nothing. Raises InternalError if a counterexample is not the row's, or does not replay."""
     sections = [_section(report, protocol, rows) for protocol, rows in report.protocols.items()]
-    return _filled(
+    return filled(
         "page.html",
         version=escape(version()),
         title=escape(", ".join(report.protocols)),
-        style=f"{style()}\n{_part('page.css').rstrip()}",
-        script=f'"use strict";\n{script()}\n{_part("page.js").rstrip()}',
+        style=f"{style()}\n{part('page.css').rstrip()}",
+        script=f'"use strict";\n{script()}\n{part("page.js").rstrip()}',
         obligations=str(len(report.rows)),
         engine=escape(str(report.manifest["engine"])),
         left_out=escape(_left_out(report)),
@@ -58,14 +57,6 @@ def page(report: Report) -> str:
         sections="\n".join(sections),
         details="\n".join(_detail(report, row) for row in report.rows),
     )
-
-
-def _part(name: str) -> str:
-    return files("fencepost.cli.reports").joinpath(name).read_text(encoding="utf-8")
-
-
-def _filled(file: str, /, **parts: str) -> str:
-    return Template(_part(file)).substitute(parts)
 
 
 def _left_out(report: Report) -> str:
@@ -113,7 +104,7 @@ def _section(report: Report, protocol: str, rows: Sequence[Row]) -> str:
     found = matrices(rows)
     drawn = plot(rows, times)
     configurations = [line for line in summary.get("configurations", []) if line["protocol"] == protocol]
-    return _filled(
+    return filled(
         "page.section.html",
         protocol=escape(protocol),
         properties="".join(_meaning(report, protocol, name) for name in _names(rows)),
@@ -221,7 +212,7 @@ def _growth(drawn: str, rows: Sequence[Row]) -> str:
 
 
 def _detail(report: Report, row: Row) -> str:
-    return _filled(
+    return filled(
         "page.detail.html",
         id=row["id"],
         verdict=row["verdict"],

@@ -1,0 +1,215 @@
+"""What is advised on a setup, in words, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import textwrap
+from dataclasses import dataclass
+
+from fencepost.cli.render import WIDTH
+from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.versions import version
+from fencepost.properties.advice import Finding, Risk, Setup, unmet
+from fencepost.properties.known import family, mended
+from fencepost.protocols.bookkeeper.releases import TAGS
+from fencepost.quorums.calculator import warnings
+from fencepost.quorums.deployment import Deployment
+from fencepost.quorums.quantities import Quantity, quantities
+from fencepost.quorums.sources import Source
+
+LOSSES = (6, 7, 11, 13, 16)
+"""The quantities of the calculator that say how many losses what survives."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """All that is said."""
+
+    setup: Setup
+    deployment: Deployment
+    sources: dict[str, Source]
+    default_release: bool
+    losing: list[tuple[Risk, Finding]]
+    other: list[Risk]
+    rest: Finding
+    accepted: frozenset[str]
+
+    @property
+    def named(self) -> list[str]:
+        """The losses that decide: known ones that were shown here, and what nobody has named."""
+        known = [
+            risk.bug.name
+            for risk, found in self.losing
+            if found.verdict is Verdict.VIOLATED and risk.bug.name not in self.accepted
+        ]
+        return known + (["a loss that is not known"] if self.rest.verdict is Verdict.VIOLATED else [])
+
+    @property
+    def undecided(self) -> list[str]:
+        """What was not decided: bugs of this release, and whether there is another loss."""
+        settled = (Verdict.VIOLATED, Verdict.PROVED)
+        known = [
+            r.bug.name for r, f in self.losing if f.verdict not in settled and r.bug.name not in self.accepted
+        ]
+        return known + ([] if self.rest.verdict in settled else ["whether anything else loses an entry"])
+
+
+# Words.
+
+
+def asked(advice: Advice) -> str:
+    """What is to be run."""
+    setup = advice.setup
+    newest = " (the newest read; --release says yours)" if advice.default_release else ""
+    checks = ", dataIntegrityChecking on" if setup.checks else ""
+    journal = f"journal {'on' if setup.journal else 'off'}"
+    bookies = amount(setup.bookies, "bookie")
+    return f"{setup.configuration} on {bookies}, BookKeeper {setup.release}{newest}, {journal}{checks}"
+
+
+def read(advice: Advice) -> list[str]:
+    """Which keys of which file were read, and which were not."""
+    return [
+        f"{name}: read {', '.join(source.read)}; ignored {amount(len(source.ignored), 'key')}{_some(source)}"
+        for name, source in advice.sources.items()
+    ]
+
+
+def _some(source: Source) -> str:
+    """The ignored keys that are about bookies, by name."""
+    near = [k for k in source.ignored if "bookkeeper" in k.lower() or "journal" in k.lower()]
+    return f" ({', '.join(near[:6])}{', …' if len(near) > 6 else ''})" if near else ""
+
+
+def conclusion(advice: Advice) -> str:
+    """The answer, in a sentence."""
+    if advice.named:
+        return f"An acknowledged entry can be lost: {', '.join(advice.named)}."
+    if advice.undecided:
+        return f"Not decided at this size within the time: {', '.join(advice.undecided)}."
+    accepted = (
+        f", but for what was accepted ({', '.join(sorted(advice.accepted))})" if advice.accepted else ""
+    )
+    return f"No loss of an acknowledged entry is known or found here{accepted}."
+
+
+def found_of(risk: Risk, found: Finding, advice: Advice) -> str:
+    """What was found of a known bug, and where it is gone."""
+    until = ", ".join(mended(family(risk.bug.name))) or "no release read"
+    return f"{_verdict(found)}{_elsewhere(found, advice.setup)}; gone in {until}"
+
+
+def survived(advice: Advice) -> list[Quantity]:
+    """The quantities that say how many losses what survives."""
+    return [quantity for quantity in quantities(advice.deployment) if quantity.number in LOSSES]
+
+
+def _elsewhere(found: Finding, setup: Setup) -> str:
+    """That a bug was found, but at other sizes than those asked about."""
+    same = all(found.shown_on[name] == size for name, size in setup.sizes.items())
+    return "" if same else ", which is not yours: at yours it was not decided in the time"
+
+
+def _verdict(found: Finding) -> str:
+    sizes = "{ensemble}/{write_quorum}/{ack_quorum} on {bookies}, entries {entries}".format(**found.shown_on)
+    match found.verdict:
+        case Verdict.VIOLATED:
+            return f"found now, at {sizes}"
+        case Verdict.PROVED:
+            return f"does not happen at {sizes}: proved now"
+        case _:
+            return f"not decided now, at {sizes} ({found.verdict.value}: {found.reason})"
+
+
+def rest_of(advice: Advice) -> str:
+    """Whether anything else loses an entry."""
+    said = (
+        _verdict(advice.rest).replace("found now", "a loss is found now").replace("does not happen", "none")
+    )
+    mends = [
+        risk.bug for risk, _ in advice.losing if risk.bug.switch and not risk.bug.protocol.endswith("journal")
+    ]
+    if not mends:
+        return said
+    return f"{said}, with {', '.join(f'{k.switch}={k.mended}' for k in mends)} for the known ones"
+
+
+def for_all_sizes(setup: Setup) -> str:
+    """Whether the theorem is of this release's code."""
+    apart = unmet(setup)
+    if not apart:
+        return (
+            "The release's switches are those of the theorem (fencepost prove bookkeeper): the core is safe for any number of "
+            "bookies, entries and recoverers without crashes; that the model follows the core is checked size by size."
+        )
+    return (
+        "Not claimed: the theorem (fencepost prove bookkeeper) is of other code, this has "
+        + ", ".join(
+            f"{name}={value}" if name != "E > WQ" else f"{name} {value}" for name, value in apart.items()
+        )
+        + "."
+    )
+
+
+# Text.
+
+
+def as_text(advice: Advice) -> str:
+    """One screen."""
+    lines = [asked(advice), *read(advice), "", conclusion(advice), "", "Survives"]
+    lines += [f"  {quantity.name}: {quantity.value}" for quantity in survived(advice)]
+    lines += [f"  warning: {warning.text}" for warning in warnings(advice.deployment)]
+    lines += ["", "Known losses of an acknowledged entry that this setup meets the conditions of"]
+    lines += [line for risk, found in advice.losing for line in _told(risk, found, advice)] or ["  none"]
+    lines += ["", "Anything else", f"  {rest_of(advice)}", f"    {shlex.join(advice.rest.command)}"]
+    lines += ["", "For all sizes", f"  {for_all_sizes(advice.setup)}"]
+    lines += ["", "Known in this release, and no loss of an acknowledged entry (not looked for here)"]
+    lines += [f"  {risk.bug.name}: {risk.remedy}" for risk in advice.other] or ["  none"]
+    return "\n".join(part for line in lines for part in _broken(line))
+
+
+def _told(risk: Risk, found: Finding, advice: Advice) -> list[str]:
+    accepted = " (accepted)" if risk.bug.name in advice.accepted else ""
+    return [
+        f"  {risk.bug.name}{accepted}: {found_of(risk, found, advice)}",
+        f"    {risk.bug.wrong}",
+        f"    remedy: {risk.remedy}",
+        f"    {shlex.join(found.command)}",
+    ]
+
+
+def _broken(line: str) -> list[str]:
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(
+        line, WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    ) or [""]
+
+
+# JSON.
+
+
+def as_json(advice: Advice) -> str:
+    """`fencepost.advice/1`."""
+    setup = advice.setup
+    document = {
+        "schema": "fencepost.advice/1",
+        "version": version(),
+        "parameters": setup.sizes | {"bookies": setup.bookies},
+        "release": setup.release,
+        "commit": TAGS[setup.release],
+        "journal": setup.journal,
+        "checks": setup.checks,
+        "files": {n: {"read": list(s.read), "ignored": list(s.ignored)} for n, s in advice.sources.items()},
+        "losses": [
+            {"bug": r.bug.name, "remedy": r.remedy, "accepted": r.bug.name in advice.accepted, **f.to_json()}
+            for r, f in advice.losing
+        ],
+        "else": advice.rest.to_json(),
+        "warnings": [{"bug": risk.bug.name, "remedy": risk.remedy} for risk in advice.other],
+        "unlike_theorem": unmet(setup),
+        "deciding": advice.named,
+        "undecided": advice.undecided,
+    }
+    return json.dumps(document, indent=2)

@@ -1,0 +1,85 @@
+"""The page of advice in a browser: the answer first, what each loss rests on, and readable on a phone and in the dark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+
+from fencepost.cli.reports.advice_page import page
+from support.advising import smallest
+from support.browsing import complaints
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("chromium")]
+"""Chromium takes its time, and is started once."""
+
+
+@pytest.fixture
+def browser(chromium_of_this_run: webdriver.Chrome, tmp_path: Path) -> webdriver.Chrome:
+    """The page, just opened."""
+    file = tmp_path / "advice.html"
+    file.write_text(page(smallest()), encoding="utf-8")
+    chromium_of_this_run.set_window_size(1280, 900)
+    chromium_of_this_run.get_log("browser")
+    chromium_of_this_run.get(file.as_uri())
+    return chromium_of_this_run
+
+
+def test_the_answer_comes_first_and_looks_like_it(browser: webdriver.Chrome) -> None:
+    """Planted: the answer drawn as proved because the last question was."""
+    answer = browser.find_element(By.CSS_SELECTOR, ".answer")
+    assert answer.get_attribute("class") == "answer violated"
+    assert answer.text == "An acknowledged entry can be lost: #4701, #4812."
+    assert answer.location["y"] < 200
+    assert complaints(browser) == []
+
+
+def test_each_loss_shows_how_it_comes_about(browser: webdriver.Chrome) -> None:
+    """Planted: the diagram of another loss; details that stay closed."""
+    cards = browser.find_elements(By.TAG_NAME, "article")
+    assert len(cards) == len(smallest().losing) + 1
+    for (risk, found), card in zip(smallest().losing, cards, strict=False):
+        assert card.get_attribute("class") == found.verdict.value
+        assert risk.bug.name in card.find_element(By.TAG_NAME, "h3").text
+        assert risk.remedy in card.text
+        assert found.story is not None
+        card.find_element(By.TAG_NAME, "summary").click()
+        drawn = [row for row in card.find_elements(By.CSS_SELECTOR, ".diagram .row") if row.is_displayed()]
+        assert len(drawn) == len(found.story.trace.steps) + 1
+    assert "proved" in (cards[-1].get_attribute("class") or "")
+    assert not cards[-1].find_elements(By.TAG_NAME, "summary")
+
+
+@pytest.mark.parametrize("width", [1400, 800, 400])
+def test_it_is_readable_at_any_width_in_light_and_in_the_dark(browser: webdriver.Chrome, width: int) -> None:
+    """Nothing is wider than the page, no text smaller than 11 px, and ink stands out from its paper."""
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    try:
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        papers = []
+        for scheme in ("light", "dark"):
+            media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+            browser.refresh()
+            wide, smallest_text, paper, ink = browser.execute_script(LOOK)
+            assert wide <= width
+            assert smallest_text >= 11
+            assert abs(paper - ink) > 150
+            papers.append(paper)
+        light, dark = papers
+        assert (light > 200, dark < 50) == (True, True)
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+LOOK = """
+const mean = (colour) => colour.match(/\\d+/g).slice(0, 3).reduce((sum, n) => sum + Number(n), 0) / 3;
+const texts = [...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && !e.closest('svg')
+  && [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()));
+const body = getComputedStyle(document.body);
+return [document.documentElement.scrollWidth, Math.min(...texts.map((e) => parseFloat(getComputedStyle(e).fontSize))),
+  mean(body.backgroundColor), mean(body.color)];
+"""

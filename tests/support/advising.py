@@ -1,0 +1,19 @@
+"""Advice for tests: the smallest setup, on a release with a race that loses an entry of it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from fencepost.cli.advise import advice_on
+from fencepost.cli.reports.advice import Advice
+from fencepost.properties.advice import Setup
+from fencepost.quorums.deployment import Deployment
+from fencepost.quorums.stripes import Configuration
+
+
+@cache
+def smallest() -> Advice:
+    """On 1/1/1 and one bookie of 4.17.3, with bare-fence accepted: two losses decide."""
+    setup = Setup(Configuration(1, 1, 1), 1, "4.17.3")
+    deployment = Deployment(setup.configuration, setup.bookies)
+    return advice_on(setup, deployment, {}, False, frozenset({"bare-fence"}), 300.0)
