@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conjuncts import conjuncts, without
-from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.concrete.replaying import Replayer
@@ -102,7 +102,7 @@ def test_out_of_the_box_every_property_is_exercised_and_decided(name: str) -> No
             instance.system,
             instance.subject,
             properties,
-            Limits(jobs=1, minimize="none", timeout=600).of(instance.system),
+            Limits(jobs=1, minimize=Minimize.NONE, timeout=600).of(instance.system),
         ).results
     ]
     assert not [(result.property, result.reason) for result in found if result.verdict not in SETTLED]
