@@ -18,6 +18,7 @@ from fencepost.encoding.reading import (
     SETTINGS,
     Key,
     has_keys,
+    is_a,
     one_of,
     parse_toml,
     read_text,
@@ -169,7 +170,28 @@ KEYS = {
 }
 """What an obligation may have."""
 
-DEFAULTS = {name: replace(key, needed=False) for name, key in KEYS.items()}
+SWITCHED = ("switch", "broken", "mended", "without", "mended_bound")
+
+OF_EACH = Key(
+    dict,
+    f"properties with what each must come to: one of {', '.join(EXPECTED)}, or the fewest steps of a violation",
+    lambda table: bool(table) and all(v in EXPECTED or (is_a(v, int) and v >= 0) for v in table.values()),
+    needed=True,
+)
+"""`expect` of an obligation about several properties of one instance."""
+
+SEVERAL = {name: key for name, key in KEYS.items() if name not in ("property", "steps", *SWITCHED)} | {
+    "expect": OF_EACH
+}
+"""What an obligation about several properties may have."""
+
+DEFAULTS = {name: replace(key, needed=False) for name, key in KEYS.items()} | {
+    "expect": Key(
+        (str, dict),
+        f"{KEYS['expect'].form}, or {OF_EACH.form}",
+        lambda value: (KEYS["expect"] if isinstance(value, str) else OF_EACH).takes(value),
+    )
+}
 """What the defaults of a file may have."""
 
 FILE = {
@@ -198,8 +220,11 @@ def read(path: Path) -> list[Expectation]:
         n for n, line in enumerate(text.splitlines(), 1) if line.split("#")[0].strip() == "[[obligation]]"
     ]
     found = [
-        _expectation(_merged(defaults, table), path, number, lines[number - 1] if number <= len(lines) else 1)
+        expectation
         for number, table in enumerate(tables, 1)
+        for expectation in _expectations(
+            _merged(defaults, table), path, number, lines[number - 1] if number <= len(lines) else 1
+        )
     ]
     if not found:
         raise BadInput(f"{path.name}: has no obligation; write one as [[obligation]]")
@@ -214,15 +239,32 @@ def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, 
     """What the table says, and what the defaults say of the rest; parameters and budgets one by one."""
     both = {
         key: {**defaults[key], **table[key]}
-        for key in ("set", "budget")
+        for key in ("set", "budget", "expect")
         if isinstance(defaults.get(key), dict) and isinstance(table.get(key), dict)
     }
     return {**defaults, **table, **both}
 
 
-def _expectation(table: Mapping[str, Any], path: Path, number: int, line: int) -> Expectation:
+def _expectations(table: dict[str, Any], path: Path, number: int, line: int) -> list[Expectation]:
+    """What a table says: one expectation, or one for each property that its `expect` names."""
     where = f"{path.name}, line {line}, obligation {number}"
-    has_keys(table, KEYS, where)
+    if not isinstance(table.get("expect"), dict):
+        return [_expectation(has_keys(table, KEYS, where), path, where, line)]
+    has_keys(table, SEVERAL, where)
+    return [_expectation(_about(table, prop), path, where, line) for prop in table["expect"]]
+
+
+def _about(table: Mapping[str, Any], prop: str) -> dict[str, Any]:
+    """What a table about several properties says of one."""
+    expected = table["expect"][prop]
+    name = {"name": f"{table['name']}, {prop}"} if "name" in table else {}
+    said = (
+        {"expect": Verdict.VIOLATED.value, "steps": expected} if is_a(expected, int) else {"expect": expected}
+    )
+    return {**table, **name, "property": prop, **said}
+
+
+def _expectation(table: Mapping[str, Any], path: Path, where: str, line: int) -> Expectation:
     if "steps" in table and table["expect"] != Verdict.VIOLATED.value:
         raise BadInput(f'{where}: steps = {table["steps"]}: only with expect = "violated"; leave it out')
     _check_switch(table, where)
@@ -255,7 +297,7 @@ def _check_switch(table: Mapping[str, Any], where: str) -> None:
         if table["expect"] != Verdict.VIOLATED.value:
             raise BadInput(f'{where}: switch: only with expect = "violated"; leave it out')
         return
-    for key in (*VALUES, "without", "mended_bound"):
+    for key in SWITCHED[1:]:
         if key in table:
             raise BadInput(f"{where}: {key}: only with a switch; add one, or leave it out")
 

@@ -18,7 +18,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
-from fencepost.properties.boot import BOOT, Expected, Variant
+from fencepost.properties.boot import BOOT, Way, differences, what
 from fencepost.properties.expectations import Expectation
 from fencepost.properties.known import KNOWN
 from fencepost.realcode.releases import seen
@@ -253,16 +253,15 @@ def test_the_bugs_in_the_page_are_those_that_are_checked(request: pytest.Fixture
 BOOTING = ROOT / "docs" / "no-journal.md"
 
 
-def boot_row(variant: Variant) -> str:
+def boot_row(way: Way) -> str:
     """A way to boot as a line of the page's table."""
-    settings = show_all(variant.settings)
-    cells = [variant.what, f"`{settings}`" if settings else "", *map(worth, variant.expected.values())]
-    return line(cells)
+    settings = show_all(differences(way))
+    return line([what(way), f"`{settings}`" if settings else "", *map(worth, way)])
 
 
-def worth(expected: Expected) -> str:
+def worth(expected: Expectation) -> str:
     """A verdict, or the fewest steps of a violation."""
-    return f"**{expected}**" if isinstance(expected, int) else expected.value
+    return f"**{expected.steps}**" if expected.steps else expected.verdict.value
 
 
 def test_the_table_of_ways_to_boot_is_the_one_that_is_checked(request: pytest.FixtureRequest) -> None:

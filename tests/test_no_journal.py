@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.encoding.checking.verdicts import Fewest, Verdict
-from fencepost.properties.boot import BOOT, INSTANCE, PROTOCOL, Variant
+from fencepost.properties.boot import BOOT, Way, differences, what
+from fencepost.properties.expectations import differs
 from support.instances import checked_all
+
+PROTOCOL = "bookkeeper-no-journal"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", BOOT, ids=lambda variant: variant.what)
-def test_a_way_to_boot_is_worth_what_the_table_says(variant: Variant) -> None:
-    results = checked_all(PROTOCOL, {**INSTANCE, **variant.settings}, tuple(variant.expected))
-    found = {
-        result.property: result.steps if result.verdict is Verdict.VIOLATED else result.verdict
-        for result in results
-    }
-    assert found == variant.expected
-    assert all(result.fewest in (None, Fewest.OF_ALL) for result in results)
+@pytest.mark.parametrize("way", BOOT, ids=what)
+def test_a_way_to_boot_is_worth_what_the_table_says(way: Way) -> None:
+    results = checked_all(PROTOCOL, way[0].settings, tuple(row.property for row in way))
+    assert [differs(row.verdict, row.steps, result) for row, result in zip(way, results, strict=True)] == [
+        None
+    ] * len(way)
 
 
-def test_every_variant_differs_from_the_proposal_and_from_the_others() -> None:
-    settings = [tuple(sorted(variant.settings.items(), key=str)) for variant in BOOT]
+def test_every_way_differs_from_the_proposal_and_from_the_others() -> None:
+    settings = [tuple(sorted(differences(way).items(), key=str)) for way in BOOT]
     assert len(set(settings)) == len(settings)
+    assert [(row.protocol, row.property) for way in BOOT for row in way] == [
+        (PROTOCOL, prop) for prop in ("no-divergence", "recovery-can-finish", "repair-is-complete")
+    ] * len(BOOT)
 
 
 @pytest.mark.slow

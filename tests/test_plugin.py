@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -116,6 +117,22 @@ def test_slow_obligations_are_left_out_by_their_mark(project: pytest.Pytester) -
     result.assert_outcomes(passed=1, deselected=1)
 
 
+def test_several_properties_of_one_instance_are_a_test_each(project: pytest.Pytester) -> None:
+    shutil.copy(ROOT / "examples" / "two_phase_commit.py", project.path)
+    (project.path / "votes.obligations.toml").write_text(
+        '[defaults]\nprotocol = "two_phase_commit.py"\nset = { participants = 2 }\n'
+        'expect = { consistent = "proved", abort-is-final = "proved" }\n'
+        '[[obligation]]\nset = { votes = "all" }\n'
+        '[[obligation]]\nname = "one is enough"\nset = { votes = "majority", participants = 3 }\nexpect = { consistent = 7 }\n'
+        '[[obligation]]\nname = "mistaken"\nexpect = { consistent = "vacuous" }\n',
+        encoding="utf-8",
+    )
+    result = run(project, "-v")
+    result.assert_outcomes(passed=5, failed=1)
+    result.stdout.fnmatch_lines(["votes.obligations.toml::one is enough, consistent PASSED*"])
+    result.stdout.fnmatch_lines(["votes.obligations.toml::mistaken, consistent FAILED*"])
+
+
 # Mistakes in a file: one line each, before anything is checked.
 
 MISTAKES = [
@@ -132,6 +149,7 @@ MISTAKES = [
     ('expect = "proved"\ntimeout = 0', "timeout = 0: must be seconds, more than 0"),
     ('expect = "proved"\nset = 3', "set = 3: must be a table of parameters and switches, *"),
     ('expect = "proved"\nslow = 1', "slow = 1: must be true or false"),
+    ("expect = { nothing-lost = 7 }", "property: unknown key; valid: name, protocol, expect, set, *"),
 ]
 
 
@@ -157,6 +175,17 @@ def test_a_mistake_in_a_file_is_an_error_of_one_line(
         ),
         ("defaults = 3", "x.obligations.toml: defaults = 3: must be one table; write [[]defaults]"),
         ("", "x.obligations.toml: has no obligation; write one as [[]*"),
+        *(
+            (
+                f'[[obligation]]\nprotocol = "p"\nexpect = {bad}',
+                "x.obligations.toml, line 1, obligation 1: expect = *: must be properties with what each must come to: *",
+            )
+            for bad in ("{}", "{ q = -1 }", "{ q = true }", '{ q = "undecided" }', '{ q = "holds", r = 1.5 }')
+        ),
+        (
+            '[defaults]\nexpect = "prooved"',
+            "x.obligations.toml, defaults: expect = 'prooved': must be one of *, or properties with *",
+        ),
         ("[defaults]\nbond = 3", "x.obligations.toml, defaults: bond: unknown key; valid: *"),
         (
             '[[obligation]]\nname="a"\nprotocol="p"\nproperty="q"\nexpect="proved"\n' * 2,
