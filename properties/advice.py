@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from fencepost.encoding.checking.limits import Limits, Minimize
@@ -15,7 +14,7 @@ from fencepost.encoding.forms.story import Story
 from fencepost.encoding.language.protocol import Instance, choose
 from fencepost.encoding.reading import Key, has_keys, parse_toml
 from fencepost.properties.catalogue import find
-from fencepost.properties.expectations import Expectation
+from fencepost.properties.expectations import TABLES, Expectation
 from fencepost.properties.known import bugs_of_releases, has
 from fencepost.protocols.bookkeeper.parameters import TODAY
 from fencepost.protocols.bookkeeper.releases import differing
@@ -78,7 +77,7 @@ KEYS = {
 
 @cache
 def _table() -> Mapping[str, Mapping[str, Any]]:
-    path = Path(__file__).parent / "expected" / "risks.toml"
+    path = TABLES / "risks.toml"
     return parse_toml(path.read_text(encoding="utf-8"), path.name, "it is part of this package")
 
 

@@ -6,16 +6,14 @@ Tests and docs/no-journal.md read it.
 from __future__ import annotations
 
 from itertools import groupby
-from pathlib import Path
 
-from fencepost.properties.expectations import Expectation, read
+from fencepost.properties.expectations import TABLES, Expectation, read
 
 Way = tuple[Expectation, ...]
 """One way to boot: what each property comes to."""
 
 BOOT: tuple[Way, ...] = tuple(
-    tuple(way)
-    for _, way in groupby(read(Path(__file__).parent / "expected" / "boot.toml"), lambda row: row.line)
+    tuple(way) for _, way in groupby(read(TABLES / "boot.toml"), lambda row: row.line)
 )
 """The first one is BP-46 as it was proposed."""
 

@@ -28,6 +28,9 @@ from fencepost.encoding.reading import (
 )
 from fencepost.encoding.solving.solvers import SOLVERS
 
+TABLES = Path(__file__).parent / "expected"
+"""The folder with what is expected of the protocols that ship."""
+
 EXPECTED = tuple(v.value for v in Verdict if v is not Verdict.UNDECIDED)
 """What may be expected: failing to decide is never as wished."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from fencepost.encoding.checking.hearing import Listener
 from fencepost.encoding.checking.limits import Limits
@@ -11,11 +10,10 @@ from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Outcome
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
-from fencepost.properties.expectations import Expectation, Run, read
+from fencepost.properties.expectations import TABLES, Expectation, Run, read
 from fencepost.protocols.bookkeeper.releases import NEWEST, RULES, TAGS
 
-KNOWN: tuple[Expectation, ...] = tuple(read(Path(__file__).parent / "expected" / "known.toml"))
-
+KNOWN: tuple[Expectation, ...] = tuple(read(TABLES / "known.toml"))
 
 Bug = tuple[Expectation, ...]
 """The rows of the table that show one bug, by its name in the first."""

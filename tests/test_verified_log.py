@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import pytest
 
 from conjuncts import conjuncts, without
-from fencepost.encoding.checking.verdicts import Fewest, Result
+from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.concrete.compiling import State
 from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.errors import BadInput, ModelError
@@ -18,6 +18,7 @@ from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.terms import TRUE, Term
 from fencepost.encoding.language.traces import Json, Sending, Subject, TraceStep, plain
+from fencepost.properties.expectations import TABLES, Expectation, differs, read
 from fencepost.properties.known import KNOWN, chosen
 from fencepost.protocols.verified_log.network import Network
 from fencepost.protocols.verified_log.state import Phase
@@ -34,36 +35,14 @@ SAFE: Settings = {**ALONE, "crashes": 0}
 READ: Settings = {"consumers": 1}
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A mistake of the author's, or an ingredient taken away: where it shows, and in how few steps.
-
-    `broken` and `mended` are what has to be set; `without` is the verdict on the same instance when mended.
-    """
-
-    name: str
-    stage: str
-    instance: Settings
-    broken: Settings
-    mended: Settings
-    property: str
-    steps: int
-    without: str = "proved"
-
-
-UNCUT: Settings = {"truncation": "none"}
-HIDDEN: Settings = {**UNCUT, "last_entry": "never"}
 TWICE: Settings = {**SAFE, "entries": 1, "segments": 1, "attempts": 2}
-SHORT: Settings = {**SAFE, "entries": 1}
 LONG: Settings = {**ALONE, "entries": 2}
 
 
-def known(name: str, bug: str) -> Mutant:
-    """The mutant that is that known bug: tests/test_known.py breaks and mends it."""
+def known(name: str, bug: str) -> Expectation:
+    """The known bug by that name of the posts: tests/test_known.py breaks and mends it."""
     (found,) = chosen(KNOWN, [bug])
-    broken, mended = found.runs()
-    assert found.steps is not None
-    return Mutant(name, found.protocol, {}, broken.settings, mended.settings, found.property, found.steps)
+    return replace(found, name=name)
 
 
 BUGS = [
@@ -74,46 +53,34 @@ BUGS = [
 ]
 """Explored here."""
 
-QUICK = [
-    Mutant("B2a-L=1", STAGE_2, SHORT, UNCUT, {}, "servable-entries-committed", 7, "vacuous"),
-]
-"""Where there is one entry in all, a producer that has committed it asks for nothing more. So nothing is closed that
-holds a committed entry, and mended, the system of B2a-L=1 serves nothing."""
+OTHERS = read(TABLES / "verified-log-mutants.toml")
 
-SLOW = [
-    Mutant("B5d", STAGE_4, ALONE, {"vouching": "no"}, {}, "servable-entries-committed", 9),
-    Mutant("B2a-read", STAGE_2, {**SAFE, **READ}, UNCUT, {}, "read-committed", 11),
-    Mutant("B2a-S=1", STAGE_2, {**SHORT, **READ, "segments": 1}, UNCUT, {}, "read-committed", 11, "vacuous"),
-    Mutant("B2b", STAGE_2, {**SAFE, **READ}, HIDDEN, {}, "consumer-complete", 13),
-    Mutant("B2c", STAGE_2, SAFE, {"truncation": "last"}, {}, "committed-not-truncated", 8),
-    Mutant("B5a", STAGE_4, LONG, {"suspended_appends": "stored"}, {}, "single-active-producer", 11),
-    Mutant("B5b", STAGE_4, LONG, {"seal": "none"}, {}, "single-active-producer", 10),
-    Mutant("B5c", STAGE_4, {}, {"completion": "no"}, {}, "assertions", 9),
-    Mutant("B5d-read", STAGE_4, {**ALONE, **READ}, {"vouching": "no"}, {}, "read-committed", 13),
-]
-
-MUTANTS = [*BUGS, *QUICK, *SLOW]
+MUTANTS = [*BUGS, *OTHERS]
 
 
 def label(value: object) -> str | None:
-    return value.name if isinstance(value, Mutant) else None
+    return value.name if isinstance(value, Expectation) else None
 
 
 @pytest.mark.parametrize(
-    "mutant", [*QUICK, *(pytest.param(m, marks=pytest.mark.slow) for m in SLOW)], ids=label
+    "mutant", [pytest.param(m, marks=[pytest.mark.slow] * m.slow) for m in OTHERS], ids=label
 )
-def test_a_mutant_breaks_one_property_in_as_many_steps_as_by_hand(mutant: Mutant) -> None:
-    m = mutant
-    broken = checked(m.stage, {**m.instance, **m.broken}, m.property)
-    assert (broken.verdict.value, broken.steps, broken.fewest) == ("violated", m.steps, Fewest.OF_ALL)
-    mended = checked(m.stage, {**m.instance, **m.mended}, m.property)
-    assert mended.verdict.value == m.without
+def test_a_mutant_breaks_one_property_in_as_many_steps_as_by_hand(mutant: Expectation) -> None:
+    assert mutant.verdict is Verdict.VIOLATED
+    assert len(mutant.runs()) == 2
+    for run in mutant.runs():
+        result = checked(mutant.protocol, run.settings, mutant.property)
+        assert differs(run.verdict, run.steps, result) is None
+
+
+def broken(mutant: Expectation) -> dict[str, str]:
+    """What is set on the instance with the mistake."""
+    return mutant.runs()[0].settings
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=label)
-def test_exploring_finds_a_mutant_in_the_same_number_of_steps(mutant: Mutant) -> None:
-    settings = {**mutant.instance, **mutant.broken}
-    assert nearest_violation(mutant.stage, settings, mutant.property) == mutant.steps
+def test_exploring_finds_a_mutant_in_the_same_number_of_steps(mutant: Expectation) -> None:
+    assert nearest_violation(mutant.protocol, broken(mutant), mutant.property) == mutant.steps
 
 
 WITHOUT_LOSSES = {
@@ -131,17 +98,17 @@ WITHOUT_LOSSES = {
 """Steps where no message is lost: in any order, in order on each link, in order at each machine. None: no violation."""
 
 
-def nearest(mutant: Mutant, network: str) -> int | None:
+def nearest(mutant: Expectation, network: str) -> int | None:
     """Steps to the nearest violation if no message is lost; None if there is none."""
-    settings = {**mutant.instance, **mutant.broken, "losses": "no", "network": network}
+    settings = {**broken(mutant), "losses": "no", "network": network}
     with contextlib.suppress(StopIteration):
-        return nearest_violation(mutant.stage, settings, mutant.property)
+        return nearest_violation(mutant.protocol, settings, mutant.property)
     return None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", [m for m in MUTANTS if m.name in WITHOUT_LOSSES], ids=label)
-def test_what_must_be_lost_depends_on_the_order_that_the_network_keeps(mutant: Mutant) -> None:
+def test_what_must_be_lost_depends_on_the_order_that_the_network_keeps(mutant: Expectation) -> None:
     """To overtake takes no loss; where nothing overtakes, what is in the way must be lost."""
     found = tuple(nearest(mutant, network) for network in ("bag", "link", "causal"))
     assert found == WITHOUT_LOSSES[mutant.name]
