@@ -68,6 +68,14 @@ def command() -> None:
     metavar="N",
     help="Split each obligation into up to N parts, each a task and with all of that time.",
 )
+@click.option(
+    "--bookkeeper",
+    "folders",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="LIB",
+    help="The lib folder of a release that the grid walks on; once for each.",
+)
 @click.option("--resume", is_flag=True, help="Go on with what an earlier run left in DIR.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on stderr how far it is, terminal or not.")
 def run_command(
@@ -80,6 +88,7 @@ def run_command(
     conflicts: int | None,
     certificates: bool,
     cubes: int,
+    folders: tuple[Path, ...],
     resume: bool,
     verbose: bool,
 ) -> int:
@@ -87,12 +96,14 @@ def run_command(
 
     Exits with 0 when every obligation has its row, whatever the verdicts (violations are rows); with 4 if one of
     them is an internal error. What is committed survives any end of this command; --resume goes on from there.
+    Where the grid names releases of BookKeeper, random walks are taken on their code: give their jars with --bookkeeper.
     A grid names protocols that ship, or with --protocol the one in that file: say it again with --resume.
     """
     from fencepost.sweeps.grid import read_grid
     from fencepost.sweeps.pipeline import Sweep, run
     from fencepost.sweeps.solve import Allowance
     from fencepost.sweeps.store import Store
+    from fencepost.sweeps.walks import libraries
 
     own = own_protocol(source) if source is not None else None
     plan = read_grid(Path(grid), own)
@@ -100,9 +111,21 @@ def run_command(
         raise BadInput(
             "--certificates with --cubes: a proof in parts has no certificate yet; leave one of them out"
         )
+    releases = [release for o in plan.obligations if (release := o.walked_on()) is not None]
+    of_solvers = {
+        "--memory": memory,
+        "--conflicts-per-obligation": conflicts,
+        "--certificates": certificates,
+        "--cubes": cubes > 1,
+    }
+    for option, given in of_solvers.items():
+        if releases and given:
+            raise BadInput(
+                f"{option}: is about solvers, and the grid walks on BookKeeper's code; take two grids"
+            )
     folder = Store(Path(out).absolute()).certificates if certificates else None
     where = Path(source).absolute() if source is not None else None
-    allowance = Allowance(timeout, memory, conflicts, folder, where)
+    allowance = Allowance(timeout, memory, conflicts, folder, where, libraries(folders, releases))
     sweep = Sweep(plan, Path(out), master, allowance, resume, cubes=cubes)
     progress = Progress(len(plan.obligations), verbose)
     try:

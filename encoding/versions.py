@@ -18,12 +18,12 @@ def version() -> str:
 
 @cache
 def text_of(*packages: str) -> str:
-    """A hash of the modules of these packages of ours, such as `encoding.formulas`: names and texts."""
+    """A hash of the modules of these packages of ours, such as `encoding.formulas`: names and texts, Java's too."""
     found = hashlib.sha256()
     for name in packages:
         package = importlib.import_module(f"fencepost.{name}")
         folder = Path(package.__path__[0])
-        for module in sorted(folder.rglob("*.py")):
+        for module in sorted(f for f in folder.rglob("*") if f.suffix in (".py", ".java")):
             found.update(f"{package.__name__} {module.relative_to(folder).as_posix()}\n".encode())
             found.update(module.read_bytes())
     return found.hexdigest()

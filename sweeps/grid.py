@@ -2,7 +2,8 @@
 
 A grid file has tables `[[grid]]`. Each names protocols and, if not all are meant, properties; what to set, as
 one value, a list of values, or a range such as "1..5"; and how far to search. Every combination is an
-instance. Or it names known bugs, whose instances and properties `properties/expected/known.toml` has.
+instance. Or it names known bugs, whose instances and properties `properties/expected/known.toml` has; or releases of
+BookKeeper, on whose code random walks are taken.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from fencepost.encoding.reading import SETTINGS, Key, has_keys, parse_toml, read
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
 from fencepost.properties.known import KNOWN, chosen
-from fencepost.sweeps import ranges
+from fencepost.sweeps import ranges, walks
 
 HINT = "give a grid file; docs/sweeps.md has its form"
 
@@ -80,6 +81,10 @@ class Obligation:
     weight: int = 0
     system: str | None = None
     """The digest of the ground system, if the protocol is not one that ships."""
+
+    def walked_on(self) -> str | None:
+        """The release of BookKeeper on whose code walks are asked for; None if a solver is asked."""
+        return dict(self.settings)["release"] if self.solver == walks.CODE else None
 
     def identify(self, engine: str) -> str:
         """A hash of what is asked and of the engine that is to answer."""
@@ -137,8 +142,17 @@ def _asked(table: Mapping[str, Any], own: Protocol | None) -> Iterator[Plan]:
     """What a table asks, protocol by protocol."""
     if "known" in table and own is not None:
         raise BadInput(f"known: is about protocols that ship, and --protocol gives {own.name}; leave one out")
+    if "releases" in table and own is not None:
+        raise BadInput(f"releases: are of BookKeeper, and --protocol gives {own.name}; leave one out")
     if "known" in table:
         yield _of_known_bugs(table)
+        return
+    if "releases" in table:
+        asked = [
+            Obligation(a.protocol, a.settings, walks.CONFORMS, walks.CODE, weight=a.weight)
+            for a in walks.asked(table)
+        ]
+        yield Plan(tuple(asked), 0, 0, 0)
         return
     grid = _read_table(table, own)
     for protocol in grid.protocols:

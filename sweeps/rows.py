@@ -50,9 +50,9 @@ ASKED = (
     Column("id", "text", "a hash of what is asked and of the engine"),
     Column("engine", "text", "version of Fencepost, and a hash of its modules and solvers"),
     Column("protocol", "text", "name of the protocol"),
-    Column("settings", "settings", "every parameter and switch"),
-    Column("property", "text", "name of the property"),
-    Column("solver", "text", "who answers"),
+    Column("settings", "settings", "every parameter and switch; of walks, on what, and what was set"),
+    Column("property", "text", "name of the property; `conforms` of walks on the real code"),
+    Column("solver", "text", "who answers; `code` of walks"),
     Column("bound", "integer", "at most so many protocol steps", optional=True),
     Column("most_rounds", "integer", "at most so many rounds", optional=True),
     Column("minimize", "text", "what is made small in a counterexample"),
@@ -66,7 +66,7 @@ FOUND = (
     Column("basis", "text", "why a proof covers everything: rounds or induction", optional=True),
     Column("rounds", "integer", "rounds of the trace, or that cover everything, or that were searched"),
     Column("searched", "integer", "the deepest round searched"),
-    Column("steps", "integer", "length of the trace", optional=True),
+    Column("steps", "integer", "length of the trace, or of the shortest walk that departs", optional=True),
     Column(
         "fewest", "text", "among which none is shorter: of-all, within-rounds, within-cubes", optional=True
     ),
@@ -80,7 +80,10 @@ FOUND = (
     Column("refuted", "integer", "those of them without a violation", optional=True),
     Column("covered", "boolean", "they are shown to cover every execution", optional=True),
     Column(
-        "reason", "text", "why it is undecided, vacuous or an error, or a proof uncertified", optional=True
+        "reason",
+        "text",
+        "why it is undecided, vacuous or an error, or a proof uncertified; what walks came to",
+        optional=True,
     ),
     Column("trace", "text", "the counterexample, as JSON", optional=True),
     Column("certificate", "text", "the folder in DIR with the certificate of a proof", optional=True),

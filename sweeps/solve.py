@@ -6,8 +6,8 @@ from __future__ import annotations
 import platform
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -22,6 +22,7 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.rounds.cubes import Part
 from fencepost.encoding.solving.workers import Ended, Worker
 from fencepost.properties.catalogue import find
+from fencepost.sweeps import walks
 from fencepost.sweeps.grid import Obligation
 from fencepost.sweeps.rows import ERROR, Row, asked, found, unanswered
 
@@ -48,6 +49,8 @@ class Allowance:
     source: Path | None = None
     """The Python file with the protocol, from the command line; None: it ships.
     It is there on every machine."""
+    libraries: Mapping[str, Path] = field(default_factory=dict)
+    """The lib folder of each release of BookKeeper that is walked on. It is there on every machine."""
 
 
 Check = Callable[[Obligation, Allowance], Result]
@@ -100,9 +103,20 @@ def solve(obligation: Obligation, engine: str, allowance: Allowance, decided: Ch
     """The row of an obligation; whatever goes wrong is a row too, `undecided` or an `error`."""
     row = asked(obligation, engine)
     folder = allowance.certificates and allowance.certificates / row["id"]
-    answer = answered(partial(_found, obligation, allowance, decided, folder), allowance)
+    if obligation.walked_on() is not None:
+        asking = partial(_walked, obligation, allowance)
+    else:
+        asking = partial(_found, obligation, allowance, decided, folder)
+    answer = answered(asking, allowance)
     assert answer is not None
     return {**row, **answer, "host": platform.node()}
+
+
+def _walked(obligation: Obligation, allowance: Allowance) -> Row:
+    settings = dict(obligation.settings)
+    came_to = walks.walked(obligation.protocol, settings, allowance.libraries, allowance.timeout)
+    row = unanswered(walks.verdict(came_to).value, walks.in_words(came_to), came_to.seconds)
+    return {**row, "steps": walks.shortest(came_to), "witness": came_to.walks > 0}
 
 
 def _found(obligation: Obligation, allowance: Allowance, decided: Check, folder: Path | None) -> Row:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from fencepost.encoding.checking.verdicts import Fewest
 from fencepost.encoding.language.state import amount
-from fencepost.sweeps.rows import VERDICTS, Row
+from fencepost.sweeps.rows import ERROR, VERDICTS, Row
+from fencepost.sweeps.walks import CODE
 
 SIZES = ("ensemble", "write_quorum", "ack_quorum")
 """The settings that are written E/WQ/AQ."""
@@ -46,6 +47,8 @@ def _sizes(row: Row) -> list[tuple[str, int, str]]:
 
 def finding(row: Row) -> str:
     """What was found, in a phrase: a proof and its basis, a bound, the length of a trace and its faults."""
+    if row["solver"] == CODE and row["verdict"] != ERROR:
+        return f"{row['verdict']}: {row['reason']}"
     match row["verdict"]:
         case "proved" if row["by_actions"]:
             return "proved by induction over one action"

@@ -8,7 +8,7 @@ from importlib import metadata
 
 from fencepost.encoding.versions import text_of, version
 
-PARTS = ("encoding", "quorums", "protocols", "properties", "sweeps")
+PARTS = ("encoding", "quorums", "protocols", "properties", "realcode", "sweeps")
 """Whatever a row may depend on: all but the command line."""
 
 

@@ -14,6 +14,7 @@ from fencepost.properties.catalogue import find
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import SIZES, configuration, varying
 from fencepost.sweeps.tables import Table
+from fencepost.sweeps.walks import CODE
 
 FULL = 3
 """Cells that a matrix of sizes has on average, at least: one or two show nothing."""
@@ -99,7 +100,7 @@ def _by_sizes(title: str, rows: Sequence[Row]) -> Matrix:
 
 def _by_solver(rows: Sequence[Row]) -> Matrix:
     """A line for each question, a column for each solver that was asked."""
-    solvers = [name for name in SOLVERS if any(row["solver"] == name for row in rows)]
+    solvers = [name for name in (*SOLVERS, CODE) if any(row["solver"] == name for row in rows)]
     lines: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
         unusual = (_limit(row, n) for n, usual in USUAL.items() if n != "solver" and row[n] != usual)

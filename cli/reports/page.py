@@ -17,6 +17,7 @@ from fencepost.cli.reports.words import (
     brief,
     certify_command,
     check_command,
+    meaning,
     trace_command,
 )
 from fencepost.encoding.checking.verdicts import Basis
@@ -221,7 +222,7 @@ def _detail(report: Report, row: Row) -> str:
         property=escape(row["property"]),
         protocol=escape(row["protocol"]),
         finding=escape(_first_up(finding(row))),
-        meaning=escape(MEANINGS[row["verdict"]]),
+        meaning=escape(meaning(row)),
         evidence=_evidence(report, row),
         settings=escape(show_all(row["settings"])),
         check=escape(check_command(row)),

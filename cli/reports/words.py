@@ -10,6 +10,7 @@ from fencepost.cli.reports.matrices import USUAL, changed
 from fencepost.encoding.checking.verdicts import Fewest, Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.sweeps.rows import ERROR, VERDICTS, Row
+from fencepost.sweeps.walks import CODE
 
 SIGNS = {"proved": "✓", "holds": "≈", "violated": "✗", "undecided": "?", "vacuous": "∅", "error": "!"}
 
@@ -25,10 +26,29 @@ MEANINGS = {
 }
 """What a verdict says to someone who has never seen a solver."""
 
+OF_WALKS = {
+    Verdict.HOLDS.value: "In none of these random walks did the code do anything else than the model. Other walks were not taken.",
+    Verdict.VIOLATED.value: "In a random walk the code did something else than the model. The command below takes it again, and shows "
+    "its steps beside those of the code.",
+    Verdict.UNDECIDED.value: "Time ran out before all walks were taken. Those that were taken do not depart from the model.",
+}
+"""What it says of walks on the real code."""
+
+
+def meaning(row: Row) -> str:
+    """What a row's verdict says to someone who has never seen a solver."""
+    return (OF_WALKS if row["solver"] == CODE else {}).get(row["verdict"], MEANINGS[row["verdict"]])
+
 
 def brief(row: Row) -> str:
     """What stands beside the verdict in a cell: rounds, steps, faults."""
     match row["verdict"]:
+        case "holds" if row["solver"] == CODE:
+            return f"in {amount(int(row['settings']['walks']), 'walk')}"
+        case "violated" if row["solver"] == CODE:
+            return f"after {amount(row['steps'], 'step')}"
+        case "undecided" if row["solver"] == CODE:
+            return "not all walks taken"
         case "proved":
             return "by induction" if row["basis"] == "induction" else amount(row["rounds"], "round")
         case "holds":
@@ -57,9 +77,27 @@ def in_words(counted: Mapping[str, int]) -> str:
 
 def check_command(row: Row) -> str:
     """The command that checks a row's obligation by itself."""
+    if row["solver"] == CODE:
+        return _conform_command(row)
     options = [f"--property={row['property']}", *(f"--set={n}={v}" for n, v in changed(row).items())]
     options += [f"--{n.removeprefix('most_')}={row[n]}" for n, usual in USUAL.items() if row[n] != usual]
     return shlex.join(["fencepost", "check", row["protocol"], *options])
+
+
+def _conform_command(row: Row) -> str:
+    settings = dict(row["settings"])
+    options = [f"--{name}={settings.pop(name)}" for name in ("storage", "seed", "walks")]
+    library = f"--bookkeeper=LIB-{settings.pop('release')}"
+    return shlex.join(
+        [
+            "fencepost",
+            "conform",
+            row["protocol"],
+            library,
+            *options,
+            *(f"--set={n}={v}" for n, v in settings.items()),
+        ]
+    )
 
 
 def trace_command(folder: Path, row: Row) -> str:
