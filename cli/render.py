@@ -25,6 +25,8 @@ def heading(instance: Instance, limits: Limits) -> str:
     if instance.release is not None:
         unlike = f", but {show_all(instance.unlike_release)}" if instance.unlike_release else ""
         lines.append(f"release {instance.release}{unlike}")
+    elif instance.unlike_release:
+        lines.append(_unlike_newest(instance))
     if instance.changed_switches:
         lines.append(f"switches: {show_all(instance.changed_switches)}")
     caps = [_cap(name, number, parameters) for name, number in instance.system.caps.items()]
@@ -34,6 +36,17 @@ def heading(instance: Instance, limits: Limits) -> str:
     if caps:
         lines.append(f"every verdict is for this instance; at most: {', '.join(caps)}")
     return "\n".join(lines)
+
+
+def _unlike_newest(instance: Instance) -> str:
+    """In what an instance is not the newest release, and the known bugs of that release which it does without."""
+    from fencepost.properties.known import spared
+
+    newest = instance.protocol.newest
+    own = show_all(instance.unlike_release)
+    bugs = spared(instance.unlike_release, newest or "")
+    has = f"; that has {', '.join(bugs)}: check --release {newest}" if bugs else ""
+    return f"unlike release {newest}: {own}{has}"
 
 
 def sizes(instance: Instance) -> str:

@@ -20,7 +20,7 @@ from fencepost.protocols import ledger_chain as chains
 from fencepost.protocols.bookkeeper.core import CoreParameters, core
 from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import NO_JOURNAL, TODAY, V4_13, V4_13_TLA, Parameters
-from fencepost.protocols.bookkeeper.releases import as_in
+from fencepost.protocols.bookkeeper.releases import NEWEST, as_in
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
 from fencepost.protocols.bookkeeper_tweaks import unbounded_ledgers as unbounded
 from fencepost.protocols.verified_log import parameters as stages
@@ -127,6 +127,7 @@ PROTOCOLS: dict[str, Protocol] = {
             sources=_SOURCES,
             not_modelled=_NOT_MODELLED,
             in_release=as_in,
+            newest=NEWEST,
         ),
         Protocol(
             name="bookkeeper-no-journal",
@@ -137,6 +138,7 @@ PROTOCOLS: dict[str, Protocol] = {
             sources=(*_SOURCES, "BP-46 and LIMBO_README.md of bookkeeper-tlaplus for the two scenarios"),
             not_modelled=_NOT_MODELLED,
             in_release=as_in,
+            newest=NEWEST,
         ),
         Protocol(
             name="bookkeeper-4.13",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fencepost.encoding.checking.hearing import Listener
 from fencepost.encoding.checking.limits import Limits
@@ -110,3 +110,12 @@ def span(releases: Sequence[str]) -> str:
     if not releases:
         return "none read"
     return releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
+
+
+def spared(switches: Mapping[str, str], release: str) -> list[str]:
+    """The bugs of a release that an instance does without, which differs from it in these switches."""
+    return [
+        bug[0].name
+        for bug in bugs_of_releases()
+        if switches.get(bug[0].switch or "") == bug[0].mended and has(bug[0], release)
+    ]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.cli.render import heading
 from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Verdict
@@ -249,3 +250,16 @@ def test_check_takes_a_release_and_set_wins(tmp_path: Path, capsys: pytest.Captu
         "recovery_floor": "zero",
         "fence_atomic": "no",
     }
+
+
+def test_an_instance_says_in_what_it_is_not_the_newest_release() -> None:
+    """Planted: the bugs of the release that the instance has too; nothing said without `--release`."""
+    said = heading(find("bookkeeper").instance(), Limits())
+    assert (
+        f"\nunlike release {NEWEST}: lac_read_in_change=blocked; that has #4651: check --release {NEWEST}\n"
+        in said
+    )
+    racing = heading(find("bookkeeper").instance([("lac_read_in_change", "racing")]), Limits())
+    assert "unlike release" not in racing
+    assert "unlike" not in heading(find("bookkeeper").instance((), NEWEST), Limits())
+    assert "unlike" not in heading(find("bookkeeper-4.13").instance(), Limits())

@@ -28,7 +28,8 @@ class Protocol:
     `defaults` is an instance of a frozen dataclass of parameters and switches (see `parameters`), which
     validates itself; `build` makes the system of such an instance, properties included. A protocol that `ships` is
     the same wherever this version is; what is said of any other carries a digest of its system. `in_release` is there if the
-    protocol is some code's: it takes a release and parameters to the parameters with that release's switches. `exercised`
+    protocol is some code's: it takes a release and parameters to the parameters with that release's switches, and `newest`
+    is the newest release that it knows. `exercised`
     names the properties that say nothing on the defaults, each with the settings of a small instance on which they do.
     """
 
@@ -40,6 +41,7 @@ class Protocol:
     not_modelled: tuple[str, ...] = ()
     ships: bool = False
     in_release: Callable[[str, Any], Any] | None = None
+    newest: str | None = None
     exercised: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -161,8 +163,9 @@ class Instance:
 
     @property
     def unlike_release(self) -> dict[str, str]:
-        """Switches that differ from the release, if one was asked for: `--set` wins."""
-        return {} if self.release is None else self.protocol.unlike(self.release, self.parameters)
+        """Switches that differ from the release, or from the newest one if none was asked for: `--set` wins."""
+        release = self.release or self.protocol.newest
+        return {} if release is None else self.protocol.unlike(release, self.parameters)
 
     def properties(self, *names: str) -> list[Property]:
         """The properties of those names, all if none is given; raises BadInput for an unknown one."""
