@@ -16,6 +16,7 @@ import pytest
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
+from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
 from fencepost.properties.boot import BOOT, Way, differences, what
@@ -495,3 +496,29 @@ def test_the_columns_in_the_page_are_those_of_a_row() -> None:
     assert re.findall(r"^\| `(\w+)` \| ([a-z ]+) \| (.+) \|$", section, flags=re.MULTILINE) == [
         (c.name, f"{c.kind}{' or null' * c.optional}", c.meaning) for c in COLUMNS
     ]
+
+
+# docs/glossary.md.
+
+ASKED_FOR = (
+    "round",
+    "witness",
+    "cap",
+    "LAC",
+    "limbo",
+    "cube",
+    "in flight",
+    "silent",
+    "fragment",
+    "fact, invariant",
+)
+
+
+def test_the_words_of_verdicts_and_pages_are_explained() -> None:
+    """Planted: a verdict without its line; a page of BookKeeper that does not lead there."""
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\| ([^|]+) \| [^|]{20,} \|$", text, re.MULTILINE)
+    assert set(words) >= {verdict.value for verdict in Verdict} | set(ASKED_FOR)
+    assert len(words) == len(set(words))
+    for page in ("bookkeeper", "encoding", "known", "no-journal", "traces", "which-configuration"):
+        assert "(glossary.md)" in (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"), page
