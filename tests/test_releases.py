@@ -44,7 +44,13 @@ def test_releases_are_ordered_as_numbers() -> None:
 
 def test_every_switch_has_a_rule_but_those_that_say_what_happens() -> None:
     """And every value of the table is one of its switch."""
-    assert {f.name for f in fields(Switches)} - set(RULES) == {"lose", "boot", "second_copy"}
+    assert {f.name for f in fields(Switches)} - set(RULES) == {
+        "lose",
+        "boot",
+        "second_copy",
+        "storage",
+        "load",
+    }
     values = {option.name: set(option.values) for option in options(Switches)}
     for name, rule in RULES.items():
         assert {v for release in TAGS for v in rule.settings(release)} <= values[name]

@@ -43,9 +43,9 @@ def _ackers(s: Ledger, trace: Trace, entry: int) -> list[tuple[str, TraceStep]]:
 
 def _reasons(s: Ledger, trace: Trace, entry: int) -> Iterator[str]:
     """Bookies that lost the entry, and bookies that stored it after telling a recoverer that it is not there."""
-    for step in _crashes(trace):
+    for step in _went_down(trace):
         if (step.actor, entry) in trace.changed(step, s.stored):
-            yield f"{step.actor} lost it in the crash of step {step.index}"
+            yield f"{step.actor} lost it in the {_going_down(step)} of step {step.index}"
     for bookie, _ in _ackers(s, trace, entry):
         stored = next(
             (step for step in trace.steps if (bookie, entry) in trace.changed(step, s.stored)), None
@@ -60,17 +60,21 @@ def _reasons(s: Ledger, trace: Trace, entry: int) -> Iterator[str]:
 
 def _why_not_refused(trace: Trace, bookie: str, entry: int, denied: TraceStep, stored: TraceStep) -> str:
     """Why the bookie stored the entry of a writer that should have been fenced out."""
-    forgot = [s for s in _crashes(trace) if s.actor == bookie and denied.index < s.index < stored.index]
+    forgot = [s for s in _went_down(trace) if s.actor == bookie and denied.index < s.index < stored.index]
     admitted = _first(trace, "admit add", bookie=bookie, entry=entry)
     if forgot:
-        return f"it forgot the fence in the crash of step {forgot[-1].index}"
+        return f"it forgot the fence in the {_going_down(forgot[-1])} of step {forgot[-1].index}"
     if admitted is not None:
         return f"it had looked for a fence in step {admitted.index}, before there was one"
     return "nothing had fenced the ledger there"
 
 
-def _crashes(trace: Trace) -> list[TraceStep]:
-    return [step for step in trace.steps if step.action.startswith("crash")]
+def _went_down(trace: Trace) -> list[TraceStep]:
+    return [step for step in trace.steps if step.action.startswith(("crash", "stop"))]
+
+
+def _going_down(step: TraceStep) -> str:
+    return "restart" if step.action == "stop and start" else "crash"
 
 
 def _first(trace: Trace, action: str, **arguments: object) -> TraceStep | None:
@@ -91,6 +95,20 @@ def explain_few_copies(s: Ledger, trace: Trace) -> str:
         for e in s.entry
     )
     return f"At the end {held}."
+
+
+def explain_lost_fence(s: Ledger, trace: Trace) -> str:
+    """Which bookie forgot which answer of its own, and when."""
+    for step in reversed(_went_down(trace)):
+        fenced = [
+            a for a in trace.steps if a.action in ("handle fence", "handle read") and a.actor == step.actor
+        ]
+        if fenced and step.actor in trace.changed(step, s.fenced):
+            return (
+                f"{show(step.actor)} answered a fencing read in step {fenced[0].index}, and forgot the fence in the "
+                f"{_going_down(step)} of step {step.index}."
+            )
+    return "A bookie forgot a fence."
 
 
 def _listed(labels: Sequence[Value]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fencepost.encoding.language.system import Property, System
 from fencepost.properties.bookkeeper.boot import repair_is_complete
+from fencepost.properties.bookkeeper.durability import durability_properties
 from fencepost.properties.bookkeeper.recovery import fencing_is_enough, recovery_can_finish
 from fencepost.properties.bookkeeper.safety import (
     ack_quorum_reached,
@@ -20,6 +21,7 @@ def ledger_properties(system: System) -> tuple[Property, ...]:
     """The properties of one ledger, headline first."""
     s = system.state
     assert isinstance(s, Ledger)
+    goes_down = s.parameters.crashes + s.parameters.restarts > 0
     copies_stay = not s.parameters.copies_may_vanish
     return (
         no_divergence(s),
@@ -28,7 +30,8 @@ def ledger_properties(system: System) -> tuple[Property, ...]:
         valid_fragments(s),
         entries_in_order(s),
         no_dirty_read(s),
-        *((fencing_is_enough(s),) if s.parameters.crashes == 0 else ()),
+        *((fencing_is_enough(s),) if not goes_down else ()),
+        *(durability_properties(s) if s.is_durability_modelled else ()),
         recovery_can_finish(system),
         *((repair_is_complete(s),) if s.parameters.boots_in_steps else ()),
     )

@@ -273,6 +273,7 @@ def handle_add(
             s.add_refused[index].set(refused),
             s.stored[bookie, entry].set(s.content_sent(client, entry), when=stores),
             s.stored_lac[bookie, entry].set(s.pushed_lac[client, entry], when=stores),
+            *s.noted_when_added(bookie, ~refused),
         ],
         actor=bookie,
         received=add(s, client, fragment, entry, bookie),

@@ -8,7 +8,7 @@ from fencepost.encoding.language.quantifiers import at_least, exists, maximum
 from fencepost.encoding.language.sorts import BOOL, integers, members
 from fencepost.encoding.language.state import family
 from fencepost.encoding.language.system import Action
-from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, if_
+from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update, if_
 from fencepost.protocols.bookkeeper.parameters import Parameters
 from fencepost.protocols.bookkeeper.write_sets import WriteSets
 
@@ -63,6 +63,22 @@ class Bookies(WriteSets):
     def has(self, bookie: TermLike, entry: TermLike) -> Term:
         """The bookie stores something as that entry."""
         return self.stored[bookie, entry] != NOTHING
+
+    # What layers note when requests are handled.
+
+    def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
+        """When a fencing read is."""
+        return []
+
+    def noted_when_read(
+        self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term
+    ) -> list[Update]:
+        """When a recovery read is; `content` is what it finds."""
+        return []
+
+    def noted_when_added(self, bookie: TermLike, stores: TermLike) -> list[Update]:
+        """When an add is that the bookie stores or not."""
+        return []
 
 
 def fall_silent(s: Bookies, bookie: Parameter) -> Action:

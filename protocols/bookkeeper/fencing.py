@@ -7,7 +7,7 @@ from fencepost.encoding.language.quantifiers import at_least, exists, forall, ma
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import choice, definition, family
 from fencepost.encoding.language.system import Action
-from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, any_of, if_, lift
+from fencepost.encoding.language.terms import Parameter, Term, TermLike, any_of, if_, lift
 from fencepost.protocols.bookkeeper.bookies import Bookies
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.parameters import Parameters
@@ -89,10 +89,6 @@ class Fencing(Bookies):
     def fence_answer_says(self, lac: TermLike, unknown: TermLike) -> dict[str, TermLike]:
         """What an answer to a fencing read carries."""
         return {"lac": lac}
-
-    def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
-        """What layers note when a fencing read is handled."""
-        return []
 
 
 def fence(s: Fencing, recoverer: TermLike, bookie: TermLike, when: TermLike = True) -> Message:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fencepost.encoding.language.sorts import Sort, integers
 from fencepost.encoding.language.system import Group, Schema, System, each, in_turn
 from fencepost.protocols.bookkeeper import adds, bookies, changes, close, fencing, metadata, recovery
-from fencepost.protocols.bookkeeper.layers import boot, crashes, old_rules, published
+from fencepost.protocols.bookkeeper.layers import boot, crashes, durability, old_rules, published
 from fencepost.protocols.bookkeeper.parameters import Parameters
 from fencepost.protocols.bookkeeper.state import Ledger
 
@@ -62,7 +62,7 @@ def ledger(parameters: Parameters) -> System:
     )
 
 
-FAULTS = ("silent", "crashes", "disks", "reimages")
+FAULTS = ("silent", "crashes", "restarts", "disks", "reimages")
 """Parameters that say how often something goes wrong."""
 
 
@@ -128,10 +128,26 @@ def _faults(s: Ledger) -> Actions:
     p = s.parameters
     if p.silent:
         yield each(bookies.fall_silent, s, s.bookie)
-    if p.boots_in_steps:
+    if s.is_durability_modelled:
+        yield from _going_down(s)
+    elif p.boots_in_steps:
         yield in_turn("bookie", *_boot(s))
     elif p.crashes:
         yield each(crashes.crash_and_restart, s, s.bookie)
+
+
+def _going_down(s: Ledger) -> Actions:
+    """Crashes and clean restarts, and what becomes durable before them."""
+    p = s.parameters
+    if p.negative_answers == "at-once":
+        yield each(durability.catch_up, s, s.bookie)
+    yield each(durability.checkpoint, s, s.bookie)
+    if p.restarts:
+        yield each(durability.stop_and_start, s, s.bookie)
+    if p.crashes:
+        yield each(durability.crash_and_replay, s, s.bookie)
+        for client in (s.writer, s.recoverer):
+            yield each(durability.crash_in_first_add, s, client, s.fragment, s.entry, s.bookie)
 
 
 def _boot(s: Ledger) -> Actions:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 from fencepost.encoding.language.parameters import require
 from fencepost.protocols.bookkeeper.sizes import Sizes
-from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, Switches
+from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, DURABILITY, Switches
 
 
 @dataclass(frozen=True)
@@ -23,23 +23,37 @@ class Parameters(Switches, Sizes):
             {name: getattr(self, name) for name in ("ack_quorum", "write_quorum", "ensemble", "bookies")},
             "for example ack_quorum=2, write_quorum=3, ensemble=3, bookies=4",
         )
+        of_storage = self.storage != "any"
         self._forbid_unused("crashes", self.crashes > 0, CRASHES, "set crashes=1")
+        self._forbid_unused("a storage", of_storage, ("restarts", *DURABILITY), "set storage=db")
+        goes_down = self.crashes + self.restarts > 0
+        self._forbid_unused("crashes or restarts", goes_down, ("storage",), "set crashes=1")
+        changed = {name: getattr(self, name) for name in CRASHES if not self._is_default(name)}
+        require(
+            f"{', '.join(changed)} and a storage exclude each other: the storage decides what a crash loses",
+            not (of_storage and changed),
+            {"storage": self.storage, **changed},
+            "leave out one of them",
+        )
         self._forbid_unused("boot", self.boot == "whole", BOOT, "set boot=whole")
 
+    def _is_default(self, name: str) -> bool:
+        (default,) = (f.default for f in fields(self) if f.name == name)
+        return bool(getattr(self, name) == default)
+
     def _forbid_unused(self, rule: str, used: bool, names: tuple[str, ...], remedy: str) -> None:
-        defaults = {f.name: f.default for f in fields(self)}
-        idle = {name: getattr(self, name) for name in names if getattr(self, name) != defaults[name]}
+        idle = {name: getattr(self, name) for name in names if not self._is_default(name)}
         require(f"{', '.join(idle)} without {rule} changes nothing", used or not idle, idle, remedy)
 
     @property
     def crashes_lose_entries(self) -> bool:
         """A crash alone loses what a bookie stored."""
-        return self.crashes > 0 and self.lose in ("both", "entries")
+        return self.crashes > 0 and self.storage == "any" and self.lose in ("both", "entries")
 
     @property
     def crashes_lose_fences(self) -> bool:
         """A crash alone loses a fence that is not durable otherwise."""
-        return self.crashes > 0 and self.lose in ("both", "fences", "bare-fences")
+        return self.crashes > 0 and self.storage == "any" and self.lose in ("both", "fences", "bare-fences")
 
     @property
     def copies_may_vanish(self) -> bool:

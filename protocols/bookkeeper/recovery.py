@@ -154,6 +154,7 @@ def handle_read(s: Recovery, client: Parameter, entry: Parameter, bookie: Parame
             s.read_handled[index].set(True),
             s.read_content[index].set(content),
             s.read_unknown[index].set(unknown),
+            *s.noted_when_read(client, entry, bookie, content),
         ],
         actor=bookie,
         received=read(s, *index),

@@ -1,7 +1,7 @@
 """What each release of BookKeeper does where the model has a switch, as read in the tags of its public source.
 
 The table is `releases.toml`, beside this. `lose` and `boot` say what happens to bookies and how finely it is looked at;
-`second_copy` goes with a bookie's storage. No release decides them, so they have no row.
+`second_copy` goes with a bookie's `storage`, and `load` is what else it has to do. No release decides them, so they have no row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.reading import parse_toml
 from fencepost.protocols.bookkeeper.parameters import Parameters
-from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES
+from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, DURABILITY
 
 
 def ordered(release: str) -> tuple[int, ...]:
@@ -102,8 +102,10 @@ def as_in(release: str, parameters: Parameters) -> Parameters:
     listed(release)
     if parameters.boots_in_steps and RULES["check_note"].value(release) is None:
         raise BadInput(f"boot=whole: release {release} has no such boot sequence; give one from 4.15.0 on")
-    of_code = [name for name in RULES if name not in (*CRASHES, *BOOT)]
+    of_code = [name for name in RULES if name not in (*DURABILITY, *CRASHES, *BOOT)]
     found = _with(release, parameters, of_code)
+    if parameters.storage != "any":
+        return _with(release, found, DURABILITY)
     if not parameters.crashes:
         return found
     found = _with(release, found, AFTER_CRASHES)

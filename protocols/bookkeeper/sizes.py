@@ -22,6 +22,7 @@ class Sizes:
     inflight: int = parameter(2, "most entries pushed and not yet acknowledged")
     silent: int = parameter(0, "most bookies that stop answering for good", least=0)
     crashes: int = parameter(0, "most crashes of bookies that lose data", least=0)
+    restarts: int = parameter(0, "most clean restarts of bookies (with a storage)", least=0)
     disks: int = parameter(0, "most disks that crashed bookies lose for good (with boot=whole)", least=0)
     reimages: int = parameter(
         0, "most crashed bookies that come back as new ones, wiped (with boot=whole)", least=0

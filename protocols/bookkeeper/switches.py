@@ -120,6 +120,40 @@ class Switches:
         "LedgerHandle.ensembleChangeLoop; issue 4651, a race between threads, since 4.16",
     )
 
+    # What is durable when (layers/durability).
+
+    storage: str = switch(
+        ("any", "interleaved", "sorted", "db"),
+        "a bookie loses in a crash what `lose` says, or what that storage and the journal have not made durable",
+        "BookieImpl.readJournal, SyncThread; InterleavedLedgerStorage, SortedLedgerStorage, DbLedgerStorage",
+    )
+    load: str = switch(
+        ("idle", "busy"),
+        "between two flushes entries of no other ledger are written, or some are",
+        "InterleavedLedgerStorage.somethingWritten; the write cache of DbLedgerStorage",
+    )
+    fence_record: str = switch(
+        ("bare", "with-key"),
+        "a fence is journaled without the ledger's key, and a replay that does not know the key skips it, or with it",
+        "LedgerDescriptorImpl.logFenceEntryInJournal, BookieImpl.readJournal",
+    )
+    negative_answers: str = switch(
+        ("at-once", "after-fence"),
+        "a fencing read that finds no entry is answered at once, or when its fence is in the journal",
+        "ReadEntryProcessor.processPacket, ReadEntryProcessorV3.readEntry",
+    )
+    flush_headers: str = switch(
+        ("if-written", "always"),
+        "interleaved and sorted: a flush writes headers of index files if entries were written, and of ledgers with a "
+        "page in memory, or all that changed",
+        "InterleavedLedgerStorage.flush, IndexInMemPageMgr.flushOneOrMoreLedgers",
+    )
+    db_checkpoint: str = switch(
+        ("if-written", "always"),
+        "db: a checkpoint writes keys and fences if there are entries to write, or always",
+        "SingleDirectoryDbLedgerStorage.checkpoint; PR 3341 (4.15.1), PR 4843",
+    )
+
     # Crashes that lose data (layers/crashes).
 
     lose: str = switch(
@@ -212,6 +246,9 @@ CRASHES = (
     "boot",
 )
 """What means nothing without crashes."""
+
+DURABILITY = ("load", "fence_record", "negative_answers", "flush_headers", "db_checkpoint")
+"""What means nothing without a storage."""
 
 BOOT = (
     "disks",

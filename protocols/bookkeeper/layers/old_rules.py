@@ -13,12 +13,12 @@ from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update,
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds
 from fencepost.protocols.bookkeeper.changes import forgets, installs, withdraws_and_resends
 from fencepost.protocols.bookkeeper.fencing import Fencing
-from fencepost.protocols.bookkeeper.layers.boot import Boot
+from fencepost.protocols.bookkeeper.layers.durability import Durability
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.parameters import Parameters
 
 
-class OldRules(Boot):
+class OldRules(Durability):
     """What earlier releases had to remember."""
 
     def __init__(self, parameters: Parameters) -> None:

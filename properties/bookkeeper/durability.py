@@ -1,0 +1,93 @@
+"""What a bookie with its journal on promises: what it has answered outlives a crash, and a clean restart."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from fencepost.encoding.language.quantifiers import exists, exists_over, forall_over
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.terms import Term, implies
+from fencepost.properties.bookkeeper.explaining import (
+    explain_divergence,
+    explain_few_copies,
+    explain_lost_fence,
+)
+from fencepost.properties.bookkeeper.safety import recovered
+from fencepost.protocols.bookkeeper.metadata import WRITER, Status
+from fencepost.protocols.bookkeeper.state import Ledger
+
+
+def fences_stay(s: Ledger) -> Property:
+    """A fence is for ever (BookieImpl.fenceLedger: "once a ledger is fenced, it can never be unfenced")."""
+    return Property(
+        name="fences-stay",
+        meaning="a bookie that has answered a fencing read refuses the writer's adds from then on",
+        holds=forall_over((s.recoverer, s.bookie), lambda r, b: implies(s.fence_handled[r, b], s.fenced[b])),
+        witness=went_down(s) & exists_over((s.recoverer, s.bookie), lambda r, b: s.fence_handled[r, b]),
+        witness_meaning="a bookie has answered a fencing read, and one has gone down and come back",
+        explain=partial(explain_lost_fence, s),
+    )
+
+
+def entries_stay(s: Ledger) -> Property:
+    """An entry is stored when its add is answered (BookieImpl.addEntry: after the journal)."""
+    return Property(
+        name="entries-stay",
+        meaning="a bookie whose ack of an entry the writer has received stores the entry",
+        holds=forall_over((s.entry, s.bookie), lambda e, b: implies(s.acked[WRITER, e, b], s.has(b, e))),
+        witness=went_down(s) & exists_over((s.entry, s.bookie), lambda e, b: s.acked[WRITER, e, b]),
+        witness_meaning="the writer has received an ack, and a bookie has gone down and come back",
+        explain=partial(explain_few_copies, s),
+    )
+
+
+def fences_beside_entries_stay(s: Ledger) -> Property:
+    """The same of bookies that store an entry of the ledger: others may not know that there is one."""
+
+    def stores(b: Term) -> Term:
+        return exists(s.entry, lambda e: s.has(b, e))
+
+    return Property(
+        name="fences-beside-entries-stay",
+        meaning="a bookie that has answered a fencing read, and stores an entry that was there before or that recovery "
+        "has written back, refuses the writer's adds",
+        holds=forall_over(
+            (s.recoverer, s.bookie),
+            lambda r, b: implies(
+                s.fence_handled[r, b] & exists(s.entry, lambda e: _before_fence(s, r, e, b)), s.fenced[b]
+            ),
+        ),
+        witness=went_down(s)
+        & exists_over((s.recoverer, s.bookie), lambda r, b: s.fence_handled[r, b] & stores(b)),
+        witness_meaning="a bookie that stores an entry has answered a fencing read, and one has gone down and come back",
+        explain=partial(explain_lost_fence, s),
+    )
+
+
+def _before_fence(s: Ledger, recoverer: Term, entry: Term, bookie: Term) -> Term:
+    """The entry was not stored because the fence had been lost: recovery found it, or wrote it back."""
+    written_back = exists(s.fragment, lambda f: s.add_handled[recoverer, f, entry, bookie])
+    return (s.fence_lac[recoverer, bookie] >= entry) | written_back
+
+
+def closed_entries_end(s: Ledger) -> Property:
+    """No divergence, of ledgers that are not empty: recovery has written back their last entry."""
+    return Property(
+        name="no-divergence-behind-entries",
+        meaning="once the ledger is closed with an entry in it, no entry beyond its last has been acknowledged to the "
+        "writer's caller",
+        holds=implies((s.status == Status.CLOSED) & (s.last_entry > 0), s.lac(WRITER) <= s.last_entry),
+        witness=went_down(s) & recovered(s) & (s.last_entry > 0),
+        witness_meaning="a bookie has gone down and come back, and a recoverer has closed the ledger with an entry in it",
+        explain=partial(explain_divergence, s),
+    )
+
+
+def went_down(s: Ledger) -> Term:
+    """Some bookie has crashed or was restarted."""
+    return (s.crashed > 0) | (s.restarted > 0)
+
+
+def durability_properties(s: Ledger) -> tuple[Property, ...]:
+    """What is asked where it is modelled what is durable when."""
+    return (fences_stay(s), fences_beside_entries_stay(s), entries_stay(s), closed_entries_end(s))

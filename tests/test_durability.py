@@ -1,0 +1,220 @@
+"""What is durable when (layers/durability): what each storage loses, and with which mends it loses nothing."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.concrete.compiling import State
+from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
+from fencepost.encoding.errors import BadInput
+from fencepost.properties.catalogue import find
+from fencepost.protocols.bookkeeper.state import Ledger
+from support.instances import checked_all
+
+ONE = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
+AWAITED = {"negative_answers": "after-fence"}
+MENDED = {**AWAITED, "fence_record": "with-key", "flush_headers": "always", "db_checkpoint": "always"}
+"""The journal keeps all that it has to, and the mark passes nothing that is not in the index."""
+
+
+STORE = (("push", 1, 1), ("handle add", "w", 1, 1, "b1"))
+FENCE = (("begin recovery", "r1"), ("handle fence", "r1", "b1"))
+CHECKPOINT, CATCH_UP = ("checkpoint", "b1"), ("catch up", "b1")
+CRASH, RESTART = ("crash and replay", "b1"), ("stop and start", "b1")
+TORN = (("push", 1, 1), ("crash in first add", "w", 1, 1, "b1"))
+SECOND = (("push", 1, 2), ("handle add", "w", 1, 2, "b1"))
+
+Step = tuple[object, ...]
+EVERY = ("interleaved", "sorted", "db", "db, always")
+
+CELLS: list[tuple[str, tuple[Step, ...], tuple[str, ...]]] = [
+    ("a fence that is queued", (*FENCE, CRASH), ()),
+    ("a bare fence", (*FENCE, CATCH_UP, CRASH), ()),
+    ("a bare fence, restarted", (*FENCE, CATCH_UP, RESTART), ("db, always",)),
+    ("a bare fence, flushed", (*FENCE, CATCH_UP, CHECKPOINT, CRASH), ("interleaved", "sorted", "db, always")),
+    ("a fence beside an entry", (*STORE, *FENCE, CRASH), EVERY),
+    ("a fence beside an entry, restarted", (*STORE, *FENCE, RESTART), EVERY),
+    ("a fence after a checkpoint", (*STORE, CHECKPOINT, *FENCE, CRASH), EVERY),
+    (
+        "a fence after a checkpoint, restarted",
+        (*STORE, CHECKPOINT, *FENCE, RESTART),
+        ("interleaved", "sorted", "db, always"),
+    ),
+    ("a fence after a restart, restarted", (*STORE, RESTART, *FENCE, RESTART), ("db, always",)),
+    ("a fence after a restart, crashed", (*STORE, RESTART, *FENCE, CRASH), EVERY),
+    (
+        "a fence between checkpoints",
+        (*STORE, CHECKPOINT, *FENCE, CHECKPOINT, CRASH),
+        ("interleaved", "sorted", "db, always"),
+    ),
+    ("a fence that was replayed", (*STORE, CHECKPOINT, *FENCE, CRASH, CRASH), ("db, always",)),
+    ("a fence that was replayed with an entry", (*STORE, *FENCE, CRASH, CRASH), EVERY),
+]
+"""What is done, and in which storages the fence outlives it."""
+
+
+@cache
+def replayer_of(storage: str) -> tuple[Replayer, Ledger]:
+    """1/1/1, two entries, idle; `db, always` is DbLedgerStorage up to 4.15.0."""
+    name, _, always = storage.partition(", ")
+    settings = {**ONE, "entries": 2, "storage": name, "crashes": 2, "restarts": 2}
+    instance = find("bookkeeper").instance(
+        {**settings, **({"db_checkpoint": always} if always else {})}.items()
+    )
+    assert isinstance(instance.system.state, Ledger)
+    return Replayer(instance.system, instance.subject), instance.system.state
+
+
+def state_after(storage: str, steps: tuple[Step, ...]) -> tuple[Replayer, Ledger, State]:
+    """The model after these steps; a checkpoint that would change nothing is none."""
+    replayer, ledger = replayer_of(storage)
+    states = replayer.follow([], [])
+    for step in (("create ledger",), *steps):
+        action = replayer.system.find(str(step[0]), [str(argument) for argument in step[1:]])
+        assert action is not None, step
+        try:
+            states.append(replayer.after(action, states))
+        except NotAnExecution:
+            assert step == CHECKPOINT
+    return replayer, ledger, states[-1]
+
+
+@pytest.mark.parametrize("storage", EVERY)
+@pytest.mark.parametrize(("steps", "kept"), [cell[1:] for cell in CELLS], ids=[cell[0] for cell in CELLS])
+def test_a_fence_outlives_what_the_page_says(
+    steps: tuple[Step, ...], kept: tuple[str, ...], storage: str
+) -> None:
+    replayer, ledger, state = state_after(storage, steps)
+    assert replayer.concrete.evaluate(ledger.fenced["b1"], {}, state) == (storage in kept)
+
+
+@pytest.mark.parametrize("storage", EVERY)
+@pytest.mark.parametrize(
+    ("steps", "kept"),
+    [
+        ((*STORE, CRASH, CRASH), EVERY),
+        ((*TORN, *SECOND, CRASH), ("db, always",)),
+        ((*TORN, *SECOND, CHECKPOINT, CRASH), EVERY),
+        ((*TORN, *SECOND, RESTART), EVERY),
+        ((*TORN, RESTART, *SECOND, CRASH), EVERY),
+    ],
+)
+def test_an_entry_outlives_what_the_page_says(
+    steps: tuple[Step, ...], kept: tuple[str, ...], storage: str
+) -> None:
+    """Torn: the bookie crashed between the records of the ledger's key and of its first entry."""
+    replayer, ledger, state = state_after(storage, steps)
+    stored = [replayer.concrete.evaluate(ledger.stored["b1", e], {}, state) for e in (1, 2)]
+    assert any(stored) == (storage in kept)
+
+
+def found(settings: dict[str, Any], *names: str) -> dict[str, object]:
+    """By property, the fewest steps of a violation, or the verdict."""
+    results = checked_all("bookkeeper", {**ONE, **settings}, names)
+    return {r.property: r.steps if r.verdict is Verdict.VIOLATED else r.verdict.value for r in results}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("storage", ["interleaved", "sorted", "db"])
+def test_a_fence_that_no_entry_precedes_is_lost_in_a_crash(storage: str) -> None:
+    settings = {**MENDED, "storage": storage, "crashes": 1}
+    assert found({**settings, "fence_record": "bare"}, "fences-stay") == {"fences-stay": 4}
+    assert found(settings, "fences-stay") == {"fences-stay": "proved"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("settings", "steps"),
+    [
+        ({"storage": "db"}, 4),
+        ({"storage": "db", "db_checkpoint": "always"}, "proved"),
+        ({"storage": "db", "load": "busy"}, "proved"),
+        ({"storage": "interleaved"}, 4),
+        ({"storage": "interleaved", "load": "busy"}, "proved"),
+        ({"storage": "interleaved", "flush_headers": "always"}, "proved"),
+    ],
+)
+def test_a_clean_restart_of_an_idle_bookie_loses_its_fence(settings: dict[str, Any], steps: object) -> None:
+    assert found({**AWAITED, **settings, "restarts": 1}, "fences-stay") == {"fences-stay": steps}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("storage", ["interleaved", "db"])
+def test_a_negative_answer_that_does_not_wait_is_forgotten_in_a_crash(storage: str) -> None:
+    settings = {**MENDED, "storage": storage, "crashes": 1}
+    assert found({**settings, "negative_answers": "at-once"}, "fences-stay") == {"fences-stay": 4}
+    assert found(settings, "fences-stay") == {"fences-stay": "proved"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("settings", "steps"),
+    [
+        ({"storage": "interleaved"}, 7),
+        ({"storage": "interleaved", "load": "busy"}, 7),
+        ({"storage": "interleaved", "flush_headers": "always"}, "proved"),
+        ({"storage": "db"}, 7),
+        ({"storage": "db", "load": "busy"}, "proved"),
+        ({"storage": "db", "db_checkpoint": "always"}, "proved"),
+    ],
+)
+def test_a_key_without_its_entry_takes_acknowledged_entries_away(
+    settings: dict[str, Any], steps: object
+) -> None:
+    """The first crash comes between two records of the journal, the second when nothing was flushed."""
+    assert found({**AWAITED, **settings, "crashes": 2, "entries": 2}, "entries-stay") == {
+        "entries-stay": steps
+    }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("settings", "steps"),
+    [
+        ({"storage": "db", "restarts": 1}, 10),
+        ({"storage": "interleaved", "restarts": 1}, "proved"),
+        ({"storage": "interleaved", "restarts": 2}, 10),
+        ({"storage": "interleaved", "crashes": 2, "load": "busy"}, 11),
+        ({"storage": "interleaved", "crashes": 2, "flush_headers": "always"}, "proved"),
+    ],
+)
+def test_a_fence_beside_an_entry_is_lost_once_a_flush_has_left_it_out(
+    settings: dict[str, Any], steps: object
+) -> None:
+    name = "fences-beside-entries-stay"
+    assert found({**AWAITED, **settings, "entries": 2}, name) == {name: steps}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("storage", ["interleaved", "db"])
+def test_with_all_mends_nothing_is_lost(storage: str) -> None:
+    settings = {**MENDED, "storage": storage, "crashes": 2, "restarts": 1}
+    names = ("fences-stay", "entries-stay", "no-divergence", "acked-entries-readable")
+    assert found(settings, *names) == dict.fromkeys(names, "proved")
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({"storage": "db"}, "storage without crashes or restarts changes nothing"),
+        ({"restarts": 1}, "restarts without a storage changes nothing"),
+        ({"crashes": 1, "fence_record": "with-key"}, "fence_record without a storage changes nothing"),
+        ({"crashes": 1, "storage": "db", "lose": "entries"}, "lose and a storage exclude each other"),
+    ],
+)
+def test_what_would_change_nothing_is_refused(settings: dict[str, Any], error: str) -> None:
+    with pytest.raises(BadInput, match=error):
+        find("bookkeeper").instance(settings.items())
+
+
+def test_releases_decide_what_a_checkpoint_of_db_writes() -> None:
+    settings = {"storage": "db", "crashes": 1}
+    values = {
+        r: find("bookkeeper").instance(settings.items(), r).parameters for r in ("4.15.0", "4.15.1", "4.17.4")
+    }
+    found = {release: p.db_checkpoint for release, p in values.items()}
+    assert found == {"4.15.0": "always", "4.15.1": "if-written", "4.17.4": "if-written"}
