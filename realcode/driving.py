@@ -54,6 +54,8 @@ class Code:
     """The recoverers that have asked the metadata store to close the ledger, and wait for it."""
     delivered: set[int] = field(default_factory=set)
     handed: set[int] = field(default_factory=set)
+    held_journals: set[str] = field(default_factory=set)
+    """The bookies whose journal writes nothing for now."""
     notes: list[str] = field(default_factory=list)
     """What the code did in this step, for people."""
 
@@ -224,6 +226,7 @@ def _about(step: TraceStep, kind: str) -> Letter:
 
 
 def _handle_add(code: Code, step: TraceStep) -> None:
+    _let_journal_write(code, step)
     code.deliver(_about(step, "add"), "refused" if step.sent[0].fields["fenced"] else "stored")
 
 
@@ -238,11 +241,53 @@ def _begin_recovery(code: Code, step: TraceStep) -> None:
 
 
 def _handle_fence(code: Code, step: TraceStep) -> None:
+    _hold_journal(code, step, negative=not step.sent[0].fields["lac"] and not _stores(code, step))
     code.deliver_fence(_about(step, "fence"), step.sent[0].fields.get("answer") == "unknown")
 
 
 def _handle_read(code: Code, step: TraceStep) -> None:
+    _hold_journal(code, step, negative=step.sent[0].fields["answer"] == "NoSuchEntry")
     code.deliver(_about(step, "read"), str(step.sent[0].fields["answer"]))
+
+
+def _stores(code: Code, step: TraceStep) -> bool:
+    """The bookie stores an entry of the ledger, by what was seen last."""
+    return code.seen is not None and bool(code.seen["bookies"][str(step.actor)].get("entries"))
+
+
+def _hold_journal(code: Code, step: TraceStep, negative: bool) -> None:
+    """Where the model says what is durable when, a negative answer comes before its fence is in the journal."""
+    if code.parameters.storage == "any" or not negative:
+        _let_journal_write(code, step)
+    elif code.parameters.negative_answers == "at-once":
+        code.held_journals.add(str(step.actor))
+        code.ask("journal", bookie=step.actor, hold="yes")
+
+
+def _let_journal_write(code: Code, step: TraceStep) -> None:
+    """The bookie's journal goes on, if it was held, and writes what was queued."""
+    bookie = str(step.actor)
+    if bookie in code.held_journals:
+        code.held_journals.discard(bookie)
+        code.ask("journal", bookie=bookie, hold="no")
+
+
+def _checkpoint(code: Code, step: TraceStep) -> None:
+    code.ask("checkpoint", bookie=step.actor)
+
+
+def _stop_and_start(code: Code, step: TraceStep) -> None:
+    _let_journal_write(code, step)
+    code.ask("shut-down", bookie=step.actor)
+    code.ask("boot", bookie=step.actor)
+
+
+def _crash_in_first_add(code: Code, step: TraceStep) -> None:
+    """The add is journaled, and answered to nobody; then its record is taken out of what the killed process leaves."""
+    _let_journal_write(code, step)
+    code.deliver(_about(step, "add"), None)
+    code.ask("crash", bookie=step.actor, torn="yes")
+    code.ask("boot", bookie=step.actor)
 
 
 def _begin_change(code: Code, step: TraceStep) -> None:
@@ -358,6 +403,7 @@ def _was_fenced_out(code: Code, step: TraceStep) -> bool:
 
 
 def _crash_and_restart(code: Code, step: TraceStep) -> None:
+    code.held_journals.discard(str(step.actor))
     code.ask("crash", bookie=step.arguments["bookie"])
     code.ask("boot", bookie=step.arguments["bookie"])
 
@@ -453,6 +499,17 @@ DRIVEN: Mapping[str, Drive] = {
     "fall silent": Drive("nothing: requests to it are held for good", _nothing),
     "crash and restart": Drive(
         "the bookie's folders as a killed process leaves them; booted on them", _crash_and_restart
+    ),
+    "checkpoint": Drive(
+        "SyncThread.checkpoint; with InterleavedLedgerStorage the entry log is full first", _checkpoint
+    ),
+    "catch up": Drive("the journal, held since the negative answer, goes on", _let_journal_write),
+    "stop and start": Drive("the bookie is shut down as an operator does, and booted", _stop_and_start),
+    "crash and replay": Drive(
+        "the bookie's folders as a killed process leaves them; booted on them", _crash_and_restart
+    ),
+    "crash in first add": Drive(
+        "as a crash, and the first entry's record is taken out of the journal", _crash_in_first_add
     ),
     "crash": Drive("the bookie's folders as a killed process leaves them", _crash),
     "lose disk": Drive("the folder of that disk is emptied", _lose_disk),

@@ -13,6 +13,7 @@ from fencepost.properties.bookkeeper.explaining import (
     explain_lost_fence,
 )
 from fencepost.properties.bookkeeper.safety import recovered
+from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import WRITER, Status
 from fencepost.protocols.bookkeeper.state import Ledger
 
@@ -22,7 +23,9 @@ def fences_stay(s: Ledger) -> Property:
     return Property(
         name="fences-stay",
         meaning="a bookie that has answered a fencing read refuses the writer's adds from then on",
-        holds=forall_over((s.recoverer, s.bookie), lambda r, b: implies(s.fence_handled[r, b], s.fenced[b])),
+        holds=forall_over(
+            (s.recoverer, s.bookie), lambda r, b: implies(answered_fencing(s, r, b), s.fenced[b])
+        ),
         witness=went_down(s) & exists_over((s.recoverer, s.bookie), lambda r, b: s.fence_handled[r, b]),
         witness_meaning="a bookie has answered a fencing read, and one has gone down and come back",
         explain=partial(explain_lost_fence, s),
@@ -54,7 +57,7 @@ def fences_beside_entries_stay(s: Ledger) -> Property:
         holds=forall_over(
             (s.recoverer, s.bookie),
             lambda r, b: implies(
-                s.fence_handled[r, b] & exists(s.entry, lambda e: _before_fence(s, r, e, b)), s.fenced[b]
+                answered_fencing(s, r, b) & exists(s.entry, lambda e: _before_fence(s, r, e, b)), s.fenced[b]
             ),
         ),
         witness=went_down(s)
@@ -65,9 +68,16 @@ def fences_beside_entries_stay(s: Ledger) -> Property:
 
 
 def _before_fence(s: Ledger, recoverer: Term, entry: Term, bookie: Term) -> Term:
-    """The entry was not stored because the fence had been lost: recovery found it, or wrote it back."""
+    """The entry is not there because the fence had been lost: recovery found it there, or wrote it back."""
     written_back = exists(s.fragment, lambda f: s.add_handled[recoverer, f, entry, bookie])
-    return (s.fence_lac[recoverer, bookie] >= entry) | written_back
+    found = s.read_handled[recoverer, entry, bookie] & (s.read_content[recoverer, entry, bookie] != NOTHING)
+    return (s.fence_lac[recoverer, bookie] >= entry) | found | written_back
+
+
+def answered_fencing(s: Ledger, recoverer: Term, bookie: Term) -> Term:
+    """The bookie has answered that recoverer's read of its LAC, or since 4.14 a read of an entry."""
+    read = exists(s.read_entry, lambda e: s.read_handled[recoverer, e, bookie])
+    return s.fence_handled[recoverer, bookie] | s.fenced_by_reading() & read
 
 
 def closed_entries_end(s: Ledger) -> Property:

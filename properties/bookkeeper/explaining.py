@@ -103,7 +103,7 @@ def explain_lost_fence(s: Ledger, trace: Trace) -> str:
         fenced = [
             a for a in trace.steps if a.action in ("handle fence", "handle read") and a.actor == step.actor
         ]
-        if fenced and step.actor in trace.changed(step, s.fenced):
+        if fenced and (step.actor,) in trace.changed(step, s.fenced):
             return (
                 f"{show(step.actor)} answered a fencing read in step {fenced[0].index}, and forgot the fence in the "
                 f"{_going_down(step)} of step {step.index}."

@@ -4,10 +4,16 @@ import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.apache.bookkeeper.bookie.LedgerStorage;
 import org.apache.bookkeeper.common.component.LifecycleComponentStack;
@@ -71,7 +77,7 @@ final class Bookie {
             }
             return proxy(LedgerManager.class, (unused, asked, given) -> {
                 if (asked.getName().equals("getLedgerRanges")) {
-                    new java.util.concurrent.CountDownLatch(1).await();
+                    new CountDownLatch(1).await();
                 }
                 return asked.invoke(found, given);
             });
@@ -101,6 +107,7 @@ final class Bookie {
     void crash() throws IOException {
         Path kept = folder.toPath().resolveSibling(name + ".kept");
         copy(folder.toPath(), kept);
+        holdJournal(false);
         stop();
         delete(folder.toPath());
         Files.move(kept, folder.toPath());
@@ -131,20 +138,68 @@ final class Bookie {
     }
 
     /**
-     * What makes durable what is in memory: in DbLedgerStorage the checkpoint that comes every flushInterval; in the others,
-     * whose checkpoints come with a full entry log or memory table, the flush of SyncThread.
+     * The first entry in the journal, and all after it, was not written: the process ended between two records. To be asked
+     * of a bookie that has crashed.
+     */
+    void tearJournal() throws IOException {
+        try (Stream<Path> found = Files.walk(folder.toPath().resolve("journal"))) {
+            for (Path path : (Iterable<Path>) found.filter(p -> p.toString().endsWith(".txn"))::iterator) {
+                byte[] bytes = Files.readAllBytes(path);
+                int torn = firstEntry(ByteBuffer.wrap(bytes));
+                Arrays.fill(bytes, torn, bytes.length, (byte) 0);
+                Files.write(path, bytes);
+            }
+        }
+    }
+
+    /** Where in a journal file the record of the first entry begins; where the records end if there is none. */
+    private static int firstEntry(ByteBuffer journal) {
+        int at = 512;    // the header
+        while (at + 4 <= journal.capacity() && journal.getInt(at) != 0) {
+            int length = journal.getInt(at);
+            if (length == -0x100) {    // padding
+                at += 8 + journal.getInt(at + 4);
+            } else if (journal.getLong(at + 4 + 8) >= 0) {
+                return at;
+            } else {
+                at += 4 + length;
+            }
+        }
+        return at;
+    }
+
+    /** Wait until the journal has written all that was queued. */
+    void drainJournal() throws Exception {
+        CountDownLatch written = new CountDownLatch(1);
+        service().getServer().getBookie().forceLedger(0, (rc, ledger, entry, address, ctx) -> written.countDown(), null);
+        if (!written.await(30, TimeUnit.SECONDS)) {
+            throw new IllegalStateException(name + ": its journal has not written for 30 s");
+        }
+    }
+
+    /** What SyncThread does before a clean stop, and after a replay. */
+    void flush() throws Exception {
+        ((Future<?>) call(field(service().getServer().getBookie(), "syncThread"), "requestFlush")).get();
+    }
+
+    /**
+     * A checkpoint: DbLedgerStorage has one every flushInterval, the others when an entry log or a memory table is full. In
+     * InterleavedLedgerStorage the entry log is full first.
      */
     void checkpoint() throws Exception {
-        Object sync = field(service().getServer().getBookie(), "syncThread");
-        if (!settings.storage().endsWith("DbLedgerStorage")) {
-            ((java.util.concurrent.Future<?>) call(sync, "requestFlush")).get();
-            return;
+        if (settings.storage().endsWith("InterleavedLedgerStorage")) {
+            Object logs = call(field(storage(), "entryLogger"), "getEntryLogManager");
+            Method full = logs.getClass().getDeclaredMethod("createNewLog", long.class);
+            full.setAccessible(true);
+            full.invoke(logs, -1L);
         }
+        Object sync = field(service().getServer().getBookie(), "syncThread");
         Object mark = call(field(sync, "checkpointSource"), "newCheckpoint");
         Method method = sync.getClass().getMethod("checkpoint",
             Class.forName("org.apache.bookkeeper.bookie.CheckpointSource$Checkpoint"));
         method.setAccessible(true);
         method.invoke(sync, mark);
+        ((ExecutorService) field(sync, "executor")).submit(() -> { }).get();    // what a full entry log has asked for
     }
 
     LedgerStorage storage() throws Exception {
@@ -221,9 +276,16 @@ final class Bookie {
     }
 
     static Object call(Object object, String name) throws Exception {
-        Method method = object.getClass().getMethod(name);
-        method.setAccessible(true);
-        return method.invoke(object);
+        for (Class<?> type = object.getClass(); type != null; type = type.getSuperclass()) {
+            try {
+                Method method = type.getDeclaredMethod(name);
+                method.setAccessible(true);
+                return method.invoke(object);
+            } catch (NoSuchMethodException above) {
+                continue;
+            }
+        }
+        throw new NoSuchMethodException(object.getClass() + "." + name);
     }
 
     private static void copy(Path from, Path to) throws IOException {

@@ -123,6 +123,9 @@ public final class Harness {
                 break;
             case "crash":
                 bookies.get(given.get("bookie")).crash();
+                if ("yes".equals(given.get("torn"))) {
+                    bookies.get(given.get("bookie")).tearJournal();
+                }
                 return Map.of();
             case "shut-down":
                 bookies.get(given.get("bookie")).stop();
@@ -135,6 +138,9 @@ public final class Harness {
                 return Map.of();
             case "journal":
                 bookies.get(given.get("bookie")).holdJournal("yes".equals(given.get("hold")));
+                if ("no".equals(given.get("hold"))) {
+                    bookies.get(given.get("bookie")).drainJournal();
+                }
                 return Map.of();
             case "lose-disk":
                 bookies.get(given.get("bookie")).loseDisk(given.get("disk"));
@@ -144,6 +150,9 @@ public final class Harness {
                 return Map.of();
             case "suspend":
                 bookies.get(given.get("bookie")).suspend();
+                return Map.of();
+            case "flush":
+                bookies.get(given.get("bookie")).flush();
                 return Map.of();
             case "checkpoint":
                 bookies.get(given.get("bookie")).checkpoint();
