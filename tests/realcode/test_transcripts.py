@@ -287,6 +287,7 @@ def test_every_action_is_driven_or_it_is_said_why_not() -> None:
         {"lac_read_in_change": "racing"},
         {"ensemble_change_commit": "local-first"},
         {"resends": "one-by-one"},
+        {"storage": "db", "crashes": 1, "restarts": 1},
     ]
     names = set()
     for way in ways:
