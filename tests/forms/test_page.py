@@ -181,6 +181,7 @@ def test_on_a_phone_the_page_is_read_and_stepped_through_with_a_finger(
           letters: scale * parseFloat(getComputedStyle(document.querySelector('.narrow .note')).fontSize),
           over: box('.diagram').bottom - box('aside').top,
           buttons: [...document.querySelectorAll('nav button')].map((b) => b.getBoundingClientRect().height),
+          halo: parseFloat(getComputedStyle(document.querySelector('.narrow .note')).strokeWidth),
           below: box('nav').bottom - window.innerHeight,
         }"""
     )
@@ -190,6 +191,7 @@ def test_on_a_phone_the_page_is_read_and_stepped_through_with_a_finger(
     assert found["letters"] >= 10.5
     assert found["over"] <= 0, "the panel lies over the diagram"
     assert min(found["buttons"]) >= 44, "too small for a finger"
+    assert found["halo"] >= 7, "arrows are seen between the words that they pass behind"
     assert found["below"] <= 0, "the buttons are not in view when the page opens"
     for name, expected in (("first", 0), ("on", 1), ("last", len(story(page).trace.steps))):
         phone.find_element(By.CSS_SELECTOR, f"[data-go={name}]").click()
