@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.explore import command as explore
 from fencepost.cli.main import run
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.language.protocol import load
@@ -27,6 +29,7 @@ from fencepost.sweeps.grid import plan
 from fencepost.sweeps.rows import COLUMNS
 from support.instances import SMALL_BUG
 from support.realcode import TRANSCRIPTS, kept_trace
+from support.shown import SHOWN, shows
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "docs" / "own-protocol.md"
@@ -144,6 +147,43 @@ def test_the_commands_in_a_page_do_what_it_shows(
         printed = capsys.readouterr()
         text = (printed.err if code == ExitCode.BAD_INPUT else printed.out).rstrip("\n")
         assert printed_as_shown(shown, text), f"{command}\nshown:\n{transcript.text}\nprinted:\n{text}"
+
+
+# Commands that stand indented, after a prompt.
+
+PROMPTED = [
+    page for page in sorted((ROOT / "docs").glob("*.md")) if SHOWN.search(page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PROMPTED, ids=lambda page: page.stem)
+def test_a_command_after_a_prompt_shows_what_stands_below_it(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the order of the page: some read what others have written."""
+    monkeypatch.chdir(tmp_path)
+    for command, shown in SHOWN.findall(page.read_text(encoding="utf-8")):
+        name, *arguments = shlex.split(command)
+        assert name == "fencepost"
+        assert run(arguments) in (ExitCode.AS_WISHED, ExitCode.VIOLATED, ExitCode.UNDECIDED)
+        said = capsys.readouterr().out
+        assert shown.strip()
+        assert shows(shown, said), said
+
+
+def test_the_script_in_the_page_of_exploring_is_answered_as_it_shows() -> None:
+    """What is typed stands at the margin, what is answered is indented."""
+    page = (ROOT / "docs" / "explore.md").read_text(encoding="utf-8")
+    (script,) = re.findall(r"^\$ fencepost (explore .*)\n((?:.*\n)*?)```$", page, flags=re.MULTILINE)
+    lines = script[1].split("\n")
+    typed = [line for line in lines if line and not line.startswith(" ")]
+    answered = [line for line in lines if line.startswith(" ")]
+    assert len(typed) > 3
+    assert len(answered) > 2
+    result = CliRunner().invoke(explore, shlex.split(script[0])[1:], input="\n".join(typed))
+    assert result.exit_code == 0
+    assert shows("\n".join(answered), result.output), result.output
 
 
 # docs/findings.md: each finding says the same five things, and its commands can be run.

@@ -12,11 +12,10 @@ import pytest
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
+from support.shown import SHOWN, shows
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SHOWN = re.compile(r"^    \$ (.*)\n((?:    .*\n|\n(?=    ))*)", re.MULTILINE)
-"""A command after a prompt, and what stands below it."""
 NEEDS = {"reproduce": "a BookKeeper", "explore": "somebody who explores"} | (
     {} if shutil.which("java") else {"sweep": "a Java"}
 )
@@ -31,22 +30,6 @@ def commands() -> Iterator[str]:
 
 
 COMMANDS = list(commands())
-
-
-def words(text: str) -> str:
-    """The text with one space between words, and without seconds."""
-    return " ".join(re.sub(r"\[[\d.]+ s\]", "", text).split())
-
-
-def shows(shown: str, said: str) -> bool:
-    """Each line that is shown is said, one after the other; lines may lie between them."""
-    whole, place = words(said), 0
-    for line in filter(None, map(words, shown.replace("…", "").split("\n"))):
-        place = whole.find(line, place)
-        if place < 0:
-            return False
-        place += len(line)
-    return True
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import pytest
 from support import answers
 from support.answers import FOLDER, once
 from support.links import dead_links, slug
+from support.shown import SHOWN, shows
 from support.tiers import cases, name, stale
 
 
@@ -125,3 +126,25 @@ def test_tests_of_a_group_are_run_by_one_worker(pytester: pytest.Pytester) -> No
     pytester.makepyfile(GROUPED)
     assert pytester.runpytest_subprocess("-n2", "--dist=loadgroup", "-p", "no:fencepost").ret == 0
     assert len(list(pytester.path.glob("worker-*"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        ("one …\nthree", True),
+        ("one two three [0.5 s]", True),
+        ("… two\n…", True),
+        ("three\none", False),
+        ("one three", False),
+        ("one\nfour", False),
+        ("one one", False),
+    ],
+)
+def test_what_a_page_shows_is_said_in_its_order(shown: str, said: bool) -> None:
+    """Else a page could show anything."""
+    assert shows(shown, "  one   two\nthree  [12.3 s]\n") is said
+
+
+def test_what_stands_below_a_command_ends_where_the_next_one_begins() -> None:
+    page = "Text\n\n    $ a b\n    x\n\n    y\n    $ c\n    z\n\nText\n"
+    assert SHOWN.findall(page) == [("a b", "    x\n\n    y\n"), ("c", "    z\n")]
