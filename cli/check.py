@@ -17,10 +17,12 @@ from fencepost.cli.handing import elapsed, timeout_option, without_limit
 from fencepost.cli.numbers import COUNT, GIB, ROUNDS, SEED, STEPS
 from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder
 from fencepost.cli.progress import Progress, tell_spent
+from fencepost.cli.render import instance_line
 from fencepost.cli.saved import own_protocol
 from fencepost.cli.settings import budget_option, budgets, setting, settings_option
 from fencepost.cli.telling import story_form_option, tell
 from fencepost.cli.walking import take
+from fencepost.encoding.checking.hearing import Remark
 from fencepost.encoding.checking.limits import INDUCTION, Limits, Minimize
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Outcome, Verdict
@@ -225,6 +227,9 @@ def _all(requests: Sequence[Request], walks: int | None, progress: Progress) -> 
     outcomes: list[Outcome] = []
     for request in reversed(requests):
         limits = replace(request.limits, gone=elapsed())
+        progress.hear(
+            Remark(f"{', '.join(p.name for p in request.properties)} of {instance_line(request.instance)}")
+        )
         if any(outcome.interrupted for outcome in outcomes):
             outcomes.append(not_begun(request))
         elif walks:

@@ -20,8 +20,8 @@ WIDTH = 110
 
 def heading(instance: Instance, limits: Limits) -> str:
     """What was checked: the instance, the switches changed, and every cap in force; budgets of none are left out."""
-    parameters = {name: value for name, value in instance.subject.parameters.items() if value}
-    lines = [f"{instance.protocol.name}: {show_all(parameters)}"]
+    parameters = instance.subject.parameters
+    lines = [instance_line(instance)]
     if instance.release is not None:
         unlike = f", but {show_all(instance.unlike_release)}" if instance.unlike_release else ""
         lines.append(f"release {instance.release}{unlike}")
@@ -36,6 +36,12 @@ def heading(instance: Instance, limits: Limits) -> str:
     if caps:
         lines.append(f"every verdict is for this instance; at most: {', '.join(caps)}")
     return "\n".join(lines)
+
+
+def instance_line(instance: Instance) -> str:
+    """The protocol and its parameters, without budgets of none."""
+    found = {name: value for name, value in instance.subject.parameters.items() if value}
+    return f"{instance.protocol.name}: {show_all(found)}"
 
 
 def _unlike_newest(instance: Instance) -> str:

@@ -51,7 +51,8 @@ def test_a_property_with_an_instance_of_its_own_says_so(capsys: pytest.CaptureFi
     """Planted: one heading for both; results of the second without their instance."""
     asked = ("check", "bookkeeper-4.13", "--property", "valid-fragments", "--walks", "1500")
     small = "bookies=2 ensemble=1 write_quorum=1 ack_quorum=1 entries=2"
-    code, out, _ = fencepost(capsys, *asked, "--property", "entries-in-order")
+    code, out, err = fencepost(capsys, *asked, "--property", "entries-in-order", "-v")
+    assert f"valid-fragments of bookkeeper-4.13: {small} " in err
     first, second = (line for line in out.splitlines() if " random walks " in line)
     assert (first.startswith("entries-in-order: undecided"), small in first) == (True, False)
     assert second.startswith("valid-fragments: ")
