@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,20 @@ def read(path: Path) -> list[Expectation]:
     return found
 
 
+Several = tuple[Expectation, ...]
+"""What several properties of one instance must come to."""
+
+
+def instances(path: Path) -> tuple[Several, ...]:
+    """The obligations of a file, those of one table together."""
+    return tuple(tuple(rows) for _, rows in groupby(read(path), lambda row: row.line))
+
+
+def title(rows: Several) -> str:
+    """The name that a table about several properties has."""
+    return rows[0].name.removesuffix(f", {rows[0].property}")
+
+
 def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
     """What the table says, and what the defaults say of the rest; parameters and budgets one by one."""
     both = {
@@ -275,7 +290,7 @@ def _expectation(table: Mapping[str, Any], path: Path, where: str, line: int) ->
     is_file = protocol.endswith(".py") or "/" in protocol
     limits = {key: table[key] for key in LIMITS if key in table}
     return Expectation(
-        table.get("name") or _title(table),
+        table.get("name") or _unnamed(table),
         str(path.parent / protocol) if is_file else protocol,
         table["property"],
         Verdict(table["expect"]),
@@ -305,7 +320,7 @@ def _check_switch(table: Mapping[str, Any], where: str) -> None:
             raise BadInput(f"{where}: {key}: only with a switch; add one, or leave it out")
 
 
-def _title(table: Mapping[str, Any]) -> str:
+def _unnamed(table: Mapping[str, Any]) -> str:
     """A name for an obligation that has none: what it is about."""
     settings = [f"{name}={value}" for name, value in table.get("set", {}).items()]
     limits = [f"{key}={table[key]}" for key in LIMITS if key in table and key != "timeout"]

@@ -21,8 +21,8 @@ from fencepost.cli.main import run
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
-from fencepost.properties.boot import BOOT, Way, differences, what
-from fencepost.properties.expectations import Expectation
+from fencepost.properties.boot import BOOT, differences
+from fencepost.properties.expectations import Expectation, Several, title
 from fencepost.properties.known import KNOWN
 from fencepost.realcode.releases import seen
 from fencepost.sweeps.grid import plan
@@ -294,10 +294,10 @@ def test_the_bugs_in_the_page_are_those_that_are_checked(request: pytest.Fixture
 BOOTING = ROOT / "docs" / "no-journal.md"
 
 
-def boot_row(way: Way) -> str:
+def boot_row(way: Several) -> str:
     """A way to boot as a line of the page's table."""
     settings = show_all(differences(way))
-    return line([what(way), f"`{settings}`" if settings else "", *map(worth, way)])
+    return line([title(way), f"`{settings}`" if settings else "", *map(worth, way)])
 
 
 def worth(expected: Expectation) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Basis, Fewest
+from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.concrete.walking import walk
@@ -23,6 +23,7 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term, implies
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.properties.catalogue import find
+from fencepost.properties.expectations import TABLES, Expectation, Several, differs, instances, title
 from fencepost.properties.ledger_chain.safety import of_any_two
 from fencepost.protocols.ledger_chain import Chain, Metadata, Parameters, Status
 from support.instances import built, nearest_violation, replayed
@@ -34,41 +35,38 @@ CHAIN = "ledger-chain"
 TWO: Settings = {"clients": 2, "elections": 2}
 UNBOUNDED: Settings = {"clients": 2, "elections": 0}
 
-BROKEN: list[tuple[Settings, Mapping[str, int]]] = [
-    ({}, {}),
-    ({"append_compares": "no"}, {"written-ledgers-listed": 10}),
-    ({"append_conflict": "retry"}, {"entry-order": 12, "one-open-ledger": 10}),
-    ({"close_fences": "no"}, {"entry-order": 12}),
-    ({"write_checks_fence": "no"}, {"entry-order": 12}),
-]
-"""What each mutant violates, and in how many steps at least. The rest is proved."""
+EXPECTED = instances(TABLES / "ledger-chain.toml")
+"""What the properties come to on the protocol as it is, then on each mutant."""
 
-MUTANTS = [mutant for mutant, _ in BROKEN if mutant]
-BY_QUICKNESS = [pytest.param(*case, marks=[pytest.mark.slow] if case[0] else []) for case in BROKEN]
+
+def mutation(rows: Several) -> Settings:
+    """What a mutant changes."""
+    return {name: value for name, value in rows[0].settings.items() if name not in TWO}
+
+
+MUTANTS = list(filter(None, map(mutation, EXPECTED)))
+BY_QUICKNESS = [
+    pytest.param(rows, marks=[pytest.mark.slow] if mutation(rows) else [], id=title(rows))
+    for rows in EXPECTED
+]
 """The quick tests look at the protocol as it is; the slow ones at all mutants."""
 
 
-@pytest.mark.parametrize(("mutant", "broken"), BY_QUICKNESS, ids=str)
-def test_each_mutant_breaks_what_the_protocol_keeps(mutant: Settings, broken: Mapping[str, int]) -> None:
-    system, parameters = built(CHAIN, {**TWO, **mutant})
+@pytest.mark.parametrize("rows", BY_QUICKNESS)
+def test_each_mutant_breaks_what_the_protocol_keeps(rows: Several) -> None:
+    system, parameters = built(CHAIN, rows[0].settings)
     outcome = check(system, find(CHAIN).subject(parameters), system.properties, Limits(jobs=1))
-    found = {
-        r.property: r.steps
-        for r in outcome.results
-        if (r.verdict.value, r.fewest) == ("violated", Fewest.OF_ALL)
-    }
-    proved = {r.property for r in outcome.results if r.verdict.value == "proved"}
-    assert found == broken
-    assert proved == {p.name for p in system.properties} - broken.keys()
+    assert [row.property for row in rows] == [p.name for p in system.properties]
+    for row, result in zip(rows, outcome.results, strict=True):
+        assert differs(row.verdict, row.steps, result) is None
 
 
-@pytest.mark.parametrize(
-    ("mutant", "prop", "steps"),
-    [(mutant, prop, steps) for mutant, broken in BROKEN for prop, steps in broken.items()],
-    ids=str,
-)
-def test_exploring_finds_the_same_number_of_steps(mutant: Settings, prop: str, steps: int) -> None:
-    assert nearest_violation(CHAIN, {**TWO, **mutant}, prop) == steps
+VIOLATED = [row for rows in EXPECTED for row in rows if row.steps]
+
+
+@pytest.mark.parametrize("row", VIOLATED, ids=lambda row: row.name)
+def test_exploring_finds_the_same_number_of_steps(row: Expectation) -> None:
+    assert nearest_violation(CHAIN, row.settings, row.property) == row.steps
 
 
 # Without a bound on elections.
@@ -81,10 +79,10 @@ def induced(system: System, parameters: object) -> set[str]:
     return {r.property for r in outcome.results if r.basis is Basis.INDUCTION}
 
 
-@pytest.mark.parametrize(("mutant", "broken"), BY_QUICKNESS, ids=str)
-def test_what_a_mutant_keeps_is_proved_by_induction(mutant: Settings, broken: Mapping[str, int]) -> None:
-    system, parameters = built(CHAIN, {**UNBOUNDED, **mutant})
-    assert induced(system, parameters) == {p.name for p in system.properties} - broken.keys()
+@pytest.mark.parametrize("rows", BY_QUICKNESS)
+def test_what_a_mutant_keeps_is_proved_by_induction(rows: Several) -> None:
+    system, parameters = built(CHAIN, {**UNBOUNDED, **mutation(rows)})
+    assert induced(system, parameters) == {row.property for row in rows if not row.steps}
 
 
 INVARIANTS = [invariant.name for invariant in built(CHAIN, UNBOUNDED)[0].invariants]

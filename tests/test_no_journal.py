@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.properties.boot import BOOT, Way, differences, what
-from fencepost.properties.expectations import differs
+from fencepost.properties.boot import BOOT, differences
+from fencepost.properties.expectations import Several, differs, title
 from support.instances import checked_all
 
 PROTOCOL = "bookkeeper-no-journal"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", BOOT, ids=what)
-def test_a_way_to_boot_is_worth_what_the_table_says(way: Way) -> None:
+@pytest.mark.parametrize("way", BOOT, ids=title)
+def test_a_way_to_boot_is_worth_what_the_table_says(way: Several) -> None:
     results = checked_all(PROTOCOL, way[0].settings, tuple(row.property for row in way))
     assert [differs(row.verdict, row.steps, result) for row, result in zip(way, results, strict=True)] == [
         None
