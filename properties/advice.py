@@ -10,6 +10,7 @@ from typing import Any
 from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Result, Verdict, worst
+from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.story import Story
 from fencepost.encoding.language.protocol import Instance, choose
 from fencepost.encoding.reading import Key, has_keys, parse_toml
@@ -128,9 +129,20 @@ def shown(
 ) -> Finding:
     """Whether the bug is found at these sizes in this release; if that is not decided, whether on the table's instance.
 
-    The other known bugs are mended, so that none of them answers for it.
+    The other known bugs are mended, so that none of them answers for it. Where the release lacks what the bug's instance is made of,
+    such as the boot sequence of 4.15, nothing is decided, and the reason says so.
     """
     mended = _mended(other for other in others if other != risk.bug)
+    try:
+        return _found(risk, setup, mended, share, limits)
+    except BadInput as lacking:
+        sizes = {"entries": 1} | dict(setup.sizes)
+        command = ["fencepost", "check", "--known", f"--bug={risk.bug.name.removeprefix('#')}"]
+        return Finding(Verdict.UNDECIDED, sizes, command, str(lacking))
+
+
+def _found(risk: Risk, setup: Setup, mended: Mapping[str, str], share: Remaining, limits: Limits) -> Finding:
+    """At these sizes, or else on the table's instance."""
     found = _asked(risk.bug, setup, setup.sizes, mended, replace(limits, timeout=share() / 2))
     if found.verdict in (Verdict.VIOLATED, Verdict.PROVED):
         return found

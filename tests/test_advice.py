@@ -10,9 +10,10 @@ from fencepost.cli.advise import FORMS, _exit_code
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from fencepost.cli.reports.advice import Advice
+from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.properties.advice import Finding, Risk, Setup, _table, risks, unmet
+from fencepost.properties.advice import Finding, Risk, Setup, _table, risks, shown, unmet
 from fencepost.properties.known import bugs_of_releases, has
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.deployment import Deployment
@@ -53,6 +54,16 @@ def test_the_bugs_that_bite_are_those_of_the_release_whose_conditions_are_met(
 ) -> None:
     """Planted: conditions that are not looked at."""
     assert [risk.bug.name for risk in risks(asked) if risk.loses] == losing
+
+
+def test_what_an_old_release_lacks_leaves_a_bug_undecided_and_stops_nothing() -> None:
+    """4.13 has no boot sequence, in which a bookie could be set up anew: the whole command was refused."""
+    asked = setup((2, 2, 2), 2, "4.13.0")
+    (risk,) = (risk for risk in risks(asked) if risk.bug.name == "#4812")
+    found = shown(risk, asked, [], lambda: 10, Limits(jobs=1))
+    assert found.verdict is Verdict.UNDECIDED
+    assert "release 4.13.0 has no such boot sequence" in found.reason
+    assert "entries" in found.shown_on
 
 
 def test_the_theorem_is_claimed_only_where_its_assumptions_are_met() -> None:
