@@ -3,23 +3,25 @@
     python benchmarks/induction.py                    measure everything, print the tables
     python benchmarks/induction.py bookies 3/3/2      only rows whose names contain one of these words
     python benchmarks/induction.py --only actions     only one of the two ways
-    python benchmarks/induction.py --output docs/generated/induction.md     the page, and its plot beside it
+    python benchmarks/induction.py --kept runs.jsonl --output docs/generated/induction.md     the page, and its plots beside it
 
-Each run is a process of its own, with an empty cache. What is compared is processor time, of all processes of a run
-together: other programs on the machine change it least.
+Each run is a process of its own, with an empty cache. What is compared, and limited, is processor time, of all processes of a
+run together: other programs on the machine change it least.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import plot
-from measuring import TIMEOUT, Run, run_once
+from measuring import run_once
 
 HOLD = (
     "no-divergence",
@@ -69,63 +71,135 @@ NAMED = (
 """What people run, and larger ones."""
 
 GROWING = {
-    "bookies": range(4, 8),
+    "bookies": range(3, 8),
     "entries": range(1, 6),
     "recoverers": range(1, 5),
     "fragments": range(2, 6),
 }
-"""Each alone, the others as they are at first: 3/3/2 with four bookies, one entry, one recoverer and two fragments."""
+"""Each alone, the others as they are in `SMALLEST`."""
+
+SMALLEST = {"bookies": 3, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2, "entries": 1}
+"""2/2/2 with a spare bookie, one entry, one recoverer and two fragments: small enough for rounds too."""
+
+PATIENCE = 3600
+"""Seconds of wall time after which a run gives up; it is ended for its processor time before."""
+
+PAGE = """# Induction beside rounds
+
+Today's protocol, every property that holds together, witnesses included: whole runs of `fencepost check`, each a process of its own with an
+empty cache, as `python benchmarks/induction.py` measured them, one run of each. A run is ended after {processor:.0f} s of processor time, all its processes
+together; if one is, the larger ones of the same growth are not begun. **The machine was busy all the time**, with load averages of up to 20 on two cores: wall times say nothing, processor times are
+up to twice what they are on a quiet machine, and ratios are what counts.
+
+{named}
+
+How it grows, from 2/2/2 with three bookies, one entry, one recoverer and two fragments (`no-divergence`, `acked-entries-readable`,
+`entries-in-order`, `valid-fragments`). Empty rings in the plots are runs that were ended.
+
+{growing}
+
+{pictures}
+
+The commands, each with `--induction actions`, which is what `check` does by itself, or with `--induction none`, which leaves rounds:
+
+{commands}
+"""
 
 
 def growth() -> Iterator[Size]:
     """The points of the plots."""
     for name, values in GROWING.items():
         for value in values:
-            yield Size(f"{name} {value}", {name: value}, HOLD[:4], grows=name)
+            yield Size(f"{name} {value}", {**SMALLEST, name: value}, HOLD[:4], grows=name)
 
 
-Measured = Mapping[tuple[str, str], Run | None]
-"""The run of each size, by its name and the way; None if the command was ended before it had a result."""
+@dataclass(frozen=True)
+class Point:
+    """What one run took, in seconds, and what it came to: a verdict, or that it was ended or not begun."""
+
+    verdict: str
+    wall: float = 0.0
+    processor: float = 0.0
+
+
+ENDED = "ended"
+"""A run that was interrupted, since it had used as much processor time as it may."""
+
+NOT_RUN = "not run"
+"""A run that was not begun, since a smaller one of the same growth was ended."""
+
+Measured = dict[tuple[str, str], Point]
+"""What was measured of each size, by its name and the way."""
 
 
 def table(sizes: Sequence[Size], ways: Sequence[str], measured: Measured) -> str:
     """A row for each size, both ways side by side."""
-    head = ["instance", *(f"{WAYS[way]}, processor" for way in ways)]
+    head = ["instance", *(f"{WAYS[way]}: {what}" for way in ways for what in ("processor", "wall"))]
     lines = [head, ["---"] * len(head)]
-    lines += [[size.name, *(_cell(measured[size.name, way]) for way in ways)] for size in sizes]
+    for size in sizes:
+        lines.append([size.name, *(cell for way in ways for cell in _cells(measured[size.name, way]))])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(run: Run | None) -> str:
-    if run is None:
-        return "no answer in time"
-    return (
-        f"{run.processor:.1f} s" if run.verdict == "proved" else f"{run.verdict} after {run.processor:.0f} s"
-    )
+def _cells(point: Point) -> tuple[str, str]:
+    if point.verdict == NOT_RUN:
+        return NOT_RUN, ""
+    said = "" if point.verdict == "proved" else f"{point.verdict} after "
+    return f"{said}{point.processor:.1f} s", f"{point.wall:.0f} s"
 
 
-def curves(sizes: Sequence[Size], measured: Measured) -> str:
-    """How processor time grows with each parameter, for what is proved by induction over one action."""
+def commands(sizes: Sequence[Size]) -> str:
+    """The command of each size, but for the way and the limits."""
+    return "\n".join(f"    fencepost check {' '.join(size.arguments('actions')[:-2])}" for size in sizes)
+
+
+def curves(name: str, sizes: Sequence[Size], measured: Measured) -> str:
+    """How processor time grows with a parameter, both ways; a ring without filling is a run that was ended."""
     series = []
-    for name in GROWING:
-        own = [(s, measured[s.name, "actions"]) for s in sizes if s.grows == name]
+    for way, label in WAYS.items():
         points = [
-            (int(str(size.settings[name])), run.processor)
-            for size, run in own
-            if run is not None and run.verdict == "proved"
+            (int(str(size.settings[name])), measured[size.name, way])
+            for size in sizes
+            if size.grows == name and measured[size.name, way].verdict != NOT_RUN
         ]
-        if points:
-            series.append(plot.Line(name, points))
-    return plot.lines("Processor time for a proof by induction, by size", series, "how many of them")
+        proved = [(x, point.processor) for x, point in points if point.verdict == "proved"]
+        ended = [(x, point.processor) for x, point in points if point.verdict != "proved"]
+        series.append(plot.Line(label, proved, ended))
+    return plot.lines(f"Processor time for a proof, by number of {name}", series, name)
 
 
-def _run(arguments: Sequence[str], timeout: int) -> Run | None:
+def _run(arguments: Sequence[str], processor: float) -> Point:
+    begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            return run_once(arguments, Path(folder), timeout)
-        except RuntimeError as error:
-            print(error, file=sys.stderr)
-            return None
+            run = run_once(arguments, Path(folder), PATIENCE, processor)
+        except RuntimeError:
+            return Point(ENDED, time.perf_counter() - begun, processor)
+        return Point(run.verdict, run.seconds, run.processor)
+
+
+def _measure(sizes: Sequence[Size], ways: Sequence[str], processor: float, kept: Path | None) -> Measured:
+    """Run what is not known yet; a line of `kept` for each run, so that one that was interrupted goes on where it was."""
+    known: Measured = {}
+    if kept is not None and kept.exists():
+        for line in kept.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            known[row["name"], row["way"]] = Point(row["verdict"], row["wall"], row["processor"])
+    for way in ways:
+        given_up: set[str | None] = set()
+        for size in sizes:
+            point = known.get((size.name, way)) or (
+                Point(NOT_RUN) if size.grows in given_up else _run(size.arguments(way), processor)
+            )
+            if size.grows and point.verdict != "proved":
+                given_up.add(size.grows)
+            print(f"{size.name}, {WAYS[way]}: {' '.join(_cells(point))}", file=sys.stderr, flush=True)
+            if kept is not None and (size.name, way) not in known:
+                row = {"name": size.name, "way": way, **asdict(point)}
+                with kept.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row) + "\n")
+            known[size.name, way] = point
+    return known
 
 
 def main() -> None:
@@ -135,8 +209,17 @@ def main() -> None:
     )
     parser.add_argument("words", nargs="*", metavar="WORD", help="only rows whose names contain one of these")
     parser.add_argument("--only", choices=list(WAYS), help="only this way of proving")
-    parser.add_argument("--timeout", type=int, default=TIMEOUT, metavar="SECONDS", help="for each run")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the page, and its plot beside it")
+    parser.add_argument(
+        "--processor",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="end a run after so much processor time",
+    )
+    parser.add_argument(
+        "--kept", type=Path, metavar="FILE", help="keep each run in this file, and go on from it"
+    )
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the page, and its plots beside it")
     arguments = parser.parse_args()
     ways = [arguments.only] if arguments.only else list(WAYS)
     every = [*NAMED, *growth()]
@@ -145,22 +228,30 @@ def main() -> None:
         parser.error(
             f"{' '.join(arguments.words)}: no such row; the rows are {', '.join(s.name for s in every)}"
         )
-    if arguments.output and (arguments.words or arguments.only == "none"):
-        parser.error("--output: the page needs every row, and induction; leave the words out")
-    measured: dict[tuple[str, str], Run | None] = {}
-    for size in sizes:
-        for way in ways:
-            run = measured[size.name, way] = _run(size.arguments(way), arguments.timeout)
-            print(f"{size.name}, {WAYS[way]}: {_cell(run)}", file=sys.stderr, flush=True)
-    text = table(sizes, ways, measured)
+    if arguments.output and (arguments.words or arguments.only):
+        parser.error("--output: the page needs every row, both ways; leave the words out")
+    measured = _measure(sizes, ways, arguments.processor, arguments.kept)
     if arguments.output is None:
-        print(text)
-        return
-    drawing = arguments.output.with_suffix(".svg")
-    drawing.write_text(curves(sizes, measured), encoding="utf-8")
-    arguments.output.write_text(
-        f"# Induction beside rounds\n\nAs `python benchmarks/induction.py` measured it: today's protocol, whole processes, "
-        f"each with an empty cache and `--timeout {arguments.timeout}`.\n\n{text}\n\n![Processor time by size]({drawing.name})\n",
+        print(table(sizes, ways, measured))
+    else:
+        write(arguments.output, sizes, measured, arguments.processor)
+
+
+def write(page: Path, sizes: Sequence[Size], measured: Measured, processor: float) -> None:
+    """The page, and a plot of each growth beside it."""
+    pictures = []
+    for name in GROWING:
+        drawing = page.with_name(f"{page.stem}-{name}.svg")
+        drawing.write_text(curves(name, sizes, measured), encoding="utf-8")
+        pictures.append(f"![Processor time for a proof, by number of {name}]({drawing.name})")
+    page.write_text(
+        PAGE.format(
+            processor=processor,
+            named=table(NAMED, list(WAYS), measured),
+            growing=table(list(growth()), list(WAYS), measured),
+            pictures="\n\n".join(pictures),
+            commands=commands(sizes),
+        ),
         encoding="utf-8",
     )
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -56,8 +59,13 @@ _QUESTION = re.compile(r"(violations|longer executions): round (\d+), ([\d,]+) c
 _PART = re.compile(r"(\w+) (\d+\.\d+) s")
 
 
-def run_once(arguments: Sequence[str], cache: Path, timeout: int = TIMEOUT) -> Run:
-    """Run `fencepost check` in a process of its own; raises RuntimeError if it gives no result."""
+def run_once(
+    arguments: Sequence[str], cache: Path, timeout: int = TIMEOUT, processor: float | None = None
+) -> Run:
+    """Run `fencepost check` in a process of its own; raises RuntimeError if it gives no result.
+
+    With `processor` it is interrupted, which is no result, once it and its children have used so many seconds of processor time.
+    """
     command = [sys.executable, "-m", "fencepost.cli", "check", *arguments, "--timeout", str(timeout), *SUFFIX]
     environment = os.environ | {"FENCEPOST_CACHE": str(cache)}
     heard: list[tuple[float, str]] = []
@@ -67,6 +75,8 @@ def run_once(arguments: Sequence[str], cache: Path, timeout: int = TIMEOUT) -> R
             command, env=environment, stdout=output, stderr=subprocess.PIPE, text=True
         ) as process:
             assert process.stderr is not None
+            if processor is not None:
+                threading.Thread(target=_interrupt, args=(process, processor), daemon=True).start()
             for line in process.stderr:
                 heard.append((time.perf_counter() - begun, line.rstrip()))
         seconds, processor = time.perf_counter() - begun, _processor_seconds() - used
@@ -77,6 +87,32 @@ def run_once(arguments: Sequence[str], cache: Path, timeout: int = TIMEOUT) -> R
             f"{' '.join(command)}: no result; {heard[-1][1] if heard else 'nothing on stderr'}"
         )
     return read_run(seconds, processor, text, heard)
+
+
+def _interrupt(process: subprocess.Popen[str], most: float) -> None:
+    """Interrupt a process when it and what it started have used so many seconds of processor time (Linux)."""
+    while process.poll() is None:
+        if _used(process.pid) > most:
+            process.send_signal(signal.SIGINT)
+            return
+        time.sleep(0.5)
+
+
+def _used(pid: int) -> float:
+    """Seconds of processor time of a process that runs, and of all that descend from it."""
+    ticks, children = dict[int, int](), dict[int, list[int]]()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            number = int(path.parent.name)
+            ticks[number] = sum(map(int, fields[11:15]))
+            children.setdefault(int(fields[1]), []).append(number)
+    waiting, total = [pid], 0
+    while waiting:
+        number = waiting.pop()
+        total += ticks.get(number, 0)
+        waiting += children.get(number, [])
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def _processor_seconds() -> float:

@@ -33,10 +33,11 @@ class Bar:
 
 @dataclass(frozen=True)
 class Line:
-    """One line: its label and its points, each a round and seconds."""
+    """One line: its label and its points, each a round and seconds; and points of runs that gave up after so long."""
 
     label: str
     points: Sequence[tuple[int, float]]
+    gave_up: Sequence[tuple[int, float]] = ()
 
 
 def _text(x: float, y: float, words: str, anchor: str = "start") -> str:
@@ -112,10 +113,17 @@ def bars(title: str, rows: Sequence[Bar]) -> str:
 def lines(title: str, series: Sequence[Line], across: str = "round") -> str:
     """Lines over rounds, or over what else goes `across`, with a legend at the right."""
     bottom = TOP + 340
-    points = [point for line in series for point in line.points]
+    points = [point for line in series for point in (*line.points, *line.gave_up)]
     scale = _Scale([seconds for _, seconds in points], bottom, TOP)
     last = max(round_ for round_, _ in points)
     wide = (WIDTH - RIGHT - LEFT + 100) / max(last - 1, 1)
+
+    def ring(point: tuple[int, float], colour: str, filling: str) -> str:
+        x, y = LEFT - 100 + (point[0] - 1) * wide, scale(point[1])
+        return (
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{filling}" stroke="{colour}" stroke-width="2"/>'
+        )
+
     middle = (LEFT - 100 + WIDTH - RIGHT) / 2
     parts = [_text(middle, bottom + 40, across, "middle"), _upright(24, (TOP + bottom) / 2, AXIS)]
     for y, words in scale.ticks():
@@ -126,6 +134,8 @@ def lines(title: str, series: Sequence[Line], across: str = "round") -> str:
         colour = f"var(--c{number % len(COLOURS)})"
         path = " ".join(f"{LEFT - 100 + (r - 1) * wide:.1f},{scale(s):.1f}" for r, s in line.points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts += [ring(point, colour, colour) for point in line.points]
+        parts += [ring(point, colour, "var(--paper)") for point in line.gave_up]
         y = TOP + 20 * number + 10
         parts.append(f'<rect x="{WIDTH - RIGHT + 16}" y="{y - 5}" width="20" height="4" fill="{colour}"/>')
         parts.append(_text(WIDTH - RIGHT + 44, y + 2, line.label))

@@ -12,6 +12,7 @@ from enum import Enum
 from fencepost.encoding.language import (
     BOOL,
     Action,
+    Invariant,
     Message,
     Parameter,
     Property,
@@ -187,6 +188,39 @@ def abort_is_final(s: State) -> Property:
     )
 
 
+def facts(s: State) -> tuple[Invariant, ...]:
+    """Why they agree; with them the proof asks one action at a time, however many participants there are."""
+
+    def soundly(phase: Phase, reason: Term) -> Term:
+        return forall(s.participant, lambda p: implies(s.phase[p] == phase, reason))
+
+    everybody = forall(s.participant, lambda p: s.heard[p])
+    return (
+        Invariant(
+            "heard-has-voted",
+            "whom the coordinator has heard is prepared for good",
+            forall(
+                s.participant,
+                lambda p: implies(s.heard[p], s.voted[p]) & implies(s.voted[p], s.phase[p] != Phase.WORKING),
+            ),
+        ),
+        Invariant(
+            "commit-is-of-all",
+            "the coordinator commits when it has heard everybody, and participants when it has",
+            implies(s.decision == Decision.COMMIT, everybody)
+            & soundly(Phase.COMMITTED, s.decision == Decision.COMMIT),
+        ),
+        Invariant(
+            "abort-is-told-or-own",
+            "a participant aborts because it is told, or instead of voting",
+            forall(
+                s.participant,
+                lambda p: implies((s.phase[p] == Phase.ABORTED) & s.voted[p], s.decision == Decision.ABORT),
+            ),
+        ),
+    )
+
+
 def build(p: Parameters) -> System:
     """The transition system of one instance."""
     s = State(p)
@@ -199,7 +233,7 @@ def build(p: Parameters) -> System:
         each(commit, s, s.participant),
         each(abort, s, s.participant),
     ]
-    return System(s, tuple(actions), (consistent(s), abort_is_final(s)))
+    return System(s, tuple(actions), (consistent(s), abort_is_final(s)), invariants=facts(s))
 
 
 PROTOCOL = Protocol(

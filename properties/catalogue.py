@@ -15,6 +15,7 @@ from fencepost.properties.bookkeeper_tweaks.unbounded_ledgers import unbounded_l
 from fencepost.properties.instances import EXERCISED
 from fencepost.properties.ledger_chain.invariants import chain_invariants
 from fencepost.properties.ledger_chain.safety import chain_properties
+from fencepost.properties.verified_log.invariants import log_invariants
 from fencepost.properties.verified_log.safety import verified_log_properties
 from fencepost.protocols import ledger_chain as chains
 from fencepost.protocols.bookkeeper.core import CoreParameters, core
@@ -55,7 +56,7 @@ def unbounded_ledgers(parameters: unbounded.Parameters) -> System:
 def verified_log(parameters: stages.Parameters) -> System:
     """One Verified Log with its properties."""
     system = segment_log(parameters)
-    return replace(system, properties=verified_log_properties(system))
+    return replace(system, properties=verified_log_properties(system), invariants=log_invariants(system))
 
 
 def ledger_chain(parameters: chains.Parameters) -> System:

@@ -149,6 +149,11 @@ class Network:
         self._mails.append(mail)
         return mail
 
+    @property
+    def kinds(self) -> Sequence[Mail]:
+        """The kinds of messages that were declared."""
+        return self._mails
+
     def open(self) -> None:
         """Declare the state of all kinds of messages, once all are known."""
         for mail in self._mails:

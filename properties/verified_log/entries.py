@@ -1,0 +1,171 @@
+"""Facts about entries, and about who stored them: in a segment one after another, each on all its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
+from fencepost.encoding.language.sorts import Value
+from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.terms import FALSE, Term, all_of, if_, implies, lift
+from fencepost.properties.verified_log.words import (
+    accepted,
+    done_in,
+    is_at,
+    is_sealed,
+    is_taken,
+    numbers,
+    ordered,
+    sent_in,
+    was_closed,
+)
+from fencepost.protocols.verified_log.state import NOTHING, Log, Order, Phase, Status
+
+
+def written_in_order(s: Log) -> Invariant:
+    def in_turn(p: Value, t: int, start: Term, last: int) -> Term:
+        stop = start + s.count[p, t]
+        sent = [
+            sent_in(s, t, e) == ((s.at[p] >= t) & (start <= e) & (e <= stop) & (e <= last))
+            for e in numbers(s.entry)
+        ]
+        return implies(s.owner[t] == p, all_of(*sent))
+
+    def own(p: Value, entries: Sequence[int]) -> Term:
+        first, last = entries[0], entries[-1]
+        start: Term = lift(first)
+        parts: list[Term] = []
+        for t in numbers(s.segment):
+            parts.append(in_turn(p, t, start, last))
+            start = start + s.count[p, t]
+        done = s.next[p] == last + 1
+        return all_of(
+            *parts, s.next[p] == start, (s.next[p] <= last) | done, (s.phase[p] == Phase.DONE) == done
+        )
+
+    return Invariant(
+        name="written-in-order",
+        meaning="a producer sends its entries in a segment one by one, each when it has committed the one before, and goes "
+        "on in the next where it stopped",
+        holds=all_of(*(own(p, numbers(s.own(s.only(p)))) for p in s.producer)),
+    )
+
+
+def sent_to_all_nodes(s: Log) -> Invariant:
+    return Invariant(
+        name="sent-to-all-nodes",
+        meaning="an entry is sent to all nodes of its segment, and to no others",
+        holds=forall_over(
+            (s.segment, s.entry, s.node),
+            lambda t, e, n: s.append.sent[t, e, n] == (s.placed[t, n] & sent_in(s, t, e)),
+        ),
+    )
+
+
+def answered_was_handled(s: Log) -> Invariant:
+    def sound(t: Term, e: Term, n: Term) -> Term:
+        return all_of(
+            s.ack.sent[t, e, n] == s.append.received[t, e, n],
+            implies(s.sealed[t, e, n], is_sealed(s, n, t)),
+            implies(s.ack.sent[t, e, n], s.status[n, t] != Status.UNKNOWN),
+            implies(accepted(s, t, e, n), s.ever_stored[e, n]),
+        )
+
+    return Invariant(
+        name="answers-to-appends",
+        meaning="a node answers an append when it has stored the entry, or refused it since the segment is sealed there",
+        holds=forall_over((s.segment, s.entry, s.node), sound),
+    )
+
+
+def acks_are_of_this_entry(s: Log) -> Invariant:
+    def current(p: Term, n: Term) -> Term:
+        return exists_over(
+            (s.segment, s.entry),
+            lambda t, e: all_of(s.at[p] == t, s.next[p] == e, s.ack.received[t, e, n], accepted(s, t, e, n)),
+        )
+
+    def stuck(p: Term) -> Term:
+        if s.parameters.takeover == "no":
+            return FALSE
+        return exists(s.segment, lambda t: (s.at[p] == t) & _is_going(s, t))
+
+    def sound(p: Term, n: Term) -> Term:
+        phase = s.phase[p]
+        left = (phase == Phase.WANT) & stuck(p) | (phase == Phase.HALTED)
+        return if_(phase == Phase.WRITE, s.acks[p, n] == current(p, n), implies(s.acks[p, n], left))
+
+    def missing(p: Term) -> Term:
+        return ~at_least(s.parameters.replicas, s.node, lambda n: s.acks[p, n])
+
+    return Invariant(
+        name="acks-are-of-this-entry",
+        meaning="a writing producer has counted the acks of the entry that it writes, and one is missing",
+        holds=forall_over((s.producer, s.node), sound)
+        & forall(s.producer, lambda p: implies(s.phase[p] == Phase.WRITE, missing(p))),
+    )
+
+
+def _is_going(s: Log, segment: Term) -> Term:
+    """Another producer is taking the segment's place, or has, and its owner has not had it closed."""
+    return is_taken(s, segment) | s.in_takeover[segment] & ~ordered(s, segment, Order.ASKED)
+
+
+def committed_by_all(s: Log) -> Invariant:
+    return Invariant(
+        name="committed-by-all",
+        meaning="an entry that a producer committed in a segment was accepted, and acked, by all nodes of it",
+        holds=forall_over(
+            (s.segment, s.entry, s.node),
+            lambda t, e, n: implies(
+                done_in(s, t, e) & s.placed[t, n], accepted(s, t, e, n) & s.ack.received[t, e, n]
+            ),
+        ),
+    )
+
+
+def logs_as_sent(s: Log) -> Invariant:
+    def in_place(n: Term, t: Term, i: Term) -> Term:
+        held = s.log[n, t, i]
+        there = exists(s.entry, lambda e: (held == e) & is_at(s, t, e, i))
+        below = forall(s.place, lambda j: implies(j < i, s.log[n, t, j] != NOTHING))
+        return implies(held != NOTHING, there & below)
+
+    return Invariant(
+        name="logs-as-sent",
+        meaning="a node holds a beginning of what was sent in a segment",
+        holds=forall_over((s.node, s.segment, s.place), in_place),
+    )
+
+
+def accepted_is_stored(s: Log) -> Invariant:
+    return Invariant(
+        name="accepted-is-stored",
+        meaning="until it closes a segment a node holds what it accepted, and nothing else",
+        holds=forall_over(
+            (s.node, s.segment, s.entry),
+            lambda n, t, e: implies(~was_closed(s, n, t), s.holds(n, t, e) == accepted(s, t, e, n)),
+        ),
+    )
+
+
+def committed_where(s: Log) -> Invariant:
+    def vouched(e: Term, t: Term) -> Term:
+        return is_taken(s, t) & (s.vouched_entry[t] == e) & s.durable[e]
+
+    def sound(e: Term, t: Term) -> Term:
+        said = s.committed_in[e, t]
+        taken = FALSE if s.parameters.takeover == "no" else vouched(e, t)
+        return all_of(
+            implies(done_in(s, t, e), said),
+            implies(said, (done_in(s, t, e) | taken) & s.committed[e]),
+        )
+
+    return Invariant(
+        name="committed-for-a-reason",
+        meaning="an entry is committed in a segment by its owner, or because the coordinator vouches for it",
+        holds=forall_over((s.entry, s.segment), sound)
+        & forall(
+            s.entry, lambda e: implies(s.committed[e], exists(s.segment, lambda t: s.committed_in[e, t]))
+        ),
+    )

@@ -1,0 +1,76 @@
+"""Why a Verified Log is safe: facts about every reachable state that each action keeps, if all of them hold before it.
+
+With them every property that holds is proved one action at a time, whatever the depth. docs/why-safe.md says which
+rule of the protocol each fact stands for, and which bug breaks it. Some hold only with a repair, and are declared only with it.
+"""
+
+from __future__ import annotations
+
+from fencepost.encoding.language.system import Invariant, System
+from fencepost.properties.verified_log import closing, entries, reading, segments, takeovers
+from fencepost.protocols.verified_log.state import Log
+
+
+def log_invariants(system: System) -> tuple[Invariant, ...]:
+    """The facts about a log, those first that the others rest on."""
+    s = system.state
+    assert isinstance(s, Log)
+    p = s.parameters
+    coordinated, taking = p.coordinator == "yes", p.takeover == "yes"
+    return (
+        segments.received_was_sent(s),
+        segments.segments_in_order(s),
+        segments.nodes_of_a_segment(s),
+        segments.producers_own(s),
+        *([segments.asked_after_writing(s), segments.answers_are_true(s)] if coordinated else []),
+        segments.answers_tell_nodes(s),
+        entries.written_in_order(s),
+        entries.sent_to_all_nodes(s),
+        entries.answered_was_handled(s),
+        entries.acks_are_of_this_entry(s),
+        entries.committed_by_all(s),
+        entries.logs_as_sent(s),
+        entries.accepted_is_stored(s),
+        entries.committed_where(s),
+        closing.sealed_by_order(s),
+        *(_closing(s) if coordinated else []),
+        *([closing.crashes_are_counted(s)] if p.crashes else []),
+        *(_takeovers(s) if taking else []),
+        *(_reading(s) if p.consumers else []),
+    )
+
+
+def _closing(s: Log) -> list[Invariant]:
+    return [
+        closing.closed_at_the_count(s),
+        closing.orders_have_reasons(s),
+        closing.followed_for_a_reason(s),
+        closing.orders_are_repeated(s),
+    ]
+
+
+def _takeovers(s: Log) -> list[Invariant]:
+    p = s.parameters
+    return [
+        takeovers.taken_by_another(s),
+        takeovers.suspended_takes_no_more(s),
+        takeovers.vouched_is_enough(s),
+        *([takeovers.newcomers_wait(s)] if p.overlap == "no" else []),
+        takeovers.newcomers_are_last(s),
+        takeovers.taken_from_the_inactive(s),
+        takeovers.sent_late_is_not_committed(s),
+        *([takeovers.one_order(s)] if p.one_order == "yes" else []),
+        *([takeovers.turns_in_order(s)] if p.one_order == "yes" and p.late_takeover == "ignored" else []),
+    ]
+
+
+def _reading(s: Log) -> list[Invariant]:
+    p = s.parameters
+    stays = p.takeover == "no" or (p.one_order == "yes" and p.suspend_demotes == "no")
+    in_order = stays and (p.takeover == "no" or p.late_takeover == "ignored")
+    return [
+        reading.served_is_committed(s),
+        *([reading.read_so_far(s)] if stays else []),
+        *([reading.left_when_closed(s)] if stays and p.coordinator == "yes" else []),
+        *([reading.read_without_gaps(s)] if in_order else []),
+    ]

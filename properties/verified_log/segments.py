@@ -1,0 +1,189 @@
+"""Facts about segments, and about who writes them: what the coordinator grants, and what producers know of it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from fencepost.encoding.language.quantifiers import at_least, exists, forall, forall_over
+from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of, any_of, implies
+from fencepost.properties.verified_log.words import following_is, sendings
+from fencepost.protocols.verified_log.state import NOBODY, NOTHING, Answer, Log, Phase, Status
+
+
+def received_was_sent(s: Log) -> Invariant:
+    return Invariant(
+        name="received-was-sent",
+        meaning="every message that was received was sent",
+        holds=all_of(
+            *(
+                forall_over(
+                    tuple(mail.over.values()),
+                    lambda *index, mail=mail: implies(mail.received[index], mail.sent[index]),
+                )
+                for mail in s.network.kinds
+            )
+        ),
+    )
+
+
+def segments_in_order(s: Log) -> Invariant:
+    def untouched(t: Term) -> Term:
+        return all_of(
+            s.owner[t] == NOBODY,
+            s.taken_by[t] == NOBODY,
+            ~s.in_takeover[t],
+            ~s.is_followed(t),
+            forall(s.node, lambda n: ~s.placed[t, n]),
+        )
+
+    most = s.parameters.replicas
+    return Invariant(
+        name="segments-in-order",
+        meaning="segments are granted one after another, each to a producer and on R nodes",
+        holds=forall(
+            s.segment,
+            lambda t: all_of(
+                implies(~s.granted[t], untouched(t)),
+                implies(
+                    s.granted[t],
+                    all_of(
+                        s.owner[t] != NOBODY,
+                        at_least(most, s.node, lambda n: s.placed[t, n]),
+                        ~at_least(most + 1, s.node, lambda n: s.placed[t, n]),
+                    ),
+                ),
+            ),
+        ),
+    )
+
+
+def nodes_of_a_segment(s: Log) -> Invariant:
+    p = s.parameters
+
+    def unasked(t: Term, n: Term) -> Term:
+        parts = [s.status[n, t] == Status.UNKNOWN, forall(s.order, lambda o: ~s.pending[t, o, n])]
+        parts += [forall(s.place, lambda i: s.log[n, t, i] == NOTHING)]
+        if p.coordinator == "yes":
+            parts.append(forall_over((s.order, sendings(s)), lambda o, k: ~s.close.sent[t, o, n, k]))
+        if p.takeover == "yes":
+            parts.append(forall(s.suspend.over["sending"], lambda k: ~s.suspend.sent[t, n, k]))
+        return all_of(*parts)
+
+    return Invariant(
+        name="nodes-of-a-segment",
+        meaning="only the nodes of a segment are told of it, and know or hold anything of it",
+        holds=forall_over((s.segment, s.node), lambda t, n: implies(~s.placed[t, n], unasked(t, n))),
+    )
+
+
+def producers_own(s: Log) -> Invariant:
+    coordinated, taking = s.parameters.coordinator == "yes", s.parameters.takeover == "yes"
+    never = [*([] if coordinated else [Phase.WANT]), *([] if taking else [Phase.TAKEOVER, Phase.HALTED])]
+
+    def sound(p: Term) -> Term:
+        before = (s.phase[p] == Phase.IDLE) | (s.phase[p] == Phase.TAKEOVER)
+        writing = (s.phase[p] == Phase.WRITE) | (s.phase[p] == Phase.DONE)
+        return all_of(
+            implies(before, s.at[p] == 0),
+            implies(writing, s.at[p] > 0),
+            implies(s.took_over[p], s.at[p] > 0),
+            *(s.phase[p] != phase for phase in never),
+            implies(s.phase[p] == Phase.WANT, s.at[p] > 0) if taking else TRUE,
+        )
+
+    def owned(p: Term, t: Term) -> Term:
+        granted = s.grant.sent[p, t] if coordinated else FALSE
+        begun = implies(s.owner[t] == p, s.phase[p] != Phase.IDLE) if coordinated else TRUE
+        return all_of(
+            implies(any_of(s.at[p] == t, granted), s.owner[t] == p),
+            implies(s.count[p, t] > 0, (s.owner[t] == p) & (t <= s.at[p])),
+            begun,
+        )
+
+    return Invariant(
+        name="producers-own-segments",
+        meaning="a producer that has begun writes, and is told to write, to segments of its own only",
+        holds=forall(s.producer, sound) & forall_over((s.producer, s.segment), owned),
+    )
+
+
+def asked_after_writing(s: Log) -> Invariant:
+    since, attempt = s.ask.over["after"], s.ask.over["attempt"]
+    begun = forall_over(
+        (s.producer, since, attempt), lambda p, t, k: implies(s.ask.sent[p, t, k], s.phase[p] != Phase.IDLE)
+    )
+
+    def left(p: Term, t: Term) -> Term:
+        here = (s.at[p] == t) & ((s.phase[p] == Phase.WANT) | (s.phase[p] == Phase.HALTED))
+        return (s.owner[t] == p) & ((t < s.at[p]) | here)
+
+    return Invariant(
+        name="asked-after-writing",
+        meaning="a producer that asks for the segment after one of its own writes no more to that one",
+        holds=forall_over(
+            (s.producer, s.segment, attempt), lambda p, t, k: implies(s.ask.sent[p, t, k], left(p, t))
+        )
+        & begun,
+    )
+
+
+def answers_are_true(s: Log) -> Invariant:
+    since, attempt = s.ask.over["after"], s.ask.over["attempt"]
+    p = s.parameters
+
+    def true(q: Term, after: Term, k: Term) -> Term:
+        said = s.answered[q, after, k]
+        other = exists(s.segment, lambda u: (u == after + 1) & s.granted[u] & (s.owner[u] != q))
+        return implies(
+            s.answer.sent[q, after, k],
+            all_of(
+                said != Answer.NONE,
+                implies(said == Answer.IN_TAKEOVER, p.takeover == "yes"),
+                implies(said == Answer.OK, following_is(s, after, q)),
+                implies(said == Answer.ALREADY, other),
+            ),
+        )
+
+    parts = [forall_over((s.producer, since, attempt), true)]
+    if p.takeover == "yes":
+        parts.append(
+            forall_over(
+                (s.producer, attempt),
+                lambda q, k: implies(
+                    s.taken.sent[q, k],
+                    exists(s.segment, lambda t: (s.taken_at[q, k] == t) & (s.owner[t] == q)),
+                ),
+            )
+        )
+    else:
+        parts += [forall_over((s.producer, since, attempt), partial(_asked_twice, s))]
+        parts += [forall_over((s.producer, since), partial(_granted_when_asked, s))]
+    return Invariant(
+        name="answers-are-true",
+        meaning="what the coordinator answers about a segment is so"
+        + ("" if p.takeover == "yes" else ", and it answers, rather than grants, only who asks again"),
+        holds=all_of(*parts),
+    )
+
+
+def _asked_twice(s: Log, q: Term, after: Term, k: Term) -> Term:
+    again = exists(s.ask.over["attempt"], lambda j: (j != k) & s.ask.received[q, after, j])
+    second = s.second.sent[q, after, k] if s.parameters.double_answer == "yes" else FALSE
+    return implies(s.answer.sent[q, after, k] | second, again)
+
+
+def _granted_when_asked(s: Log, q: Term, after: Term) -> Term:
+    asked = exists(s.ask.over["attempt"], lambda k: s.ask.received[q, after, k])
+    return implies(exists(s.segment, lambda u: (u == after + 1) & s.granted[u]), asked)
+
+
+def answers_tell_nodes(s: Log) -> Invariant:
+    return Invariant(
+        name="answers-tell-nodes",
+        meaning="a producer that writes knows the nodes of its segment",
+        holds=forall(
+            s.producer,
+            lambda p: implies((s.phase[p] != Phase.IDLE) & (s.at[p] > 0), s.knows_nodes[p]),
+        ),
+    )

@@ -1,0 +1,186 @@
+"""Facts about taking the log over: what is suspended, vouched for, and written by whom."""
+
+from __future__ import annotations
+
+import itertools
+
+from fencepost.encoding.language.quantifiers import exists, exists_over, forall, forall_over
+from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.terms import Term, TermLike, all_of, implies
+from fencepost.properties.verified_log.words import accepted, is_at, is_sealed, is_taken, ordered, writes_to
+from fencepost.protocols.verified_log.state import NOBODY, NOTHING, Answer, Log, Order, Phase
+
+
+def taken_by_another(s: Log) -> Invariant:
+    def sound(t: Term) -> Term:
+        return all_of(
+            implies(
+                s.in_takeover[t],
+                (s.taken_by[t] != NOBODY) & (s.taken_by[t] != s.owner[t]) & s.granted[t],
+            ),
+            implies(
+                is_taken(s, t), exists(s.segment, lambda u: (u == t + 1) & (s.owner[u] == s.taken_by[t]))
+            ),
+            implies(s.in_takeover[t], ~is_taken(s, t)),
+            forall(s.segment, lambda u: implies(s.in_takeover[t] & s.in_takeover[u], t == u)),
+            forall(s.producer, lambda p: implies(s.taken_by[t] == p, s.phase[p] != Phase.IDLE)),
+            forall_over(
+                (s.node, s.suspend.over["sending"]),
+                lambda n, k: implies(s.suspend.sent[t, n, k], s.in_takeover[t] | s.is_followed(t)),
+            ),
+        )
+
+    started = forall_over(
+        tuple(s.take_over.over.values()),
+        lambda p, k: implies(s.take_over.sent[p, k], s.phase[p] != Phase.IDLE),
+    )
+    return Invariant(
+        name="taken-by-another",
+        meaning="a segment is suspended for one other producer, which gets the next one if anybody but its owner does",
+        holds=forall(s.segment, sound) & started,
+    )
+
+
+def _counted(s: Log, segment: TermLike, count: Term, entry: Term) -> Term:
+    """The entry is the one of that number in the segment."""
+    there = exists_over(
+        (s.entry, s.place),
+        lambda e, i: (entry == e) & (count == i) & is_at(s, segment, e, i),
+    )
+    return (count == 0) & (entry == NOTHING) | there
+
+
+def _covers(s: Log, segment: TermLike, node: TermLike, count: Term) -> Term:
+    """The count is no less than what the owner commits in the segment, now and later: the node is sealed."""
+
+    def enough(p: Term) -> Term:
+        next_accepted = exists(s.entry, lambda e: (s.next[p] == e) & accepted(s, segment, e, node))
+        return all_of(
+            s.count[p, segment] <= count,
+            implies(writes_to(s, p, segment) & next_accepted, s.count[p, segment] < count),
+        )
+
+    return is_sealed(s, node, segment) & forall(
+        s.producer, lambda p: implies(s.owner[segment] == p, enough(p))
+    )
+
+
+def suspended_takes_no_more(s: Log) -> Invariant:
+    def sound(t: Term, n: Term, k: Term) -> Term:
+        count = s.suspended_count[t, n, k]
+        return all_of(
+            s.suspend_answer.sent[t, n, k] == s.suspend.received[t, n, k],
+            implies(
+                s.suspend.received[t, n, k],
+                _counted(s, t, count, s.suspended_entry[t, n, k])
+                & (s.is_followed(t) | _covers(s, t, n, count)),
+            ),
+        )
+
+    return Invariant(
+        name="suspended-takes-no-more",
+        meaning="what a node says it has when it suspends the last segment is all that its owner can commit there",
+        holds=forall_over((s.segment, s.node, s.suspend.over["sending"]), sound),
+    )
+
+
+def vouched_is_enough(s: Log) -> Invariant:
+    def sound(t: Term) -> Term:
+        count, entry = s.vouched_count[t], s.vouched_entry[t]
+        covered = exists(s.node, lambda n: s.placed[t, n] & _covers(s, t, n, count))
+        committed = forall(s.entry, lambda e: implies(entry == e, s.committed_in[e, t] & s.durable[e]))
+        return all_of(
+            _counted(s, t, count, entry),
+            implies(is_taken(s, t), covered & committed),
+            implies(~is_taken(s, t), count == 0),
+        )
+
+    return Invariant(
+        name="vouched-is-enough",
+        meaning="what the coordinator vouches for in a segment is all that its owner committed there, or ever will",
+        holds=forall(s.segment, sound),
+    )
+
+
+def one_order(s: Log) -> Invariant:
+    return Invariant(
+        name="one-order",
+        meaning="a segment that is ordered closed for its owner is not taken over",
+        holds=forall(
+            s.segment,
+            lambda t: implies(ordered(s, t, Order.ASKED), ~is_taken(s, t) & ~s.in_takeover[t]),
+        ),
+    )
+
+
+def turns_in_order(s: Log) -> Invariant:
+    later = list(itertools.combinations(s.producer.values, 2))
+    last = s.producer.values[-1]
+
+    def owned(t: Term, u: Term) -> Term:
+        return all_of(
+            *(implies((s.owner[t] == two) & (s.owner[u] == one), u <= t) for one, two in later),
+            *(implies(s.in_takeover[t] & (s.taken_by[t] == one), s.owner[t] != two) for one, two in later),
+        )
+
+    told = forall_over(
+        tuple(s.ask.over.values())[1:], lambda after, k: s.answered[last, after, k] != Answer.IN_TAKEOVER
+    )
+    return Invariant(
+        name="turns-in-order",
+        meaning="producers take the log over in their order, each once, so that nobody takes it from the last",
+        holds=forall_over((s.segment, s.segment), owned) & told & (s.phase[last] != Phase.HALTED),
+    )
+
+
+def newcomers_wait(s: Log) -> Invariant:
+    pairs = itertools.pairwise(s.producer.values)
+    return Invariant(
+        name="newcomers-wait",
+        meaning="a producer starts when the one before it has taken over",
+        holds=all_of(*(implies(s.phase[later] != Phase.IDLE, s.at[earlier] > 0) for earlier, later in pairs)),
+    )
+
+
+def newcomers_are_last(s: Log) -> Invariant:
+    def sound(p: Term, t: Term, q: Term) -> Term:
+        return implies((s.phase[p] == Phase.TAKEOVER) & (s.owner[t] == p), s.at[q] < t)
+
+    return Invariant(
+        name="newcomers-are-last",
+        meaning="while a producer is taking over nobody writes to a segment after the one that it was granted",
+        holds=forall_over((s.producer, s.segment, s.producer), sound),
+    )
+
+
+def taken_from_the_inactive(s: Log) -> Invariant:
+    def replaced(p: Term, t: Term) -> Term:
+        own = exists(s.segment, lambda u: (u == t + 1) & (s.owner[u] == p) & is_taken(s, u))
+        return is_taken(s, t) | own
+
+    def sound(p: Term, t: Term) -> Term:
+        at_work = (s.phase[p] == Phase.WRITE) | (s.phase[p] == Phase.WANT)
+        return implies(at_work & (s.at[p] == t) & (s.active != p), replaced(p, t))
+
+    return Invariant(
+        name="taken-from-the-inactive",
+        meaning="of a producer at work that is not the active one the last segment is taken",
+        holds=forall_over((s.producer, s.segment), sound),
+    )
+
+
+def sent_late_is_not_committed(s: Log) -> Invariant:
+    def blocked(p: Term, t: Term, n: Term) -> Term:
+        next_accepted = exists(s.entry, lambda e: (s.next[p] == e) & accepted(s, t, e, n))
+        return s.placed[t, n] & is_sealed(s, n, t) & ~next_accepted
+
+    return Invariant(
+        name="sent-late-is-not-committed",
+        meaning="what a producer sent when it was not the active one any more some node of the segment refuses",
+        holds=forall_over(
+            (s.producer, s.segment),
+            lambda p, t: implies(
+                writes_to(s, p, t) & (s.highest[p] < s.next[p]), exists(s.node, lambda n: blocked(p, t, n))
+            ),
+        ),
+    )

@@ -1,0 +1,100 @@
+"""What the facts about a Verified Log speak of.
+
+An entry is *sent in* a segment if its owner sent it to the nodes of the segment; the first one sent there is its *base*.
+A node *accepted* what it answered without refusing it. A segment is *taken* if it is followed by another producer's.
+"""
+
+from __future__ import annotations
+
+from fencepost.encoding.language.quantifiers import exists, exists_over
+from fencepost.encoding.language.sorts import Sort
+from fencepost.encoding.language.terms import FALSE, Term, TermLike, all_of, any_of
+from fencepost.protocols.verified_log.state import Log, Phase, Status
+
+
+def numbers(sort: Sort) -> list[int]:
+    """The values of a range."""
+    return [value for value in sort.values if isinstance(value, int)]
+
+
+def sent_in(s: Log, segment: TermLike, entry: TermLike) -> Term:
+    """The entry was sent to nodes of the segment."""
+    return exists(s.node, lambda n: s.append.sent[segment, entry, n])
+
+
+def is_base(s: Log, segment: TermLike, entry: TermLike) -> Term:
+    """It is the first entry that was sent in the segment."""
+    earlier = exists(s.entry, lambda e: (e < entry) & sent_in(s, segment, e))
+    return sent_in(s, segment, entry) & ~earlier
+
+
+def is_at(s: Log, segment: TermLike, entry: Term, place: Term) -> Term:
+    """The entry was sent in the segment, as the one of that number."""
+    at = exists(s.entry, lambda base: is_base(s, segment, base) & (base + place == entry + 1))
+    return sent_in(s, segment, entry) & at
+
+
+def done_in(s: Log, segment: TermLike, entry: TermLike) -> Term:
+    """The segment's owner committed the entry there: it is one of as many as the owner counted."""
+    return exists_over(
+        (s.producer, s.entry),
+        lambda p, base: all_of(
+            s.owner[segment] == p,
+            is_base(s, segment, base),
+            base <= entry,
+            entry < base + s.count[p, segment],
+        ),
+    )
+
+
+def accepted(s: Log, segment: TermLike, entry: TermLike, node: TermLike) -> Term:
+    """The node answered that append, and did not refuse it."""
+    return s.ack.sent[segment, entry, node] & ~s.sealed[segment, entry, node]
+
+
+def writes_to(s: Log, producer: TermLike, segment: TermLike) -> Term:
+    """The producer is writing to the segment."""
+    return (s.phase[producer] == Phase.WRITE) & (s.at[producer] == segment)
+
+
+def is_sealed(s: Log, node: TermLike, segment: TermLike) -> Term:
+    """The node takes no more appends to the segment."""
+    return any_of(
+        s.status[node, segment] == Status.CLOSED,
+        s.status[node, segment] == Status.SUSPENDED,
+    )
+
+
+def was_closed(s: Log, node: TermLike, segment: TermLike) -> Term:
+    """The node obeyed an order to close the segment."""
+    return exists(s.order, lambda o: obeyed(s, node, segment, o))
+
+
+def obeyed(s: Log, node: TermLike, segment: TermLike, order: TermLike) -> Term:
+    """The node obeyed that order to close the segment."""
+    if s.parameters.coordinator == "no":
+        return FALSE
+    return exists(sendings(s), lambda k: s.close.received[segment, order, node, k])
+
+
+def ordered(s: Log, segment: TermLike, order: TermLike) -> Term:
+    """Some node was sent that order to close the segment."""
+    return exists_over((s.node, sendings(s)), lambda n, k: s.close.sent[segment, order, n, k])
+
+
+def is_taken(s: Log, segment: Term) -> Term:
+    """The segment is followed by another producer's."""
+    return exists(
+        s.segment,
+        lambda u: all_of(u == segment + 1, s.granted[u], s.owner[u] != s.owner[segment]),
+    )
+
+
+def following_is(s: Log, segment: Term, producer: TermLike) -> Term:
+    """The next segment is the producer's."""
+    return exists(s.segment, lambda u: (u == segment + 1) & (s.owner[u] == producer))
+
+
+def sendings(s: Log) -> Sort:
+    """How often a node may be ordered to close a segment."""
+    return s.close.over["sending"]

@@ -1,0 +1,171 @@
+"""Why a Verified Log is safe: the facts hold in all states that can be visited, are inductive, and each is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pytest
+
+from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.language.system import System
+from support.instances import built
+from support.one_action import broken
+
+Settings = dict[str, object]
+
+STAGE_1, STAGE_2, STAGE_3, STAGE_4 = (f"verified-log-0{number}" for number in range(1, 5))
+
+ALONE: Settings = {"nodes": 1, "replicas": 1}
+SAFE: Settings = {**ALONE, "crashes": 0}
+READ: Settings = {"consumers": 1}
+REPAIRS: Settings = {
+    "one_order": "yes",
+    "suspend_demotes": "no",
+    "ack_matches": "yes",
+    "late_takeover": "ignored",
+}
+
+CODED = (
+    "naive-single-producer",
+    "closed-agreement",
+    "closed-stability",
+    "committed-not-truncated",
+    "answers-end-orders",
+    "grants-respect-takeover",
+    "progress",
+)
+"""What stage 04 violates as it is coded."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An instance, and what does not hold of it."""
+
+    protocol: str
+    settings: Settings
+    violated: tuple[str, ...] = ()
+
+    def system(self) -> System:
+        return built(self.protocol, self.settings)[0]
+
+    def broken(self, without: str | None = None, first: bool = False) -> Mapping[str, str]:
+        """What is not inductive of the facts, but for one, and the properties that hold; with the action that breaks it."""
+        system = self.system()
+        facts = [fact for fact in system.invariants if fact.name != without]
+        held = [p for p in system.properties if p.name not in self.violated]
+        return broken(system, [*facts, *held], first=first)
+
+
+CASES = {
+    "stage-1": Case(STAGE_1, {}),
+    "stage-2": Case(STAGE_2, {}, ("progress", "orders-are-repeated")),
+    "stage-3": Case(STAGE_3, READ, ("answers-end-orders",)),
+    "asked-twice": Case(
+        STAGE_3, {**SAFE, "attempts": 2, "resends": 1, "double_answer": "no"}, ("answers-end-orders",)
+    ),
+    "as-coded": Case(STAGE_4, {}, CODED),
+    "as-coded-two-entries": Case(STAGE_4, {**ALONE, "entries": 2, "attempts": 2, "resends": 1}, CODED),
+    "repaired": Case(STAGE_4, {**REPAIRS, "entries": 2, "attempts": 2}, CODED[:1]),
+    "repaired-and-read": Case(STAGE_4, {**ALONE, **REPAIRS, **READ, "entries": 2}, CODED[:1]),
+    "in-order-sent": Case(STAGE_4, {**ALONE, **REPAIRS, "network": "causal", "queue": 2}, CODED[:1]),
+    "a-crash": Case(STAGE_4, {"nodes": 3, "crashes": 1}, CODED),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_the_facts_and_every_property_that_holds_are_inductive(name: str) -> None:
+    case = CASES[name]
+    assert set(case.broken()) <= set(case.violated)
+
+
+SMALL = {
+    "stage-1": Case(STAGE_1, {}),
+    "stage-3": Case(STAGE_3, {**SAFE, "entries": 1}),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_reachable_state_of_a_tiny_instance_meets_the_facts(name: str) -> None:
+    system = SMALL[name].system()
+    concrete = Concrete(system)
+    facts = {fact.name: concrete.predicate(fact.holds) for fact in system.invariants}
+    states = 0
+    for visit in explore(system):
+        states += 1
+        false = [name for name, holds in facts.items() if not holds(visit.state)]
+        assert not false, f"after {visit.steps} steps: {false}"
+    assert states > 80
+
+
+ONE = Case(STAGE_4, {**ALONE, **REPAIRS, **READ}, CODED[:1])
+"""One node holds what is written, taken over, read and repaired: nearly every fact is needed there."""
+
+SPARE = Case(STAGE_4, {"replicas": 1}, CODED)
+LATE = Case(STAGE_4, {**ALONE, "segments": 3, "attempts": 2}, CODED)
+
+NEEDED = {
+    "nodes-of-a-segment": SPARE,
+    "answers-tell-nodes": CASES["stage-1"],
+    "acks-are-of-this-entry": CASES["stage-1"],
+    "committed-by-all": CASES["stage-1"],
+    "read-without-gaps": CASES["stage-1"],
+    "crashes-are-counted": Case(STAGE_3, {"entries": 1}, ("answers-end-orders",)),
+    "newcomers-are-last": LATE,
+}
+"""Where a fact is needed, if not there."""
+
+
+def names() -> list[str]:
+    """Every fact about a log."""
+    systems = (case.system() for case in (ONE, CASES["a-crash"]))
+    return list(dict.fromkeys(fact.name for system in systems for fact in system.invariants))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
+def test_without_a_fact_something_else_is_not_inductive(name: str) -> None:
+    found = NEEDED.get(name, ONE).broken(without=name, first=True)
+    assert found
+    assert name not in found
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_fact_turned_round_is_noticed(name: str) -> None:
+    system = NEEDED.get(name, ONE).system()
+    facts = {fact.name: fact for fact in system.invariants}
+    facts[name] = replace(facts[name], holds=~facts[name].holds)
+    assert name in broken(system, list(facts.values()), first=True)
+
+
+BUGS: Mapping[str, tuple[Case, Settings, str]] = {
+    "B1": (Case(STAGE_1, {}), {"last_entry": "always"}, "served-is-committed"),
+    "B2": (Case(STAGE_3, SAFE), {"truncation": "none"}, "closed-at-the-count"),
+    "B3": (Case(STAGE_3, {}), {"retry_close": "no"}, "orders-are-repeated"),
+    "B4": (
+        Case(STAGE_3, {**SAFE, "entries": 1, "segments": 1, "attempts": 2, "double_answer": "no"}),
+        {"double_answer": "yes"},
+        "answers-tell-nodes",
+    ),
+    "B5a": (Case(STAGE_4, ALONE), {"suspended_appends": "stored"}, "suspended-takes-no-more"),
+    "B5b": (Case(STAGE_4, ALONE), {"seal": "none"}, "vouched-is-enough"),
+    "B5c": (Case(STAGE_4, {}), {"completion": "no"}, "closed-at-the-count"),
+    "B5d": (Case(STAGE_4, ALONE), {"vouching": "no"}, "vouched-is-enough"),
+    "demoted": (
+        Case(STAGE_4, {**ALONE, **REPAIRS}),
+        {"suspend_demotes": "yes"},
+        "orders-are-repeated",
+    ),
+    "overlap": (Case(STAGE_4, ALONE), {"overlap": "yes"}, "newcomers-are-last"),
+}
+"""A known bug, or an ingredient taken away: where, how it is switched on, and the fact that it breaks."""
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_known_bug_breaks_the_fact_that_stands_for_its_rule(bug: str) -> None:
+    case, settings, fact = BUGS[bug]
+    mended, buggy = (replace(case, settings={**case.settings, **more}).system() for more in ({}, settings))
+    assert broken(mended, mended.invariants) == {}
+    assert fact in broken(buggy, buggy.invariants)
