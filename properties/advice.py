@@ -184,7 +184,7 @@ def anything_else(setup: Setup, mended: list[Expectation], limits: Limits) -> Fi
 
 
 def _of_crashes(known: Expectation) -> bool:
-    return known.protocol == "bookkeeper-no-journal"
+    return known.protocol == "bookkeeper-no-journal" or "storage" in known.settings
 
 
 def _decided(

@@ -95,7 +95,8 @@ def without_running(known: Expectation, setting: Setting) -> Cell | None:
         why = why or str(reason)
     if not why:
         return None
-    if not is_there(known, setting.release, setting.storage):
+    of_storage = parameters.storage in ("any", setting.storage)
+    if of_storage and not is_there(known, setting.release, setting.storage):
         return Cell(known.name, setting, Mark.NOT_OF)
     return Cell(known.name, setting, Mark.UNDRIVABLE, why)
 

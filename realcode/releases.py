@@ -38,8 +38,9 @@ STORAGES = {"too-few-copies": ("interleaved", "db")}
 
 
 def is_there(known: Expectation, release: str, storage: str) -> bool:
-    """Whether that release has the bug, with that storage."""
-    return has(known, release) and storage in STORAGES.get(known.name, tuple(SECOND_COPY))
+    """Whether that release has the bug, with that storage; what is durable when is of one storage at a time."""
+    own = known.settings.get("storage", storage)
+    return has(known, release) and storage == own and storage in STORAGES.get(known.name, tuple(SECOND_COPY))
 
 
 @cache

@@ -94,7 +94,7 @@ def bookkeeper_of(trace: Trace) -> tuple[System, Parameters]:
 def needs(parameters: Parameters, setting: Setting) -> dict[str, str]:
     """How the bookies have to be set up; raises NoSeam if this release, or its storage, has no such setting."""
     if parameters.storage not in ("any", setting.storage):
-        raise NoSeam(f"the trace is of another storage: --storage {parameters.storage}")
+        raise NoSeam(f"its trace is of {parameters.storage} storage")
     if not parameters.crashes or parameters.storage != "any":
         return {"journal": "yes", "checks": "no"}
     fences, limbo = parameters.fence_on_unclean_shutdown, parameters.limbo_on_unclean_shutdown
