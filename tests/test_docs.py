@@ -452,6 +452,8 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
     yield from objects_of_check(output("check", example, "--bound", "3"))
     yield from objects_of_check(output("check", *SHIPPED, "--release", "4.13.0"))
     yield from objects_of_check(output("check", example, "--walks", "5", "--set", "fence=yes"))
+    own = ("bookkeeper-4.13", "--property", "valid-fragments")
+    yield from objects_of_check(output("check", *own, "--walks", "5"))
     saved = Path("traces/two-copies.nothing-lost.1.json")
     replays = [output("trace", str(saved), "--protocol", example)]
     assert replays[0]["traces"][0]["replays"]
