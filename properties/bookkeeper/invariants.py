@@ -11,8 +11,17 @@ from __future__ import annotations
 
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Invariant, System
-from fencepost.encoding.language.terms import FALSE, Term, TermLike, all_of, any_of, implies, lift
+from fencepost.encoding.language.terms import FALSE, TRUE, Term, TermLike, all_of, any_of, implies, lift
+from fencepost.properties.bookkeeper.boot_invariants import (
+    boot_invariants,
+    has_crashed,
+    has_left_limbo,
+    in_limbo,
+    is_fenced,
+    is_too_late,
+)
 from fencepost.protocols.bookkeeper.bookies import NOTHING
+from fencepost.protocols.bookkeeper.layers.published import to_resend
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.state import Ledger
 
@@ -25,8 +34,9 @@ def ledger_invariants(system: System) -> tuple[Invariant, ...]:
     return (
         phases_and_status(s),
         bookies_stand_once(s),
+        *((one_bookie_at_a_time(s),) if p.recovery_metadata == "at-once" else ()),
         last_fragment_reaches_lac(s),
-        metadata_is_the_writers(s),
+        metadata_is_the_writers(s) if p.recovery_metadata == "at-close" else metadata_is_in_step(s),
         recoverers_know_the_writers(s),
         own_fragments_above_start(s),
         changes_in_progress(s),
@@ -45,9 +55,13 @@ def ledger_invariants(system: System) -> tuple[Invariant, ...]:
         written_back_was_found(s),
         absent_stays_absent(s),
         closed_for_a_reason(s),
+        write_backs_are_accepted(s),
         answers_are_counted(s),
         pending_is_under_way(s),
+        *((all_answers_are_enough(s),) if p.read_decision == "all-answers" else ()),
+        *(boot_invariants(s) if p.boots_in_steps else ()),
         *((limbo_after_crashes(s), unknown_from_limbo(s)) if p.crashes else ()),
+        *((adds_carry_own_lacs(s),) if p.writer_close == "open-only" else ()),
         *((lacs_below_the_writers(s),) if p.recoverers == 1 or p.recovery_lac == "frozen" else ()),
     )
 
@@ -87,14 +101,34 @@ def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> T
     return exists(s.fragment, lambda g: holds_entry(g) & s.in_write_set_of(client, g, entry, bookie))
 
 
-def in_limbo(s: Ledger, bookie: TermLike) -> Term:
-    """The bookie came back from a crash and does not know what it has lost."""
-    return s.limbo[bookie]
-
-
 def has_begun(s: Ledger, client: TermLike) -> Term:
     """The client has done something."""
     return s.phase[client] != Phase.IDLE
+
+
+def is_fixed(s: Ledger, recoverer: TermLike) -> Term:
+    """Enough bookies have told the recoverer that they are fenced, and where its LAC starts moves no more."""
+    if s.parameters.fence_answers == "until-covered":
+        return s.covered(recoverer)
+    return s.covered(recoverer) & ~s.hears_fencing(recoverer)
+
+
+def is_due(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """The client has yet to send the entry to that newcomer, in a step of its own."""
+    if not _resends_one_by_one(s):
+        return FALSE
+    return exists(
+        s.fragment,
+        lambda g: all_of(
+            s.own_last_fragment[client] == g,
+            to_resend(s, client, g, entry),
+            s.is_newcomer(client, g, bookie),
+        ),
+    )
+
+
+def _resends_one_by_one(s: Ledger) -> bool:
+    return s.parameters.resends == "one-by-one"
 
 
 def listed(s: Ledger, client: TermLike, fragment: TermLike) -> Term:
@@ -114,6 +148,25 @@ def bookies_stand_once(s: Ledger) -> Invariant:
             lambda c, g, i, j: implies(
                 (i < j) & listed(s, c, g), s.own_ensemble[c, g, i] != s.own_ensemble[c, g, j]
             ),
+        ),
+    )
+
+
+def one_bookie_at_a_time(s: Ledger) -> Invariant:
+    """Where recovery commits its changes at once: the bookies that are left have what was acknowledged."""
+
+    def replaces_two(c: Term, g: Term, i: Term, j: Term) -> Term:
+        def replaces(h: Term, k: Term) -> Term:
+            return s.own_ensemble[c, g, k] != s.own_ensemble[c, h, k]
+
+        return exists(s.fragment, lambda h: (h + 1 == g) & replaces(h, i) & replaces(h, j))
+
+    return Invariant(
+        name="one-bookie-at-a-time",
+        meaning="an ensemble of a client's list differs from the one before it in one bookie at most",
+        holds=forall_over(
+            (s.client, s.fragment, s.position, s.position),
+            lambda c, g, i, j: implies((i < j) & listed(s, c, g), ~replaces_two(c, g, i, j)),
         ),
     )
 
@@ -152,6 +205,24 @@ def metadata_is_the_writers(s: Ledger) -> Invariant:
     )
 
 
+def metadata_is_in_step(s: Ledger) -> Invariant:
+    """Where recovery commits its changes at once."""
+    return Invariant(
+        name="metadata-is-in-step",
+        meaning="while the ledger is open the metadata's list of fragments is the writer's, and while it is in recovery "
+        "that of each recoverer at work but those overtaken",
+        holds=all_of(
+            implies(any_of(s.status == Status.NONE, s.status == Status.OPEN), _same_list(s, WRITER)),
+            forall(
+                s.recoverer,
+                lambda r: implies(
+                    (s.status == Status.IN_RECOVERY) & has_begun(s, r) & ~s.overtaken[r], _same_list(s, r)
+                ),
+            ),
+        ),
+    )
+
+
 def recoverers_know_the_writers(s: Ledger) -> Invariant:
     def same(r: Term, g: Term) -> Term:
         return (s.own_first[r, g] == s.own_first[WRITER, g]) & forall(
@@ -180,7 +251,7 @@ def own_fragments_above_start(s: Ledger) -> Invariant:
         holds=forall_over(
             (s.recoverer, s.fragment),
             lambda r, g: implies(
-                (s.base[r] < g) & listed(s, r, g), s.covered(r) & (s.start(r) < s.own_first[r, g])
+                (s.base[r] < g) & listed(s, r, g), is_fixed(s, r) & (s.start(r) < s.own_first[r, g])
             ),
         ),
     )
@@ -195,7 +266,7 @@ def changes_in_progress(s: Ledger) -> Invariant:
             lambda g, b: (s.own_last_fragment[c] == g) & (s.failed[c] == b) & s.in_ensemble(c, g, b),
         )
         return all_of(
-            implies(lift(WRITER) != c, s.covered(c)),
+            implies(lift(WRITER) != c, is_fixed(s, c)),
             s.start(c) <= s.frozen_lac[c],
             forall(s.entry, lambda e: implies((s.start(c) < e) & (e <= s.frozen_lac[c]), s.complete(c, e))),
             failed_is_current,
@@ -242,12 +313,23 @@ def handled_was_sent(s: Ledger) -> Invariant:
 
 
 def accepted_is_stored(s: Ledger) -> Invariant:
+    vanishes = s.parameters.copies_may_vanish
+
+    def forgotten(e: Term, b: Term) -> Term:
+        return in_limbo(s, b) | has_left_limbo(s, b, e) if vanishes else FALSE
+
     return Invariant(
         name="accepted-is-stored",
-        meaning=f"what a bookie accepted it stores{_BUT_IN_LIMBO if s.parameters.crashes else ''}",
+        meaning="what a bookie accepted it stores"
+        + (_BUT_IN_LIMBO if vanishes else "")
+        + (
+            " or was, and the closed ledger has it elsewhere"
+            if vanishes and s.parameters.boots_in_steps
+            else ""
+        ),
         holds=forall_over(
             (s.client, s.fragment, s.entry, s.bookie),
-            lambda c, g, e, b: implies(accepted(s, c, g, e, b), (s.stored[b, e] != NOTHING) | in_limbo(s, b)),
+            lambda c, g, e, b: implies(accepted(s, c, g, e, b), s.has(b, e) | forgotten(e, b)),
         ),
     )
 
@@ -313,8 +395,8 @@ def found_as_answered(s: Ledger) -> Invariant:
         name="found-as-answered",
         meaning="a recoverer has the content of an entry that some bookie gave it",
         holds=forall_over(
-            (s.recoverer, s.read_entry),
-            lambda r, e: implies(s.positive(r, e), s.found[r, e] != NOTHING),
+            (s.recoverer, s.read_entry, s.bookie),
+            lambda r, e, b: implies(s.has_entry(r, e, b), s.found[r, e] != NOTHING),
         ),
     )
 
@@ -348,18 +430,20 @@ def answered_was_asked(s: Ledger) -> Invariant:
 def fencing_fences(s: Ledger) -> Invariant:
     return Invariant(
         name="fencing-fences",
-        meaning="a bookie that handled a fencing read is fenced",
-        holds=forall_over((s.recoverer, s.bookie), lambda r, b: implies(s.fence_handled[r, b], s.fenced[b])),
+        meaning=f"a bookie that handled a fencing read is fenced{_OR_WILL_BE if s.parameters.boots_in_steps else ''}",
+        holds=forall_over(
+            (s.recoverer, s.bookie), lambda r, b: implies(s.fence_handled[r, b], is_fenced(s, b))
+        ),
     )
 
 
 def reading_fences(s: Ledger) -> Invariant:
     return Invariant(
         name="reading-fences",
-        meaning="a bookie that handled a recovery read is fenced",
+        meaning=f"a bookie that handled a recovery read is fenced{_OR_WILL_BE if s.parameters.boots_in_steps else ''}",
         holds=forall_over(
             (s.recoverer, s.read_entry, s.bookie),
-            lambda r, e, b: implies(s.read_handled[r, e, b], s.fenced[b]),
+            lambda r, e, b: implies(s.read_handled[r, e, b], is_fenced(s, b)),
         ),
     )
 
@@ -370,7 +454,7 @@ def reads_above_start(s: Ledger) -> Invariant:
         meaning="entries are read above where the recoverer's LAC started, after enough bookies answered",
         holds=forall_over(
             (s.recoverer, s.read_entry),
-            lambda r, e: implies(s.read_sent[r, e], s.covered(r) & (s.start(r) < e)),
+            lambda r, e: implies(s.read_sent[r, e], is_fixed(s, r) & (s.start(r) < e)),
         ),
     )
 
@@ -390,9 +474,11 @@ def absent_stays_absent(s: Ledger) -> Invariant:
 
     return Invariant(
         name="absent-stays-absent",
-        meaning="a bookie that answered a recovery read with NoSuchEntry never accepts that entry from the writer",
+        meaning="a bookie that answered a recovery read with NoSuchEntry never accepts that entry from the writer"
+        + (", unless the ledger is closed" if s.parameters.boots_in_steps else ""),
         holds=forall_over(
-            (s.recoverer, s.entry, s.bookie), lambda r, e, b: implies(absent(r, e, b), ~took(s, WRITER, e, b))
+            (s.recoverer, s.entry, s.bookie),
+            lambda r, e, b: implies(absent(r, e, b), ~took(s, WRITER, e, b) | is_too_late(s)),
         ),
     )
 
@@ -400,15 +486,17 @@ def absent_stays_absent(s: Ledger) -> Invariant:
 # Crashes.
 
 _BUT_IN_LIMBO = ", unless it is in limbo"
+_OR_WILL_BE = ", or will be before it serves again"
 
 
 def limbo_after_crashes(s: Ledger) -> Invariant:
     most = range(1, min(s.parameters.bookies, s.parameters.crashes + 1) + 1)
     return Invariant(
         name="limbo-after-crashes",
-        meaning="there are no more bookies in limbo than there were crashes",
+        meaning="there are no more bookies in limbo than there were crashes"
+        + (", those counted that have yet to serve again" if s.parameters.boots_in_steps else ""),
         holds=all_of(
-            *(implies(at_least(k, s.bookie, lambda b: in_limbo(s, b)), s.crashed >= k) for k in most)
+            *(implies(at_least(k, s.bookie, lambda b: has_crashed(s, b)), s.crashed >= k) for k in most)
         ),
     )
 
@@ -416,15 +504,20 @@ def limbo_after_crashes(s: Ledger) -> Invariant:
 def unknown_from_limbo(s: Ledger) -> Invariant:
     return Invariant(
         name="unknown-from-limbo",
-        meaning="only a bookie in limbo answers that it does not know",
+        meaning="only a bookie in limbo answers that it does not know"
+        + (", until the ledger is closed" if s.parameters.boots_in_steps else ""),
         holds=all_of(
             forall_over(
                 (s.recoverer, s.read_entry, s.bookie),
                 lambda r, e, b: implies(
-                    s.read_unknown[r, e, b], in_limbo(s, b) & (s.read_content[r, e, b] == NOTHING)
+                    s.read_unknown[r, e, b],
+                    (in_limbo(s, b) | is_too_late(s)) & (s.read_content[r, e, b] == NOTHING),
                 ),
             ),
-            forall_over((s.recoverer, s.bookie), lambda r, b: implies(s.fence_unknown[r, b], in_limbo(s, b))),
+            forall_over(
+                (s.recoverer, s.bookie),
+                lambda r, b: implies(s.fence_unknown[r, b], in_limbo(s, b) | is_too_late(s)),
+            ),
         ),
     )
 
@@ -432,9 +525,19 @@ def unknown_from_limbo(s: Ledger) -> Invariant:
 # Why recovery is never stuck.
 
 
+def write_backs_are_accepted(s: Ledger) -> Invariant:
+    return Invariant(
+        name="write-backs-are-accepted",
+        meaning="no bookie refuses what a recoverer writes back",
+        holds=forall_over(
+            (s.recoverer, s.fragment, s.entry, s.bookie), lambda r, g, e, b: ~s.add_refused[r, g, e, b]
+        ),
+    )
+
+
 def answers_are_counted(s: Ledger) -> Invariant:
     def counted(r: Term, g: Term, e: Term, b: Term) -> Term:
-        sent_again = exists(s.fragment, lambda h: (g < h) & s.add_sent(r, h, e, b))
+        sent_again = exists(s.fragment, lambda h: (g < h) & s.add_sent(r, h, e, b)) | is_due(s, r, e, b)
         heard = s.pending(r, e) & s.add_answered[r, g, e, b] & s.still_there(r, g, b) & ~sent_again
         return implies(heard, s.acked[r, e, b] | (s.failed[r] == b))
 
@@ -452,10 +555,28 @@ def pending_is_under_way(s: Ledger) -> Invariant:
 
     return Invariant(
         name="pending-is-under-way",
-        meaning="an entry written back that is not confirmed was sent to each of its current bookies",
+        meaning="an entry written back that is not confirmed was sent to each of its current bookies"
+        + (", or is due to be sent to the newcomer" if _resends_one_by_one(s) else ""),
         holds=forall_over(
             (s.recoverer, s.entry, s.bookie),
-            lambda r, e, b: implies(s.pending(r, e) & is_current(s, r, e, b), sent(r, e, b)),
+            lambda r, e, b: implies(
+                s.pending(r, e) & is_current(s, r, e, b),
+                sent(r, e, b) | is_due(s, r, e, b),
+            ),
+        ),
+    )
+
+
+def all_answers_are_enough(s: Ledger) -> Invariant:
+    def everybody_answered(r: Term, e: Term) -> Term:
+        return forall(s.bookie, lambda b: implies(s.read_to(r, e, b), s.read_answered[r, e, b]))
+
+    return Invariant(
+        name="all-answers-are-enough",
+        meaning="a recovery read that the whole write set has answered is over",
+        holds=forall_over(
+            (s.recoverer, s.read_entry),
+            lambda r, e: implies(s.read_sent[r, e] & everybody_answered(r, e), s.read_over[r, e]),
         ),
     )
 
@@ -480,7 +601,22 @@ def phases_and_status(s: Ledger) -> Invariant:
 
 
 def closed_for_a_reason(s: Ledger) -> Invariant:
-    by_writer = all_of(s.phase[WRITER] == Phase.CLOSED, s.last_entry == s.lac(WRITER), _same_list(s, WRITER))
+    p = s.parameters
+    only_open = p.writer_close == "open-only"
+    early = ", before anyone began to recover it" if only_open else ""
+    by_writer = all_of(
+        s.phase[WRITER] == Phase.CLOSED,
+        s.last_entry == s.lac(WRITER),
+        _same_list(s, WRITER),
+        *((~exists(s.recoverer, lambda r: has_begun(s, r)),) if only_open else ()),
+    )
+
+    def never_there(r: Term, e: Term) -> Term:
+        """What absent-stays-absent says only until the close, if bookies leave limbo then."""
+        said = at_least(
+            p.absent_quorum, s.bookie, lambda b: s.no_such_entry(r, e, b) & ~took(s, WRITER, e, b)
+        )
+        return said if p.boots_in_steps else TRUE
 
     def recovered(r: Term) -> Term:
         return all_of(
@@ -493,13 +629,26 @@ def closed_for_a_reason(s: Ledger) -> Invariant:
                 lambda e: implies((s.start(r) < e) & (e <= s.last_entry), s.complete(r, e)),
             ),
             exists(s.read_entry, lambda e: (e == s.last_entry + 1) & s.negative(r, e)),
+            forall(s.entry, lambda e: implies(e == s.last_entry + 1, never_there(r, e))),
         )
 
     return Invariant(
         name="closed-for-a-reason",
-        meaning="a closed ledger was closed by the writer at its LAC, or by a recoverer that had written back every "
-        "entry above its start up to the last and had found that the next one is not there; with that client's list",
+        meaning=f"a closed ledger was closed by the writer at its LAC{early}, or by a recoverer that had written back "
+        "every entry above its start up to the last and had found that the next one is not there; with that client's "
+        "list",
         holds=implies(s.status == Status.CLOSED, by_writer | exists(s.recoverer, recovered)),
+    )
+
+
+def adds_carry_own_lacs(s: Ledger) -> Invariant:
+    """Where only recoverers close a ledger in recovery, none of them leaves a LAC behind that is above its last entry."""
+    return Invariant(
+        name="adds-carry-own-lacs",
+        meaning="no add carries a LAC above that of who sent it",
+        holds=forall_over(
+            (s.client, s.entry), lambda c, e: implies(s.pushed(c, e), s.pushed_lac[c, e] <= s.lac(c))
+        ),
     )
 
 
@@ -510,7 +659,7 @@ def lacs_below_the_writers(s: Ledger) -> Invariant:
     """
     frozen = s.parameters.recovery_lac == "frozen"
     clients = s.client if frozen else s.writer
-    too_late = FALSE if frozen else exists(s.recoverer, s.covered)
+    too_late = FALSE if frozen else exists(s.recoverer, lambda r: ~s.hears_fencing(r))
     return Invariant(
         name="lacs-below-the-writers",
         meaning="LACs that bookies store, or told a recoverer before it had heard enough, are not above the writer's",
@@ -522,7 +671,7 @@ def lacs_below_the_writers(s: Ledger) -> Invariant:
             forall_over(
                 (s.recoverer, s.bookie),
                 lambda r, b: implies(
-                    s.fence_answered[r, b] | ~s.covered(r), s.fence_lac[r, b] <= s.lac(WRITER)
+                    s.fence_answered[r, b] | s.hears_fencing(r), s.fence_lac[r, b] <= s.lac(WRITER)
                 ),
             ),
         ),

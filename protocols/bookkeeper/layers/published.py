@@ -149,10 +149,10 @@ def has_new_members(
 
 def nothing_to_resend(s: Changes, client: TermLike, fragment: TermLike) -> Term:
     """Pending entries are resent in steps of their own, which have all been taken."""
-    return ~exists(s.entry, lambda e: _to_resend(s, client, fragment, e))
+    return ~exists(s.entry, lambda e: to_resend(s, client, fragment, e))
 
 
-def _to_resend(s: Changes, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+def to_resend(s: Changes, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
     """A pending entry that went to an earlier ensemble only, and belongs on the newcomer of this one."""
     newcomer = exists(
         s.bookie,
@@ -168,12 +168,12 @@ def _to_resend(s: Changes, client: TermLike, fragment: TermLike, entry: TermLike
 
 def resend(s: Changes, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
     """A pending entry goes to the newcomer of the current ensemble, lower entries first (W1SendsPendingAddOp)."""
-    lower = exists(s.entry, lambda e: (e < entry) & _to_resend(s, client, fragment, e))
+    lower = exists(s.entry, lambda e: (e < entry) & to_resend(s, client, fragment, e))
     lost = s.resend_lost[client, fragment, entry]
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
         & (s.own_last_fragment[client] == fragment)
-        & _to_resend(s, client, fragment, entry)
+        & to_resend(s, client, fragment, entry)
         & ~lower,
         then=[s.resent[client, fragment, entry].set(True)],
         actor=client,
