@@ -11,6 +11,9 @@ from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.properties.bookkeeper.invariants import ledger_invariants
 from fencepost.properties.bookkeeper.ledger import ledger_properties
 from fencepost.properties.bookkeeper_tweaks.guaranteed_write_quorum import guaranteed_write_quorum_properties
+from fencepost.properties.bookkeeper_tweaks.guaranteed_write_quorum_invariants import (
+    guaranteed_write_quorum_invariants,
+)
 from fencepost.properties.bookkeeper_tweaks.unbounded_ledgers import unbounded_ledger_properties
 from fencepost.properties.instances import EXERCISED
 from fencepost.properties.ledger_chain.invariants import chain_invariants
@@ -43,7 +46,11 @@ def guaranteed_write_quorum(parameters: gwq.Parameters) -> System:
     """One ledger with a guaranteed write quorum, with its properties."""
     system = gwq.ledger(parameters)
     assert isinstance(system.state, gwq.Ledger)
-    return replace(system, properties=guaranteed_write_quorum_properties(system.state))
+    return replace(
+        system,
+        properties=guaranteed_write_quorum_properties(system.state),
+        invariants=guaranteed_write_quorum_invariants(system.state),
+    )
 
 
 def unbounded_ledgers(parameters: unbounded.Parameters) -> System:

@@ -1,0 +1,459 @@
+"""Why a ledger with a guaranteed write quorum is safe: facts that each action keeps, if all of them hold before it.
+
+docs/tweaks.md says which rule each stands for. A client's *list* is its copy of the fragments; an entry's *home* is
+the ensemble of the last fragment of the list that starts at or below it.
+"""
+
+from __future__ import annotations
+
+from fencepost.encoding.language.quantifiers import at_least, exists, forall, forall_over
+from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.terms import Term, TermLike, all_of, any_of, implies
+from fencepost.protocols.bookkeeper.bookies import NOTHING
+from fencepost.protocols.bookkeeper.metadata import WRITER, Status
+from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import Ledger, Phase
+
+
+def guaranteed_write_quorum_invariants(s: Ledger) -> tuple[Invariant, ...]:
+    """The facts about one ledger."""
+    p = s.parameters
+    return (
+        phases_and_status(s),
+        ensembles_have_wq_members(s),
+        last_fragment_reaches_lafr(s),
+        metadata_is_the_writers(s),
+        recoverers_know_the_writers(s),
+        own_fragments_above_start(s),
+        sent_to_own_fragments(s),
+        handled_was_sent(s),
+        accepted_is_stored(s),
+        acked_was_accepted(s),
+        acks_of_current_members(s),
+        replicated_at_home(s),
+        acknowledged_stays_acked(s),
+        contents_are_the_writers(s),
+        found_as_answered(s),
+        read_is_stored(s),
+        answered_was_asked(s),
+        reading_fences(s),
+        reads_above_start(s),
+        written_back_was_found(s),
+        absent_stays_absent(s),
+        closed_for_a_reason(s),
+        adds_carry_own_prefixes(s),
+        *((lafrs_below_the_writers(s),) if p.recoverers == 1 or p.recovery_adds == "frozen" else ()),
+    )
+
+
+# What the facts speak of.
+
+
+def took(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """The bookie accepted the entry from the client, for whichever fragment."""
+    return exists(s.fragment, lambda g: s.add_stored(client, g, entry, bookie))
+
+
+def is_current(s: Ledger, client: TermLike, bookie: TermLike) -> Term:
+    """The bookie is a member of the last ensemble of the client's list."""
+    return exists(s.fragment, lambda g: (s.own_last_fragment[client] == g) & s.own_member[client, g, bookie])
+
+
+def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """The bookie is a member of the last ensemble of the client's list that starts at or below the entry."""
+
+    def holds_entry(g: Term) -> Term:
+        later = exists(
+            s.fragment, lambda h: (g < h) & listed(s, client, h) & (s.own_first[client, h] <= entry)
+        )
+        return listed(s, client, g) & (s.own_first[client, g] <= entry) & ~later
+
+    return exists(s.fragment, lambda g: holds_entry(g) & s.own_member[client, g, bookie])
+
+
+def listed(s: Ledger, client: TermLike, fragment: TermLike) -> Term:
+    """The fragment is in the client's list."""
+    return fragment <= s.own_last_fragment[client]
+
+
+def has_begun(s: Ledger, client: TermLike) -> Term:
+    """The client has done something."""
+    return s.phase[client] != Phase.IDLE
+
+
+def has_entry(s: Ledger, recoverer: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """The bookie answered the recovery read with the entry."""
+    index = recoverer, entry, bookie
+    return s.read_answered[index] & (s.read_content[index] != NOTHING)
+
+
+def _same_list(s: Ledger, client: TermLike) -> Term:
+    """The metadata's list is the client's."""
+
+    def same(g: Term) -> Term:
+        return (s.first[g] == s.own_first[client, g]) & forall(
+            s.bookie, lambda b: s.member[g, b] == s.own_member[client, g, b]
+        )
+
+    return (s.last_fragment == s.own_last_fragment[client]) & forall(
+        s.fragment, lambda g: implies(g <= s.last_fragment, same(g))
+    )
+
+
+# The ledger and its fragments.
+
+
+def phases_and_status(s: Ledger) -> Invariant:
+    some_recoverer = exists(s.recoverer, lambda r: has_begun(s, r))
+    return Invariant(
+        name="phases-and-status",
+        meaning="the ledger is there once the writer has begun, in recovery once a recoverer has, closed once a client "
+        "closed it; only the writer is ever fenced out",
+        holds=all_of(
+            has_begun(s, WRITER) == (s.status != Status.NONE),
+            implies(some_recoverer, any_of(s.status == Status.IN_RECOVERY, s.status == Status.CLOSED)),
+            implies(s.status == Status.IN_RECOVERY, some_recoverer),
+            forall(s.client, lambda c: implies(s.phase[c] == Phase.CLOSED, s.status == Status.CLOSED)),
+            forall(s.recoverer, lambda r: s.phase[r] != Phase.WITHDRAWN),
+        ),
+    )
+
+
+def ensembles_have_wq_members(s: Ledger) -> Invariant:
+    quorum = s.parameters.write_quorum
+
+    def members(c: Term, g: Term, least: int) -> Term:
+        return at_least(least, s.bookie, lambda b: s.own_member[c, g, b])
+
+    return Invariant(
+        name="ensembles-have-wq-members",
+        meaning="each ensemble of a client's list has WQ members",
+        holds=forall_over(
+            (s.client, s.fragment),
+            lambda c, g: implies(
+                listed(s, c, g),
+                members(c, g, quorum) & ~members(c, g, quorum + 1),
+            ),
+        ),
+    )
+
+
+def last_fragment_reaches_lafr(s: Ledger) -> Invariant:
+    return Invariant(
+        name="last-fragment-reaches-lafr",
+        meaning="the last fragment of a client's list starts at most at its LAFR + 1",
+        holds=forall_over(
+            (s.client, s.fragment),
+            lambda c, g: implies(s.own_last_fragment[c] == g, s.own_first[c, g] <= s.lafr(c) + 1),
+        ),
+    )
+
+
+def metadata_is_the_writers(s: Ledger) -> Invariant:
+    return Invariant(
+        name="metadata-is-the-writers",
+        meaning="until the ledger is closed, the metadata's list of fragments is the writer's",
+        holds=implies(s.status != Status.CLOSED, _same_list(s, WRITER)),
+    )
+
+
+def recoverers_know_the_writers(s: Ledger) -> Invariant:
+    def same(r: Term, g: Term) -> Term:
+        return (s.own_first[r, g] == s.own_first[WRITER, g]) & forall(
+            s.bookie, lambda b: s.own_member[r, g, b] == s.own_member[WRITER, g, b]
+        )
+
+    return Invariant(
+        name="recoverers-know-the-writers",
+        meaning="up to where it began, a recoverer's list is the writer's, all of it",
+        holds=forall(
+            s.recoverer,
+            lambda r: implies(
+                has_begun(s, r),
+                (s.base[r] == s.own_last_fragment[WRITER])
+                & (s.base[r] <= s.own_last_fragment[r])
+                & forall(s.fragment, lambda g: implies(g <= s.base[r], same(r, g))),
+            ),
+        ),
+    )
+
+
+def own_fragments_above_start(s: Ledger) -> Invariant:
+    return Invariant(
+        name="own-fragments-above-start",
+        meaning="a fragment that a recoverer added starts above where its LAFR started, after enough bookies answered",
+        holds=forall_over(
+            (s.recoverer, s.fragment),
+            lambda r, g: implies(
+                (s.base[r] < g) & listed(s, r, g), s.covered(r) & (s.start(r) < s.own_first[r, g])
+            ),
+        ),
+    )
+
+
+# Adds.
+
+
+def sent_to_own_fragments(s: Ledger) -> Invariant:
+    return Invariant(
+        name="sent-to-own-fragments",
+        meaning="adds are sent to fragments of the client's list only",
+        holds=forall_over(
+            (s.client, s.fragment, s.entry), lambda c, g, e: implies(s.sent[c, g, e], listed(s, c, g))
+        ),
+    )
+
+
+def handled_was_sent(s: Ledger) -> Invariant:
+    def in_turn(c: Term, g: Term, e: Term, b: Term) -> Term:
+        index = c, g, e, b
+        return implies(s.add_answered[index], s.add_handled[index]) & implies(
+            s.add_handled[index], s.add_sent(*index)
+        )
+
+    return Invariant(
+        name="handled-was-sent",
+        meaning="an add that was answered was handled, and one that was handled was sent",
+        holds=forall_over((s.client, s.fragment, s.entry, s.bookie), in_turn),
+    )
+
+
+def accepted_is_stored(s: Ledger) -> Invariant:
+    return Invariant(
+        name="accepted-is-stored",
+        meaning="what a bookie accepted it stores",
+        holds=forall_over(
+            (s.client, s.fragment, s.entry, s.bookie),
+            lambda c, g, e, b: implies(s.add_stored(c, g, e, b), s.has(b, e)),
+        ),
+    )
+
+
+def acked_was_accepted(s: Ledger) -> Invariant:
+    return Invariant(
+        name="acked-was-accepted",
+        meaning="what a client counts as acked by a bookie, the bookie accepted",
+        holds=forall_over(
+            (s.client, s.entry, s.bookie), lambda c, e, b: implies(s.acked[c, e, b], took(s, c, e, b))
+        ),
+    )
+
+
+def acks_of_current_members(s: Ledger) -> Invariant:
+    return Invariant(
+        name="acks-of-current-members",
+        meaning="acks of entries above the LAFR are of members of the last ensemble: of a bookie that is replaced "
+        "they are withdrawn",
+        holds=forall_over(
+            (s.client, s.entry, s.bookie),
+            lambda c, e, b: implies(s.acked[c, e, b] & (s.lafr(c) < e), is_current(s, c, b)),
+        ),
+    )
+
+
+def replicated_at_home(s: Ledger) -> Invariant:
+    return Invariant(
+        name="replicated-at-home",
+        meaning="an entry that a client counts as fully replicated was acked by all of its home",
+        holds=forall_over(
+            (s.client, s.entry, s.bookie),
+            lambda c, e, b: implies(
+                (s.start(c) < e) & (e <= s.lafr(c)) & is_home(s, c, e, b), s.acked[c, e, b]
+            ),
+        ),
+    )
+
+
+def acknowledged_stays_acked(s: Ledger) -> Invariant:
+    return Invariant(
+        name="acknowledged-stays-acked",
+        meaning="no ensemble change takes acks away that the LAC counts: the bookie is pinned",
+        holds=forall(
+            s.client,
+            lambda c: all_of(
+                s.kept_lac[c] <= s.run(c, s.parameters.ack_quorum),
+                has_begun(s, c) | (s.kept_lac[c] == 0),
+            ),
+        ),
+    )
+
+
+def adds_carry_own_prefixes(s: Ledger) -> Invariant:
+    frozen = s.parameters.recovery_adds == "frozen"
+
+    def own(c: Term, g: Term, e: Term) -> Term:
+        return (s.sent_lac[c, g, e] <= s.lac(c)) & (s.sent_lafr[c, g, e] <= s.lafr(c))
+
+    def at_start(r: Term, g: Term, e: Term) -> Term:
+        return (s.sent_lac[r, g, e] <= s.start(r)) & (s.sent_lafr[r, g, e] <= s.start(r))
+
+    return Invariant(
+        name="adds-carry-own-prefixes",
+        meaning="no add carries a LAC or LAFR above those of who sent it"
+        + (", and none of a recoverer any above where it started" if frozen else ""),
+        holds=all_of(
+            forall_over(
+                (s.client, s.fragment, s.entry), lambda c, g, e: implies(s.sent[c, g, e], own(c, g, e))
+            ),
+            *(
+                (
+                    forall_over(
+                        (s.recoverer, s.fragment, s.entry),
+                        lambda r, g, e: implies(s.sent[r, g, e], at_start(r, g, e)),
+                    ),
+                )
+                if frozen
+                else ()
+            ),
+        ),
+    )
+
+
+# Contents.
+
+
+def contents_are_the_writers(s: Ledger) -> Invariant:
+    def genuine(content: Term, e: Term) -> Term:
+        return (content == NOTHING) | (content == e)
+
+    return Invariant(
+        name="contents-are-the-writers",
+        meaning="what is stored, read or found as an entry is what the writer pushed as it, or nothing",
+        holds=all_of(
+            forall_over((s.bookie, s.entry), lambda b, e: genuine(s.stored[b, e], e)),
+            forall_over(
+                (s.recoverer, s.read_entry, s.bookie), lambda r, e, b: genuine(s.read_content[r, e, b], e)
+            ),
+            forall_over((s.recoverer, s.read_entry), lambda r, e: genuine(s.found[r, e], e)),
+        ),
+    )
+
+
+def found_as_answered(s: Ledger) -> Invariant:
+    return Invariant(
+        name="found-as-answered",
+        meaning="a recoverer has the content of an entry that some bookie gave it",
+        holds=forall_over(
+            (s.recoverer, s.read_entry, s.bookie),
+            lambda r, e, b: implies(has_entry(s, r, e, b), s.found[r, e] != NOTHING),
+        ),
+    )
+
+
+def read_is_stored(s: Ledger) -> Invariant:
+    return Invariant(
+        name="read-is-stored",
+        meaning="an entry that a bookie gave a recoverer is stored there",
+        holds=forall_over(
+            (s.recoverer, s.entry, s.bookie),
+            lambda r, e, b: implies(s.read_content[r, e, b] != NOTHING, s.has(b, e)),
+        ),
+    )
+
+
+# Recovery.
+
+
+def answered_was_asked(s: Ledger) -> Invariant:
+    return Invariant(
+        name="answered-was-asked",
+        meaning="a fencing or recovery read that was answered was handled, and one that was handled was sent",
+        holds=all_of(
+            forall_over(
+                (s.recoverer, s.bookie),
+                lambda r, b: all_of(
+                    implies(s.fence_answered[r, b], s.fence_handled[r, b]),
+                    implies(s.fence_handled[r, b], s.fence_sent(r, b)),
+                ),
+            ),
+            forall_over(
+                (s.recoverer, s.read_entry, s.bookie),
+                lambda r, e, b: all_of(
+                    implies(s.read_answered[r, e, b], s.read_handled[r, e, b]),
+                    implies(s.read_handled[r, e, b], s.read_to(r, e, b)),
+                ),
+            ),
+        ),
+    )
+
+
+def reading_fences(s: Ledger) -> Invariant:
+    return Invariant(
+        name="reading-fences",
+        meaning="a bookie that handled a recovery read is fenced",
+        holds=forall_over(
+            (s.recoverer, s.read_entry, s.bookie),
+            lambda r, e, b: implies(s.read_handled[r, e, b], s.fenced[b]),
+        ),
+    )
+
+
+def reads_above_start(s: Ledger) -> Invariant:
+    return Invariant(
+        name="reads-above-start",
+        meaning="entries are read above where the recoverer's LAFR started, after enough bookies answered",
+        holds=forall_over(
+            (s.recoverer, s.read_entry),
+            lambda r, e: implies(s.read_sent[r, e], s.covered(r) & (s.start(r) < e)),
+        ),
+    )
+
+
+def written_back_was_found(s: Ledger) -> Invariant:
+    return Invariant(
+        name="written-back-was-found",
+        meaning="what a recoverer writes back it has found",
+        holds=forall_over((s.recoverer, s.entry), lambda r, e: implies(s.pushed(r, e), s.positive(r, e))),
+    )
+
+
+def absent_stays_absent(s: Ledger) -> Invariant:
+    def absent(r: Term, e: Term, b: Term) -> Term:
+        return s.read_handled[r, e, b] & (s.read_content[r, e, b] == NOTHING)
+
+    return Invariant(
+        name="absent-stays-absent",
+        meaning="a bookie that answered a recovery read with NoSuchEntry never accepts that entry from the writer",
+        holds=forall_over(
+            (s.recoverer, s.entry, s.bookie), lambda r, e, b: implies(absent(r, e, b), ~took(s, WRITER, e, b))
+        ),
+    )
+
+
+def closed_for_a_reason(s: Ledger) -> Invariant:
+    by_writer = all_of(
+        s.phase[WRITER] == Phase.CLOSED,
+        s.last_entry == s.lac(WRITER),
+        s.last_entry == s.lafr(WRITER),
+        _same_list(s, WRITER),
+        ~exists(s.recoverer, lambda r: has_begun(s, r)),
+    )
+
+    def recovered(r: Term) -> Term:
+        return all_of(
+            s.phase[r] == Phase.CLOSED,
+            s.last_entry == s.lafr(r),
+            s.start(r) <= s.last_entry,
+            _same_list(s, r),
+            exists(s.read_entry, lambda e: (e == s.last_entry + 1) & s.negative(r, e)),
+        )
+
+    return Invariant(
+        name="closed-for-a-reason",
+        meaning="a closed ledger was closed by the writer at its LAC and LAFR before anyone began to recover it, or by a "
+        "recoverer at its LAFR that had found that the next entry is not there; with that client's list",
+        holds=implies(s.status == Status.CLOSED, by_writer | exists(s.recoverer, recovered)),
+    )
+
+
+def lafrs_below_the_writers(s: Ledger) -> Invariant:
+    """Recovery starts at most at the writer's LAFR: of one recoverer, or if write-backs carry its start."""
+    return Invariant(
+        name="lafrs-below-the-writers",
+        meaning="LAFRs that bookies told a recoverer before it had heard enough are not above the writer's",
+        holds=forall_over(
+            (s.recoverer, s.bookie),
+            lambda r, b: implies(
+                s.fence_answered[r, b] | ~s.covered(r), s.fence_told[r, b] <= s.lafr(WRITER)
+            ),
+        ),
+    )
