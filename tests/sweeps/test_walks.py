@@ -94,7 +94,7 @@ def test_what_does_not_go_with_walks_is_one_line(
     options: list[str], said: str, lib: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     grid = tmp_path / "grid.toml"
-    grid.write_text('[[grid]]\nprotocols = "bookkeeper"\nreleases = "4.17.4"\n')
+    grid.write_text('[[grid]]\nprotocols = "bookkeeper"\nreleases = "4.17.4"\nset = { bookies = 3 }\n')
     given = [str(lib) if option == "LIB" else option for option in options]
     assert run(["sweep", "run", str(grid), "--out", str(tmp_path / "out"), *given]) == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -132,6 +132,7 @@ def answered(number: int, lib: Path, timeout: float = 60.0) -> Row:
     return solve(obligation, "an engine", Allowance(timeout, libraries={"4.17.4": lib}))
 
 
+@pytest.mark.slow
 def test_walks_that_agree_hold(played_back: list[Taken], lib: Path) -> None:
     row = answered(len(played_back), lib)
     assert (row["verdict"], row["steps"], row["witness"]) == ("holds", None, True)
@@ -145,6 +146,7 @@ def test_walks_that_agree_hold(played_back: list[Taken], lib: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_walk_that_departs_is_violated(played_back: list[Taken], lib: Path) -> None:
     """When the code is last looked at, a bookie is not fenced that is."""
     first = played_back[0]
