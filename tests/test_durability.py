@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.concrete.compiling import State
 from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.terms import TRUE, Term
 from fencepost.properties.catalogue import find
+from fencepost.protocols.bookkeeper.layers import durability
 from fencepost.protocols.bookkeeper.state import Ledger
 from support.instances import checked_all
 
@@ -52,6 +55,11 @@ CELLS: list[tuple[str, tuple[Step, ...], tuple[str, ...]]] = [
         ("interleaved", "sorted", "db, always"),
     ),
     ("a fence that was replayed", (*STORE, CHECKPOINT, *FENCE, CRASH, CRASH), ("db, always",)),
+    (
+        "a fence that was replayed, and a checkpoint",
+        (*STORE, CHECKPOINT, *FENCE, CRASH, CHECKPOINT, CRASH),
+        ("db, always",),
+    ),
     ("a fence that was replayed with an entry", (*STORE, *FENCE, CRASH, CRASH), EVERY),
 ]
 """What is done, and in which storages the fence outlives it."""
@@ -218,3 +226,45 @@ def test_releases_decide_what_a_checkpoint_of_db_writes() -> None:
     }
     found = {release: p.db_checkpoint for release, p in values.items()}
     assert found == {"4.15.0": "always", "4.15.1": "if-written", "4.17.4": "if-written"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("storage", ["interleaved", "sorted", "db"])
+def test_one_clean_restart_loses_an_entry_of_a_ledger_that_is_not_empty(storage: str) -> None:
+    """3/3/2: recovery closes the ledger with an entry in it, and the writer's next one is acknowledged behind it."""
+    name = "no-divergence-behind-entries"
+    settings = {**AWAITED, "bookies": 3, "entries": 2, "storage": storage, "restarts": 1}
+    limits = Limits(jobs=1, minimize=Minimize.NONE)
+    (result,) = checked_all("bookkeeper", settings, (name,), limits)
+    assert result.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("storage", ["interleaved", "db"])
+def test_with_all_mends_two_bookies_lose_nothing_either(storage: str) -> None:
+    two = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "crashes": 1, "restarts": 1}
+    names = ("no-divergence", "acked-entries-readable", "fences-stay", "entries-stay")
+    results = checked_all("bookkeeper", {**MENDED, **two, "storage": storage}, names)
+    assert [r.verdict for r in results] == [Verdict.PROVED] * len(names)
+
+
+def always(s: object, bookie: object) -> Term:
+    """Planted: a flush writes everything."""
+    return TRUE
+
+
+@pytest.mark.parametrize("storage", ["interleaved", "db"])
+@pytest.mark.parametrize("flushes", ["AT_CHECKPOINT", "BEFORE_STOP", "AFTER_REPLAY"])
+def test_a_mistake_in_what_a_flush_writes_is_seen(
+    storage: str, flushes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some cell of the page comes out otherwise."""
+    monkeypatch.setitem(getattr(durability, flushes), storage, always)
+    replayer_of.cache_clear()
+    wrong = []
+    for _, steps, kept in CELLS:
+        replayer, ledger, state = state_after(storage, steps)
+        if replayer.concrete.evaluate(ledger.fenced["b1"], {}, state) != (storage in kept):
+            wrong.append(steps)
+    replayer_of.cache_clear()
+    assert wrong
