@@ -111,6 +111,30 @@ def test_a_fence_set_after_a_flush_is_lost_by_a_clean_shutdown(
     assert (inside["fenced"], len(inside["entries"])) == (kept, 1)
 
 
+@pytest.mark.parametrize("storage", ["sorted", "interleaved", "db"])
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_fence_that_was_replayed_is_lost_by_the_next_crash(lib: Library, storage: str, busy: bool) -> None:
+    """The boot's flush leaves it out; in the storages with index files even if other ledgers are written to."""
+    with running(lib) as harness:
+        harness.ask("start", bookies=1, storage=storage)
+        harness.ask("create", client="w", ensemble="b1", wq=1, aq=1)
+        (add,) = harness.ask("push", client="w", content=1)["requests"]
+        harness.ask("deliver", id=add["id"])
+        harness.ask("checkpoint", bookie="b1")
+        harness.ask("open", client="r1")
+        fence = harness.ask("metadata", client="r1")["requests"][-1]
+        harness.ask("deliver", id=fence["id"])
+        fenced = []
+        for _ in range(2):
+            if busy:
+                harness.ask("store-other", bookie="b1")
+            harness.ask("crash", bookie="b1")
+            harness.ask("boot", bookie="b1")
+            fenced.append(harness.ask("look")["bookies"]["b1"]["fenced"])
+    written = storage == "db" and (busy or ordered(lib.release) < (4, 15, 1))
+    assert fenced == [True, written]
+
+
 MISTAKES = {
     "the LAC of an add is read from another place": ("HeldClient.java", "LAC_OFFSET = 16", "LAC_OFFSET = 24"),
     "a time-out is handed on as success": ("Harness.java", "BKException.Code.TimeoutException", "0"),

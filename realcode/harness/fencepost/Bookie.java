@@ -1,5 +1,7 @@
 package fencepost;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.Field;
@@ -34,6 +36,7 @@ final class Bookie {
     private final int port;
     private final Settings settings;
     private LifecycleComponentStack server;
+    private long others;
 
     /** What all bookies have in common. */
     record Settings(String metadata, String storage, boolean journal, boolean checks) { }
@@ -174,6 +177,17 @@ final class Bookie {
         service().getServer().getBookie().forceLedger(0, (rc, ledger, entry, address, ctx) -> written.countDown(), null);
         if (!written.await(30, TimeUnit.SECONDS)) {
             throw new IllegalStateException(name + ": its journal has not written for 30 s");
+        }
+    }
+
+    /** Store an entry of a ledger that nobody asks for: the bookie is busy with others. */
+    void storeOther() throws Exception {
+        ByteBuf entry = Unpooled.buffer().writeLong(Integer.MAX_VALUE).writeLong(others++).writeLong(-1).writeBytes(new byte[16]);
+        CountDownLatch stored = new CountDownLatch(1);
+        service().getServer().getBookie().addEntry(entry, false,
+            (rc, ledger, id, address, ctx) -> stored.countDown(), null, new byte[20]);
+        if (!stored.await(30, TimeUnit.SECONDS)) {
+            throw new IllegalStateException(name + ": an entry was not stored for 30 s");
         }
     }
 

@@ -151,6 +151,9 @@ public final class Harness {
             case "suspend":
                 bookies.get(given.get("bookie")).suspend();
                 return Map.of();
+            case "store-other":
+                bookies.get(given.get("bookie")).storeOther();
+                return Map.of();
             case "flush":
                 bookies.get(given.get("bookie")).flush();
                 return Map.of();
