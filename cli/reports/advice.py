@@ -165,7 +165,10 @@ def as_text(advice: Advice) -> str:
     lines += [line for risk, found in advice.losing for line in _told(risk, found, advice)] or ["  none"]
     lines += ["", "Anything else", f"  {rest_of(advice)}", f"    {shlex.join(advice.rest.command)}"]
     lines += ["", "For all sizes", f"  {for_all_sizes(advice.setup)}"]
-    lines += ["", "Known in this release, and no loss of an acknowledged entry (not looked for here)"]
+    lines += [
+        "",
+        "Known in this release besides (not looked for here)",
+    ]
     lines += [f"  {risk.bug.name}: {risk.remedy}" for risk in advice.other] or ["  none"]
     return "\n".join(part for line in lines for part in _broken(line))
 
