@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from conjuncts import conjuncts, without
@@ -10,7 +12,7 @@ from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.concrete.walking import walk
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
@@ -127,6 +129,17 @@ def test_a_property_has_an_instance_of_its_own_unless_sizes_are_given() -> None:
     ]
     ((sized, every),) = protocol.instances([("bookies", "4")], ())
     assert (sized.parameters.bookies, len(every)) == (4, len(sized.system.properties))
+
+
+def test_what_exercises_no_property_is_refused() -> None:
+    wrong = replace(PROTOCOLS["ledger-chain"], exercised={"entry-oder": {"clients": 2}})
+    with pytest.raises(
+        ModelError, match="ledger-chain: exercised= names entry-oder: no such property; valid: "
+    ):
+        wrong.instances((), ())
+    wrong = replace(PROTOCOLS["ledger-chain"], exercised={"entry-order": {"client": 2}})
+    with pytest.raises(BadInput, match="client: no such parameter or switch"):
+        wrong.instances((), ())
 
 
 @pytest.mark.slow

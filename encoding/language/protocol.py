@@ -119,6 +119,8 @@ class Protocol:
         made = list(settings)
         shared = self.instance(made, release)
         properties = shared.properties(*names)
+        if not made:
+            self._check_exercised(shared)
         sizes = {option.name for option in self.options() if not option.values}
         own = {} if sizes & {name for name, _ in made} else self.exercised
         found = [(shared, rest)] if (rest := [p for p in properties if p.name not in own]) else []
@@ -127,6 +129,15 @@ class Protocol:
             named = [p.name for p in properties if p.name in own and own[p.name] == chosen]
             found.append((instance, instance.properties(*named)))
         return found
+
+    def _check_exercised(self, defaults: Instance) -> None:
+        """Raise ModelError if it is said how to exercise a property that is not there."""
+        known = [p.name for p in defaults.system.properties]
+        for name in self.exercised:
+            if name not in known:
+                raise ModelError(
+                    f"{self.name}: exercised= names {name}: no such property; valid: {', '.join(known)}"
+                )
 
     def unlike(self, release: str, parameters: Any) -> dict[str, str]:
         """The switches of an instance that differ from that release, with the instance's values."""
