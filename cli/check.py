@@ -223,10 +223,12 @@ def _requests(
 
 
 def _all(requests: Sequence[Request], walks: int | None, progress: Progress) -> list[Outcome]:
-    """What each comes to. The small instances, which come after the first, do not wait for it."""
+    """What each comes to. The small instances, which come after the first, do not wait for it, and leave it its share of the time."""
     outcomes: list[Outcome] = []
     for request in reversed(requests):
-        limits = replace(request.limits, gone=elapsed())
+        gone = elapsed()
+        share = max(0.0, request.limits.timeout - gone) / (len(requests) - len(outcomes))
+        limits = replace(request.limits, timeout=gone + share, gone=gone)
         progress.hear(
             Remark(f"{', '.join(p.name for p in request.properties)} of {instance_line(request.instance)}")
         )

@@ -10,6 +10,10 @@ import time
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.traces import Subject
 from support.instances import TWO_BOOKIES
 from support.processes import children, gone
 
@@ -68,6 +72,25 @@ def test_a_property_with_an_instance_of_its_own_says_so(capsys: pytest.CaptureFi
         2,
         2,
     )
+
+
+def test_a_small_instance_leaves_the_other_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: all of the time for whoever comes first."""
+    asked: list[tuple[int, float]] = []
+
+    def at_once(
+        system: System, subject: Subject, properties: list[Property], limits: Limits, hear: object
+    ) -> Outcome:
+        asked.append((len(properties), limits.timeout - limits.gone))
+        results = [Result(p.name, Verdict.UNDECIDED, seconds=0.0, solver="none") for p in properties]
+        return Outcome(tuple(results), 0.0, False, {})
+
+    monkeypatch.setattr("fencepost.cli.check.check", at_once)
+    assert run(["check", "bookkeeper-4.13", "--timeout", "1000"]) == 3
+    (few, first), (most, second) = asked
+    assert (few, most) == (2, 6)
+    assert first <= 500
+    assert second > 800
 
 
 @pytest.mark.slow
