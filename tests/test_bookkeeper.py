@@ -11,9 +11,12 @@ from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.solving.solvers import SOLVERS
+from fencepost.properties.catalogue import find
+from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.state import Ledger
-from support.instances import TWO_BOOKIES, built, checked, checked_all, nearest_violation, number
+from support.instances import TWO_BOOKIES, actions, built, checked, checked_all, nearest_violation, number
 
 TINY = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 TWO_OF_ONE = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
@@ -99,6 +102,37 @@ def test_the_lac_never_falls(settings: Mapping[str, object]) -> None:
             continue  # a recoverer's LAC starts where the fencing answers say
         before = seen[visit.parent]
         assert all(b <= a for b, a in zip(before, after, strict=True)), visit.action.name
+
+
+REFUSED = """create ledger
+push: 1 1
+handle add: w 1 1 b1
+begin recovery: r1
+handle fence: r1 b2
+handle add: w 1 1 b2
+receive fenced: w 1 1 b2"""
+
+
+@pytest.mark.parametrize(
+    ("protocol", "acked", "phase"),
+    [
+        ("bookkeeper", False, Phase.CLOSING),
+        ("bookkeeper", True, Phase.ACTIVE),
+        ("bookkeeper-4.13-tla", True, Phase.GONE),
+    ],
+)
+def test_a_refusal_stops_the_writer_only_if_it_still_needs_that_ack(
+    protocol: str, acked: bool, phase: Phase
+) -> None:
+    """Seen on 4.17.4 by a random walk: the model's writer stopped whatever was refused, as the module's does."""
+    system, parameters = built(protocol, TWO_OF_ONE)
+    assert isinstance(system.state, Ledger)
+    steps = REFUSED.splitlines()
+    if acked:
+        steps.insert(3, "receive ack: w 1 1 b1")
+    replayer = Replayer(system, find(protocol).subject(parameters))
+    states = replayer.follow(actions(system, steps), ())
+    assert replayer.concrete.evaluate(system.state.phase[WRITER], {}, states[-1]) == phase
 
 
 DECIDED = [

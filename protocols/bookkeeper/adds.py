@@ -128,6 +128,17 @@ class Adds(Fencing):
 
         return exists(self.fragment, late)
 
+    def has_failed(self, client: Parameter, entry: TermLike, bookie: TermLike) -> Term:
+        """The write may be taken as failed: it times out, or was refused and the writer went on (notifyWriteFailed)."""
+
+        def refused(f: Term) -> Term:
+            index = (client, f, entry, bookie)
+            heard = self.add_answered[index] & self.add_refused[index]
+            return heard & self.still_there(client, f, bookie)
+
+        late = self.may_time_out(client, entry, bookie)
+        return late | exists(self.fragment, refused) if client.sort is self.writer else late
+
     def is_given_up(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """An outstanding ack may be given up any time, lost or late."""
         return TRUE
@@ -172,8 +183,12 @@ class Adds(Fencing):
         """The entry is pushed or written back, and not at or below the client's LAC."""
         return self.pushed(client, entry) & (self.lac(client) < entry)
 
+    def is_fenced_out(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """A refusal stops the writer, unless the entry has AQ acks or the bookie was replaced (PendingAddOp.writeComplete)."""
+        return ~self.complete(client, entry) & self.still_there(client, fragment, bookie)
+
     def when_fenced_out(self) -> Phase:
-        """What a writer does once a fenced bookie has refused it: it closes the ledger (LedgerHandle.handleUnrecoverableErrorDuringAdd)."""
+        """What a writer does once a fenced bookie has stopped it: it closes the ledger (LedgerHandle.handleUnrecoverableErrorDuringAdd)."""
         return Phase.CLOSING
 
 
@@ -300,12 +315,15 @@ def receive_ack(
 def receive_fenced(
     s: Adds, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """A bookie refused the entry: the writer drops its pending adds, and in the code closes the ledger."""
+    """A bookie refused the entry: a writer that needs its ack drops its pending adds, and closes the ledger."""
     index = client, fragment, entry, bookie
     return Action(
         when=(s.phase[client] == Phase.ACTIVE) & s.next_answer(*index, s.add_refused[index]),
-        then=[s.add_answered[index].set(True), s.phase[client].set(s.when_fenced_out())],
+        then=[
+            s.add_answered[index].set(True),
+            s.phase[client].set(s.when_fenced_out(), when=s.is_fenced_out(*index)),
+        ],
         actor=client,
         received=add_answer(s, *index, True),
-        note="is fenced out: drops its pending entries",
+        note="is fenced out: drops its pending entries, unless entry {entry} is stored without {bookie}",
     )

@@ -20,14 +20,14 @@ class Changes(Adds):
         super().__init__(parameters)
         self.tried_invalid_fragment = family(BOOL, self.client)
 
-    def may_change(self, client: TermLike, fragment: TermLike, failed: TermLike, timed_out: Term) -> Term:
+    def may_change(self, client: TermLike, fragment: TermLike, failed: TermLike, has_failed: Term) -> Term:
         """A write to a member of the current ensemble failed, and some bookie could replace it."""
         spare = exists(self.bookie, lambda b: ~self.in_ensemble(client, fragment, b))
         return (
             (self.phase[client] == Phase.ACTIVE)
             & (self.own_last_fragment[client] == fragment)
             & self.in_ensemble(client, fragment, failed)
-            & timed_out
+            & has_failed
             & spare
             & self.has_resent(client, fragment)
         )
@@ -102,7 +102,7 @@ def begin_change(
 ) -> Action:
     """A client decides to replace a bookie that failed it: from now on its LAC stands still."""
     return Action(
-        when=s.may_change(client, fragment, failed, s.may_time_out(client, entry, failed))
+        when=s.may_change(client, fragment, failed, s.has_failed(client, entry, failed))
         & ~s.changing(client),
         then=[
             s.failed[client].set(failed),

@@ -63,6 +63,7 @@ RECOVERY_WRITES: Rules = {"while-reading": Recovery.may_write_back, "after-readi
 
 # The writer's close.
 WRITER_CLOSE: Rules = {"any-not-closed": Closing.writer_may_close, "open-only": published.is_open}
+FENCED_OUT: Rules = {"any-not-closed": Adds.is_fenced_out, "open-only": published.any_refusal}
 TOO_LATE: Rules = {"any-not-closed": Closing.too_late_to_close, "open-only": published.is_not_open}
 
 
@@ -138,6 +139,9 @@ class Ledger(Published):
 
     def too_late_to_close(self) -> Term:
         return TOO_LATE[self.parameters.writer_close](self)
+
+    def is_fenced_out(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        return FENCED_OUT[self.parameters.writer_close](self, client, fragment, entry, bookie)
 
     def when_fenced_out(self) -> Phase:
         return {"any-not-closed": Phase.CLOSING, "open-only": Phase.GONE}[self.parameters.writer_close]

@@ -103,7 +103,7 @@ def read_lac_first(
 ) -> Action:
     """Under `racing`, the LAC at which the new fragment will start is read before acknowledging is blocked (issue 4651)."""
     return Action(
-        when=s.may_change(client, fragment, failed, s.may_time_out(client, entry, failed))
+        when=s.may_change(client, fragment, failed, s.has_failed(client, entry, failed))
         & ~s.changing(client)
         & (s.about_to_replace[client] == NO_BOOKIE),
         then=[

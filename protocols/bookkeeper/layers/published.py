@@ -12,7 +12,17 @@ from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
 from fencepost.encoding.language.system import Action
-from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, any_of, if_, implies, lift
+from fencepost.encoding.language.terms import (
+    TRUE,
+    Parameter,
+    Term,
+    TermLike,
+    Update,
+    any_of,
+    if_,
+    implies,
+    lift,
+)
 from fencepost.protocols.bookkeeper import fencing, recovery
 from fencepost.protocols.bookkeeper.adds import Adds, add
 from fencepost.protocols.bookkeeper.bookies import NOTHING
@@ -98,6 +108,11 @@ def is_lost(s: Adds, client: TermLike, fragment: TermLike, entry: TermLike, book
     """The request or its answer is lost; an answer that is merely late is waited for."""
     index = (client, fragment, entry, bookie)
     return s.lost_on_the_way(*index) | (s.add_handled[index] & s.add_answer_lost[index])
+
+
+def any_refusal(s: Adds, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """Whatever was refused stops the writer (ClientReceivesAddFencedResponse)."""
+    return TRUE
 
 
 def frozen_lac(s: Adds, client: TermLike) -> Term:
