@@ -17,7 +17,7 @@ from fencepost.cli.realcode import log_option, playback_option, refuse
 from fencepost.cli.reports.conformance import as_json, as_text
 from fencepost.cli.settings import setting, settings_option
 from fencepost.encoding.errors import BadInput
-from fencepost.realcode.conforming import Conformance, conform, drive, grounds, start
+from fencepost.realcode.conforming import Conformance, conform, drive, grounds, none_fired, start
 from fencepost.realcode.driving import NoSeam
 from fencepost.realcode.library import library
 from fencepost.realcode.reproducing import STORAGES, Setting
@@ -95,7 +95,9 @@ def command(
         ground = grounds(
             protocol, dict(setting(text, "NAME=VALUE, such as bookies=3") for text in settings), storage
         )
-        found = Conformance(Setting(library(folder).release, storage), protocol, seed, asked)
+        found = Conformance(
+            Setting(library(folder).release, storage), protocol, seed, asked, fired=none_fired(ground)
+        )
         try:
             _taken(found, ground, folder, timeout, transcript, log)
         except NoSeam as why:
@@ -144,7 +146,13 @@ def _taken(
 
 def _checked_again(path: Path) -> Conformance:
     file = read_walks(path)
-    found = Conformance(file.setting, file.protocol, file.seed, len(file.taken))
+    found = Conformance(
+        file.setting,
+        file.protocol,
+        file.seed,
+        len(file.taken),
+        fired=none_fired([taken.ground for taken in file.taken]),
+    )
     for taken in file.taken:
         try:
             found.note(taken.ground, taken.walk, *drive(taken.playback(), taken.ground, taken.walk))

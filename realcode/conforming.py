@@ -109,6 +109,11 @@ def grounds(protocol: str, settings: Settings, storage: str) -> list[Ground]:
     return [Ground(found.instance({**copies, **instance, **settings}.items())) for instance in chosen]
 
 
+def none_fired(grounds: Sequence[Ground]) -> Counter[str]:
+    """Every action that walks there may take, none taken yet."""
+    return Counter(dict.fromkeys(sorted({name for ground in grounds for name in ground.names}), 0))
+
+
 def parameters_of(instance: Instance) -> Parameters:
     """Its sizes and switches."""
     parameters = instance.parameters

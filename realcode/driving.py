@@ -217,7 +217,20 @@ def _create(code: Code, step: TraceStep) -> None:
 
 
 def _push(code: Code, step: TraceStep) -> None:
+    following = next(iter(code.steps[step.index :]), None)
+    if following is not None and following.action == "begin change" and _was_noted(code, following):
+        code.ask("place", client=WRITER, bookie=code.spare_after(following))
     code.ask("push", client=WRITER, content=step.arguments["entry"])
+
+
+def _was_noted(code: Code, change: TraceStep) -> bool:
+    """The bookie refused an entry that has AQ acks: the writer, told so, replaces it with the next add."""
+    a = change.arguments
+    told = ("receive fenced", WRITER, a["entry"], a["failed"])
+    return any(
+        (s.action, *(s.arguments.get(name) for name in ("client", "entry", "bookie"))) == told
+        for s in code.steps[: change.index]
+    )
 
 
 def _about(step: TraceStep, kind: str) -> Letter:
@@ -294,6 +307,8 @@ def _begin_change(code: Code, step: TraceStep) -> None:
     a = step.arguments
     if a["client"] != WRITER:
         return  # a recoverer changes its ensemble in one go: at the commit
+    if _was_noted(code, step):
+        return  # the push before began it
     code.ask("place", client=WRITER, bookie=code.spare_after(step))
     code.time_out(code.latest("add", WRITER, a["entry"], a["failed"]))
 
@@ -394,12 +409,24 @@ def _metadata(code: Code, step: TraceStep) -> None:
 def _close(code: Code, step: TraceStep) -> None:
     if not _was_fenced_out(code, step):
         code.ask("close", client=WRITER)
-    code.ask("metadata", client=WRITER)
+    change = _own_change(code.steps[: step.index])
+    code.ask("metadata", client=WRITER, **({"after": 1} if change else {}))
 
 
 def _was_fenced_out(code: Code, step: TraceStep) -> bool:
-    """The writer received "fenced", and closes the ledger of itself."""
-    return any(s.action == "receive fenced" for s in code.steps[: step.index])
+    """A bookie that the writer needs has refused an entry: it closes the ledger of itself."""
+    return any(
+        s.action == "receive fenced" and f"phase[{WRITER}]" in s.changes for s in code.steps[: step.index]
+    )
+
+
+def _own_change(steps: Sequence[TraceStep]) -> bool:
+    """The writer has begun an ensemble change and not ended it: that write of metadata is held."""
+    of_writer = [s.action for s in steps if s.action in CHANGES and s.arguments["client"] == WRITER]
+    return bool(of_writer) and of_writer[-1] == "begin change"
+
+
+CHANGES = ("begin change", "commit change", "abandon change")
 
 
 def _crash_and_restart(code: Code, step: TraceStep) -> None:
@@ -452,80 +479,194 @@ def _nothing(code: Code, step: TraceStep) -> None:
 
 @dataclass(frozen=True)
 class Drive:
-    """How an action is driven: in words, and done."""
+    """How an action is driven, in words; what can be seen then; and how it is done."""
 
     how: str
+    seen: str
     do: Callable[[Code, TraceStep], None]
 
 
 PHASE_ONE = ("note check", "put in limbo", "fence at boot", "flush")
-_AT_BOOT = Drive("with the boot, which is one call: at `serve`", _nothing)
+NOTHING_NEW = "nothing new"
+DOWN = "nothing of the bookie: it is down"
+BOOTED = "entries, LACs, fences and limbo as after the boot"
+_AT_BOOT = Drive("with the boot, which is one call: at `serve`", NOTHING_NEW, _nothing)
 
 DRIVEN: Mapping[str, Drive] = {
     "create ledger": Drive(
-        "BookKeeper.asyncCreateLedger, over the ensemble that our placement names", _create
+        "BookKeeper.asyncCreateLedger, over the ensemble that our placement names",
+        "the ledger is open, over the first ensemble",
+        _create,
     ),
-    "push": Drive("LedgerHandle.asyncAddEntry; the adds are held, each with its LAC and content", _push),
-    "handle add": Drive("the held add is let go to the bookie; its answer is held", _handle_add),
-    "receive ack": Drive("the answer is handed to the client", _receive("add")),
-    "receive fenced": Drive("the answer is handed to the client", _receive("add")),
+    "push": Drive(
+        "LedgerHandle.asyncAddEntry; the adds are held, each with its LAC and content",
+        "the adds, each with its LAC and content",
+        _push,
+    ),
+    "handle add": Drive(
+        "the held add is let go to the bookie; its answer is held",
+        "the copy with the LAC that it carries, or a refusal",
+        _handle_add,
+    ),
+    "receive ack": Drive(
+        "the answer is handed to the client",
+        "what the writer's application is told, and its LAC; whether a recoverer asks to close the ledger",
+        _receive("add"),
+    ),
+    "receive fenced": Drive(
+        "the answer is handed to the client",
+        "what the writer's application is told",
+        _receive("add"),
+    ),
     "begin change": Drive(
         "the add's callback gets TimeoutException; the writer's metadata write is held. A recoverer replaces the "
         "bookie in the same call: its time-out waits for the commit",
+        NOTHING_NEW,
         _begin_change,
     ),
-    "commit change": Drive("the metadata write is let go; what is sent again is held", _commit_change),
-    "abandon change": Drive("the metadata write is let go, and fails", _abandon_change),
+    "commit change": Drive(
+        "the metadata write is let go; what is sent again is held",
+        "the ensembles in the metadata; the adds that are sent again, with the LAC they carry",
+        _commit_change,
+    ),
+    "abandon change": Drive(
+        "the metadata write is let go, and fails",
+        "what the writer's application is told; no add is sent",
+        _abandon_change,
+    ),
     "try invalid fragment": Drive(
         "as a commit; the recoverer notices when it closes, so it is driven on until it reports",
+        "what the recoverer reports",
         _try_invalid_fragment,
     ),
-    "begin recovery": Drive("BookKeeper.asyncOpenLedger; its metadata calls are let go", _begin_recovery),
-    "handle fence": Drive("the held read of entry -1 that fences is let go", _handle_fence),
-    "receive fence answer": Drive("the answer is handed to the recoverer", _receive("fence")),
-    "send reads": Drive("nothing: the recoverer has sent them, to the whole write set at once", _nothing),
-    "handle read": Drive("the held read is let go; its answer is held", _handle_read),
-    "receive read answer": Drive("the answer is handed to the recoverer", _receive("read")),
-    "write back": Drive("nothing: the recoverer has sent it with the first positive answer", _nothing),
-    "abandon recovery": Drive("the reads not answered get TimeoutException", _abandon_recovery),
-    "finish recovery": Drive("the metadata write is let go; the recoverer's application is told", _metadata),
-    "adopt close": Drive("the metadata write is let go, fails, and is read again", _metadata),
+    "begin recovery": Drive(
+        "BookKeeper.asyncOpenLedger; its metadata calls are let go",
+        "the ledger is in recovery; the fencing reads, to the whole last ensemble",
+        _begin_recovery,
+    ),
+    "handle fence": Drive(
+        "the held read of entry -1 that fences is let go",
+        "the fence; whether the bookie knows the ledger",
+        _handle_fence,
+    ),
+    "receive fence answer": Drive(
+        "the answer is handed to the recoverer",
+        "whether the recoverer begins to read",
+        _receive("fence"),
+    ),
+    "send reads": Drive(
+        "nothing: the recoverer has sent them, to the whole write set at once",
+        "the reads",
+        _nothing,
+    ),
+    "handle read": Drive(
+        "the held read is let go; its answer is held",
+        "the fence; the entry, or that it is not there",
+        _handle_read,
+    ),
+    "receive read answer": Drive(
+        "the answer is handed to the recoverer",
+        "whether the recoverer writes the entry back, reads on, or asks to close the ledger",
+        _receive("read"),
+    ),
+    "write back": Drive(
+        "nothing: the recoverer has sent it with the first positive answer",
+        "the adds, with their LAC and content",
+        _nothing,
+    ),
+    "abandon recovery": Drive(
+        "the reads not answered get TimeoutException",
+        "no further request",
+        _abandon_recovery,
+    ),
+    "finish recovery": Drive(
+        "the metadata write is let go; the recoverer's application is told",
+        "the ledger is closed, and where; the ensembles; what the recoverer's application is told of its end",
+        _metadata,
+    ),
+    "adopt close": Drive(
+        "the metadata write is let go, fails, and is read again",
+        "what the recoverer's application is told of the ledger's end",
+        _metadata,
+    ),
     "close ledger": Drive(
-        "LedgerHandle.asyncClose, unless a fence made the writer close; metadata let go", _close
+        "LedgerHandle.asyncClose, unless a fence made the writer close; its metadata write is let go, and an ensemble "
+        "change's under way stays held",
+        "the ledger is closed, and where; what the writer's application is told of its end",
+        _close,
     ),
     "withdraw": Drive(
-        "LedgerHandle.asyncClose, unless a fence made the writer close; metadata let go", _close
+        "as close ledger: the write fails, and the metadata, read again, says closed elsewhere",
+        "the metadata stays as it is; the writer's application is told of an error",
+        _close,
     ),
-    "fall silent": Drive("nothing: requests to it are held for good", _nothing),
+    "fall silent": Drive(
+        "nothing: requests to it are held for good",
+        NOTHING_NEW,
+        _nothing,
+    ),
     "crash and restart": Drive(
-        "the bookie's folders as a killed process leaves them; booted on them", _crash_and_restart
+        "the bookie's folders as a killed process leaves them; booted on them",
+        BOOTED,
+        _crash_and_restart,
     ),
     "checkpoint": Drive(
-        "SyncThread.checkpoint; with InterleavedLedgerStorage the entry log is full first", _checkpoint
+        "SyncThread.checkpoint; with InterleavedLedgerStorage the entry log is full first",
+        NOTHING_NEW,
+        _checkpoint,
     ),
-    "catch up": Drive("the journal, held since the negative answer, goes on", _let_journal_write),
-    "stop and start": Drive("the bookie is shut down as an operator does, and booted", _stop_and_start),
+    "catch up": Drive(
+        "the journal, held since the negative answer, goes on",
+        NOTHING_NEW,
+        _let_journal_write,
+    ),
+    "stop and start": Drive(
+        "the bookie is shut down as an operator does, and booted",
+        BOOTED,
+        _stop_and_start,
+    ),
     "crash and replay": Drive(
-        "the bookie's folders as a killed process leaves them; booted on them", _crash_and_restart
+        "the bookie's folders as a killed process leaves them; booted on them",
+        BOOTED,
+        _crash_and_restart,
     ),
     "crash in first add": Drive(
-        "as a crash, and the first entry's record is taken out of the journal", _crash_in_first_add
+        "as a crash, and the first entry's record is taken out of the journal",
+        BOOTED,
+        _crash_in_first_add,
     ),
-    "crash": Drive("the bookie's folders as a killed process leaves them", _crash),
-    "lose disk": Drive("the folder of that disk is emptied", _lose_disk),
-    "reimage": Drive("all folders are emptied, and the cookie in ZooKeeper deleted", _reimage),
+    "crash": Drive(
+        "the bookie's folders as a killed process leaves them",
+        DOWN,
+        _crash,
+    ),
+    "lose disk": Drive(
+        "the folder of that disk is emptied",
+        DOWN,
+        _lose_disk,
+    ),
+    "reimage": Drive(
+        "all folders are emptied, and the cookie in ZooKeeper deleted",
+        DOWN,
+        _reimage,
+    ),
     "serve": Drive(
         "the bookie is booted as `bookkeeper bookie` boots it; if phase one is not over by then, it is kept from reading "
         "any metadata",
+        BOOTED,
         _serve,
     ),
-    "refuse cookies": Drive("the bookie is booted, and must fail to", _refuse_cookies),
+    "refuse cookies": Drive(
+        "the bookie is booted, and must fail to",
+        "that it does not boot",
+        _refuse_cookies,
+    ),
     **dict.fromkeys(
         ("look for marker", "accept cookies", "fix cookies", "stamp store", "stamp disks", *PHASE_ONE),
         _AT_BOOT,
     ),
 }
-"""By the name of an action, how it is driven."""
+"""By the name of an action, how it is driven, and what can be seen then: docs/walks.md has it as a page."""
 
 UNDRIVABLE: Mapping[str, str] = {
     "admit add": "the look at the fence and the store are one method of the bookie (issue 4701 is a race inside it)",

@@ -25,6 +25,10 @@ STATES = {"OPEN": "open", "IN_RECOVERY": "in-recovery", "CLOSED": "closed"}
 TOLD_LAC = "lac told"
 """What a bookie tells readers: a fact of the code alone."""
 
+OWN_LAC = f"lac[{WRITER}]"
+"""The writer's last add confirmed. A writer that has given up may have read that the ledger is closed, and takes its end
+for it (LedgerHandle.setLedgerMetadata); the model's, which nothing follows from any more, stays."""
+
 _TOLD = re.compile(r"(?P<client>\w+): (?P<what>add \d+|opened|closed): (?P<code>\w+)(?: at (?P<lac>-?\d+))?")
 
 
@@ -54,7 +58,7 @@ def code_facts(
         if match is not None and match["what"] in ("opened", "closed") and match["code"] == "OK":
             found[f"closed at[{match['client']}]"] = int(match["lac"]) + 1
     if WRITER in look["lacs"]:
-        found[f"lac[{WRITER}]"] = look["lacs"][WRITER] + 1
+        found[OWN_LAC] = look["lacs"][WRITER] + 1
     return found
 
 
@@ -99,8 +103,8 @@ def model_facts(ledger: Ledger, concrete: Concrete, state: State) -> Facts:
     for entry in ledger.entry:
         assert isinstance(lac, int) and isinstance(entry, int)
         found[f"acknowledged[{entry}]"] = entry <= lac
-    if found["status"] != Status.NONE.value:
-        found[f"lac[{WRITER}]"] = lac
+    if found["status"] != Status.NONE.value and value(ledger.phase[WRITER]) != Phase.GONE.value:
+        found[OWN_LAC] = lac
     for client in ledger.client:
         if value(ledger.phase[client]) == "closed":
             found[f"closed at[{client}]"] = value(ledger.closed_at[client])
@@ -133,8 +137,8 @@ def _fragments(ledger: Ledger, value: Any) -> dict[str, Json]:
 def differences(model: Facts, code: Facts) -> dict[str, tuple[Json | None, Json | None]]:
     """By name, what the model says and what the code has, where they differ.
 
-    A bookie that one of them cannot look into just now, and a close by the writer that its application did not ask
-    for, are no differences.
+    A bookie that one of them cannot look into just now, a close by the writer that its application did not ask for, and
+    the LAC of a writer that has given up are no differences.
     """
     found: dict[str, tuple[Json | None, Json | None]] = {}
     for name in {**model, **code}:
@@ -144,6 +148,8 @@ def differences(model: Facts, code: Facts) -> dict[str, tuple[Json | None, Json 
         if bookie is not None and not (f"fenced[{bookie}]" in model and f"fenced[{bookie}]" in code):
             continue
         if name.startswith(TOLD_LAC) or (name == f"closed at[{WRITER}]" and name not in code):
+            continue
+        if name == OWN_LAC and name not in model:
             continue
         found[name] = (model.get(name), code.get(name))
     return found

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 from fencepost.encoding.concrete.compiling import State, Step
 from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
 from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.quantifiers import exists
+from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import GroundAction
+from fencepost.encoding.language.terms import lift
 from fencepost.encoding.language.traces import TraceStep
-from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
-from fencepost.protocols.bookkeeper.metadata import WRITER
+from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.realcode.driving import DRIVEN
 from fencepost.realcode.facts import Facts, model_facts
@@ -25,6 +28,8 @@ LOSS = 0.06
 """The chance of each message to be lost."""
 SHORTEST, LONGEST = 20, 60
 """Steps of a walk, unless it comes to an end before."""
+CANDIDATES = 6
+"""Of so many walks the one that is wanted most is taken."""
 
 BROAD: Settings = {"bookies": 4, "entries": 2, "recoverers": 2}
 PAIRS: Settings = {
@@ -58,7 +63,7 @@ INSTANCES: tuple[Settings, ...] = (BROAD, PAIRS, STRIPED, SILENT, CRASHING)
 """What is walked on in turn: between them every action that can be driven fires."""
 
 ENDINGS = ("close ledger", "abandon recovery", "withdraw", "abandon change", "fall silent")
-"""What ends a walk, or much of it: seldom chosen in its first steps."""
+"""What ends a walk, or much of it: each walk makes for one of them, and seldom takes another, or any in its first steps."""
 SELDOM = 0.02
 
 AT_ONCE = {
@@ -69,13 +74,17 @@ AT_ONCE = {
 
 ELSEWHERE = {
     "begin change": "a recoverer replaces a bookie in one call: its commit follows at once. And who has AQ acks of the "
-    "entry already replaces the bookie with a later add (PendingAddOp.writeComplete, delayedWriteFailedBookies), so only "
-    "writes of other entries time out",
-    "close ledger": "the writer's close during its own ensemble change: the harness keeps its metadata calls in order",
-    "withdraw": "as close ledger",
+    "entry already replaces the bookie with the next add (PendingAddOp.writeComplete, delayedWriteFailedBookies), so only "
+    "writes of other entries time out; and a bookie that refused such an entry is replaced with the push that comes next",
+    "commit change": "an entry that got its AQ acks during the writer's change is acknowledged with the next answer "
+    "(PendingAddOp.unsetSuccessAndSendWriteRequest, writeComplete), in the model with the change: left out where no entry "
+    "outside the change is looked at, which acknowledges in passing",
+    "push": "with two bookies that have refused entries with AQ acks: the code replaces both in one change",
     "try invalid fragment": "a recoverer notices that only when it closes, which reproduce judges",
 }
 """Actions that are not taken in every state in which the model may take them, and why."""
+NEVER = {"try invalid fragment"}
+"""Of these, those that no walk takes."""
 
 
 @dataclass(frozen=True)
@@ -85,19 +94,27 @@ class Walk:
     lost: tuple[str, ...]
     actions: tuple[GroundAction, ...]
 
+    @property
+    def names(self) -> set[str]:
+        """The names of its actions."""
+        return {action.schema.name for action in self.actions}
+
 
 @dataclass
 class Ground:
     """An instance to walk on."""
 
     instance: Instance
-    fired: Counter[str] = field(default_factory=Counter)
-    """By action, in how many walks it fired: rare ones are preferred."""
 
     @cached_property
     def replayer(self) -> Replayer:
         """The instance on plain values."""
         return Replayer(self.instance.system, self.instance.subject)
+
+    @property
+    def names(self) -> set[str]:
+        """The actions that a walk may take."""
+        return {step.action.schema.name for step in self.replayer.concrete.steps} & set(DRIVEN) - NEVER
 
     @property
     def ledger(self) -> Ledger:
@@ -106,12 +123,14 @@ class Ground:
         assert isinstance(ledger, Ledger)
         return ledger
 
-    def walk(self, chance: random.Random) -> Walk:
-        """A random walk that the code can take: rare actions are preferred, messages are lost now and then."""
+    def walk(self, chance: random.Random, fired: Counter[str] | None = None) -> Walk:
+        """A random walk that the code can take: actions that have `fired` in few walks are preferred."""
         concrete = self.replayer.concrete
         lost = tuple(v.name for v in self.instance.system.choices if chance.random() < LOSS)
         (state,) = self.replayer.follow([], lost)
         longest = chance.randint(SHORTEST, LONGEST)
+        fired = Counter() if fired is None else fired
+        (ending,) = chance.choices(ENDINGS, [1 / (1 + fired[name]) for name in ENDINGS])
         actions: list[GroundAction] = []
         while len(actions) < longest:
             following = {
@@ -123,57 +142,93 @@ class Ground:
             allowed = list(self.allowed(actions, state, following))
             if not allowed:
                 break
-            action = self._chosen(allowed, chance, early=len(actions) < SHORTEST)
+            seldom = [name for name in ENDINGS if name != ending or len(actions) < SHORTEST]
+            action = _chosen(allowed, chance, fired, seldom)
             actions.append(action)
             state = following[action]
-        self.fired.update({action.schema.name for action in actions})
         return Walk(lost, tuple(actions))
-
-    def _chosen(self, allowed: Sequence[GroundAction], chance: random.Random, early: bool) -> GroundAction:
-        """Of the actions that have fired in few walks rather than in many; then any of its arguments."""
-        names = sorted({action.schema.name for action in allowed})
-        weights = [
-            (SELDOM if early and name in ENDINGS else 1) / (1 + self.fired[name]) ** 0.5 for name in names
-        ]
-        (name,) = chance.choices(names, weights)
-        return chance.choice([action for action in allowed if action.schema.name == name])
 
     def allowed(
         self, before: Sequence[GroundAction], state: State, following: Mapping[GroundAction, State]
     ) -> Iterator[GroundAction]:
         """Of the actions that the model can take, those that the code can take now."""
-        begun = _begun_by_recoverer(before)
+        begun, noted = _begun_by_recoverer(before), self._noted(state)
         at_once = [a for a in following if a.schema.name in AT_ONCE]
         for action in following:
             name, client = action.schema.name, action.arguments[0] if action.arguments else None
             if begun is not None:
                 if name == "commit change" and client == begun:
                     yield action
+            elif noted and before[-1].schema.name == "push":
+                if name == "begin change" and _replaces(action, noted):
+                    yield action
             elif at_once:
                 if action in at_once:
                     yield action
-            elif not self._is_out_of_reach(action, state, following[action]):
+            elif not self._is_out_of_reach(action, state, following[action], noted):
                 yield action
 
-    def _is_out_of_reach(self, action: GroundAction, state: State, after: State) -> bool:
+    def _is_out_of_reach(
+        self, action: GroundAction, state: State, after: State, noted: Collection[tuple[Value, Value]]
+    ) -> bool:
         """The code cannot take the action there: by ELSEWHERE."""
         name, evaluate = action.schema.name, self.replayer.concrete.evaluate
         if name == "begin change":
             client, _, entry, _ = action.arguments
             if evaluate(self.ledger.complete(client, entry), {}, state):
                 return True
-            return client != WRITER and not any(
-                step.action.arguments[0] == client and next(step.successors(after), None) is not None
-                for step in self._commits
-            )
-        if name in ("close ledger", "withdraw"):
-            return evaluate(self.ledger.failed[WRITER], {}, state) != NO_BOOKIE
-        return name == "try invalid fragment"
+            if client == WRITER:
+                return bool(noted)
+            return not any(a.arguments[0] == client for a in self._possible("commit change", after))
+        if name == "commit change" and action.arguments[0] == WRITER:
+            return self._acknowledges_later(action, state, after)
+        if name == "push" and noted:
+            changes = self._possible("begin change", after)
+            return len({b for _, b in noted}) > 1 or not any(_replaces(a, noted) for a in changes)
+        return name in NEVER
+
+    def _acknowledges_later(self, change: GroundAction, state: State, after: State) -> bool:
+        """The LAC goes up with the change, and the code moves it with the next answer only."""
+        ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
+        _, fragment, failed, _ = change.arguments
+        lac = evaluate(ledger.lac(WRITER), {}, after)
+        looked_at_later = exists(
+            ledger.entry,
+            lambda e: (
+                (lift(lac) <= e)
+                & ledger.pending(WRITER, e)
+                & ~ledger.in_write_set_of(WRITER, fragment, e, failed)
+            ),
+        )
+        in_passing = ledger.acknowledged_in_passing(WRITER, fragment, failed, lac) | looked_at_later
+        return lac != evaluate(ledger.lac(WRITER), {}, state) and not evaluate(in_passing, {}, state)
+
+    def _noted(self, state: State) -> set[tuple[Value, Value]]:
+        """Entries that the writer went on without a bookie's ack of, which refused it, each with that bookie."""
+        ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
+        if evaluate(ledger.phase[WRITER], {}, state) != Phase.ACTIVE:
+            return set()
+        return {
+            (e, b)
+            for f in ledger.fragment
+            for e in ledger.entry
+            for b in ledger.bookie
+            if evaluate(ledger.add_refused[WRITER, f, e, b], {}, state)
+            and evaluate(ledger.add_answered[WRITER, f, e, b], {}, state)
+            and evaluate(ledger.still_there(WRITER, f, b), {}, state)
+        }
+
+    def _possible(self, name: str, state: State) -> list[GroundAction]:
+        return [
+            step.action for step in self._steps_of[name] if next(step.successors(state), None) is not None
+        ]
 
     @cached_property
-    def _commits(self) -> list[Step]:
-        concrete = self.replayer.concrete
-        return [step for step in concrete.steps if step.action.schema.name == "commit change"]
+    def _steps_of(self) -> Mapping[str, Sequence[Step]]:
+        found: dict[str, list[Step]] = {}
+        for step in self.replayer.concrete.steps:
+            found.setdefault(step.action.schema.name, []).append(step)
+        return found
 
     def followed(self, walk: Walk) -> tuple[tuple[TraceStep, ...], list[Facts]]:
         """The steps for people, and what the model says can be seen before the first and after each.
@@ -186,7 +241,7 @@ class Ground:
             possible = {
                 step.action: after
                 for step in concrete.steps
-                if step.action == action or step.action.schema.name in (*AT_ONCE, "commit change")
+                if step.action == action or step.action.schema.name in AT_ONCE
                 if (after := next(step.successors(states[-1]), None)) is not None
             }
             if action not in set(self.allowed(walk.actions[:at], states[-1], possible)):
@@ -203,12 +258,37 @@ def _begun_by_recoverer(before: Sequence[GroundAction]) -> object:
     return None
 
 
+def _replaces(change: GroundAction, noted: Collection[tuple[Value, Value]]) -> bool:
+    """The writer's change is of a bookie that refused that entry."""
+    client, _, entry, failed = change.arguments
+    return client == WRITER and (entry, failed) in noted
+
+
+def _chosen(
+    allowed: Sequence[GroundAction], chance: random.Random, fired: Counter[str], seldom: Collection[str]
+) -> GroundAction:
+    """Of the actions that have fired in few walks rather than in many; then any of its arguments."""
+    names = sorted({action.schema.name for action in allowed})
+    weights = [(SELDOM if name in seldom else 1) / (1 + fired[name]) ** 0.5 for name in names]
+    (name,) = chance.choices(names, weights)
+    return chance.choice([action for action in allowed if action.schema.name == name])
+
+
 def walks(grounds: Sequence[Ground], seed: int) -> Iterator[tuple[Ground, Walk]]:
-    """Walks without end, on one instance after another: the same ones for the same seed."""
-    chance = random.Random(seed)
-    while True:
-        for ground in grounds:
-            yield ground, ground.walk(chance)
+    """Walks without end, on one instance after another: the same ones for the same seed.
+
+    Each is the one of several that has most of what fired in few walks before; short ones are left out.
+    """
+    chance, fired = random.Random(seed), Counter[str]()
+    for ground in itertools.cycle(grounds):
+        several = [ground.walk(chance, fired) for _ in range(CANDIDATES)]
+        walk = max(several, key=partial(_worth, fired))
+        fired.update(walk.names)
+        yield ground, walk
+
+
+def _worth(fired: Counter[str], walk: Walk) -> tuple[bool, float]:
+    return len(walk.actions) >= SHORTEST, sum(1 / (1 + fired[name]) for name in sorted(walk.names))
 
 
 def met(walk: Iterable[GroundAction]) -> bool:

@@ -24,7 +24,9 @@ from fencepost.encoding.language.state import show_all
 from fencepost.properties.boot import BOOT, differences
 from fencepost.properties.expectations import Expectation, Several, title
 from fencepost.properties.known import KNOWN
+from fencepost.realcode.driving import DRIVEN, UNDRIVABLE, Drive
 from fencepost.realcode.releases import seen
+from fencepost.realcode.walking import AT_ONCE, ELSEWHERE
 from fencepost.sweeps.grid import plan
 from fencepost.sweeps.rows import COLUMNS
 from support.instances import SMALL_BUG
@@ -326,6 +328,25 @@ def test_the_table_of_what_was_seen_on_real_code_is_the_one_that_releases_shows(
 ) -> None:
     rows = map(seen_row, next(iter(seen().values())))
     check_table(REAL, 1 + len(seen()), rows, request, line(("bug", *seen())))
+
+
+# docs/walks.md: its tables against what drives each action, and what walks leave out.
+
+WALKS = ROOT / "docs" / "walks.md"
+
+
+def driven_row(action: str, drive: Drive) -> str:
+    """What drives an action, what is seen then, and where walks do not take it."""
+    at_once = f"at once: {AT_ONCE[action]}" if action in AT_ONCE else ""
+    return line([action, drive.how, drive.seen, at_once or ELSEWHERE.get(action, "")])
+
+
+def test_the_tables_of_what_drives_each_action_are_those_of_the_driver(
+    request: pytest.FixtureRequest,
+) -> None:
+    head = line(("action", "driven by", "seen then", "in walks"))
+    check_table(WALKS, 4, (driven_row(*item) for item in DRIVEN.items()), request, head)
+    check_table(WALKS, 2, map(line, UNDRIVABLE.items()), request, line(("action", "why not")))
 
 
 # docs/formats.md: its tables against what is really written.

@@ -1,6 +1,6 @@
 """Random walks on the real code: which walks are taken, and that nothing the code does otherwise goes unnoticed.
 
-The transcript was recorded from a real run of BookKeeper 4.17.4; it names its versions.
+The transcripts were recorded from real runs of BookKeeper 4.13.0 and 4.17.4; each names its versions.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ import pytest
 from fencepost.cli.main import run
 from fencepost.encoding.concrete.replaying import NotAnExecution
 from fencepost.properties.catalogue import find
+from fencepost.protocols.bookkeeper import state
+from fencepost.protocols.bookkeeper.layers import published
 from fencepost.realcode import facts
 from fencepost.realcode.conforming import Departure, action_of, drive, shorter, spelled
 from fencepost.realcode.driving import DRIVEN
+from fencepost.realcode.session import OutOfStep
 from fencepost.realcode.walk_files import Taken, read_walks
 from fencepost.realcode.walking import AT_ONCE, BROAD, ELSEWHERE, Ground, Walk, walks
 
@@ -38,7 +41,7 @@ def taken() -> tuple[Taken, ...]:
 def test_a_seed_gives_the_same_walks_again() -> None:
     def some(seed: int) -> list[object]:
         ground = [Ground(find("bookkeeper").instance(BROAD.items()))]
-        return [(walk.lost, spelled(walk)) for _, walk in itertools.islice(walks(ground, seed), 3)]
+        return [(walk.lost, spelled(walk)) for _, walk in itertools.islice(walks(ground, seed), 1)]
 
     assert some(4) == some(4) != some(5)
 
@@ -88,13 +91,24 @@ def test_a_departure_is_made_smaller() -> None:
 # A real run, checked again.
 
 
-def test_a_real_run_agrees(taken: tuple[Taken, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["conform", "--playback", str(WALKS)]) == 0
+@pytest.mark.parametrize("path", sorted(WALKS.parent.iterdir()), ids=lambda path: path.stem)
+def test_a_real_run_agrees(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    walked = len(read_walks(path).taken)
+    assert run(["conform", "--playback", str(path)]) == 0
     out = capsys.readouterr().out
-    assert f"{len(taken)} agree after each step, 0 depart." in out
-    assert run(["conform", "--playback", str(WALKS), "--format", "json"]) == 0
+    assert f"{walked} agree after each step, 0 depart." in out
+
+
+def test_an_action_that_no_walk_took_is_shown_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["conform", "--playback", str(WALKS.with_name("4.17.4.db.json"))]) == 0
+    assert "abandon recovery 0, adopt close 0" in capsys.readouterr().out
+
+
+def test_what_walks_came_to_is_there_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    path = WALKS.with_name("4.17.4.db.json")
+    assert run(["conform", "--playback", str(path), "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert (document["walks"], document["departures"]) == (len(taken), [])
+    assert (document["walks"], document["departures"]) == (2, [])
 
 
 def test_a_model_in_which_recovery_reads_do_not_fence_departs(
@@ -154,6 +168,36 @@ def test_a_harness_that_looks_too_early_is_found(taken: tuple[Taken, ...]) -> No
     for before, after in itertools.pairwise(at):
         lines[after] = one.lines[before]
     assert drive(replace(one, lines=tuple(lines)).playback(), one.ground, one.walk)[1] is not None
+
+
+# What walks on real releases have shown, and what shows it again.
+
+
+@pytest.fixture(scope="module")
+def refused() -> Taken:
+    """An add with its AQ acks is refused; the writer replaces that bookie with the next push, and closes meanwhile."""
+    return read_walks(WALKS.with_name("4.17.4.db.json")).taken[0]
+
+
+def test_a_refusal_that_stops_the_writer_whatever_was_refused_is_found(
+    refused: Taken, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model as it was: the code goes on when an add that has its AQ acks is refused."""
+    monkeypatch.setitem(state.FENCED_OUT, "any-not-closed", published.any_refusal)
+    subject = refused.ground.instance.subject
+    ground = Ground(find("bookkeeper").instance({**subject.parameters, **subject.switches}.items()))
+    actions = tuple(action_of(ground, words) for words in spelled(refused.walk))
+    with pytest.raises(NotAnExecution, match="step 14: push cannot be taken there"):
+        drive(refused.playback(), ground, replace(refused.walk, actions=actions))
+
+
+def test_a_writer_that_closes_while_its_own_ensemble_change_is_held_is_driven_past_it(
+    refused: Taken, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted mistake of the harness: metadata calls let go in order, whichever is meant."""
+    monkeypatch.setattr("fencepost.realcode.driving._own_change", lambda steps: False)
+    with pytest.raises(OutOfStep, match="metadata client=w"):
+        drive(refused.playback(), refused.ground, refused.walk)
 
 
 def test_an_action_is_found_by_its_words(taken: tuple[Taken, ...]) -> None:

@@ -119,7 +119,8 @@ public final class Harness {
                 post.hand(Integer.parseInt(given.get("id")), BKException.Code.TimeoutException);
                 break;
             case "metadata":
-                metadata(given.get("client"), Integer.parseInt(given.getOrDefault("calls", "100")));
+                metadata(given.get("client"), Integer.parseInt(given.getOrDefault("calls", "100")),
+                    Integer.parseInt(given.getOrDefault("after", "0")));
                 break;
             case "crash":
                 bookies.get(given.get("bookie")).crash();
@@ -303,16 +304,19 @@ public final class Harness {
             (rc, lac, ctx) -> post.tell(name + ": last add confirmed: " + name(rc) + " " + lac), null);
     }
 
-    /** Let go of calls to the metadata store, those that follow from them too, until there are none or so many were made. */
-    private void metadata(String client, int calls) throws Exception {
+    /**
+     * Let go of calls to the metadata store, those that follow from them too, until there are none or so many were made.
+     * The first ones, `after`, stay held.
+     */
+    private void metadata(String client, int calls, int after) throws Exception {
         for (int made = 0; made < calls; made++) {
             settle();
             List<Held> held = post.held(client, "zk");
-            if (held.isEmpty()) {
+            if (held.size() <= after) {
                 return;
             }
-            post.deliver(held.get(0).id, seconds);
-            post.hand(held.get(0).id, null);
+            post.deliver(held.get(after).id, seconds);
+            post.hand(held.get(after).id, null);
         }
     }
 
