@@ -16,7 +16,7 @@ from support.shown import SHOWN, shows
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-NEEDS = {"reproduce": "a BookKeeper", "explore": "somebody who explores"} | (
+NEEDS = {"reproduce": "a BookKeeper", "conform": "a BookKeeper", "explore": "somebody who explores"} | (
     {} if shutil.which("java") else {"sweep": "a Java"}
 )
 """Commands that need what is not here."""
