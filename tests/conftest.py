@@ -11,7 +11,7 @@ import pytest
 
 from fencepost.cli import pytest_plugin
 from support.answers import FOLDER
-from support.tiers import LISTS, cases, name, stale
+from support.tiers import LISTS, STALE, cases, name, stale
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -54,8 +54,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     by_name = {name(item.nodeid): item for item in items}
     for mark, file in LISTS.items():
         listed = cases(file.read_text(encoding="utf-8"))
-        if config.args_source is pytest.Config.ArgsSource.TESTPATHS and (wrong := stale(listed, by_name)):
-            raise pytest.UsageError(f"{file.name}: names no case, or one twice: {'; '.join(wrong)}")
+        if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+            config.stash.setdefault(STALE, {})[file.name] = stale(listed, by_name)
         for case in set(listed) & by_name.keys():
             by_name[case].add_marker(mark)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)

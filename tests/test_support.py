@@ -11,7 +11,7 @@ from support import answers
 from support.answers import FOLDER, once
 from support.links import dead_links, slug
 from support.shown import SHOWN, shows
-from support.tiers import cases, name, stale
+from support.tiers import STALE, cases, name, stale
 
 
 @pytest.fixture
@@ -102,6 +102,12 @@ def test_a_list_of_cases_names_each_that_there_is_once() -> None:
     collected = {"a.py::test_a[1]", "a.py::test_a[3]"}
     assert stale(listed, collected) == ["a.py::test_a[2]", "a.py::test_a[1]"]
     assert stale(listed[:1], collected) == []
+
+
+def test_every_line_of_a_list_names_a_case(request: pytest.FixtureRequest) -> None:
+    """Only a run of all tests knows all cases."""
+    for file, wrong in request.config.stash.get(STALE, {}).items():
+        assert wrong == [], f"tests/{file}: names no case, or one twice"
 
 
 def test_a_case_has_its_name_without_its_group() -> None:

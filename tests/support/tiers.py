@@ -8,8 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+import pytest
+
 LISTS = {mark: Path(__file__).parents[1] / f"{mark}.txt" for mark in ("slow", "long")}
 """By the mark that they put on a case."""
+
+STALE: pytest.StashKey[dict[str, list[str]]] = pytest.StashKey()
+"""Where a run of all tests keeps the lines of each list that name no case, or one twice."""
 
 
 def cases(text: str) -> list[str]:
