@@ -22,7 +22,7 @@ from fencepost.cli.working import CODE, HEADER, HEARD, LIMIT, RUNS, SAY, Channel
 GRACE = 1.5
 """Seconds in which an interrupted command may say what it knows, before it is killed."""
 
-OVERRUN = 2.0
+OVERRUN = 5.0
 """Seconds after its time in which a command may say that time is up; its own clocks run out before that."""
 
 _CHUNK = 4096
