@@ -87,8 +87,8 @@ PATIENCE = 3600
 PAGE = """# Induction beside rounds
 
 Today's protocol, every property that holds together, witnesses included: whole runs of `fencepost check`, each a process of its own with an
-empty cache, as `python benchmarks/induction.py` measured them, one run of each. A run is ended after {processor:.0f} s of processor time, all its processes
-together; if one is, the larger ones of the same growth are not begun. **The machine was busy all the time**, with load averages of up to 20 on two cores: wall times say nothing, processor times are
+empty cache, as `python benchmarks/induction.py` measured them, one run of each. A run that has no answer is ended after some processor time, of all its processes
+together, which stands beside it; the larger ones of its table, or of the same growth, are then not begun. **The machine was busy all the time**, with load averages of up to 20 on two cores: wall times say nothing, processor times may be
 up to twice what they are on a quiet machine, and ratios are what counts.
 
 {named}
@@ -126,7 +126,7 @@ ENDED = "ended"
 """A run that was interrupted, since it had used as much processor time as it may."""
 
 NOT_RUN = "not run"
-"""A run that was not begun, since a smaller one of the same growth was ended."""
+"""A run that was not begun, since a smaller one of the same table or growth was ended."""
 
 Measured = dict[tuple[str, str], Point]
 """What was measured of each size, by its name and the way."""
@@ -191,7 +191,7 @@ def _measure(sizes: Sequence[Size], ways: Sequence[str], processor: float, kept:
             point = known.get((size.name, way)) or (
                 Point(NOT_RUN) if size.grows in given_up else _run(size.arguments(way), processor)
             )
-            if size.grows and point.verdict != "proved":
+            if point.verdict != "proved":
                 given_up.add(size.grows)
             print(f"{size.name}, {WAYS[way]}: {' '.join(_cells(point))}", file=sys.stderr, flush=True)
             if kept is not None and (size.name, way) not in known:
@@ -234,10 +234,10 @@ def main() -> None:
     if arguments.output is None:
         print(table(sizes, ways, measured))
     else:
-        write(arguments.output, sizes, measured, arguments.processor)
+        write(arguments.output, sizes, measured)
 
 
-def write(page: Path, sizes: Sequence[Size], measured: Measured, processor: float) -> None:
+def write(page: Path, sizes: Sequence[Size], measured: Measured) -> None:
     """The page, and a plot of each growth beside it."""
     pictures = []
     for name in GROWING:
@@ -246,7 +246,6 @@ def write(page: Path, sizes: Sequence[Size], measured: Measured, processor: floa
         pictures.append(f"![Processor time for a proof, by number of {name}]({drawing.name})")
     page.write_text(
         PAGE.format(
-            processor=processor,
             named=table(NAMED, list(WAYS), measured),
             growing=table(list(growth()), list(WAYS), measured),
             pictures="\n\n".join(pictures),

@@ -23,7 +23,7 @@ from fencepost.encoding.induction.asking import Kept, Left, Withdrawn
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
 from fencepost.encoding.induction.walks import Walked
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.cubes import Cube, Part
 from fencepost.encoding.rounds.search import Broken, Task, Violated, Wrong
@@ -81,6 +81,8 @@ class Hearing:
         over_rounds = system.default_rounds or (limits.induction == "rounds" and system.invariants)
         inducing = limits.induction != "none" and limits.bound is None and bool(over_rounds)
         self._invariants = system.invariants if inducing else ()
+        self._assumed: tuple[Invariant, ...] = ()
+        """Facts that are inductive over one action: searches for violations may take them for granted."""
         self._knowledge = Knowledge(properties, limits, inducing, tuple(i.name for i in self._invariants))
         self._replayer = Replayer(system, subject)
         self._begun = time.perf_counter()
@@ -107,7 +109,8 @@ class Hearing:
     def _task(self, properties: Sequence[Property]) -> Task:
         names, carried = [p.name for p in properties], tuple(i.name for i in self._invariants)
         slots = self._confirming.actions
-        return replace(task(self._system, slots, names, self._limits, self._cube or ()), invariants=carried)
+        asked = task(self._system, slots, names, self._limits, self._cube or ())
+        return replace(asked, invariants=carried, assumed=tuple(i.name for i in self._assumed))
 
     def _start(self, task: Task, some: Sequence[Job]) -> None:
         assert self._prepared is not None

@@ -20,6 +20,7 @@ from fencepost.encoding.checking.searching import Job, Search, jobs, shared
 from fencepost.encoding.checking.verdicts import Outcome, Result
 from fencepost.encoding.formulas.answers import cache_folder, usable
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.induction.obligations import WELL_DEFINED
 from fencepost.encoding.induction.walks import walk
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Invariant, Property, System
@@ -65,6 +66,11 @@ def _settle_cache() -> None:
         usable(folder)
 
 
+def _inductive(proving: Proving, facts: Sequence[Invariant]) -> tuple[Invariant, ...]:
+    """The facts that hold in every reachable state, if nothing is badly defined in any."""
+    return tuple(f for f in facts if f.name in proving.claims) if WELL_DEFINED in proving.claims else ()
+
+
 class _Run(Hearing):
     """One check under way."""
 
@@ -77,7 +83,8 @@ class _Run(Hearing):
             self._prove()
             if self._gave_up is not None or self._all_settled():
                 return
-        asked = self._system, self._properties, self._invariants
+        facts = {fact.name: fact for fact in (*self._invariants, *self._assumed)}
+        asked = self._system, self._properties, tuple(facts.values())
         self._crew.start(Worker("prepare", prepare, *asked, gib=self._limits.memory))
         load(self._limits.solver)
         self._gave_up = self._hear(self._knowledge, lambda: self._prepared is not None)
@@ -107,6 +114,7 @@ class _Run(Hearing):
         if proving is None:
             return
         self._conclude(proving)
+        self._assumed = _inductive(proving, facts)
 
         def open_ones() -> list[Property]:
             inductive = [p for p in self._properties if p.name in proving.claims]

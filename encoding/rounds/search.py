@@ -54,6 +54,9 @@ class Task:
     """
     invariants: tuple[str, ...] = ()
     """What induction carries along with each property: they name outputs `invariant:NAME`."""
+    assumed: tuple[str, ...] = ()
+    """Facts that were proved of every reachable state: a hunt may take them for granted after each round. They name outputs
+    `invariant:NAME`."""
     cube: tuple[Early, ...] = ()
     """Only executions of this cube are looked at, and first within as many rounds as it speaks of."""
 
@@ -154,6 +157,7 @@ def hunt(session: Session, task: Task) -> Iterator[Finding]:
     upholding = bool(task.invariants)
     while task.rounds is None or session.rounds < task.rounds:
         session.deepen()
+        session.add([[hunter.output(f"invariant:{name}")] for name in task.assumed])
         if session.rounds <= task.start:
             continue
         hunter.avoid()
