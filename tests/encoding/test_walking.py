@@ -67,14 +67,14 @@ def test_walks_begin_where_others_have_been(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_same_seed_takes_the_same_walks() -> None:
-    one, two = (walks_to("BOOKKEEPER-799", 5, 60, first=False) for _ in range(2))
+    one, two = (walks_to("BOOKKEEPER-799", 7, 60, first=False) for _ in range(2))
     assert one == two
     assert one.traces
     assert walks_to("BOOKKEEPER-799", 6, 60, first=False) != one
 
 
 def test_walks_count_what_they_meet() -> None:
-    found = walks_to("BOOKKEEPER-799", 5, 60, first=False)
+    found = walks_to("BOOKKEEPER-799", 7, 60, first=False)
     (name,) = found.traces
     assert 1 <= found.violating[name] <= found.walks == 60
     assert 1 <= found.witnessing[name] <= 60
@@ -82,7 +82,7 @@ def test_walks_count_what_they_meet() -> None:
 
 
 def test_with_the_first_violation_it_may_end() -> None:
-    found = walks_to("BOOKKEEPER-799", 5, 1000)
+    found = walks_to("BOOKKEEPER-799", 7, 1000)
     assert found.traces
     assert found.walks < 1000
 

@@ -144,7 +144,7 @@ def test_a_fact_that_is_needed_and_left_out_everywhere(
 
 
 def test_a_claim_that_is_not_inductive(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    without = rewritten(copy, [*carried(copy), "recovery-can-finish"])
+    without = rewritten(copy, [*carried(copy), "fencing-is-enough"])
     assert without
     assert rejected(capsys, copy).startswith(f"{without[0]}: lemma 1 of the proof does not follow")
 

@@ -137,7 +137,9 @@ def recounted(rows: Sequence[Row]) -> dict[str, Lines]:
                 ),
                 "seconds": seconds(found),
             }
-            for named, found in grouped([r for r in rows if "bookies" in r["settings"]], sizes)
+            for named, found in grouped(
+                [r for r in rows if r["settings"].keys() >= {*SIZES, "bookies"}], sizes
+            )
         ],
         "times": [
             {

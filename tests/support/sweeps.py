@@ -23,7 +23,12 @@ COMMAND = [*hearing(), sys.executable, "-m", "fencepost.cli", "sweep"]
 
 TINY = """
 [[grid]]
-protocols = ["ledger-chain", "verified-log-01"]
+protocols = "ledger-chain"
+
+[[grid]]
+protocols = "bookkeeper-unbounded"
+properties = ["no-divergence", "same-value", "closed-ledger-at-wq"]
+set = { values = 1 }
 
 [[grid]]
 protocols = "bookkeeper-4.13"

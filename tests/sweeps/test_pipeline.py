@@ -80,7 +80,10 @@ def test_rows_lie_in_waves_by_protocol(undisturbed: Path) -> None:
     waves = sorted(path.name for path in (undisturbed / "rows").iterdir())
     assert waves == [f"wave={number:04}" for number in range(1, 4)], "18 obligations, 8 to a wave"
     protocols = {path.parent.name for path in (undisturbed / "rows").rglob("*.parquet")}
-    assert protocols == {f"protocol={n}" for n in ("bookkeeper-4.13", "ledger-chain", "verified-log-01")}
+    assert protocols == {
+        f"protocol={n}"
+        for n in ("bookkeeper-4.13", "bookkeeper-unbounded", "ledger-chain", "verified-log-01")
+    }
 
 
 def test_the_tables_are_what_a_recount_finds(undisturbed: Path) -> None:
