@@ -67,14 +67,14 @@ class Worker:
         self.connection: Connection = receiving
         self._process = context.Process(
             target=_serve,
-            args=(sending, os.getpid(), gib, make, arguments),
+            args=(sending, os.getpid(), gib, with_children, make, arguments),
             name=name,
             daemon=not with_children,
         )
         self._process.start()
         self._leads_group = with_children
         if with_children:
-            with contextlib.suppress(OSError):  # it is over already
+            with contextlib.suppress(OSError):  # it has done so itself, or is over
                 os.setpgid(self._process.pid, self._process.pid)
         sending.close()
 
@@ -103,9 +103,12 @@ def _serve(
     connection: Connection,
     parent: int,
     gib: float | None,
+    with_children: bool,
     make: Callable[..., Sequence[Iterator[Any]]],
     arguments: tuple[Any, ...],
 ) -> None:
+    if with_children:  # before there is a child that would be in another group
+        os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     die_with(parent)

@@ -154,9 +154,15 @@ def test_whatever_goes_wrong_is_a_row(decided: object, verdict: str, reason: str
 
 
 @linux
+@pytest.mark.parametrize("slower", ["nobody", "the parent"])
 def test_what_never_ends_is_killed_with_its_children_and_undecided(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    slower: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Its children too if it had them before its parent came to see that it leads a group."""
+    lead = os.setpgid
+    if slower == "the parent":
+        monkeypatch.setattr(os, "setpgid", lambda pid, group: None if pid else lead(pid, group))
+
     def hangs_with_a_child(obligation: Obligation, allowance: Allowance) -> Result:
         child = subprocess.Popen(["sleep", "600"])
         (tmp_path / "pids").write_text(f"{os.getpid()} {child.pid}")
