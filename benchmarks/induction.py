@@ -87,9 +87,9 @@ PATIENCE = 3600
 PAGE = """# Induction beside rounds
 
 Today's protocol, every property that holds together, witnesses included: whole runs of `fencepost check`, each a process of its own with an
-empty cache, as `python benchmarks/induction.py` measured them, one run of each. A run that has no answer is ended after some processor time, of all its processes
-together, which stands beside it; the larger ones of its table, or of the same growth, are then not begun. **The machine was busy all the time**, with load averages of up to 20 on two cores: wall times say nothing, processor times may be
-up to twice what they are on a quiet machine, and ratios are what counts.
+empty cache, as `python benchmarks/induction.py` measured them, one run of each, on two cores with nothing else to do. A run that has no
+answer is ended after some processor time, of all its processes together, which stands beside it; the larger ones of its table, or of the
+same growth, are then not begun.
 
 {named}
 
@@ -145,7 +145,7 @@ def _cells(point: Point) -> tuple[str, str]:
     if point.verdict == NOT_RUN:
         return NOT_RUN, ""
     said = "" if point.verdict == "proved" else f"{point.verdict} after "
-    return f"{said}{point.processor:.1f} s", f"{point.wall:.0f} s"
+    return f"{said}{point.processor:.1f} s", f"{point.wall:.1f} s"
 
 
 def commands(sizes: Sequence[Size]) -> str:
