@@ -17,7 +17,8 @@ from fencepost.cli.reports.advice_page import page
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.advice import Setup, anything_else, risks, shown
-from fencepost.properties.known import bugs_of_releases, full_names
+from fencepost.properties.affected import bugs_of_releases
+from fencepost.properties.known import full_names
 from fencepost.protocols.bookkeeper.releases import NEWEST, listed
 from fencepost.quorums.deployment import Client, Deployment
 from fencepost.quorums.sources import Source, read_source

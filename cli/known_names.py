@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fencepost.cli.render import verdict_sentence
 from fencepost.encoding.checking.verdicts import Outcome, Result
-from fencepost.properties.known import affected, family, span
+from fencepost.properties.affected import affected, family, span
 from fencepost.properties.naming import known_bugs
 
 

@@ -11,7 +11,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import emit, form_option, output_option
 from fencepost.cli.render import WIDTH
 from fencepost.encoding.versions import version
-from fencepost.properties.known import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
+from fencepost.properties.affected import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
 from fencepost.protocols.bookkeeper.releases import RULES, TAGS, Rule, listed
 from fencepost.realcode.releases import seen
 

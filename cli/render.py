@@ -46,7 +46,7 @@ def instance_line(instance: Instance) -> str:
 
 def _unlike_newest(instance: Instance) -> str:
     """In what an instance is not the newest release, and the known bugs of that release which it does without."""
-    from fencepost.properties.known import spared
+    from fencepost.properties.affected import spared
 
     newest = instance.protocol.newest
     own = show_all(instance.unlike_release)

@@ -14,9 +14,9 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.story import Story
 from fencepost.encoding.language.protocol import Instance, choose
 from fencepost.encoding.reading import Key, has_keys, parse_toml
+from fencepost.properties.affected import bugs_of_releases, has
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import TABLES, Expectation
-from fencepost.properties.known import bugs_of_releases, has
 from fencepost.protocols.bookkeeper.parameters import TODAY
 from fencepost.protocols.bookkeeper.releases import differing
 from fencepost.quorums.stripes import Configuration

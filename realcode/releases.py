@@ -9,8 +9,8 @@ from importlib.resources import files
 from typing import Any
 
 from fencepost.encoding.reading import parse_toml
+from fencepost.properties.affected import has
 from fencepost.properties.expectations import Expectation
-from fencepost.properties.known import has
 from fencepost.protocols.bookkeeper.parameters import Parameters
 from fencepost.protocols.bookkeeper.releases import RULES, as_in
 

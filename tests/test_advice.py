@@ -14,7 +14,7 @@ from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.advice import Finding, Risk, Setup, _table, risks, shown, unmet
-from fencepost.properties.known import bugs_of_releases, has
+from fencepost.properties.affected import bugs_of_releases, has
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.sources import read_source

@@ -17,9 +17,10 @@ from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.parameters import assign, options
+from fencepost.properties.affected import OF_BOOKKEEPER, bugs_of_releases, has, mended, unless
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation
-from fencepost.properties.known import KNOWN, OF_BOOKKEEPER, bugs_of_releases, chosen, has, mended, unless
+from fencepost.properties.known import KNOWN, chosen
 from fencepost.protocols.bookkeeper.parameters import NO_JOURNAL, TODAY, V4_13, Parameters
 from fencepost.protocols.bookkeeper.releases import (
     NEWEST,

@@ -12,7 +12,7 @@ from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.versions import version
 from fencepost.properties.advice import Finding, Risk, Setup, unmet
-from fencepost.properties.known import family, mended
+from fencepost.properties.affected import family, mended
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.calculator import warnings
 from fencepost.quorums.deployment import Deployment
