@@ -12,6 +12,7 @@ from __future__ import annotations
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.terms import FALSE, TRUE, Term, TermLike, all_of, any_of, implies, lift
+from fencepost.properties.bookkeeper import common_invariants
 from fencepost.properties.bookkeeper.boot_invariants import (
     boot_invariants,
     has_crashed,
@@ -19,6 +20,18 @@ from fencepost.properties.bookkeeper.boot_invariants import (
     in_limbo,
     is_fenced,
     is_too_late,
+)
+from fencepost.properties.bookkeeper.common_invariants import (
+    accepted,
+    acked_was_accepted,
+    contents_are_the_writers,
+    found_as_answered,
+    has_begun,
+    holds_entry,
+    listed,
+    same_list,
+    took,
+    written_back_was_found,
 )
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.layers.published import to_resend
@@ -69,17 +82,6 @@ def ledger_invariants(system: System) -> tuple[Invariant, ...]:
 # What the facts speak of.
 
 
-def accepted(s: Ledger, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The bookie handled that add, and did not refuse it."""
-    index = client, fragment, entry, bookie
-    return s.add_handled[index] & ~s.add_refused[index]
-
-
-def took(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The bookie accepted the entry from the client, for whichever fragment."""
-    return exists(s.fragment, lambda g: accepted(s, client, g, entry, bookie))
-
-
 def is_current(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """The bookie is in the entry's write set in the last fragment of the client's list."""
     return exists(
@@ -91,19 +93,10 @@ def is_current(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -
 def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """The bookie is in the entry's write set in the last fragment of the client's list that starts at or below it."""
 
-    def holds_entry(g: Term) -> Term:
-        later = exists(
-            s.fragment,
-            lambda h: (g < h) & (h <= s.own_last_fragment[client]) & (s.first_of(client, h) <= entry),
-        )
-        return (g <= s.own_last_fragment[client]) & (s.first_of(client, g) <= entry) & ~later
-
-    return exists(s.fragment, lambda g: holds_entry(g) & s.in_write_set_of(client, g, entry, bookie))
-
-
-def has_begun(s: Ledger, client: TermLike) -> Term:
-    """The client has done something."""
-    return s.phase[client] != Phase.IDLE
+    return exists(
+        s.fragment,
+        lambda g: holds_entry(s, client, g, entry) & s.in_write_set_of(client, g, entry, bookie),
+    )
 
 
 def is_fixed(s: Ledger, recoverer: TermLike) -> Term:
@@ -129,11 +122,6 @@ def is_due(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Te
 
 def _resends_one_by_one(s: Ledger) -> bool:
     return s.parameters.resends == "one-by-one"
-
-
-def listed(s: Ledger, client: TermLike, fragment: TermLike) -> Term:
-    """The fragment is in the client's list."""
-    return fragment <= s.own_last_fragment[client]
 
 
 # Lists of fragments.
@@ -184,25 +172,15 @@ def last_fragment_reaches_lac(s: Ledger) -> Invariant:
 
 def _same_list(s: Ledger, client: TermLike) -> Term:
     """The metadata's list is the client's."""
-    return all_of(
-        s.last_fragment == s.own_last_fragment[client],
-        forall(
-            s.fragment,
-            lambda g: implies(
-                g <= s.last_fragment,
-                (s.first[g] == s.own_first[client, g])
-                & forall(s.position, lambda i: s.ensemble[g, i] == s.own_ensemble[client, g, i]),
-            ),
-        ),
-    )
+
+    def same_row(g: Term) -> Term:
+        return forall(s.position, lambda i: s.ensemble[g, i] == s.own_ensemble[client, g, i])
+
+    return same_list(s, client, same_row)
 
 
 def metadata_is_the_writers(s: Ledger) -> Invariant:
-    return Invariant(
-        name="metadata-is-the-writers",
-        meaning="until the ledger is closed, the metadata's list of fragments is the writer's",
-        holds=implies(s.status != Status.CLOSED, _same_list(s, WRITER)),
-    )
+    return common_invariants.metadata_is_the_writers(s, _same_list(s, WRITER))
 
 
 def metadata_is_in_step(s: Ledger) -> Invariant:
@@ -224,24 +202,10 @@ def metadata_is_in_step(s: Ledger) -> Invariant:
 
 
 def recoverers_know_the_writers(s: Ledger) -> Invariant:
-    def same(r: Term, g: Term) -> Term:
-        return (s.own_first[r, g] == s.own_first[WRITER, g]) & forall(
-            s.position, lambda i: s.own_ensemble[r, g, i] == s.own_ensemble[WRITER, g, i]
-        )
+    def same_row(r: Term, g: Term) -> Term:
+        return forall(s.position, lambda i: s.own_ensemble[r, g, i] == s.own_ensemble[WRITER, g, i])
 
-    return Invariant(
-        name="recoverers-know-the-writers",
-        meaning="up to where it began, a recoverer's list is the writer's, all of it",
-        holds=forall(
-            s.recoverer,
-            lambda r: implies(
-                has_begun(s, r),
-                (s.base[r] == s.own_last_fragment[WRITER])
-                & (s.base[r] <= s.own_last_fragment[r])
-                & forall(s.fragment, lambda g: implies(g <= s.base[r], same(r, g))),
-            ),
-        ),
-    )
+    return common_invariants.recoverers_know_the_writers(s, same_row)
 
 
 def own_fragments_above_start(s: Ledger) -> Invariant:
@@ -334,17 +298,6 @@ def accepted_is_stored(s: Ledger) -> Invariant:
     )
 
 
-def acked_was_accepted(s: Ledger) -> Invariant:
-    return Invariant(
-        name="acked-was-accepted",
-        meaning="what a client counts as acked by a bookie, the bookie accepted",
-        holds=forall_over(
-            (s.client, s.entry, s.bookie),
-            lambda c, e, b: implies(s.acked[c, e, b], took(s, c, e, b)),
-        ),
-    )
-
-
 def acks_of_current_bookies(s: Ledger) -> Invariant:
     return Invariant(
         name="acks-of-current-bookies",
@@ -370,61 +323,11 @@ def confirmed_at_home(s: Ledger) -> Invariant:
     )
 
 
-# Contents.
-
-
-def contents_are_the_writers(s: Ledger) -> Invariant:
-    def genuine(content: Term, e: Term) -> Term:
-        return (content == NOTHING) | (content == e)
-
-    return Invariant(
-        name="contents-are-the-writers",
-        meaning="what is stored, read or found as an entry is what the writer pushed as it, or nothing",
-        holds=all_of(
-            forall_over((s.bookie, s.entry), lambda b, e: genuine(s.stored[b, e], e)),
-            forall_over(
-                (s.recoverer, s.read_entry, s.bookie), lambda r, e, b: genuine(s.read_content[r, e, b], e)
-            ),
-            forall_over((s.recoverer, s.read_entry), lambda r, e: genuine(s.found[r, e], e)),
-        ),
-    )
-
-
-def found_as_answered(s: Ledger) -> Invariant:
-    return Invariant(
-        name="found-as-answered",
-        meaning="a recoverer has the content of an entry that some bookie gave it",
-        holds=forall_over(
-            (s.recoverer, s.read_entry, s.bookie),
-            lambda r, e, b: implies(s.has_entry(r, e, b), s.found[r, e] != NOTHING),
-        ),
-    )
-
-
 # Recovery.
 
 
 def answered_was_asked(s: Ledger) -> Invariant:
-    return Invariant(
-        name="answered-was-asked",
-        meaning="a fencing or recovery read that was answered was handled, and one that was handled was sent",
-        holds=all_of(
-            forall_over(
-                (s.recoverer, s.bookie),
-                lambda r, b: all_of(
-                    implies(s.fence_answered[r, b], s.fence_handled[r, b]),
-                    implies(s.fence_handled[r, b], s.fence_sent(r, b)),
-                ),
-            ),
-            forall_over(
-                (s.recoverer, s.read_entry, s.bookie),
-                lambda r, e, b: all_of(
-                    implies(s.read_answered[r, e, b], s.read_handled[r, e, b]),
-                    implies(s.read_handled[r, e, b], s.read_sent[r, e] & s.read_to(r, e, b)),
-                ),
-            ),
-        ),
-    )
+    return common_invariants.answered_was_asked(s, lambda r, e, b: s.read_sent[r, e] & s.read_to(r, e, b))
 
 
 def fencing_fences(s: Ledger) -> Invariant:
@@ -456,14 +359,6 @@ def reads_above_start(s: Ledger) -> Invariant:
             (s.recoverer, s.read_entry),
             lambda r, e: implies(s.read_sent[r, e], is_fixed(s, r) & (s.start(r) < e)),
         ),
-    )
-
-
-def written_back_was_found(s: Ledger) -> Invariant:
-    return Invariant(
-        name="written-back-was-found",
-        meaning="what a recoverer writes back it has found",
-        holds=forall_over((s.recoverer, s.entry), lambda r, e: implies(s.pushed(r, e), s.positive(r, e))),
     )
 
 

@@ -10,8 +10,9 @@ from fencepost.encoding.language.quantifiers import forall, forall_over
 from fencepost.encoding.language.sorts import Value, is_in
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.terms import FALSE, Term, TermLike, all_of, if_, implies, lift
+from fencepost.properties.bookkeeper.common_invariants import took
 from fencepost.properties.bookkeeper.core import with_properties
-from fencepost.properties.bookkeeper.invariants import is_home, ledger_invariants, took
+from fencepost.properties.bookkeeper.invariants import is_home, ledger_invariants
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.core import Content, CoreParameters, core
 from fencepost.protocols.bookkeeper.core import Status as CoreStatus

@@ -9,6 +9,19 @@ from __future__ import annotations
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, forall_over
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import Term, TermLike, all_of, any_of, implies
+from fencepost.properties.bookkeeper import common_invariants
+from fencepost.properties.bookkeeper.common_invariants import (
+    acked_was_accepted,
+    answered_was_asked,
+    contents_are_the_writers,
+    found_as_answered,
+    has_begun,
+    holds_entry,
+    listed,
+    same_list,
+    took,
+    written_back_was_found,
+)
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import WRITER, Status
 from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import Ledger, Phase
@@ -34,7 +47,7 @@ def guaranteed_write_quorum_invariants(s: Ledger) -> tuple[Invariant, ...]:
         contents_are_the_writers(s),
         found_as_answered(s),
         read_is_stored(s),
-        answered_was_asked(s),
+        answered_was_asked(s, s.read_to),
         reading_fences(s),
         reads_above_start(s),
         written_back_was_found(s),
@@ -48,11 +61,6 @@ def guaranteed_write_quorum_invariants(s: Ledger) -> tuple[Invariant, ...]:
 # What the facts speak of.
 
 
-def took(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The bookie accepted the entry from the client, for whichever fragment."""
-    return exists(s.fragment, lambda g: s.add_stored(client, g, entry, bookie))
-
-
 def is_current(s: Ledger, client: TermLike, bookie: TermLike) -> Term:
     """The bookie is a member of the last ensemble of the client's list."""
     return exists(s.fragment, lambda g: (s.own_last_fragment[client] == g) & s.own_member[client, g, bookie])
@@ -60,43 +68,16 @@ def is_current(s: Ledger, client: TermLike, bookie: TermLike) -> Term:
 
 def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """The bookie is a member of the last ensemble of the client's list that starts at or below the entry."""
-
-    def holds_entry(g: Term) -> Term:
-        later = exists(
-            s.fragment, lambda h: (g < h) & listed(s, client, h) & (s.own_first[client, h] <= entry)
-        )
-        return listed(s, client, g) & (s.own_first[client, g] <= entry) & ~later
-
-    return exists(s.fragment, lambda g: holds_entry(g) & s.own_member[client, g, bookie])
-
-
-def listed(s: Ledger, client: TermLike, fragment: TermLike) -> Term:
-    """The fragment is in the client's list."""
-    return fragment <= s.own_last_fragment[client]
-
-
-def has_begun(s: Ledger, client: TermLike) -> Term:
-    """The client has done something."""
-    return s.phase[client] != Phase.IDLE
-
-
-def has_entry(s: Ledger, recoverer: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The bookie answered the recovery read with the entry."""
-    index = recoverer, entry, bookie
-    return s.read_answered[index] & (s.read_content[index] != NOTHING)
+    return exists(s.fragment, lambda g: holds_entry(s, client, g, entry) & s.own_member[client, g, bookie])
 
 
 def _same_list(s: Ledger, client: TermLike) -> Term:
     """The metadata's list is the client's."""
 
-    def same(g: Term) -> Term:
-        return (s.first[g] == s.own_first[client, g]) & forall(
-            s.bookie, lambda b: s.member[g, b] == s.own_member[client, g, b]
-        )
+    def same_set(g: Term) -> Term:
+        return forall(s.bookie, lambda b: s.member[g, b] == s.own_member[client, g, b])
 
-    return (s.last_fragment == s.own_last_fragment[client]) & forall(
-        s.fragment, lambda g: implies(g <= s.last_fragment, same(g))
-    )
+    return same_list(s, client, same_set)
 
 
 # The ledger and its fragments.
@@ -149,32 +130,14 @@ def last_fragment_reaches_lafr(s: Ledger) -> Invariant:
 
 
 def metadata_is_the_writers(s: Ledger) -> Invariant:
-    return Invariant(
-        name="metadata-is-the-writers",
-        meaning="until the ledger is closed, the metadata's list of fragments is the writer's",
-        holds=implies(s.status != Status.CLOSED, _same_list(s, WRITER)),
-    )
+    return common_invariants.metadata_is_the_writers(s, _same_list(s, WRITER))
 
 
 def recoverers_know_the_writers(s: Ledger) -> Invariant:
-    def same(r: Term, g: Term) -> Term:
-        return (s.own_first[r, g] == s.own_first[WRITER, g]) & forall(
-            s.bookie, lambda b: s.own_member[r, g, b] == s.own_member[WRITER, g, b]
-        )
+    def same_set(r: Term, g: Term) -> Term:
+        return forall(s.bookie, lambda b: s.own_member[r, g, b] == s.own_member[WRITER, g, b])
 
-    return Invariant(
-        name="recoverers-know-the-writers",
-        meaning="up to where it began, a recoverer's list is the writer's, all of it",
-        holds=forall(
-            s.recoverer,
-            lambda r: implies(
-                has_begun(s, r),
-                (s.base[r] == s.own_last_fragment[WRITER])
-                & (s.base[r] <= s.own_last_fragment[r])
-                & forall(s.fragment, lambda g: implies(g <= s.base[r], same(r, g))),
-            ),
-        ),
-    )
+    return common_invariants.recoverers_know_the_writers(s, same_set)
 
 
 def own_fragments_above_start(s: Ledger) -> Invariant:
@@ -224,16 +187,6 @@ def accepted_is_stored(s: Ledger) -> Invariant:
         holds=forall_over(
             (s.client, s.fragment, s.entry, s.bookie),
             lambda c, g, e, b: implies(s.add_stored(c, g, e, b), s.has(b, e)),
-        ),
-    )
-
-
-def acked_was_accepted(s: Ledger) -> Invariant:
-    return Invariant(
-        name="acked-was-accepted",
-        meaning="what a client counts as acked by a bookie, the bookie accepted",
-        holds=forall_over(
-            (s.client, s.entry, s.bookie), lambda c, e, b: implies(s.acked[c, e, b], took(s, c, e, b))
         ),
     )
 
@@ -311,34 +264,6 @@ def adds_carry_own_prefixes(s: Ledger) -> Invariant:
 # Contents.
 
 
-def contents_are_the_writers(s: Ledger) -> Invariant:
-    def genuine(content: Term, e: Term) -> Term:
-        return (content == NOTHING) | (content == e)
-
-    return Invariant(
-        name="contents-are-the-writers",
-        meaning="what is stored, read or found as an entry is what the writer pushed as it, or nothing",
-        holds=all_of(
-            forall_over((s.bookie, s.entry), lambda b, e: genuine(s.stored[b, e], e)),
-            forall_over(
-                (s.recoverer, s.read_entry, s.bookie), lambda r, e, b: genuine(s.read_content[r, e, b], e)
-            ),
-            forall_over((s.recoverer, s.read_entry), lambda r, e: genuine(s.found[r, e], e)),
-        ),
-    )
-
-
-def found_as_answered(s: Ledger) -> Invariant:
-    return Invariant(
-        name="found-as-answered",
-        meaning="a recoverer has the content of an entry that some bookie gave it",
-        holds=forall_over(
-            (s.recoverer, s.read_entry, s.bookie),
-            lambda r, e, b: implies(has_entry(s, r, e, b), s.found[r, e] != NOTHING),
-        ),
-    )
-
-
 def read_is_stored(s: Ledger) -> Invariant:
     return Invariant(
         name="read-is-stored",
@@ -351,29 +276,6 @@ def read_is_stored(s: Ledger) -> Invariant:
 
 
 # Recovery.
-
-
-def answered_was_asked(s: Ledger) -> Invariant:
-    return Invariant(
-        name="answered-was-asked",
-        meaning="a fencing or recovery read that was answered was handled, and one that was handled was sent",
-        holds=all_of(
-            forall_over(
-                (s.recoverer, s.bookie),
-                lambda r, b: all_of(
-                    implies(s.fence_answered[r, b], s.fence_handled[r, b]),
-                    implies(s.fence_handled[r, b], s.fence_sent(r, b)),
-                ),
-            ),
-            forall_over(
-                (s.recoverer, s.read_entry, s.bookie),
-                lambda r, e, b: all_of(
-                    implies(s.read_answered[r, e, b], s.read_handled[r, e, b]),
-                    implies(s.read_handled[r, e, b], s.read_to(r, e, b)),
-                ),
-            ),
-        ),
-    )
 
 
 def reading_fences(s: Ledger) -> Invariant:
@@ -395,14 +297,6 @@ def reads_above_start(s: Ledger) -> Invariant:
             (s.recoverer, s.read_entry),
             lambda r, e: implies(s.read_sent[r, e], s.covered(r) & (s.start(r) < e)),
         ),
-    )
-
-
-def written_back_was_found(s: Ledger) -> Invariant:
-    return Invariant(
-        name="written-back-was-found",
-        meaning="what a recoverer writes back it has found",
-        holds=forall_over((s.recoverer, s.entry), lambda r, e: implies(s.pushed(r, e), s.positive(r, e))),
     )
 
 

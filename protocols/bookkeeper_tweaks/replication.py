@@ -327,14 +327,14 @@ class ReplicatedLedger(StateSpace, ABC):
         undecided = ~self.positive(client, entry) & ~self.negative(client, entry)
         return self.read_handled[index] & ~self.read_answered[index] & undecided
 
+    def has_entry(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """The bookie answered the recovery read with the entry."""
+        index = (client, entry, bookie)
+        return self.read_answered[index] & (self.read_content[index] != self.nothing)
+
     def positive(self, client: TermLike, entry: TermLike) -> Term:
         """The recovery read has found the entry: one bookie has something (rule 12)."""
-        return exists(
-            self.bookie,
-            lambda b: (
-                self.read_answered[client, entry, b] & (self.read_content[client, entry, b] != self.nothing)
-            ),
-        )
+        return exists(self.bookie, lambda b: self.has_entry(client, entry, b))
 
     def negative(self, client: TermLike, entry: TermLike) -> Term:
         """The recovery read has found that the entry is not there: QC bookies answered NoSuchEntry (rule 12).
