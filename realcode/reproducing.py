@@ -13,7 +13,7 @@ from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import GroundAction, Property, System
 from fencepost.encoding.language.traces import Json, Trace, TraceStep
 from fencepost.properties.catalogue import find
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import LOSE_ENTRIES, Parameters
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.realcode.driving import Code, NoSeam, Parted, Refused, drive_on
@@ -107,7 +107,7 @@ def needs(parameters: Parameters, setting: Setting) -> dict[str, str]:
         raise NoSeam(
             "one setting, dataIntegrityChecking, turns fence and limbo on; neither goes without the other"
         )
-    loses = parameters.lose in ("both", "entries")
+    loses = parameters.lose in LOSE_ENTRIES
     return {"journal": "no" if loses else "yes", "checks": "yes" if checks else "no"}
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.properties.boot import BOOT, differences
+from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Several, differs, title
-from support.instances import checked_all
+from fencepost.protocols.bookkeeper.state import Ledger
+from support.instances import built, checked_all
 
 PROTOCOL = "bookkeeper-no-journal"
 
@@ -41,3 +44,39 @@ def test_losing_all_copies_at_once_leaves_the_ledger_stuck_rather_than_shorter(
         ("violated", 8),
         ("violated", steps),
     ]
+
+
+KEPT = {
+    "both": (False, False),
+    "fences": (False, False),
+    "bare-fences": (False, True),
+    "entries-and-bare-fences": (False, True),
+    "entries": (True, True),
+}
+"""By `lose`, whether a crash leaves a bookie its fence: of a ledger that it has nothing of, and of one with an entry."""
+
+FENCED = (("begin recovery", "r1"), ("handle fence", "r1", "b1"))
+STORED = (("push", "1", "1"), ("handle add", "w", "1", "1", "b1"))
+
+
+@pytest.mark.parametrize("boot", ["at-once", "whole"])
+def test_a_crash_loses_the_fences_that_it_says(boot: str) -> None:
+    """Planted: with the whole boot sequence `bare-fences` took every fence."""
+    assert {lose: kept(boot, lose) for lose in KEPT} == KEPT
+
+
+def kept(boot: str, lose: str) -> tuple[bool, ...]:
+    """Whether b1, which recovery has fenced, is fenced after a crash, without an entry and with one; nobody fences it again."""
+    one = dict.fromkeys(("bookies", "ensemble", "write_quorum", "ack_quorum"), 1)
+    never = {"fence_on_unclean_shutdown": "no", "limbo_on_unclean_shutdown": "no"}
+    system, parameters = built(PROTOCOL, {**one, **never, "lose": lose, "boot": boot})
+    replayer, ledger = Replayer(system, find(PROTOCOL).subject(parameters)), system.state
+    assert isinstance(ledger, Ledger)
+    crash = ("crash and restart" if boot == "at-once" else "crash", "b1")
+    found = []
+    for before in ((), STORED):
+        steps = (("create ledger",), *before, *FENCED, crash)
+        actions = [system.find(name, arguments) for name, *arguments in steps]
+        (*_, state) = replayer.follow([action for action in actions if action is not None], ())
+        found.append(bool(replayer.concrete.evaluate(ledger.fenced["b1"], {}, state)))
+    return tuple(found)

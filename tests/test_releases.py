@@ -153,21 +153,11 @@ def values() -> list[tuple[Expectation, str, str]]:
 
 
 def marks(known: Expectation, value: str) -> list[pytest.MarkDecorator]:
-    """When it is run: at once, before a change is shared, or before a release; and what is open."""
-    open_ones = [pytest.mark.xfail(reason=OPEN[known.name, value])] if (known.name, value) in OPEN else []
+    """When it is run: at once, before a change is shared, or before a release."""
     if known.name in QUICK:
-        return open_ones
-    return [pytest.mark.slow if known.name in SLOW else pytest.mark.long, *open_ones]
+        return []
+    return [pytest.mark.slow if known.name in SLOW else pytest.mark.long]
 
-
-OPEN = {
-    (
-        "BP-46-closed",
-        "non-closed-in-last-ensemble",
-    ): "the code fences fewer ledgers still than the row's value, "
-    "so the model violates; but real bookies refuse that execution (docs/real-code.md), and releases says none has it"
-}
-"""Where the table of bugs and that of releases do not say the same yet."""
 
 QUICK, SLOW = ("#1067",), ("#2614-2/2/2", "pulsar#6505", "#2615", "BOOKKEEPER-799")
 

@@ -8,6 +8,12 @@ from fencepost.encoding.language.parameters import require
 from fencepost.protocols.bookkeeper.sizes import Sizes
 from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, DURABILITY, Switches
 
+LOSE_ENTRIES = ("both", "entries", "entries-and-bare-fences")
+"""With which values of `lose` a crash loses what a bookie stored."""
+
+LOSE_BARE_FENCES = ("bare-fences", "entries-and-bare-fences")
+"""With which values of `lose` a crash loses a fence of a ledger that the bookie stored nothing of, and keeps others."""
+
 
 @dataclass(frozen=True)
 class Parameters(Switches, Sizes):
@@ -48,12 +54,14 @@ class Parameters(Switches, Sizes):
     @property
     def crashes_lose_entries(self) -> bool:
         """A crash alone loses what a bookie stored."""
-        return self.crashes > 0 and self.storage == "any" and self.lose in ("both", "entries")
+        return self.crashes > 0 and self.storage == "any" and self.lose in LOSE_ENTRIES
 
     @property
     def crashes_lose_fences(self) -> bool:
         """A crash alone loses a fence that is not durable otherwise."""
-        return self.crashes > 0 and self.storage == "any" and self.lose in ("both", "fences", "bare-fences")
+        return (
+            self.crashes > 0 and self.storage == "any" and self.lose in ("both", "fences", *LOSE_BARE_FENCES)
+        )
 
     @property
     def copies_may_vanish(self) -> bool:

@@ -157,10 +157,11 @@ class Switches:
     # Crashes that lose data (layers/crashes).
 
     lose: str = switch(
-        ("both", "entries", "fences", "bare-fences", "nothing"),
-        "what a crash loses: entries and fence, one of them, only a fence set where no entry was stored yet, or nothing "
-        "as long as no disk is lost",
-        "BP-46; the code journals fences (PR 2706), but replay skips one that no entry precedes (BookieImpl.readJournal)",
+        ("both", "entries", "fences", "bare-fences", "entries-and-bare-fences", "nothing"),
+        "what a crash loses: entries and fence, one of them, only a fence set where no entry was stored yet, that and "
+        "entries, or nothing as long as no disk is lost",
+        "BP-46; the code journals fences, with journalWriteData=false too (PR 2706), but replay skips one that no entry "
+        "precedes (BookieImpl.readJournal)",
     )
     fence_on_unclean_shutdown: str = switch(
         ("yes", "no"), "after a crash a bookie fences its ledgers before it serves", "BP-46, scenario 1"

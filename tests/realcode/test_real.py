@@ -53,6 +53,36 @@ def test_a_fence_that_no_entry_precedes_is_lost_everywhere(lib: Library, storage
     assert ending(lib, "bare-fence", storage) == (Ending.REPRODUCED, None)
 
 
+def test_the_fence_of_a_closed_ledger_is_lost_if_the_replay_comes_before_phase_one_and_kept_if_not(
+    lib: Library,
+) -> None:
+    """Phase one leaves the closed ledger alone; the key that it makes, though empty, is what the replay goes by."""
+    if ordered(lib.release) < (4, 15, 0):
+        pytest.skip("dataIntegrityChecking came with 4.15.0")
+    assert ending(lib, "BP-46-closed", "db") == (Ending.REPRODUCED, None)
+    fenced = []
+    for boot in (["boot"], ["boot-unchecked", "check"]):
+        with running(lib) as harness:
+            close_as_empty(harness)
+            for command in ("crash", *boot):
+                harness.ask(command, bookie="b1")
+            fenced.append(harness.ask("look")["bookies"]["b1"]["fenced"])
+    assert fenced == [True, False]
+
+
+def close_as_empty(session: Session) -> None:
+    """A ledger of one bookie that has nothing of it but its fence."""
+    session.ask("start", bookies=1, storage="db", journal="no", checks="yes")
+    session.ask("create", client="w", ensemble="b1", wq=1, aq=1)
+    session.ask("open", client="r1")
+    sent = session.ask("metadata", client="r1")["requests"]
+    for kind in ("fence", "fencing-read"):
+        (request,) = (r for r in sent if r["kind"] == kind)
+        session.ask("deliver", id=request["id"])
+        sent = session.ask("hand", id=request["id"])["requests"]
+    assert session.ask("metadata", client="r1")["metadata"]["state"] == "CLOSED"
+
+
 def test_five_runs_of_one_trace_have_the_same_transcript(lib: Library) -> None:
     transcripts = []
     for _ in range(5):

@@ -1,6 +1,6 @@
 """Real runs, played back: how each ends, and that nothing the code did otherwise goes unnoticed.
 
-The transcripts were recorded from real runs of BookKeeper 4.13.0 and 4.17.4 on 2026-11-22; each names its versions.
+The transcripts were recorded from real runs of BookKeeper 4.13.0 and 4.17.4 on 2026-11-22 and 23; each names its versions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ENDINGS = {
     ("#2615-stuck", "4.17.4", "sorted"): (REFUSED, 11),
     ("#3005-3/2/2", "4.17.4", "sorted"): (REPRODUCED, None),
     ("#4812", "4.17.4", "db"): (REPRODUCED, None),
-    ("BP-46-closed", "4.17.4", "db"): (REFUSED, 16),
+    ("BP-46-closed", "4.17.4", "db"): (REPRODUCED, None),
     ("BP-46-served", "4.17.4", "db"): (REPRODUCED, None),
     ("bare-fence", "4.17.4", "sorted"): (REPRODUCED, None),
     ("flushed-fence-db", "4.17.4", "db"): (REPRODUCED, None),
@@ -94,9 +94,13 @@ def test_a_transcript_says_on_what_it_was_made() -> None:
 
 def test_the_mended_model_goes_where_the_code_goes() -> None:
     assert played("#2614", "4.17.4").as_release
-    assert not played("BP-46-closed", "4.17.4", "db").as_release, (
-        "an empty key refuses it, and the model has no keys"
-    )
+
+
+def test_phase_one_before_the_replay_is_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted mistake: then the replay keeps the bare fence, and nothing is shown about closed ledgers."""
+    monkeypatch.setattr("fencepost.realcode.driving._checks_after_replay", lambda parameters: False)
+    with pytest.raises(OutOfStep, match="asked: boot bookie=b3; recorded: boot-unchecked bookie=b3"):
+        played("BP-46-closed", "4.17.4", "db")
 
 
 def test_who_asks_something_else_is_out_of_step() -> None:

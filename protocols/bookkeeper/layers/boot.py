@@ -15,6 +15,7 @@ from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import Parameter, Term, Update, if_, implies
 from fencepost.protocols.bookkeeper.bookies import NOTHING, Stage
 from fencepost.protocols.bookkeeper.layers.crashes import (
+    FENCES_KEPT,
     Crashes,
     drops_requests,
     forgets_entries,
@@ -69,7 +70,9 @@ def crash(s: Boot, bookie: Parameter) -> Action:
             s.phase_one[bookie].set(PhaseOne.OVER),
             s.checked[bookie].set(False),
             *forgets_entries(s, bookie, when=p.crashes_lose_entries),
-            s.fenced[bookie].set(s.durable_fence[bookie], when=p.crashes_lose_fences),
+            s.fenced[bookie].set(
+                s.durable_fence[bookie] | FENCES_KEPT[p.lose](s, bookie), when=p.crashes_lose_fences
+            ),
             s.limbo[bookie].set(s.durable_limbo[bookie]),
         ],
         actor=bookie,

@@ -12,7 +12,7 @@ from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, Term
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.close import Closing
 from fencepost.protocols.bookkeeper.metadata import Status
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import LOSE_BARE_FENCES, Parameters
 
 
 class Crashes(Closing):
@@ -41,7 +41,7 @@ class Crashes(Closing):
     def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Whether the fence may not outlive a crash."""
         empty = ~exists(self.entry, lambda e: self.has(bookie, e))
-        bare = ~self.fenced[bookie] & empty & (self.parameters.lose == "bare-fences")
+        bare = ~self.fenced[bookie] & empty & (self.parameters.lose in LOSE_BARE_FENCES)
         return [*super().noted_when_fenced(client, bookie), self.bare_fence[bookie].set(True, when=bare)]
 
 
@@ -49,7 +49,7 @@ FENCES_KEPT: Mapping[str, Callable[[Crashes, Parameter], Term]] = {
     "both": lambda s, bookie: FALSE,
     "entries": lambda s, bookie: s.fenced[bookie],
     "fences": lambda s, bookie: FALSE,
-    "bare-fences": lambda s, bookie: s.fenced[bookie] & ~s.bare_fence[bookie],
+    **dict.fromkeys(LOSE_BARE_FENCES, lambda s, bookie: s.fenced[bookie] & ~s.bare_fence[bookie]),
     "nothing": lambda s, bookie: s.fenced[bookie],
 }
 """By `lose`: whether the fence is there after a crash."""

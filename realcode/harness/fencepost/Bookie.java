@@ -36,6 +36,7 @@ final class Bookie {
     private final int port;
     private final Settings settings;
     private LifecycleComponentStack server;
+    private CountDownLatch readable = new CountDownLatch(0);
     private long others;
 
     /** What all bookies have in common. */
@@ -56,23 +57,34 @@ final class Bookie {
         start(Main.buildBookieServer(new BookieConfiguration(configuration())));
     }
 
-    /** Boot with phase one of the data integrity check kept from reading any metadata (4.15 and later). */
+    /** Boot with phase one of the data integrity check kept from reading any metadata, until `check` (4.15 and later). */
     void startUnchecked() throws Exception {
+        readable = new CountDownLatch(1);
         ServerConfiguration conf = configuration();
         Object driver = Class.forName("org.apache.bookkeeper.bookie.BookieResources")
             .getMethod("createMetadataDriver", ServerConfiguration.class, StatsLogger.class)
             .invoke(null, conf, NullStatsLogger.INSTANCE);
         Object builder = Class.forName("org.apache.bookkeeper.server.EmbeddedServer")
             .getMethod("builder", BookieConfiguration.class).invoke(null, new BookieConfiguration(conf));
-        LedgerManagerFactory factory = unreadable((LedgerManagerFactory) call(driver, "getLedgerManagerFactory"));
+        LedgerManagerFactory factory = held((LedgerManagerFactory) call(driver, "getLedgerManagerFactory"), readable);
         builder.getClass().getMethod("registrationManager", RegistrationManager.class)
             .invoke(builder, call(driver, "createRegistrationManager"));
         builder.getClass().getMethod("ledgerManagerFactory", LedgerManagerFactory.class).invoke(builder, factory);
         start((LifecycleComponentStack) call(call(builder, "build"), "getLifecycleComponentStack"));
     }
 
-    /** A list of ledgers that nobody gets to read: who asks waits for ever. */
-    private static LedgerManagerFactory unreadable(LedgerManagerFactory real) {
+    /** Let phase one read metadata, and wait until it is over. */
+    void check() throws Exception {
+        readable.countDown();
+        Object phaseOne = field(field(component("DataIntegrityService"), "check"), "preBootFuture");
+        if (phaseOne == null) {
+            throw new IllegalStateException(name + " has not begun phase one");
+        }
+        ((Future<?>) phaseOne).get(30, TimeUnit.SECONDS);
+    }
+
+    /** A list of ledgers that nobody gets to read until the latch is down. */
+    private static LedgerManagerFactory held(LedgerManagerFactory real, CountDownLatch readable) {
         return proxy(LedgerManagerFactory.class, (ignored, method, arguments) -> {
             Object found = method.invoke(real, arguments);
             if (!method.getName().equals("newLedgerManager")) {
@@ -80,7 +92,7 @@ final class Bookie {
             }
             return proxy(LedgerManager.class, (unused, asked, given) -> {
                 if (asked.getName().equals("getLedgerRanges")) {
-                    new CountDownLatch(1).await();
+                    readable.await();
                 }
                 return asked.invoke(found, given);
             });
@@ -230,12 +242,16 @@ final class Bookie {
     }
 
     private BookieService service() throws Exception {
+        return (BookieService) component("BookieService");
+    }
+
+    private Object component(String type) throws Exception {
         for (Object component : (List<?>) field(server, "components")) {
-            if (component instanceof BookieService found) {
-                return found;
+            if (component.getClass().getSimpleName().equals(type)) {
+                return component;
             }
         }
-        throw new IllegalStateException(name + ": no bookie service in this release");
+        throw new IllegalStateException(name + ": no " + type + " in this release, so set up");
     }
 
     private ServerConfiguration configuration() {

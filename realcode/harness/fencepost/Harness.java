@@ -137,6 +137,9 @@ public final class Harness {
             case "boot-unchecked":
                 bookies.get(given.get("bookie")).startUnchecked();
                 return Map.of();
+            case "check":
+                bookies.get(given.get("bookie")).check();
+                return Map.of();
             case "journal":
                 bookies.get(given.get("bookie")).holdJournal("yes".equals(given.get("hold")));
                 if ("no".equals(given.get("hold"))) {
