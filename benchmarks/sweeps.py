@@ -2,7 +2,7 @@
 
     python benchmarks/sweeps.py run --runs 3     200 small obligations: a plain loop, local[1] and local[2] in turn
     python benchmarks/sweeps.py run --grid FILE  the same for a grid of one's own
-    python benchmarks/sweeps.py order DIR        what orders of the obligations in DIR would leave idle
+    python benchmarks/sweeps.py order DIR        what orders of the tasks in DIR would leave idle
 
 `run` measures whole processes, so Java's start is in it. `order` measures nothing: it lays the seconds of rows that
 a sweep has found on cores, in the order in which each scheme would begin them.
@@ -23,7 +23,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from fencepost.sweeps.grid import together
 from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE, lasting
+from fencepost.sweeps.rows import Row, obligation_of
 from fencepost.sweeps.store import Store
 
 GRID = """
@@ -44,12 +46,12 @@ recovery_reads_fence = ["no", "yes"]
 LOOP = """
 import sys
 from pathlib import Path
-from fencepost.sweeps.grid import read_grid
-from fencepost.sweeps.solve import Allowance, solve
-for obligation in read_grid(Path(sys.argv[1])).obligations:
-    solve(obligation, "any", Allowance())
+from fencepost.sweeps.grid import read_grid, together
+from fencepost.sweeps.solve import Allowance, solve_all
+for task in together(read_grid(Path(sys.argv[1])).obligations):
+    list(solve_all(task, "any", Allowance()))
 """
-"""The same obligations one after another, each in a process of its own as in a sweep, without Spark."""
+"""The same tasks one after another, in processes of their own as in a sweep, without Spark."""
 
 WAYS = ("loop", "local[1]", "local[2]")
 
@@ -91,11 +93,17 @@ def ratios(seconds: dict[str, list[float]], way: str, other: str) -> str:
 # Orders.
 
 Task = tuple[int, float]
-"""Weight and seconds of an obligation."""
+"""Weight and seconds of a task."""
+
+
+def tasks_of(rows: Sequence[Row]) -> list[Task]:
+    """The tasks that found these rows: those that may share a proof are one."""
+    seconds = {obligation_of(row): row["seconds"] for row in rows}
+    return [(task[0].weight, sum(seconds[one] for one in task)) for task in together(seconds)]
 
 
 def laid(waves: Sequence[Sequence[Task]], cores: int, at_once: int) -> tuple[float, float]:
-    """When the last obligation ends, and the share of core time that is idle until then.
+    """When the last task ends, and the share of core time that is idle until then.
 
     `at_once` waves are under way; the next begins when all of one are done, and cores take from the eldest first.
     """
@@ -124,7 +132,8 @@ def cut_as_done(tasks: Sequence[Task], cores: int) -> list[list[Task]]:
     size = least = TASKS_PER_CORE * cores
     while (start := sum(map(len, waves))) < len(tasks):
         if len(waves) >= AT_ONCE:
-            size = max(least, lasting([seconds for _, seconds in waves[-AT_ONCE]], cores))
+            before = waves[-AT_ONCE]
+            size = max(least, lasting(len(before), sum(seconds for _, seconds in before), cores))
         waves.append(list(tasks[start : start + size]))
     return waves
 
@@ -178,9 +187,9 @@ def main() -> None:
             print(f"{way}: " + ", ".join(f"{s:.1f}" for s in seconds[way]) + " s")
         print(ratios(seconds, "local[1]", "loop"), ratios(seconds, "local[1]", "local[2]"), sep="\n")
         return
-    tasks = [(row["weight"], row["seconds"]) for row in Store(arguments.folder).rows()]
+    tasks = tasks_of(Store(arguments.folder).rows())
     print(
-        f"{len(tasks)} obligations, {sum(s for _, s in tasks):.0f} s in all, the longest {max(s for _, s in tasks):.0f} s"
+        f"{len(tasks)} tasks, {sum(s for _, s in tasks):.0f} s in all, the longest {max(s for _, s in tasks):.0f} s"
     )
     print(f"the heavier of two took longer: {agreement(tasks):.0%} of pairs")
     for name, (end, idle) in schemes(tasks, arguments.cores).items():

@@ -12,7 +12,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -105,6 +105,18 @@ class Plan:
     """Properties that an instance does not have, though others of the grid do."""
     repeated: int
     """Obligations that the grid asks for more than once."""
+
+
+def together(obligations: Iterable[Obligation]) -> list[tuple[Obligation, ...]]:
+    """The obligations with those together that may share a proof, each group where its first one stands.
+
+    They differ in their property alone. With a bound there is nothing to share: induction is about any number of steps.
+    """
+    found: dict[Obligation, list[Obligation]] = {}
+    for one in obligations:
+        shared = replace(one, property="") if one.bound is None else one
+        found.setdefault(shared, []).append(one)
+    return list(map(tuple, found.values()))
 
 
 def read_grid(path: Path, own: Protocol | None = None) -> Plan:

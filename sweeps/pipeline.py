@@ -1,4 +1,4 @@
-"""The pipeline on Spark: obligations in, one to a task, rows out, committed in waves.
+"""The pipeline on Spark: obligations in, those that may share a proof to a task, rows out, committed in waves.
 
 Hardest first, and the next wave begins when cores fall idle in the one before, so that no core waits for the
 last obligation of a wave. A task that dies, with its worker or its executor, is tried again by Spark; a
@@ -17,20 +17,21 @@ from typing import Any
 
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.solving.solvers import countable
-from fencepost.sweeps.grid import Plan
+from fencepost.sweeps.grid import Obligation, Plan, together
 from fencepost.sweeps.rows import (
-    ASKED,
     ERROR,
+    TASK,
     Column,
     Row,
     asked,
     from_arrow,
-    obligation_of,
+    obligations_of,
     spark_schema,
+    task_of,
     to_arrow,
     unanswered,
 )
-from fencepost.sweeps.solve import Allowance, solve
+from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.spark import abandon, cancel, halfway, require_spark, session
 from fencepost.sweeps.splitting import (
     CUBE_COLUMNS,
@@ -49,7 +50,7 @@ AT_ONCE = 2
 """Waves under way side by side: the second takes the cores that the first has no work for any more."""
 
 TASKS_PER_CORE = 4
-"""Obligations in a wave, for each core, at least."""
+"""Tasks in a wave, for each core, at least."""
 
 WAVE = 60.0
 """Seconds that a wave of more is meant to take: what a driver that dies may lose.
@@ -66,7 +67,10 @@ Watcher = Callable[[Mapping[str, str]], None]
 committed or not."""
 
 Answer = Callable[[Iterator[Any]], Iterator[Any]]
-"""Arrow batches of obligations in, of rows out."""
+"""Arrow batches of what is asked in, of rows out."""
+
+Task = tuple[Obligation, ...]
+"""Obligations that are answered one after another, as they share a proof."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +108,11 @@ def run(
         before = store.rows()
         listener(before)
         known = {row["id"] for row in before}
-        waiting = [
-            row for row in (asked(o, engine()) for o in sweep.plan.obligations) if row["id"] not in known
-        ]
+        waiting = [o for o in sweep.plan.obligations if o.identify(engine()) not in known]
         if waiting or not store.summary.exists():
             with session(sweep.master, store.log) as spark, halfway(store.log):
-                _answer_all(spark, sweep, store, waiting, listener, watcher, leaving)
+                tasks = together(waiting) if sweep.cubes == 1 else [(one,) for one in waiting]
+                _answer_all(spark, sweep, store, tasks, listener, watcher, leaving)
                 _complete(sweep.plan, store.rows())
                 summarize(spark, store)
         return _complete(sweep.plan, store.rows())
@@ -119,7 +122,7 @@ def _answer_all(
     spark: Any,
     sweep: Sweep,
     store: Store,
-    waiting: Sequence[Row],
+    waiting: Sequence[Task],
     listener: Listener,
     watcher: Watcher,
     leaving: Callable[[], None],
@@ -128,15 +131,16 @@ def _answer_all(
     size = least = max(1, TASKS_PER_CORE * cores // sweep.cubes)
     committing, verdicts = Lock(), _verdicts(spark)
 
-    def answer(wave: Sequence[Row]) -> list[Row]:
+    def answer(wave: Sequence[Task]) -> int:
+        """Answer and commit a wave; how many tasks last as long as one should, going by these."""
         staged = store.stage()
         _write(spark, wave, sweep, verdicts, staged)
         with committing:
             rows = store.commit(staged)
             listener(rows)
-        return rows
+        return lasting(len(wave), sum(row["seconds"] for row in rows), cores)
 
-    begun, under_way = 0, set[Future[list[Row]]]()
+    begun, under_way = 0, set[Future[int]]()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         try:
             while begun < len(waiting) or under_way:
@@ -146,7 +150,7 @@ def _answer_all(
                 done, under_way = wait(under_way, PULSE, return_when=FIRST_COMPLETED)
                 watcher(verdicts.value)
                 for wave in done:
-                    size = max(least, lasting([row["seconds"] for row in wave.result()], cores))
+                    size = max(least, wave.result())
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             abandon()
@@ -160,9 +164,9 @@ def _answer_all(
             raise
 
 
-def lasting(seconds: Sequence[float], cores: int) -> int:
-    """How many obligations keep the cores busy for the time of a wave, if they take as long as these did."""
-    return int(WAVE * cores * len(seconds) / (sum(seconds) or 1.0))
+def lasting(tasks: int, seconds: float, cores: int) -> int:
+    """How many tasks keep the cores busy for the time of a wave, if so many took so many seconds together."""
+    return int(WAVE * cores * tasks / (seconds or 1.0))
 
 
 def _verdicts(spark: Any) -> Any:
@@ -182,13 +186,14 @@ def _verdicts(spark: Any) -> Any:
     return spark.sparkContext.accumulator({}, Verdicts())
 
 
-def _write(spark: Any, wave: Sequence[Row], sweep: Sweep, verdicts: Any, folder: Path) -> None:
+def _write(spark: Any, wave: Sequence[Task], sweep: Sweep, verdicts: Any, folder: Path) -> None:
     """Answer the obligations of a wave and write their rows, by protocol."""
     if sweep.cubes == 1:
         answer = answering(sweep.allowance, verdicts)
-        rows = _framed(spark, wave, ASKED).mapInArrow(answer, spark_schema()).repartition(1)
+        tasks = _framed(spark, [task_of(task, engine()) for task in wave], TASK)
+        rows = tasks.mapInArrow(answer, spark_schema()).repartition(1)
     else:
-        asks = [cube for row in wave for cube in parts(row, sweep.cubes)]
+        asks = [cube for (one,) in wave for cube in parts(asked(one, engine()), sweep.cubes)]
         answer = answering_cubes(sweep.allowance, Stops(folder.with_suffix(".stops").absolute()))
         cubes = _framed(spark, asks, CUBES_ASKED).mapInArrow(answer, spark_schema(CUBE_COLUMNS))
         rows = cubes.repartition(1).mapInArrow(joining, spark_schema())
@@ -203,14 +208,14 @@ def _framed(spark: Any, rows: Sequence[Row], columns: Sequence[Column]) -> Any:
 
 
 def answering(allowance: Allowance, verdicts: Any) -> Answer:
-    """What a task does: Arrow batches of obligations in, of rows out, and its verdicts to the accumulator."""
+    """What a Spark task does: Arrow batches of tasks in, of rows out, and its verdicts to the accumulator."""
 
     def answer(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            for row in from_arrow(batch, ASKED):
-                answered = _answer(row, allowance)
-                verdicts.add({answered["id"]: answered["verdict"]})
-                yield to_arrow([answered])
+            for task in from_arrow(batch, TASK):
+                for answered in _answered(task, allowance):
+                    verdicts.add({answered["id"]: answered["verdict"]})
+                    yield to_arrow([answered])
 
     return answer
 
@@ -240,12 +245,14 @@ def _answer_cube(row: Row, allowance: Allowance, stops: Stops) -> Row | None:
     return failed_cube(row, other) if other else solve_cube(row, allowance, stops)
 
 
-def _answer(row: Row, allowance: Allowance) -> Row:
-    """The row of an obligation; an `error` if this machine has another engine than the driver."""
-    other = _other_engine(row)
+def _answered(task: Row, allowance: Allowance) -> Iterator[Row]:
+    """The rows of a task; each an `error` if this machine has another engine than the driver."""
+    obligations, other = obligations_of(task), _other_engine(task)
     if other is None:
-        return solve(obligation_of(row), row["engine"], allowance)
-    return {**row, **unanswered(ERROR, other, 0.0), "host": platform.node()}
+        yield from solve_all(obligations, task["engine"], allowance)
+        return
+    failed = {**unanswered(ERROR, other, 0.0), "host": platform.node()}
+    yield from ({**asked(one, task["engine"]), **failed} for one in obligations)
 
 
 def _other_engine(row: Row) -> str | None:

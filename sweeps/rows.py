@@ -7,7 +7,7 @@ as `fencepost trace` reads it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +61,12 @@ ASKED = (
 )
 """The columns of an obligation."""
 
+TASK = (
+    Column("properties", "texts", "names of the properties"),
+    *(column for column in ASKED if column.name not in ("id", "property")),
+)
+"""The columns of a task: of obligations that differ in their property alone."""
+
 FOUND = (
     Column("verdict", "text", "violated, undecided, vacuous, holds, proved; or error: the tool failed"),
     Column("basis", "text", "why a proof covers everything: rounds or induction", optional=True),
@@ -87,7 +93,11 @@ FOUND = (
     ),
     Column("trace", "text", "the counterexample, as JSON", optional=True),
     Column("certificate", "text", "the folder in DIR with the certificate of a proof", optional=True),
-    Column("seconds", "number", "time from the start of the check to this answer"),
+    Column(
+        "seconds",
+        "number",
+        "time from the start of the check to this answer; of a proof that rows share, an equal part in each",
+    ),
     Column("host", "text", "the machine that answered"),
 )
 """The columns that an answer adds."""
@@ -114,6 +124,17 @@ def asked(obligation: Obligation, engine: str) -> Row:
         "weight": obligation.weight,
         "system": obligation.system,
     }
+
+
+def task_of(obligations: Sequence[Obligation], engine: str) -> Row:
+    """The task of obligations that differ in their property alone: the columns `TASK`."""
+    first = asked(obligations[0], engine) | {"properties": [one.property for one in obligations]}
+    return {column.name: first[column.name] for column in TASK}
+
+
+def obligations_of(task: Row) -> list[Obligation]:
+    """The obligations of a task."""
+    return [obligation_of({**task, "property": name}) for name in task["properties"]]
 
 
 def obligation_of(row: Mapping[str, Any]) -> Obligation:

@@ -1,5 +1,8 @@
-"""One obligation, one row: asked in a process of its own that can be stopped from outside,
-whatever it does."""
+"""One obligation, one row: asked in a process of its own that can be stopped from outside, whatever it does.
+
+Obligations that differ in their property alone share what induction over one action proves of their instance: it carries all claims
+together, and what remains of them is inductive by itself. What it leaves open is asked for each by itself, as if there were no others.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
+from typing import Any
 
 from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import check
+from fencepost.encoding.checking.running import check, settled_by_induction
 from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.evidence.making import make_certificate
@@ -112,6 +116,41 @@ def solve(obligation: Obligation, engine: str, allowance: Allowance, decided: Ch
     return {**row, **answer, "host": platform.node()}
 
 
+def solve_all(obligations: Sequence[Obligation], engine: str, allowance: Allowance) -> Iterator[Row]:
+    """The rows of obligations that differ in their property alone, one after another.
+
+    What the proof took that they share is counted in equal parts.
+    """
+    begun = time.perf_counter()
+    known = _shared(obligations, allowance) if len(obligations) > 1 else {}
+    part = (time.perf_counter() - begun) / len(obligations) if len(obligations) > 1 else 0.0
+    for obligation in obligations:
+        result = known.get(obligation.property)
+        row = solve(obligation, engine, allowance, decide if result is None else partial(_known, result))
+        yield {**row, "seconds": round(row["seconds"] + part, 3)}
+
+
+def _known(result: Result, obligation: Obligation, allowance: Allowance) -> Result:
+    """A result that is there already, and costs nothing more."""
+    return replace(result, seconds=0.0)
+
+
+def _shared(obligations: Sequence[Obligation], allowance: Allowance) -> Mapping[str, Result]:
+    """What induction proves of them together, by property; nothing if it fails: each says then by itself why."""
+    try:
+        found = _apart(partial(_settled, obligations, allowance), allowance)
+    except Exception:  # noqa: BLE001 - asked by itself each fails likewise, and its row says so
+        return {}
+    return {result.property: result for result in found} if isinstance(found, tuple) else {}
+
+
+def _settled(obligations: Sequence[Obligation], allowance: Allowance) -> tuple[Result, ...]:
+    about = instance(obligations[0], allowance.source)
+    properties = about.properties(*(one.property for one in obligations))
+    limited = limits(obligations[0], allowance, about.system)
+    return settled_by_induction(about.system, about.subject, properties, limited)
+
+
 def _walked(obligation: Obligation, allowance: Allowance) -> Row:
     settings = dict(obligation.settings)
     came_to = walks.walked(obligation.protocol, settings, allowance.libraries, allowance.timeout)
@@ -143,12 +182,12 @@ def _certified(
     return replace(result, certificate=f"{folder.parent.name}/{folder.name}")
 
 
-def answers(send: object, asking: Callable[[], Row | None]) -> Sequence[Iterator[Row | None]]:
+def answers(send: object, asking: Callable[[], object]) -> Sequence[Iterator[object]]:
     """What the process of an obligation runs: one message, the answer."""
     return [_answer(asking)]
 
 
-def _answer(asking: Callable[[], Row | None]) -> Iterator[Row | None]:
+def _answer(asking: Callable[[], object]) -> Iterator[object]:
     yield asking()
 
 
@@ -161,27 +200,37 @@ def answered(
     asking: Callable[[], Row | None], allowance: Allowance, stopped: Callable[[], bool] = never
 ) -> Row | None:
     """What `asking` says in a process of its own, or what became of it instead; None if it was stopped."""
-    if stopped():
-        return None
     begun = time.perf_counter()
     try:
-        worker = Worker("obligation", answers, asking, gib=allowance.memory, with_children=True)
-        try:
-            while not wait([worker.connection], timeout=LOOK):
-                if stopped():
-                    return None
-                if time.perf_counter() - begun > allowance.timeout + GRACE:
-                    reason = f"time-out after {allowance.timeout:g} s, killed {GRACE:g} s later"
-                    return unanswered(Verdict.UNDECIDED.value, reason, time.perf_counter() - begun)
-            message = worker.receive()
-        finally:
-            worker.kill()
+        message = _apart(asking, allowance, stopped)
+    except TimeoutError as why:
+        return unanswered(Verdict.UNDECIDED.value, str(why), time.perf_counter() - begun)
     except Exception:  # noqa: BLE001 - a sweep goes on, and the row says what happened
         return unanswered(ERROR, traceback.format_exc(), time.perf_counter() - begun)
     if isinstance(message, Ended):
         return _failed(message, time.perf_counter() - begun)
     row: Row | None = message
     return row
+
+
+def _apart(asking: Callable[[], object], allowance: Allowance, stopped: Callable[[], bool] = never) -> Any:
+    """What `asking` says in a process of its own: `Ended` if that failed, None if it was stopped.
+
+    Raises TimeoutError for one that had to be killed.
+    """
+    if stopped():
+        return None
+    begun = time.perf_counter()
+    worker = Worker("obligation", answers, asking, gib=allowance.memory, with_children=True)
+    try:
+        while not wait([worker.connection], timeout=LOOK):
+            if stopped():
+                return None
+            if time.perf_counter() - begun > allowance.timeout + GRACE:
+                raise TimeoutError(f"time-out after {allowance.timeout:g} s, killed {GRACE:g} s later")
+        return worker.receive()
+    finally:
+        worker.kill()
 
 
 def _failed(ended: Ended, seconds: float) -> Row:

@@ -17,7 +17,7 @@ from fencepost.encoding.checking.messages import ByActions, Never, NotByActions
 from fencepost.encoding.checking.preparing import Prepared, prepare
 from fencepost.encoding.checking.proving import SHARES, Proving, ask, pose
 from fencepost.encoding.checking.searching import Job, Search, jobs, shared
-from fencepost.encoding.checking.verdicts import Outcome, Result
+from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.formulas.answers import cache_folder, usable
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.induction.obligations import WELL_DEFINED
@@ -46,10 +46,7 @@ def check(
     with what is known by then. Raises BadInput for limits that mean nothing for this system, ModelError if an action is
     not well defined, InternalError if a solver's execution does not replay.
     """
-    validate(limits, system)
-    sent_at_most_once(system)
-    _settle_cache()
-    run = _Run(system, subject, properties, limits, listener, part)
+    run = _ready(system, subject, properties, limits, listener, part)
     try:
         run.run()
     except KeyboardInterrupt:
@@ -57,6 +54,36 @@ def check(
     finally:
         run.stop()
     return run.outcome()
+
+
+def settled_by_induction(
+    system: System, subject: Subject, properties: Sequence[Property], limits: Limits
+) -> tuple[Result, ...]:
+    """What `check` would say of those properties that induction over one action settles, all of them carried together.
+
+    The others are left out. Raises what `check` does.
+    """
+    run = _ready(system, subject, properties, limits, lambda event: None, None)
+    try:
+        run.prove()
+    finally:
+        run.stop()
+    return tuple(result for result in run.outcome().results if result.verdict is not Verdict.UNDECIDED)
+
+
+def _ready(
+    system: System,
+    subject: Subject,
+    properties: Sequence[Property],
+    limits: Limits,
+    listener: Listener,
+    part: Part | None,
+) -> _Run:
+    """A check to be run, of what can be checked."""
+    validate(limits, system)
+    sent_at_most_once(system)
+    _settle_cache()
+    return _Run(system, subject, properties, limits, listener, part)
 
 
 def _settle_cache() -> None:
@@ -78,11 +105,8 @@ class _Run(Hearing):
 
     def run(self) -> None:
         """Prove, or else prepare, search, and look for further counterexamples, until done or out of time."""
-        self._all_settled()
-        if self._by_actions and self._part is None and self._properties:
-            self._prove()
-            if self._gave_up is not None or self._all_settled():
-                return
+        if self.prove():
+            return
         facts = {fact.name: fact for fact in (*self._invariants, *self._assumed)}
         asked = self._system, self._properties, tuple(facts.values())
         self._crew.start(Worker("prepare", prepare, *asked, gib=self._limits.memory))
@@ -100,6 +124,14 @@ class _Run(Hearing):
             if self._knowledge.violation(prop.name) is not None:
                 self._search_more(prop)
         self._solving = time.perf_counter() - self._searching
+
+    def prove(self) -> bool:
+        """Prove by induction over one action, if there are facts; whether nothing is left to do, or no time."""
+        self._all_settled()
+        if not (self._by_actions and self._part is None and self._properties):
+            return False
+        self._prove()
+        return self._gave_up is not None or self._all_settled()
 
     def _prove(self) -> None:
         """Induction over one action, beside walks to the witnesses of the properties.

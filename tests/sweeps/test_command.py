@@ -18,8 +18,8 @@ from fencepost.cli.main import run
 from fencepost.cli.sweep import Progress
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.sweeps import pipeline
-from fencepost.sweeps.grid import Obligation, Plan
-from fencepost.sweeps.rows import COLUMNS, ERROR, Row, asked, unanswered
+from fencepost.sweeps.grid import Obligation, Plan, together
+from fencepost.sweeps.rows import COLUMNS, ERROR, Row, asked, task_of, unanswered
 from fencepost.sweeps.solve import Allowance
 from fencepost.sweeps.spark import require_answer
 from fencepost.sweeps.store import Manner, Store, opened
@@ -119,9 +119,12 @@ def test_lost_doubled_and_foreign_rows_are_internal_errors(plan: Plan) -> None:
 
 
 def test_another_engine_on_a_worker_is_an_error(plan: Plan) -> None:
-    row = pipeline._answer(asked(plan.obligations[0], ENGINE), Allowance())
-    assert (row["verdict"], "the driver 0.0+test" in row["reason"]) == (ERROR, True)
-    assert row.keys() == {c.name for c in COLUMNS}
+    task = together(plan.obligations)[0]
+    rows = list(pipeline._answered(task_of(task, ENGINE), Allowance()))
+    assert [(row["property"], row["verdict"]) for row in rows] == [(one.property, ERROR) for one in task]
+    for row in rows:
+        assert "the driver 0.0+test" in row["reason"]
+        assert row.keys() == {c.name for c in COLUMNS}
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

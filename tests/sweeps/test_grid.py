@@ -12,7 +12,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Run
 from fencepost.properties.known import KNOWN
-from fencepost.sweeps.grid import Obligation, Plan, plan, read_grid
+from fencepost.sweeps.grid import Obligation, Plan, plan, read_grid, together
 from support.processes import printed
 
 QUORUMS = {"ensemble": "1..3", "write_quorum": "1..3", "ack_quorum": "1..3", "bookies": "ensemble"}
@@ -105,6 +105,18 @@ def test_the_hardest_come_first() -> None:
     weights = [o.weight for o in grid(protocols="bookkeeper-4.13", properties=ONE, set=QUORUMS).obligations]
     assert weights == sorted(weights, reverse=True)
     assert weights[0] > weights[-1]
+
+
+def test_obligations_that_differ_in_their_property_alone_are_together() -> None:
+    limits: dict[str, Any] = {"solvers": ["cadical", "glucose"], "set": {"clients": [2, 3]}}
+    made = plan({"grid": [{"protocols": "ledger-chain", **limits}]})
+    tasks = together(made.obligations)
+    assert {one for task in tasks for one in task} == set(made.obligations)
+    assert [len({one.property for one in task}) for task in tasks] == [3] * 4
+    assert len({(task[0].settings, task[0].solver) for task in tasks}) == 4
+    assert [task[0].weight for task in tasks] == sorted((task[0].weight for task in tasks), reverse=True)
+    bounded = plan({"grid": [{"protocols": "ledger-chain", "bounds": 5, **limits}]})
+    assert len(together(bounded.obligations)) == len(bounded.obligations), "nothing is shared"
 
 
 def test_an_id_depends_on_all_that_is_asked_and_on_the_engine_but_not_on_the_estimate() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from fencepost.cli.main import run
 from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.manifests import read_manifest
+from fencepost.sweeps import solve as solving
 from fencepost.sweeps.grid import Obligation, Plan
 from fencepost.sweeps.pipeline import WAVE, lasting
 from fencepost.sweeps.rows import (
@@ -29,11 +31,12 @@ from fencepost.sweeps.rows import (
     to_arrow,
     unanswered,
 )
-from fencepost.sweeps.solve import Allowance, decide, solve
+from fencepost.sweeps.solve import Allowance, decide, solve, solve_all
 from fencepost.sweeps.versions import engine
+from support.instances import TWO_BOOKIES
 from support.processes import gone
 from support.reports import arrow
-from support.sweeps import looped, planned
+from support.sweeps import comparable, looped, planned
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("rows of a plain loop")]
 
@@ -185,6 +188,70 @@ def test_a_check_that_runs_out_of_time_says_how_deep_it_came() -> None:
     assert (row["verdict"], row["reason"]) == ("undecided", "time-out after 1 s")
 
 
+# Obligations that share a proof.
+
+
+def one_bookie(*properties: str) -> list[Obligation]:
+    """Properties of the smallest instance, in a moment: the first proved, the second vacuous."""
+    sizes = tuple((name, "1") for name in ("bookies", "ensemble", "write_quorum", "ack_quorum"))
+    return [Obligation("bookkeeper-4.13", sizes, name) for name in properties]
+
+
+def never_asked(obligation: Obligation, allowance: Allowance) -> Result:
+    raise AssertionError(f"{obligation.property} is asked by itself")
+
+
+def test_the_properties_of_an_instance_share_one_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solving, "decide", never_asked)
+    asked = one_bookie("no-divergence", "valid-fragments")
+    rows = list(solve_all(asked, "engine", Allowance()))
+    assert [(row["property"], row["verdict"]) for row in rows] == [
+        ("no-divergence", "proved"),
+        ("valid-fragments", "vacuous"),
+    ], [row["reason"] for row in rows]
+    assert [obligation_of(row) for row in rows] == asked
+    assert rows[0]["id"] == asked[0].identify("engine"), "whatever else is asked"
+    assert rows[0]["seconds"] == pytest.approx(rows[1]["seconds"], abs=0.002), "in equal parts"
+
+
+def test_a_proof_that_is_shared_by_nobody_is_asked_for_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solving, "_settled", never_asked)
+    (row,) = solve_all(one_bookie("no-divergence"), "engine", Allowance())
+    assert row["verdict"] == "proved"
+
+
+@pytest.mark.parametrize("fails", ["raises", "is killed", "leaves one open"])
+def test_what_a_shared_proof_leaves_open_is_asked_by_itself(
+    fails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with all its time, and its row says what it says where nothing else is asked."""
+    asked, settled = one_bookie("no-divergence", "valid-fragments"), solving._settled
+
+    def broken(obligations: Sequence[Obligation], allowance: Allowance) -> tuple[Result, ...]:
+        if fails == "is killed":
+            os.kill(os.getpid(), 9)
+        if fails == "raises":
+            raise BadInput("too many")
+        return settled(obligations, allowance)[1:]
+
+    monkeypatch.setattr(solving, "_settled", broken)
+    rows = [comparable(row) for row in solve_all(asked, "engine", Allowance())]
+    if fails == "leaves one open":
+        asked = asked[:1]
+    for obligation, row in zip(asked, rows, strict=False):
+        assert row == comparable(solve(obligation, "engine", Allowance()))
+
+
+def test_a_violated_property_takes_no_part_in_the_proof_of_the_others() -> None:
+    """The row of the violated one is what it is alone; its neighbour is proved by what remains."""
+    settings = tuple((name, str(value)) for name, value in TWO_BOOKIES.items())
+    asked = [Obligation("bookkeeper-4.13", settings, name) for name in ("no-divergence", "entries-in-order")]
+    violated, proved = solve_all(asked, "engine", Allowance())
+    assert comparable(violated) == comparable(solve(asked[0], "engine", Allowance()))
+    assert (violated["verdict"], proved["verdict"]) == ("violated", "proved")
+    assert "no-divergence" not in proved["invariants"]
+
+
 # Rows as Arrow.
 
 
@@ -212,8 +279,8 @@ def test_an_unanswered_row_fills_every_column_that_an_answer_does() -> None:
     assert unanswered("undecided", "", 0).keys() == {c.name for c in FOUND} - {"host"}
 
 
-def test_a_wave_takes_its_time_whatever_its_obligations_take() -> None:
-    for seconds, cores in (([0.5] * 8, 2), ([30.0, 10.0], 1), ([7.0], 16)):
-        each = sum(seconds) / len(seconds)
-        assert lasting(seconds, cores) * each / cores == pytest.approx(WAVE, abs=each / cores)
-    assert lasting([600.0] * 4, 1) == 0, "the least is for the caller to know"
+def test_a_wave_takes_its_time_whatever_its_tasks_take() -> None:
+    for tasks, seconds, cores in ((8, 4.0, 2), (2, 40.0, 1), (1, 7.0, 16)):
+        each = seconds / tasks
+        assert lasting(tasks, seconds, cores) * each / cores == pytest.approx(WAVE, abs=each / cores)
+    assert lasting(4, 2400.0, 1) == 0, "the least is for the caller to know"
