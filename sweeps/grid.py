@@ -275,7 +275,8 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
     for settings in _combinations(grid, protocol):
         try:
             instance = protocol.instance(settings.items())
-            names = [p.name for p in instance.system.properties]
+            written = protocol.as_written(instance.parameters)
+            names = [p.name for p in written.properties]
         except ModelError:
             raise
         except BadInput:
@@ -285,7 +286,7 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
         known |= set(names)
         wanted = grid.properties or names
         inapplicable += len(set(wanted) - set(names))
-        weight = len(instance.system.variables)
+        weight = len(written.variables)
         found += [
             Obligation(
                 protocol.name,

@@ -6,7 +6,8 @@ import dataclasses
 import importlib.util
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -57,11 +58,25 @@ class Protocol:
 
     def system(self, parameters: Any) -> System:
         """The system of an instance, folded; raises ModelError, in one line, if the text of the protocol fails."""
-        try:
+        written = self.as_written(parameters)
+        with self._in_one_line():
+            return folded(written)
+
+    def as_written(self, parameters: Any) -> System:
+        """The same before it is folded, which is most of the work: its variables, and all names, are those of the system."""
+        with self._in_one_line():
             built = self.build(parameters)
             must_be("what build returns", built, System, "return System(state, actions, properties)")
-            found = folded(built)
-            _ = found.initial, found.ground_actions
+            _ = built.initial, built.ground_actions
+        if not built.properties:
+            raise ModelError(f"{self.name}: has no properties; say with properties=(…,) what must hold")
+        return built
+
+    @contextmanager
+    def _in_one_line(self) -> Iterator[None]:
+        """Raise whatever goes wrong in the text of the protocol as a ModelError."""
+        try:
+            yield
         except ModelError as error:
             raise ModelError(f"{self.name}: {_line(error)}{error}") from error
         except BadInput:
@@ -70,9 +85,6 @@ class Protocol:
             raise ModelError(
                 f"{self.name}: {_line(error)}{type(error).__name__}: {error}; mend the text of the protocol"
             ) from error
-        if not found.properties:
-            raise ModelError(f"{self.name}: has no properties; say with properties=(…,) what must hold")
-        return found
 
     def options(self) -> list[Option]:
         """Parameters and switches with this protocol's defaults."""
@@ -165,7 +177,7 @@ class Instance:
     @cached_property
     def subject(self) -> Subject:
         """The names and values under which it is reported, and what tells its text from another."""
-        return self.protocol.subject(self.parameters, self.system)
+        return self.protocol.subject(self.parameters, None if self.protocol.ships else self.system)
 
     @property
     def changed_switches(self) -> dict[str, str]:

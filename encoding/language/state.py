@@ -83,7 +83,8 @@ class StateSpace:
                 raise TypeError(f"{name}: a state space has an attribute of that name; choose another")
             value.name = name
             families: list[Family] = self.__dict__.setdefault("_families", [])
-            fits_in(name, value.over, sum(fits_in(family.name, family.over) for family in families))
+            places = self.__dict__.get("_places", 0)
+            self.__dict__["_places"] = places + fits_in(name, value.over, places)
             families.append(value)
             if not value.over:
                 value = value[()]
