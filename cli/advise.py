@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import click
@@ -15,13 +14,14 @@ from fencepost.cli.output import emit, form_option_of, output_option
 from fencepost.cli.reports.advice import Advice, as_json, as_text
 from fencepost.cli.reports.advice_page import page
 from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.properties.advice import Setup, anything_else, risks, shown
+from fencepost.properties.advice import Finding, Setup, anything_else, risks, shown, shown_small
 from fencepost.properties.affected import bugs_of_releases
 from fencepost.properties.known import full_names
 from fencepost.protocols.bookkeeper.releases import NEWEST, listed
 from fencepost.quorums.deployment import Client, Deployment
-from fencepost.quorums.sources import Source, read_source
+from fencepost.quorums.sources import STORAGES, Source, read_source
 from fencepost.quorums.stripes import Configuration
 
 FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json, "html": page}
@@ -39,6 +39,11 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
 @click.option("--journal", type=click.Choice(["on", "off"]), help="journalWriteData.  [default: on]")
 @click.option("--checks", type=click.Choice(["on", "off"]), help="dataIntegrityChecking.  [default: off]")
 @click.option(
+    "--storage",
+    type=click.Choice(list(STORAGES.values())),
+    help="What ledgerStorageClass says.  [default: db with Pulsar's files, else sorted]",
+)
+@click.option(
     "--from",
     "files",
     multiple=True,
@@ -51,6 +56,9 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
     metavar="BUG",
     help="A known bug that does not decide the exit code (repeatable).",
 )
+@click.option(
+    "--commands", is_flag=True, help="Print the command of each verdict too, as --format json and html do."
+)
 @timeout_option()
 @form_option_of(tuple(FORMS))
 @output_option
@@ -62,8 +70,10 @@ def command(
     release: str | None,
     journal: str | None,
     checks: str | None,
+    storage: str | None,
     files: tuple[str, ...],
     accept: tuple[str, ...],
+    commands: bool,
     timeout: float,
     form: str,
     output: str | None,
@@ -73,6 +83,8 @@ def command(
     Exits with 0 if no loss of an acknowledged entry is known or found, 1 if one is, 3 if that is not decided at this
     size within the time. Everything is checked now, on E/WQ/AQ as given with one spare bookie at most; what decides is named.
     """
+    if commands and form != "text":
+        raise BadInput(f"--commands: --format {form} has them anyway; leave it out")
     sources = {name: read_source(Path(name)) for name in files}
     told = [source.settings for source in sources.values() if source.settings is not None]
     sizes = [
@@ -91,10 +103,12 @@ def command(
         listed(release or NEWEST),
         _flag(journal, [s.journal for s in said], True),
         _flag(checks, [s.checks for s in said], False),
+        storage or next((s.storage for s in said if s.storage is not None), "db" if told else "sorted"),
     )
     deployment = Deployment(setup.configuration, setup.bookies, Client(), None, bool(told))
-    advice = advice_on(setup, deployment, sources, release is None, _accepted(accept), timeout)
-    emit(FORMS[form](advice), output)
+    assumed = release is None, storage is None and all(s.storage is None for s in said)
+    advice = advice_on(setup, deployment, sources, assumed, _accepted(accept), timeout)
+    emit(as_text(advice, commands) if form == "text" else FORMS[form](advice), output)
     return int(_exit_code(advice))
 
 
@@ -117,40 +131,53 @@ def _accepted(names: Sequence[str]) -> frozenset[str]:
     return full_names([bug[0] for bug in bugs_of_releases()], names, "--accept ")
 
 
-REST = 0.4
-"""The share of the time for what is not known."""
+AT_SIZE, ELSE = 0.5, 0.6
+"""The share of the time for known bugs at the sizes asked about, and of what they leave for what is not known."""
 
 
 def advice_on(
     setup: Setup,
     deployment: Deployment,
     sources: dict[str, Source],
-    default_release: bool,
+    assumed: tuple[bool, bool],
     accepted: frozenset[str],
     timeout: float,
 ) -> Advice:
-    """Ask everything, each question for a fair share of the time that is left; the last seconds are for saying it."""
+    """Ask everything, each question for a fair share of the time that is left; the last seconds are for saying it.
+
+    `assumed` says whether the release, and whether the storage, is a default that nobody named. What is not decided at
+    its first turn has another, and then a small instance is asked.
+    """
     found = risks(setup)
     losing = [risk for risk in found if risk.loses]
     bugs = [risk.bug for risk in losing]
-    findings = []
 
-    def left(share: float) -> float:
-        return max(0.1, (0.9 * timeout - elapsed()) * share)
+    def limits(share: float) -> Limits:
+        return Limits(timeout=max(0.1, (0.9 * timeout - elapsed()) * share))
 
+    def told(number: int, what: str) -> None:
+        click.echo(f"{number} of {len(losing) + 1}: {what}  [{elapsed():.0f} s]", err=True)
+
+    findings: list[Finding] = []
     for number, risk in enumerate(losing):
-        click.echo(f"{number + 1} of {len(losing) + 1}: {risk.bug.name}", err=True)
-        share = partial(left, (1 - REST) / (len(losing) - number))
-        findings.append((risk, shown(risk, setup, bugs, share, Limits())))
-    click.echo(f"{len(losing) + 1} of {len(losing) + 1}: anything else", err=True)
-    rest = anything_else(setup, bugs, Limits(timeout=left(1)))
+        told(number + 1, risk.bug.name)
+        findings.append(shown(risk, setup, bugs, limits(AT_SIZE / (len(losing) - AT_SIZE * number))))
+    told(len(losing) + 1, "anything else")
+    rest = anything_else(setup, bugs, limits(ELSE))
+    open_ones = [n for n, one in enumerate(findings) if not one.decided and one.askable]
+    for turns, number in zip(range(len(open_ones), 0, -1), open_ones, strict=True):
+        told(number + 1, f"{losing[number].bug.name}, again")
+        again = shown(losing[number], setup, bugs, limits(0.7 / turns))
+        small = again if again.decided else shown_small(losing[number], setup, bugs, limits(1 / turns))
+        findings[number] = small if small.verdict is Verdict.VIOLATED else again
+    others = [risk for risk in found if not risk.loses]
     return Advice(
         setup,
         deployment,
         sources,
-        default_release,
-        findings,
-        [r for r in found if not r.loses],
+        *assumed,
+        list(zip(losing, findings, strict=True)),
+        others,
         rest,
         accepted,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -12,13 +13,14 @@ from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Result, Verdict, worst
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.story import Story
-from fencepost.encoding.language.protocol import Instance, choose
+from fencepost.encoding.language.protocol import Instance, Protocol, choose
 from fencepost.encoding.reading import Key, has_keys, parse_toml
 from fencepost.properties.affected import bugs_of_releases, has
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import TABLES, Expectation
 from fencepost.protocols.bookkeeper.parameters import TODAY
 from fencepost.protocols.bookkeeper.releases import differing
+from fencepost.protocols.bookkeeper.switches import DURABILITY
 from fencepost.quorums.stripes import Configuration
 
 LOSSES = ("no-divergence", "acked-entries-readable")
@@ -27,13 +29,14 @@ LOSSES = ("no-divergence", "acked-entries-readable")
 
 @dataclass(frozen=True)
 class Setup:
-    """What is to be run: E/WQ/AQ on N bookies of a release; whether data is journaled, and checked after a crash."""
+    """What is to be run: E/WQ/AQ on N bookies of a release; whether data is journaled, and checked after a crash; the storage."""
 
     configuration: Configuration
     bookies: int
     release: str
     journal: bool = True
     checks: bool = False
+    storage: str = "sorted"
 
     @property
     def traits(self) -> frozenset[str]:
@@ -47,6 +50,8 @@ class Setup:
             "no-journal": not self.journal,
             "checks": self.checks,
             "no-checks": not self.checks,
+            "db": self.storage == "db",
+            "no-db": self.storage != "db",
         }
         return frozenset(trait for trait, holds in held.items() if holds)
 
@@ -66,13 +71,19 @@ class Risk:
     loses: bool
     needs: frozenset[str]
     remedy: str
+    asks: tuple[str, ...] = LOSSES
+    """The properties of which one is violated where the bug bites."""
+    entries: int | None = None
+    """Entries that it takes, if the bug's own instance has more for another property."""
 
 
-TRAITS = ("spare", "striped", "two-acks", "journal", "no-journal", "checks", "no-checks")
+TRAITS = ("spare", "striped", "two-acks", "journal", "no-journal", "checks", "no-checks", "db", "no-db")
 KEYS = {
     "loses": Key(bool, "true or false", needed=True),
     "needs": Key(list, f"a list of {', '.join(TRAITS)}", lambda v: set(v) <= set(TRAITS), needed=True),
     "remedy": Key(str, "what to do", needed=True),
+    "asks": Key(list, "names of properties"),
+    "entries": Key(int, "a number of entries"),
 }
 
 
@@ -88,7 +99,9 @@ def risks(setup: Setup) -> list[Risk]:
     for known, *_ in bugs_of_releases():
         if has(known, setup.release):
             row = has_keys(_table()[known.name], KEYS, f"risks.toml, {known.name}")
-            found.append(Risk(known, row["loses"], frozenset(row["needs"]), row["remedy"]))
+            asks = tuple(row.get("asks", (known.property,) if _of_lost_disks(known) else LOSSES))
+            needs = frozenset(row["needs"])
+            found.append(Risk(known, row["loses"], needs, row["remedy"], asks, row.get("entries")))
     return [risk for risk in found if risk.needs <= setup.traits]
 
 
@@ -113,6 +126,12 @@ class Finding:
     reason: str = ""
     story: Story | None = None
     """The counterexample, if there is one."""
+    askable: bool = True
+    """False if the release has no such instance."""
+
+    @property
+    def decided(self) -> bool:
+        return self.verdict in DECIDED
 
     def to_json(self) -> dict[str, Any]:
         """The form in `fencepost.advice/1`."""
@@ -120,51 +139,63 @@ class Finding:
         return {**said, "reason": self.reason or None}
 
 
-Remaining = Callable[[], float]
-"""Seconds that a question may still take."""
+DECIDED = (Verdict.VIOLATED, Verdict.PROVED)
+"""What settles a question."""
 
 
-def shown(
-    risk: Risk, setup: Setup, others: Sequence[Expectation], share: Remaining, limits: Limits
-) -> Finding:
-    """Whether the bug is found at these sizes in this release; if that is not decided, whether on the table's instance.
+def shown(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> Finding:
+    """Whether the bug is found at these sizes in this release.
 
     The other known bugs are mended, so that none of them answers for it. Where the release lacks what the bug's instance is made of,
     such as the boot sequence of 4.15, nothing is decided, and the reason says so.
     """
-    mended = _mended(other for other in others if other != risk.bug)
+    sizes = dict(setup.sizes) | ({"entries": risk.entries} if risk.entries else {})
     try:
-        return _found(risk, setup, mended, share, limits)
+        return _asked(risk, risk.asks, setup, sizes, others, limits)
     except BadInput as lacking:
-        sizes = {"entries": 1} | dict(setup.sizes)
         command = ["fencepost", "check", "--known", f"--bug={risk.bug.name.removeprefix('#')}"]
-        return Finding(Verdict.UNDECIDED, sizes, command, str(lacking))
+        return Finding(Verdict.UNDECIDED, {"entries": 1} | sizes, command, str(lacking), askable=False)
 
 
-def _found(risk: Risk, setup: Setup, mended: Mapping[str, str], share: Remaining, limits: Limits) -> Finding:
-    """At these sizes, or else on the table's instance."""
-    found = _asked(risk.bug, setup, setup.sizes, mended, replace(limits, timeout=share() / 2))
-    if found.verdict in (Verdict.VIOLATED, Verdict.PROVED):
-        return found
-    own = _asked(risk.bug, setup, {}, mended, replace(limits, timeout=share()))
-    return own if own.verdict is Verdict.VIOLATED else found
+def shown_small(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> Finding:
+    """Whether the bug is found in this release on the instance of the table, which is small."""
+    return _asked(risk, (risk.bug.property,), setup, {}, others, limits)
 
 
-def _mended(bugs: Iterable[Expectation]) -> dict[str, str]:
+def mended_for(bugs: Iterable[Expectation]) -> dict[str, str]:
     """The switches that mend them, of those that are not about crashes."""
     return {bug.switch: str(bug.mended) for bug in bugs if bug.switch and not _of_crashes(bug)}
 
 
 def _asked(
-    known: Expectation, setup: Setup, sizes: Mapping[str, int], mended: Mapping[str, str], limits: Limits
+    risk: Risk,
+    properties: tuple[str, ...],
+    setup: Setup,
+    sizes: Mapping[str, int],
+    others: Iterable[Expectation],
+    limits: Limits,
 ) -> Finding:
+    known, mended = risk.bug, mended_for(other for other in others if other != risk.bug)
     settings = {name: str(value) for name, value in (dict(known.settings) | dict(sizes)).items()}
     name = "bookkeeper" if known.protocol.startswith("bookkeeper-4") else known.protocol
     if known.protocol != name and not sizes:
         settings = {o.name: str(o.default) for o in find(known.protocol).options() if not o.values} | settings
-    if _of_crashes(known):
+    if _of_durability(known):
+        settings = {k: v for k, v in settings.items() if k not in DURABILITY} | _stored(setup, known)
+    elif _of_crashes(known):
         settings = _as_shipped(setup) | settings
-    return _decided(name, settings | dict(mended), setup.release, (known.property,), limits)
+    return _decided(name, settings | mended, setup.release, properties, limits)
+
+
+def _stored(setup: Setup, known: Expectation) -> dict[str, str]:
+    """The storage of the setup, with all that its bookies may forget mended but for that one bug (docs/durability.md)."""
+    flush = "db_checkpoint" if setup.storage == "db" else "flush_headers"
+    mends = {"fence_record": "with-key", "negative_answers": "after-fence", flush: "always"}
+    second = "dropped" if setup.storage == "sorted" else "replaces"
+    own = {known.switch: known.broken}
+    return {"storage": setup.storage, "second_copy": second} | {
+        switch: own.get(switch, mend) for switch, mend in mends.items()
+    }
 
 
 def _as_shipped(setup: Setup) -> dict[str, str]:
@@ -180,11 +211,20 @@ def _as_shipped(setup: Setup) -> dict[str, str]:
 def anything_else(setup: Setup, mended: list[Expectation], limits: Limits) -> Finding:
     """Whether an entry is lost at these sizes by anything but the known bugs, which are mended for this."""
     settings = {name: str(value) for name, value in setup.sizes.items()}
-    return _decided("bookkeeper", settings | _mended(mended), setup.release, LOSSES, limits)
+    return _decided("bookkeeper", settings | mended_for(mended), setup.release, LOSSES, limits)
 
 
 def _of_crashes(known: Expectation) -> bool:
-    return known.protocol == "bookkeeper-no-journal" or "storage" in known.settings
+    return _of_lost_disks(known) or _of_durability(known)
+
+
+def _of_lost_disks(known: Expectation) -> bool:
+    """There a crash may take entries with it: that no copy is left is no bug, that recovery is told otherwise is."""
+    return known.protocol == "bookkeeper-no-journal"
+
+
+def _of_durability(known: Expectation) -> bool:
+    return "storage" in known.settings
 
 
 def _decided(
@@ -192,13 +232,14 @@ def _decided(
 ) -> Finding:
     protocol = find(name)
     instance = protocol.instance(settings.items(), release)
-    limits = replace(limits, minimize=Minimize.NONE)
+    limits = replace(limits, minimize=Minimize.NONE, one_is_enough=True)
     results = check(
         instance.system, instance.subject, choose(instance.system, properties), limits.of(instance.system)
     ).results
     verdict = worst(result.verdict for result in results)
-    said = [f"--set={key}={value}" for key, value in settings.items()]
-    asked = [f"--property={prop}" for prop in properties]
+    said = [f"--set={key}={value}" for key, value in _needed(protocol, settings, release).items()]
+    broken = next((r.property for r in results if r.trace is not None), None)
+    asked = [f"--property={prop}" for prop in ([broken] if broken else properties)]
     command = ["fencepost", "check", name, f"--release={release}", *asked, *said]
     sizes = {
         key: int(getattr(instance.parameters, key))
@@ -206,6 +247,17 @@ def _decided(
     }
     reason = next((r.reason for r in results if r.verdict is verdict and r.reason), "")
     return Finding(verdict, sizes, command, reason or "", _story(instance, results))
+
+
+def _needed(protocol: Protocol, settings: Mapping[str, str], release: str) -> dict[str, str]:
+    """Those without which the instance would be another."""
+    wanted, needed = protocol.parameters(settings.items(), release), dict(settings)
+    for name in settings:
+        fewer = {other: value for other, value in needed.items() if other != name}
+        with suppress(BadInput):
+            if protocol.parameters(fewer.items(), release) == wanted:
+                needed = fewer
+    return needed
 
 
 def _story(instance: Instance, results: Sequence[Result]) -> Story | None:

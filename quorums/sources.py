@@ -20,7 +20,13 @@ from fencepost.quorums.settings import (
 )
 
 QUORUMS = (ENSEMBLE, WRITE_QUORUM, ACK_QUORUM)
-JOURNAL, CHECKS = "journalWriteData", "dataIntegrityChecking"
+JOURNAL, CHECKS, STORAGE = "journalWriteData", "dataIntegrityChecking", "ledgerStorageClass"
+STORAGES = {
+    "SortedLedgerStorage": "sorted",
+    "InterleavedLedgerStorage": "interleaved",
+    "DbLedgerStorage": "db",
+}
+"""What the classes are called that keep a bookie's entries."""
 REPLICAS = "bookkeeper.replicaCount"
 
 
@@ -31,6 +37,7 @@ class Source:
     settings: Settings | None
     journal: bool | None
     checks: bool | None
+    storage: str | None
     read: tuple[str, ...]
     ignored: tuple[str, ...]
 
@@ -42,17 +49,18 @@ def read_source(path: Path) -> Source:
     keys: Mapping[str, Any] = _flat(parse_yaml(text, str(path), HINT)) if helm else properties(text)
     last = {key.rpartition(".")[2]: key for key in keys}
     has_quorums = any(name in last for name in QUORUMS)
-    if not has_quorums and not {JOURNAL, CHECKS} & set(last):
+    if not has_quorums and not {JOURNAL, CHECKS, STORAGE} & set(last):
         raise BadInput(
-            f"{path}: has none of {', '.join((*QUORUMS, JOURNAL, CHECKS))}; {HINT}, or a bk_server.conf"
+            f"{path}: has none of {', '.join((*QUORUMS, JOURNAL, CHECKS, STORAGE))}; {HINT}, or a bk_server.conf"
         )
     settings = read_settings(path) if has_quorums else None
-    wanted = {*(QUORUMS if has_quorums else ()), JOURNAL, CHECKS}
+    wanted = {*(QUORUMS if has_quorums else ()), JOURNAL, CHECKS, STORAGE}
     read = tuple(k for k in keys if k.rpartition(".")[2] in wanted or (k == REPLICAS and has_quorums))
     return Source(
         settings,
         _flag(path, last.get(JOURNAL), keys),
         _flag(path, last.get(CHECKS), keys),
+        _storage(path, last.get(STORAGE), keys),
         read,
         tuple(k for k in keys if k not in read),
     )
@@ -75,3 +83,12 @@ def _flag(path: Path, key: str | None, keys: Mapping[str, Any]) -> bool | None:
     if said not in ("true", "false"):
         raise BadInput(f"{path}: {key} is {shown(keys[key])}; it must be true or false")
     return said == "true"
+
+
+def _storage(path: Path, key: str | None, keys: Mapping[str, Any]) -> str | None:
+    if key is None:
+        return None
+    name = str(keys[key]).strip().rpartition(".")[2]
+    if name not in STORAGES:
+        raise BadInput(f"{path}: {key} is {shown(keys[key])}; known are {', '.join(STORAGES)}")
+    return STORAGES[name]

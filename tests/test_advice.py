@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,15 @@ import pytest
 from fencepost.cli.advise import FORMS, _exit_code
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
-from fencepost.cli.reports.advice import Advice
-from fencepost.encoding.checking.limits import Limits
+from fencepost.cli.reports.advice import Advice, as_text
+from fencepost.encoding.checking.limits import Limits, Minimize
+from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.properties.advice import Finding, Risk, Setup, _table, risks, shown, unmet
+from fencepost.encoding.language.protocol import choose
+from fencepost.properties.advice import LOSSES, Finding, Risk, Setup, _needed, _table, risks, shown, unmet
 from fencepost.properties.affected import bugs_of_releases, has
+from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.sources import read_source
@@ -24,10 +28,19 @@ from support.advising import smallest
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
+SORTED = ["flushed-fence", "unawaited-fence", "key-without-entry"]
+DB = ["flushed-fence-db", "unawaited-fence", "key-without-entry-db"]
+
+
 def setup(
-    sizes: tuple[int, int, int], bookies: int, release: str, journal: bool = True, checks: bool = False
+    sizes: tuple[int, int, int],
+    bookies: int,
+    release: str,
+    journal: bool = True,
+    checks: bool = False,
+    storage: str = "sorted",
 ) -> Setup:
-    return Setup(Configuration(*sizes), bookies, release, journal, checks)
+    return Setup(Configuration(*sizes), bookies, release, journal, checks, storage)
 
 
 def test_every_bug_of_a_release_has_a_risk_and_no_other_has() -> None:
@@ -39,12 +52,14 @@ def test_every_bug_of_a_release_has_a_risk_and_no_other_has() -> None:
 @pytest.mark.parametrize(
     ("asked", "losing"),
     [
-        (setup((2, 2, 2), 2, "4.17.4"), ["bare-fence", "#4812"]),
-        (setup((2, 2, 2), 2, "4.17.3"), ["#4701", "bare-fence", "#4812"]),
-        (setup((3, 3, 2), 4, "4.18.0"), ["#4651", "bare-fence", "#4812"]),
-        (setup((5, 3, 2), 6, "4.15.5"), ["#3005", "#4701", "bare-fence", "#4812"]),
-        (setup((3, 3, 2), 3, "4.13.0"), ["#2614", "#4701", "bare-fence", "#4812"]),
-        (setup((2, 2, 1), 2, "4.13.0"), ["#4701", "bare-fence", "#4812"]),
+        (setup((2, 2, 2), 2, "4.17.4"), ["bare-fence", "#4812", *SORTED]),
+        (setup((2, 2, 2), 2, "4.17.3"), ["#4701", "bare-fence", "#4812", *SORTED]),
+        (setup((2, 2, 2), 2, "4.17.4", storage="db"), ["bare-fence", "#4812", *DB]),
+        (setup((2, 2, 2), 2, "4.15.0", storage="db"), ["#4701", "bare-fence", "#4812", "unawaited-fence"]),
+        (setup((3, 3, 2), 4, "4.18.0"), ["#4651", "bare-fence", "#4812", *SORTED]),
+        (setup((5, 3, 2), 6, "4.15.5"), ["#3005", "#4701", "bare-fence", "#4812", *SORTED]),
+        (setup((3, 3, 2), 3, "4.13.0"), ["#2614", "#4701", "bare-fence", "#4812", *SORTED]),
+        (setup((2, 2, 1), 2, "4.13.0"), ["#4701", "bare-fence", "#4812", *SORTED]),
         (setup((3, 3, 2), 3, "4.17.4", journal=False), ["BP-46-2", "#4812"]),
         (
             setup((3, 3, 2), 3, "4.17.4", journal=False, checks=True),
@@ -63,7 +78,7 @@ def test_what_an_old_release_lacks_leaves_a_bug_undecided_and_stops_nothing() ->
     """4.13 has no boot sequence, in which a bookie could be set up anew: the whole command was refused."""
     asked = setup((2, 2, 2), 2, "4.13.0")
     (risk,) = (risk for risk in risks(asked) if risk.bug.name == "#4812")
-    found = shown(risk, asked, [], lambda: 10, Limits(jobs=1))
+    found = shown(risk, asked, [], Limits(jobs=1, timeout=10))
     assert found.verdict is Verdict.UNDECIDED
     assert "release 4.13.0 has no such boot sequence" in found.reason
     assert "entries" in found.shown_on
@@ -77,6 +92,9 @@ def test_the_theorem_is_claimed_only_where_its_assumptions_are_met() -> None:
 def finding(verdict: Verdict) -> Finding:
     sizes = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2, "entries": 1}
     return Finding(verdict, sizes, ["fencepost"])
+
+
+SETTLED = finding(Verdict.PROVED)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +119,37 @@ def test_what_was_found_decides_the_exit_code(
     deployment = Deployment(asked.configuration, asked.bookies)
     names = frozenset(filter(None, [accepted]))
     losing: list[tuple[Risk, Finding]] = [(bug, finding(known))]
-    assert _exit_code(Advice(asked, deployment, {}, False, losing, [], finding(rest), names)) is code
+    assert _exit_code(Advice(asked, deployment, {}, False, False, losing, [], finding(rest), names)) is code
+
+
+def test_what_was_found_on_a_small_instance_alone_decides_nothing() -> None:
+    """Planted: sizes not looked at. #4651 at 2/2/1 was once an answer for 2/2/2."""
+    asked = setup((2, 2, 2), 3, "4.17.4")
+    bug = next(risk for risk in risks(asked) if risk.bug.name == "#4651")
+    small = replace(finding(Verdict.VIOLATED), shown_on=dict(asked.sizes) | {"ack_quorum": 1, "entries": 2})
+    said = Advice(
+        asked, Deployment(asked.configuration, 3), {}, False, False, [(bug, small)], [], SETTLED, frozenset()
+    )
+    assert (said.named, said.undecided) == ([], ["#4651"])
+    assert _exit_code(said) is ExitCode.UNDECIDED
+    assert "which is not yours" in as_text(said)
+
+
+@pytest.mark.slow
+def test_a_loss_ends_the_search_for_others() -> None:
+    """In 2/2/1 #4651 breaks both properties. Planted: `one_is_enough` not looked at."""
+    sizes = {"bookies": "3", "ensemble": "2", "write_quorum": "2", "ack_quorum": "1", "entries": "2"}
+    instance = find("bookkeeper").instance(sizes.items(), "4.18.0")
+    limits = Limits(minimize=Minimize.NONE, induction="none", one_is_enough=True)
+    outcome = check(instance.system, instance.subject, choose(instance.system, LOSSES), limits)
+    assert sorted(r.verdict.value for r in outcome.results) == ["undecided", "violated"]
+
+
+def test_a_command_names_what_makes_its_instance_and_no_more() -> None:
+    """Planted: nothing left out; everything left out."""
+    protocol = find("bookkeeper")
+    settings = {"bookies": "3", "ensemble": "3", "ack_quorum": "2", "lac_read_in_change": "blocked"}
+    assert _needed(protocol, settings, "4.18.0") == {"bookies": "3", "lac_read_in_change": "blocked"}
 
 
 def test_files_say_which_keys_were_read(tmp_path: Path) -> None:
@@ -119,12 +167,16 @@ def test_files_say_which_keys_were_read(tmp_path: Path) -> None:
         "journalWriteData=false\ndataIntegrityChecking=true\nbookiePort=3181\n", encoding="utf-8"
     )
     found = read_source(server)
-    assert (found.settings, found.journal, found.checks, found.ignored) == (
-        None,
-        False,
-        True,
-        ("bookiePort",),
-    )
+    assert (found.settings, found.journal, found.checks, found.storage) == (None, False, True, None)
+    assert found.ignored == ("bookiePort",)
+    shipped = read_source(EXAMPLES / "bk_server.conf")
+    assert (shipped.settings, shipped.journal, shipped.checks, shipped.storage) == (None, True, False, "db")
+    assert "journalSyncData" in shipped.ignored
+    server.write_text("ledgerStorageClass=org.example.OwnStorage\n", encoding="utf-8")
+    with pytest.raises(
+        BadInput, match=r"ledgerStorageClass is .*OwnStorage.*; known are SortedLedgerStorage"
+    ):
+        read_source(server)
     server.write_text("journalWriteData=maybe\n", encoding="utf-8")
     with pytest.raises(
         BadInput, match=r"bk_server\.conf: journalWriteData is .*maybe.*; it must be true or false$"
@@ -185,5 +237,7 @@ def test_what_is_found_of_a_bug_is_that_bug() -> None:
         assert found.story is not None
         switches = found.story.trace.switches
         assert switches["fence_atomic"] == ("no" if risk.bug.name == "#4701" else "yes")
-        crashed = any(step.action.startswith("crash") for step in found.story.trace.steps)
-        assert crashed is (risk.bug.name != "#4701"), [step.action for step in found.story.trace.steps]
+        went_down = any(
+            step.action.startswith(("crash", "stop and start")) for step in found.story.trace.steps
+        )
+        assert went_down is (risk.bug.name != "#4701"), [step.action for step in found.story.trace.steps]

@@ -11,7 +11,7 @@ from fencepost.cli.render import WIDTH
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.versions import version
-from fencepost.properties.advice import Finding, Risk, Setup, unmet
+from fencepost.properties.advice import Finding, Risk, Setup, mended_for, unmet
 from fencepost.properties.affected import family, mended
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.calculator import warnings
@@ -31,29 +31,35 @@ class Advice:
     deployment: Deployment
     sources: dict[str, Source]
     default_release: bool
+    default_storage: bool
     losing: list[tuple[Risk, Finding]]
     other: list[Risk]
     rest: Finding
     accepted: frozenset[str]
 
+    def here(self, found: Finding) -> bool:
+        """Whether a verdict is for the sizes asked about, rather than for a small instance."""
+        return all(found.shown_on[name] == size for name, size in self.setup.sizes.items())
+
     @property
     def named(self) -> list[str]:
-        """The losses that decide: known ones that were shown here, and what nobody has named."""
+        """The losses that decide: known ones that were shown at these sizes, and what nobody has named."""
         known = [
             risk.bug.name
-            for risk, found in self.losing
-            if found.verdict is Verdict.VIOLATED and risk.bug.name not in self.accepted
+            for risk, found in self._deciding
+            if found.verdict is Verdict.VIOLATED and self.here(found)
         ]
         return known + (["a loss that is not known"] if self.rest.verdict is Verdict.VIOLATED else [])
 
     @property
     def undecided(self) -> list[str]:
-        """What was not decided: bugs of this release, and whether there is another loss."""
-        settled = (Verdict.VIOLATED, Verdict.PROVED)
-        known = [
-            r.bug.name for r, f in self.losing if f.verdict not in settled and r.bug.name not in self.accepted
-        ]
-        return known + ([] if self.rest.verdict in settled else ["whether anything else loses an entry"])
+        """What was not decided at these sizes: bugs of this release, and whether there is another loss."""
+        known = [risk.bug.name for risk, found in self._deciding if not (found.decided and self.here(found))]
+        return known + ([] if self.rest.decided else ["whether anything else loses an entry"])
+
+    @property
+    def _deciding(self) -> list[tuple[Risk, Finding]]:
+        return [(risk, found) for risk, found in self.losing if risk.bug.name not in self.accepted]
 
 
 # Words.
@@ -66,7 +72,16 @@ def asked(advice: Advice) -> str:
     checks = ", dataIntegrityChecking on" if setup.checks else ""
     journal = f"journal {'on' if setup.journal else 'off'}"
     bookies = amount(setup.bookies, "bookie")
-    return f"{setup.configuration} on {bookies}, BookKeeper {setup.release}{newest}, {journal}{checks}"
+    said = f"{setup.configuration} on {bookies}, BookKeeper {setup.release}{newest}, {journal}{checks}"
+    return f"{said}, {setup.storage} storage{_assumed(advice)}"
+
+
+def _assumed(advice: Advice) -> str:
+    """Whose default the storage is, where nobody named it."""
+    if not advice.default_storage:
+        return ""
+    whose = "Pulsar's" if advice.setup.storage == "db" else "BookKeeper's"
+    return f" ({whose} default; --storage says yours)"
 
 
 def read(advice: Advice) -> list[str]:
@@ -86,7 +101,8 @@ def _some(source: Source) -> str:
 def conclusion(advice: Advice) -> str:
     """The answer, in a sentence."""
     if advice.named:
-        return f"An acknowledged entry can be lost: {', '.join(advice.named)}."
+        more = f" Not decided here: {', '.join(advice.undecided)}." if advice.undecided else ""
+        return f"An acknowledged entry can be lost: {', '.join(advice.named)}.{more}"
     if advice.undecided:
         return f"Not decided at this size within the time: {', '.join(advice.undecided)}."
     accepted = (
@@ -98,7 +114,12 @@ def conclusion(advice: Advice) -> str:
 def found_of(risk: Risk, found: Finding, advice: Advice) -> str:
     """What was found of a known bug, and where it is gone."""
     until = ", ".join(mended(family(risk.bug.name))) or "no release read"
-    return f"{_verdict(found)}{_elsewhere(found, advice.setup)}; gone in {until}"
+    return f"{_verdict(found)}{_elsewhere(found, advice)}; gone in {until}"
+
+
+def besides(risk: Risk) -> str:
+    """A bug that loses nothing: what to do, and the command that shows it."""
+    return f"{risk.bug.name}: {risk.remedy}; {_of_table(risk)}"
 
 
 def survived(advice: Advice) -> list[Quantity]:
@@ -106,10 +127,9 @@ def survived(advice: Advice) -> list[Quantity]:
     return [quantity for quantity in quantities(advice.deployment) if quantity.number in LOSSES]
 
 
-def _elsewhere(found: Finding, setup: Setup) -> str:
+def _elsewhere(found: Finding, advice: Advice) -> str:
     """That a bug was found, but at other sizes than those asked about."""
-    same = all(found.shown_on[name] == size for name, size in setup.sizes.items())
-    return "" if same else ", which is not yours: at yours it was not decided in the time"
+    return "" if advice.here(found) else ", which is not yours: at yours it was not decided in the time"
 
 
 def _verdict(found: Finding) -> str:
@@ -128,12 +148,12 @@ def rest_of(advice: Advice) -> str:
     said = (
         _verdict(advice.rest).replace("found now", "a loss is found now").replace("does not happen", "none")
     )
-    mends = [
-        risk.bug for risk, _ in advice.losing if risk.bug.switch and not risk.bug.protocol.endswith("journal")
-    ]
+    mends = mended_for(risk.bug for risk, _ in advice.losing)
     if not mends:
         return said
-    return f"{said}, with {', '.join(f'{k.switch}={k.mended}' for k in mends)} for the known ones"
+    return (
+        f"{said}, with {', '.join(f'{switch}={value}' for switch, value in mends.items())} for the known ones"
+    )
 
 
 def for_all_sizes(setup: Setup) -> str:
@@ -156,31 +176,37 @@ def for_all_sizes(setup: Setup) -> str:
 # Text.
 
 
-def as_text(advice: Advice) -> str:
-    """One screen."""
+def as_text(advice: Advice, commands: bool = False) -> str:
+    """One screen; with `commands`, the one of each verdict besides."""
     lines = [asked(advice), *read(advice), "", conclusion(advice), "", "Survives"]
     lines += [f"  {quantity.name}: {quantity.value}" for quantity in survived(advice)]
     lines += [f"  warning: {warning.text}" for warning in warnings(advice.deployment)]
     lines += ["", "Known losses of an acknowledged entry that this setup meets the conditions of"]
-    lines += [line for risk, found in advice.losing for line in _told(risk, found, advice)] or ["  none"]
-    lines += ["", "Anything else", f"  {rest_of(advice)}", f"    {shlex.join(advice.rest.command)}"]
-    lines += ["", "For all sizes", f"  {for_all_sizes(advice.setup)}"]
-    lines += [
-        "",
-        "Known in this release besides (not looked for here)",
+    lines += [line for risk, found in advice.losing for line in _told(risk, found, advice, commands)] or [
+        "  none"
     ]
-    lines += [f"  {risk.bug.name}: {risk.remedy}" for risk in advice.other] or ["  none"]
+    lines += ["", "Anything else", f"  {rest_of(advice)}"]
+    lines += [f"    {shlex.join(advice.rest.command)}"] if commands else []
+    lines += ["", "For all sizes", f"  {for_all_sizes(advice.setup)}"]
+    lines += ["", "Known in this release besides: no loss, and not looked for here"]
+    lines += [f"  {besides(risk)}" for risk in advice.other] or ["  none"]
+    lines += [] if commands else ["", "--commands prints the command of each verdict, at these sizes."]
     return "\n".join(part for line in lines for part in _broken(line))
 
 
-def _told(risk: Risk, found: Finding, advice: Advice) -> list[str]:
+def _told(risk: Risk, found: Finding, advice: Advice, commands: bool) -> list[str]:
     accepted = " (accepted)" if risk.bug.name in advice.accepted else ""
-    return [
-        f"  {risk.bug.name}{accepted}: {found_of(risk, found, advice)}",
-        f"    {risk.bug.wrong}",
+    lines = [
+        f"  {risk.bug.name}{accepted}: {risk.bug.wrong}",
+        f"    {_verdict(found)}{_elsewhere(found, advice)}; {_of_table(risk)}",
         f"    remedy: {risk.remedy}",
-        f"    {shlex.join(found.command)}",
     ]
+    return [*lines, f"    {shlex.join(found.command)}"] if commands else lines
+
+
+def _of_table(risk: Risk) -> str:
+    """The command that shows a bug on the small instance of the table."""
+    return f"fencepost check --known --bug {risk.bug.name.removeprefix('#')}"
 
 
 def _broken(line: str) -> list[str]:
@@ -204,13 +230,17 @@ def as_json(advice: Advice) -> str:
         "commit": TAGS[setup.release],
         "journal": setup.journal,
         "checks": setup.checks,
+        "storage": setup.storage,
         "files": {n: {"read": list(s.read), "ignored": list(s.ignored)} for n, s in advice.sources.items()},
         "losses": [
             {"bug": r.bug.name, "remedy": r.remedy, "accepted": r.bug.name in advice.accepted, **f.to_json()}
             for r, f in advice.losing
         ],
         "else": advice.rest.to_json(),
-        "warnings": [{"bug": risk.bug.name, "remedy": risk.remedy} for risk in advice.other],
+        "warnings": [
+            {"bug": risk.bug.name, "remedy": risk.remedy, "command": _of_table(risk).split()}
+            for risk in advice.other
+        ],
         "unlike_theorem": unmet(setup),
         "deciding": advice.named,
         "undecided": advice.undecided,

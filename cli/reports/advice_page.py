@@ -9,6 +9,7 @@ from html import escape
 from fencepost.cli.reports.advice import (
     Advice,
     asked,
+    besides,
     conclusion,
     for_all_sizes,
     found_of,
@@ -49,7 +50,7 @@ def page(advice: Advice) -> str:
         ),
         warnings=_list(warning.text for warning in warnings(advice.deployment)),
         for_all_sizes=escape(for_all_sizes(setup)),
-        other=_list(f"{risk.bug.name}: {risk.remedy}" for risk in advice.other) or "<p>None.</p>",
+        other=_list(besides(risk) for risk in advice.other) or "<p>None.</p>",
     )
 
 

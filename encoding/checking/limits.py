@@ -32,6 +32,7 @@ class Limits:
     began, `memory` in GiB for each process.
     `conflicts` is what the searches of a process may spend together: with `jobs=1` no machine's speed changes what comes of it.
     `induction` is one of `INDUCTION`. `budgets` caps faults by name. `count` asks for that many counterexamples of each property.
+    With `one_is_enough` the search ends with the first property that is violated, and leaves the others undecided.
     """
 
     bound: int | None = None
@@ -47,6 +48,7 @@ class Limits:
     jobs: int = 2
     seed: int | None = None
     induction: str = "actions"
+    one_is_enough: bool = False
 
     def of(self, system: System) -> Limits:
         """The same, with the system's own number of rounds if none is given: no number may cover every execution."""

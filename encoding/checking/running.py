@@ -209,8 +209,13 @@ class _Run(Hearing):
     def _search(self) -> None:
         for some in shared(jobs(self._limits, self._knowledge.inducing), self._limits.jobs):
             self._start(self._task(self._properties), some)
-        self._gave_up = self._hear(self._knowledge, self._all_settled)
+        self._gave_up = self._hear(self._knowledge, self._enough)
         self._dismiss()
+
+    def _enough(self) -> bool:
+        if self._limits.one_is_enough and any(self._knowledge.violation(p.name) for p in self._properties):
+            return True
+        return self._all_settled()
 
     def _all_settled(self) -> bool:
         settled = [prop.name for prop in self._properties if self._knowledge.settled(prop.name)]

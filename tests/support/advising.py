@@ -16,4 +16,4 @@ def smallest() -> Advice:
     """On 1/1/1 and one bookie of 4.17.3, with bare-fence accepted: two losses decide."""
     setup = Setup(Configuration(1, 1, 1), 1, "4.17.3")
     deployment = Deployment(setup.configuration, setup.bookies)
-    return advice_on(setup, deployment, {}, False, frozenset({"bare-fence"}), 300.0)
+    return advice_on(setup, deployment, {}, (False, False), frozenset({"bare-fence"}), 300.0)
