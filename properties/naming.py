@@ -23,19 +23,27 @@ def known_bugs(trace: Trace) -> list[Expectation]:
     protocol = PROTOCOLS.get(trace.protocol)
     if protocol is None or not _violates(protocol, trace, {}):
         return []
+    tried: dict[tuple[str, str], bool] = {}
     for known in KNOWN:
-        if known.wrong not in found and _explains(known, protocol, trace):
+        if known.wrong in found or known.switch is None or not _is_about(known, protocol, trace):
+            continue
+        mend = known.switch, known.mended
+        if mend not in tried:
+            tried[mend] = _is_mended(protocol, trace, dict([mend]))
+        if tried[mend]:
             found[known.wrong] = known
     return list(found.values())
 
 
-def _explains(known: Expectation, protocol: Protocol, trace: Trace) -> bool:
-    if known.switch is None or trace.switches.get(known.switch) != known.broken:
-        return False
-    if type(PROTOCOLS[known.protocol].defaults) is not type(protocol.defaults):
-        return False
+def _is_about(known: Expectation, protocol: Protocol, trace: Trace) -> bool:
+    """Whether the instance has the bug's switch as it is with the bug."""
+    same = type(PROTOCOLS[known.protocol].defaults) is type(protocol.defaults)
+    return same and trace.switches.get(known.switch or "") == known.broken
+
+
+def _is_mended(protocol: Protocol, trace: Trace, mended: dict[str, str]) -> bool:
     try:
-        return not _violates(protocol, trace, {known.switch: known.mended})
+        return not _violates(protocol, trace, mended)
     except BadInput:  # the instance has no such rule
         return False
 

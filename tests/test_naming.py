@@ -30,6 +30,20 @@ def test_a_counterexample_is_named_after_its_bug(bug: str, named: list[str]) -> 
     assert [known.name for known in known_bugs(kept_trace(bug))] == named
 
 
+def test_a_mend_is_tried_once_for_all_bugs_that_it_mends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: tried for each row of the table; #2614 has four."""
+    asked: list[dict[str, str]] = []
+
+    def tried(protocol: object, trace: object, mended: dict[str, str]) -> bool:
+        asked.append(mended)
+        return False
+
+    monkeypatch.setattr("fencepost.properties.naming._is_mended", tried)
+    assert known_bugs(kept_trace("#2614-2/2/2")) == []
+    assert {"recovery_reads_fence": "yes"} in asked
+    assert len(asked) == len({tuple(mended.items()) for mended in asked})
+
+
 def result(trace: str | None) -> Result:
     """What a check that found this says."""
     if trace is None:
