@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fencepost.sweeps.grid import together
+from fencepost.sweeps.obligations import together
 from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE, lasting
 from fencepost.sweeps.rows import Row, obligation_of
 from fencepost.sweeps.store import Store
@@ -46,7 +46,8 @@ recovery_reads_fence = ["no", "yes"]
 LOOP = """
 import sys
 from pathlib import Path
-from fencepost.sweeps.grid import read_grid, together
+from fencepost.sweeps.grid import read_grid
+from fencepost.sweeps.obligations import together
 from fencepost.sweeps.solve import Allowance, solve_all
 for task in together(read_grid(Path(sys.argv[1])).obligations):
     list(solve_all(task, "any", Allowance()))

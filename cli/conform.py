@@ -17,14 +17,13 @@ from fencepost.cli.realcode import log_option, playback_option, refuse
 from fencepost.cli.reports.conformance import as_json, as_text
 from fencepost.cli.settings import setting, settings_option
 from fencepost.encoding.errors import BadInput
-from fencepost.realcode.conforming import Conformance, conform, drive, grounds, none_fired, start
-from fencepost.realcode.driving import NoSeam
+from fencepost.realcode.conforming import Conformance, conform, drive, driven, grounds, none_fired
 from fencepost.realcode.library import library
 from fencepost.realcode.reproducing import STORAGES, Setting
-from fencepost.realcode.session import OutOfStep, running
+from fencepost.realcode.session import OutOfStep
 from fencepost.realcode.transcripts import today
 from fencepost.realcode.walk_files import Taken, Walks, read_walks
-from fencepost.realcode.walking import Ground, Walk, walks
+from fencepost.realcode.walking import Ground, Walk
 
 WALKS = 100
 TOLD = 50
@@ -98,10 +97,7 @@ def command(
         found = Conformance(
             Setting(library(folder).release, storage), protocol, seed, asked, fired=none_fired(ground)
         )
-        try:
-            _taken(found, ground, folder, timeout, transcript, log)
-        except NoSeam as why:
-            raise BadInput(f"{protocol}: {why}; set what the release and the storage have") from why
+        _taken(found, ground, folder, timeout, transcript, log)
     emit(json.dumps(as_json(found), indent=2) if form == "json" else as_text(found), output)
     return int(_exit_code(found))
 
@@ -124,13 +120,12 @@ def _taken(
     begun = time.monotonic()
     with (
         StatusLine(f"BookKeeper {found.setting.release} starts") as status,
-        running(library(folder), log) as harness,
+        driven(found, ground, folder, log) as session,
     ):
-        found.setting = start(ground, found.setting, harness)
         begin = time.monotonic()
         for so_far in conform(
-            harness,
-            walks(ground, found.seed),
+            session,
+            ground,
             found,
             lambda _: timeout is None or time.monotonic() - begin < timeout,
             keep,

@@ -103,7 +103,7 @@ def run_command(
     from fencepost.sweeps.pipeline import Sweep, run
     from fencepost.sweeps.solve import Allowance
     from fencepost.sweeps.store import Store
-    from fencepost.sweeps.walks import libraries
+    from fencepost.sweeps.walks import libraries, releases
 
     own = own_protocol(source) if source is not None else None
     plan = read_grid(Path(grid), own)
@@ -111,7 +111,7 @@ def run_command(
         raise BadInput(
             "--certificates with --cubes: a proof in parts has no certificate yet; leave one of them out"
         )
-    releases = [release for o in plan.obligations if (release := o.walked_on()) is not None]
+    walked_on = releases(plan.obligations)
     of_solvers = {
         "--memory": memory,
         "--conflicts-per-obligation": conflicts,
@@ -119,13 +119,13 @@ def run_command(
         "--cubes": cubes > 1,
     }
     for option, given in of_solvers.items():
-        if releases and given:
+        if walked_on and given:
             raise BadInput(
                 f"{option}: is about solvers, and the grid walks on BookKeeper's code; take two grids"
             )
     folder = Store(Path(out).absolute()).certificates if certificates else None
     where = Path(source).absolute() if source is not None else None
-    allowance = Allowance(timeout, memory, conflicts, folder, where, libraries(folders, releases))
+    allowance = Allowance(timeout, memory, conflicts, folder, where, libraries(folders, walked_on))
     sweep = Sweep(plan, Path(out), master, allowance, resume, cubes=cubes)
     progress = Progress(len(plan.obligations), verbose)
     try:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 from fencepost.encoding.concrete.replaying import NotAnExecution
 from fencepost.encoding.errors import BadInput
@@ -18,10 +19,11 @@ from fencepost.encoding.language.traces import TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import Parameters
 from fencepost.realcode.driving import Code, NoSeam
+from fencepost.realcode.library import library
 from fencepost.realcode.releases import SECOND_COPY
 from fencepost.realcode.reproducing import CodeStep, Course, Ending, Setting, needs, started
-from fencepost.realcode.session import Recording, Session
-from fencepost.realcode.walking import INSTANCES, Ground, Settings, Walk, met
+from fencepost.realcode.session import Recording, Session, running
+from fencepost.realcode.walking import INSTANCES, Ground, Settings, Walk, met, walks
 
 ATTEMPTS = 80
 """How often a departure is tried with fewer steps."""
@@ -130,6 +132,19 @@ def start(grounds: Sequence[Ground], setting: Setting, session: Session) -> Sett
     return started(session, setting, bookies, needed[0])
 
 
+@contextmanager
+def driven(
+    found: Conformance, grounds: Sequence[Ground], folder: Path, log: Path | None = None
+) -> Iterator[Session]:
+    """The code in that folder, with bookies as these walks need them; raises BadInput if it cannot have them."""
+    with running(library(folder), log) as session:
+        try:
+            found.setting = start(grounds, found.setting, session)
+            yield session
+        except NoSeam as why:
+            raise BadInput(f"{found.protocol}: {why}; set what the release and the storage have") from why
+
+
 def drive(session: Session, ground: Ground, walk: Walk) -> tuple[int, Departure | None]:
     """Take a walk on the code, on a ledger of its own, until they differ: the steps taken, and how they differ."""
     steps, facts = ground.followed(walk)
@@ -187,7 +202,7 @@ def shorter(departure: Departure, departs: Callable[[Walk], Departure | None]) -
 
 def conform(
     session: Session,
-    walks: Iterator[tuple[Ground, Walk]],
+    grounds: Sequence[Ground],
     so_far: Conformance,
     keep_on: Callable[[Conformance], bool],
     keep: Callable[[Ground, Walk, Sequence[tuple[str, str]]], None] = lambda ground, walk, lines: None,
@@ -196,8 +211,9 @@ def conform(
 
     `keep` gets each walk with the lines that were asked and answered for it.
     """
+    following = walks(grounds, so_far.seed)
     while so_far.walks < so_far.asked and keep_on(so_far):
-        ground, walk = next(walks)
+        ground, walk = next(following)
         recording = Recording(session)
         taken, departure = drive(recording, ground, walk)
         keep(ground, walk, recording.lines)

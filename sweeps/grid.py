@@ -8,11 +8,9 @@ BookKeeper, on whose code random walks are taken.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -27,20 +25,20 @@ from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
 from fencepost.properties.known import KNOWN, chosen
 from fencepost.sweeps import ranges, walks
+from fencepost.sweeps.obligations import Obligation
+from fencepost.sweeps.ranges import LISTED
 
 HINT = "give a grid file; docs/sweeps.md has its form"
 
-_LISTED = (str, int, list)
-
 KEYS = {
-    "protocols": Key(_LISTED, "names of protocols, such as ['bookkeeper']", needed=True),
+    "protocols": Key(LISTED, "names of protocols, such as ['bookkeeper']", needed=True),
     "set": Key(dict, "a table, such as { ensemble = '1..3' }"),
-    "properties": Key(_LISTED, "names of properties"),
-    "bounds": Key(_LISTED, "numbers of steps"),
-    "rounds": Key(_LISTED, "numbers of rounds"),
-    "solvers": Key(_LISTED, "names of solvers"),
-    "minimize": Key(_LISTED, f"one of {', '.join(Minimize)}"),
-    "known": Key(_LISTED, "'all', or names of known bugs"),
+    "properties": Key(LISTED, "names of properties"),
+    "bounds": Key(LISTED, "numbers of steps"),
+    "rounds": Key(LISTED, "numbers of rounds"),
+    "solvers": Key(LISTED, "names of solvers"),
+    "minimize": Key(LISTED, f"one of {', '.join(Minimize)}"),
+    "known": Key(LISTED, "'all', or names of known bugs"),
 }
 """What a table `[[grid]]` may hold."""
 
@@ -64,37 +62,6 @@ MOST_COMBINATIONS = 100_000
 
 
 @dataclass(frozen=True)
-class Obligation:
-    """One property of one instance, and how far to search: what a row answers.
-
-    `settings` are all parameters and switches, defaults too, so that one instance is asked for in one way
-    only. `weight` estimates how hard it is; it is no part of what is asked.
-    """
-
-    protocol: str
-    settings: tuple[tuple[str, str], ...]
-    property: str
-    solver: str = "cadical"
-    bound: int | None = None
-    rounds: int | None = None
-    minimize: Minimize = Minimize.STEPS
-    weight: int = 0
-    system: str | None = None
-    """The digest of the ground system, if the protocol is not one that ships."""
-
-    def walked_on(self) -> str | None:
-        """The release of BookKeeper on whose code walks are asked for; None if a solver is asked."""
-        return dict(self.settings)["release"] if self.solver == walks.CODE else None
-
-    def identify(self, engine: str) -> str:
-        """A hash of what is asked and of the engine that is to answer."""
-        asked = [self.protocol, self.settings, self.property, self.solver, self.bound, self.rounds]
-        own = [] if self.system is None else [self.system]
-        text = json.dumps([engine, *asked, self.minimize, *own], separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:20]
-
-
-@dataclass(frozen=True)
 class Plan:
     """The obligations of a grid, hardest first, each once."""
 
@@ -105,18 +72,6 @@ class Plan:
     """Properties that an instance does not have, though others of the grid do."""
     repeated: int
     """Obligations that the grid asks for more than once."""
-
-
-def together(obligations: Iterable[Obligation]) -> list[tuple[Obligation, ...]]:
-    """The obligations with those together that may share a proof, each group where its first one stands.
-
-    They differ in their property alone. With a bound there is nothing to share: induction is about any number of steps.
-    """
-    found: dict[Obligation, list[Obligation]] = {}
-    for one in obligations:
-        shared = replace(one, property="") if one.bound is None else one
-        found.setdefault(shared, []).append(one)
-    return list(map(tuple, found.values()))
 
 
 def read_grid(path: Path, own: Protocol | None = None) -> Plan:
@@ -152,26 +107,18 @@ def plan(document: Mapping[str, Any], own: Protocol | None = None) -> Plan:
 
 def _asked(table: Mapping[str, Any], own: Protocol | None) -> Iterator[Plan]:
     """What a table asks, protocol by protocol."""
-    if "known" in table and own is not None:
-        raise BadInput(f"known: is about protocols that ship, and --protocol gives {own.name}; leave one out")
-    if "releases" in table and own is not None:
-        raise BadInput(f"releases: are of BookKeeper, and --protocol gives {own.name}; leave one out")
-    if "known" in table:
-        yield _of_known_bugs(table)
-        return
-    if "releases" in table:
-        asked = [
-            Obligation(a.protocol, a.settings, walks.CONFORMS, walks.CODE, weight=a.weight)
-            for a in walks.asked(table)
-        ]
-        yield Plan(tuple(asked), 0, 0, 0)
-        return
+    for key, (read, whose) in ABOUT_WHAT_SHIPS.items():
+        if key in table:
+            if own is not None:
+                raise BadInput(f"{key}: {whose}, and --protocol gives {own.name}; leave one out")
+            yield Plan(tuple(read(table)), 0, 0, 0)
+            return
     grid = _read_table(table, own)
     for protocol in grid.protocols:
         yield _obligations(grid, protocol)
 
 
-def _of_known_bugs(table: Mapping[str, Any]) -> Plan:
+def _of_known_bugs(table: Mapping[str, Any]) -> Iterator[Obligation]:
     """The runs of `fencepost check --known`, of all bugs or of those named, put to each solver."""
     for key in table:
         if key in KEYS and key not in KNOWN_KEYS:
@@ -179,7 +126,6 @@ def _of_known_bugs(table: Mapping[str, Any]) -> Plan:
     has_keys(table, KNOWN_KEYS, "[[grid]]")
     names = [] if table["known"] == "all" else list(map(str, ranges.listed("known", table["known"])))
     solvers = _solvers(table)
-    found: list[Obligation] = []
     for run in (run for known in chosen(KNOWN, names) for run in known.runs()):
         protocol = find(run.known.protocol)
         instance = protocol.instance(run.settings.items())
@@ -187,8 +133,14 @@ def _of_known_bugs(table: Mapping[str, Any]) -> Plan:
             protocol.name, _settings(instance), run.known.property, bound=run.bound, minimize=run.minimize
         )
         weight = len(instance.system.variables)
-        found += [replace(asked, solver=solver, weight=weight) for solver in solvers]
-    return Plan(tuple(found), 0, 0, 0)
+        yield from (replace(asked, solver=solver, weight=weight) for solver in solvers)
+
+
+ABOUT_WHAT_SHIPS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Iterator[Obligation]], str]] = {
+    "known": (_of_known_bugs, "is about protocols that ship"),
+    "releases": (walks.asked, "are of BookKeeper"),
+}
+"""By the key that tells them, the tables that are no grid of instances: how each is read, and whose it is."""
 
 
 @dataclass(frozen=True)

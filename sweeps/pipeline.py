@@ -17,7 +17,8 @@ from typing import Any
 
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.solving.solvers import countable
-from fencepost.sweeps.grid import Obligation, Plan, together
+from fencepost.sweeps.grid import Plan
+from fencepost.sweeps.obligations import Obligation, together
 from fencepost.sweeps.rows import (
     ERROR,
     TASK,

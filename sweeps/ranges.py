@@ -10,6 +10,9 @@ from fencepost.encoding.reading import shown, whole
 
 RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})")
 
+LISTED = (str, int, list)
+"""The types of what may stand behind such a key."""
+
 MOST_VALUES = 1000
 """Values of one setting, at most: no size of an instance that can be built has more."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from fencepost.encoding.checking.limits import Minimize
 from fencepost.encoding.checking.verdicts import Result, Verdict
-from fencepost.sweeps.grid import Obligation
+from fencepost.sweeps.obligations import Obligation
 
 Row = dict[str, Any]
 

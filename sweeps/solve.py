@@ -27,7 +27,7 @@ from fencepost.encoding.rounds.cubes import Part
 from fencepost.encoding.solving.workers import Ended, Worker
 from fencepost.properties.catalogue import find
 from fencepost.sweeps import walks
-from fencepost.sweeps.grid import Obligation
+from fencepost.sweeps.obligations import CODE, Obligation
 from fencepost.sweeps.rows import ERROR, Row, asked, found, unanswered
 
 GRACE = 5.0
@@ -107,7 +107,7 @@ def solve(obligation: Obligation, engine: str, allowance: Allowance, decided: Ch
     """The row of an obligation; whatever goes wrong is a row too, `undecided` or an `error`."""
     row = asked(obligation, engine)
     folder = allowance.certificates and allowance.certificates / row["id"]
-    if obligation.walked_on() is not None:
+    if obligation.solver == CODE:
         asking = partial(_walked, obligation, allowance)
     else:
         asking = partial(_found, obligation, allowance, decided, folder)

@@ -18,7 +18,7 @@ from fencepost.encoding.checking.joining import CubeAnswer, join
 from fencepost.encoding.checking.verdicts import Basis, Fewest, Outcome, Verdict
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.rounds.cubes import Part
-from fencepost.sweeps.grid import Obligation
+from fencepost.sweeps.obligations import Obligation
 from fencepost.sweeps.rows import ASKED, COLUMNS, ERROR, Column, Row, found, obligation_of, unanswered
 from fencepost.sweeps.solve import Allowance, answered, checked
 

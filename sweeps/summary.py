@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from fencepost.encoding.checking.verdicts import Fewest
 from fencepost.encoding.language.state import amount
+from fencepost.sweeps.obligations import CODE
 from fencepost.sweeps.rows import ERROR, VERDICTS, Row
-from fencepost.sweeps.walks import CODE
 
 SIZES = ("ensemble", "write_quorum", "ack_quorum")
 """The settings that are written E/WQ/AQ."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +16,21 @@ from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.reading import Key, has_keys
-from fencepost.realcode.conforming import Conformance, conform, grounds, start
-from fencepost.realcode.driving import NoSeam
+from fencepost.realcode.conforming import Conformance, conform, driven, grounds
 from fencepost.realcode.library import RELEASE, library
 from fencepost.realcode.reproducing import STORAGES, Setting
-from fencepost.realcode.session import running
-from fencepost.realcode.walking import walks
 from fencepost.sweeps import ranges
+from fencepost.sweeps.obligations import CODE, Obligation
+from fencepost.sweeps.ranges import LISTED
 
 CONFORMS = "conforms"
 """What stands in the column `property`."""
 
-CODE = "code"
-"""Who answers, where a solver stands otherwise."""
-
-_LISTED = (str, int, list)
-
 KEYS = {
-    "protocols": Key(_LISTED, "names of protocols, such as 'bookkeeper'", needed=True),
-    "releases": Key(_LISTED, "releases of BookKeeper, such as ['4.17.4']", needed=True),
-    "storages": Key(_LISTED, f"some of {', '.join(STORAGES)}"),
-    "seeds": Key(_LISTED, "numbers, such as '1..10'"),
+    "protocols": Key(LISTED, "names of protocols, such as 'bookkeeper'", needed=True),
+    "releases": Key(LISTED, "releases of BookKeeper, such as ['4.17.4']", needed=True),
+    "storages": Key(LISTED, f"some of {', '.join(STORAGES)}"),
+    "seeds": Key(LISTED, "numbers, such as '1..10'"),
     "walks": Key(int, "how many walks from each seed", lambda number: number > 0),
     "set": Key(dict, "a table, such as { bookies = 3 }"),
 }
@@ -47,18 +40,8 @@ WALKS = 100
 """From each seed, unless the grid says otherwise."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Walks that are asked for: their settings are those of the row."""
-
-    protocol: str
-    settings: tuple[tuple[str, str], ...]
-    weight: int
-    """State variables of the largest instance that they are on."""
-
-
-def asked(table: Mapping[str, Any]) -> Iterator[Asked]:
-    """The walks of a table, one after another; raises BadInput."""
+def asked(table: Mapping[str, Any]) -> Iterator[Obligation]:
+    """The walks of a table, one after another, the hardest being those on the largest instance; raises BadInput."""
     has_keys(table, KEYS, "[[grid]]")
     releases = tuple(map(str, ranges.listed("releases", table["releases"])))
     for release in releases:
@@ -75,7 +58,12 @@ def asked(table: Mapping[str, Any]) -> Iterator[Asked]:
         weight = max(len(g.instance.system.variables) for g in grounds(str(name), chosen, storage))
         for release, seed in itertools.product(releases, seeds):
             on = {"release": release, "storage": storage, "seed": str(seed), "walks": str(number)}
-            yield Asked(str(name), tuple((on | chosen).items()), weight)
+            yield Obligation(str(name), tuple((on | chosen).items()), CONFORMS, CODE, weight=weight)
+
+
+def releases(obligations: Iterable[Obligation]) -> list[str]:
+    """The releases of BookKeeper on whose code walks are asked for."""
+    return sorted({dict(one.settings)["release"] for one in obligations if one.solver == CODE})
 
 
 def libraries(folders: Iterable[Path], releases: Iterable[str]) -> dict[str, Path]:
@@ -106,14 +94,8 @@ def walked(
     release, storage, seed, number = (given.pop(name) for name in ("release", "storage", "seed", "walks"))
     ground = grounds(protocol, given, storage)
     found = Conformance(Setting(release, storage), protocol, int(seed), int(number))
-    with running(library(folders[release])) as harness:
-        try:
-            found.setting = start(ground, found.setting, harness)
-        except NoSeam as why:
-            raise BadInput(f"{protocol}: {why}; set what the release and the storage have") from why
-        for _ in conform(
-            harness, walks(ground, found.seed), found, lambda _: time.perf_counter() - begun < timeout
-        ):
+    with driven(found, ground, folders[release]) as session:
+        for _ in conform(session, ground, found, lambda _: time.perf_counter() - begun < timeout):
             pass
     found.seconds = time.perf_counter() - begun
     return found

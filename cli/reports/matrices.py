@@ -11,10 +11,10 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
+from fencepost.sweeps.obligations import CODE
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import SIZES, configuration, varying
 from fencepost.sweeps.tables import Table
-from fencepost.sweeps.walks import CODE
 
 FULL = 3
 """Cells that a matrix of sizes has on average, at least: one or two show nothing."""

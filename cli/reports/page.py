@@ -31,7 +31,7 @@ from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.reading import parse_json
 from fencepost.encoding.versions import version
-from fencepost.sweeps.grid import Obligation
+from fencepost.sweeps.obligations import Obligation
 from fencepost.sweeps.rows import Row, obligation_of
 from fencepost.sweeps.solve import instance
 from fencepost.sweeps.summary import finding, varying

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fencepost.cli.reports.matrices import USUAL, changed
 from fencepost.encoding.checking.verdicts import Fewest, Verdict
 from fencepost.encoding.language.state import amount
+from fencepost.sweeps.obligations import CODE
 from fencepost.sweeps.rows import ERROR, VERDICTS, Row
-from fencepost.sweeps.walks import CODE
 
 SIGNS = {"proved": "✓", "holds": "≈", "violated": "✗", "undecided": "?", "vacuous": "∅", "error": "!"}
 
@@ -34,6 +34,13 @@ OF_WALKS = {
 }
 """What it says of walks on the real code."""
 
+BRIEFLY_OF_WALKS: Mapping[str, Callable[[Row], str]] = {
+    Verdict.HOLDS.value: lambda row: f"in {amount(int(row['settings']['walks']), 'walk')}",
+    Verdict.VIOLATED.value: lambda row: f"after {amount(row['steps'], 'step')}",
+    Verdict.UNDECIDED.value: lambda row: "not all walks taken",
+}
+"""The same beside the verdict in a cell."""
+
 
 def meaning(row: Row) -> str:
     """What a row's verdict says to someone who has never seen a solver."""
@@ -42,13 +49,9 @@ def meaning(row: Row) -> str:
 
 def brief(row: Row) -> str:
     """What stands beside the verdict in a cell: rounds, steps, faults."""
+    if row["solver"] == CODE and row["verdict"] in BRIEFLY_OF_WALKS:
+        return BRIEFLY_OF_WALKS[row["verdict"]](row)
     match row["verdict"]:
-        case "holds" if row["solver"] == CODE:
-            return f"in {amount(int(row['settings']['walks']), 'walk')}"
-        case "violated" if row["solver"] == CODE:
-            return f"after {amount(row['steps'], 'step')}"
-        case "undecided" if row["solver"] == CODE:
-            return "not all walks taken"
         case "proved":
             return "by induction" if row["basis"] == "induction" else amount(row["rounds"], "round")
         case "holds":

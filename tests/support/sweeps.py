@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fencepost.sweeps.grid import Plan, plan, together
+from fencepost.sweeps.grid import Plan, plan
+from fencepost.sweeps.obligations import together
 from fencepost.sweeps.rows import VARYING, Row
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.store import Store

@@ -18,7 +18,8 @@ from fencepost.cli.main import run
 from fencepost.cli.sweep import Progress
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.sweeps import pipeline
-from fencepost.sweeps.grid import Obligation, Plan, together
+from fencepost.sweeps.grid import Plan
+from fencepost.sweeps.obligations import Obligation, together
 from fencepost.sweeps.rows import COLUMNS, ERROR, Row, asked, task_of, unanswered
 from fencepost.sweeps.solve import Allowance
 from fencepost.sweeps.spark import require_answer

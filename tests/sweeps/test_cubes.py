@@ -10,7 +10,7 @@ import pytest
 
 from fencepost.encoding.checking.verdicts import Outcome
 from fencepost.encoding.rounds.cubes import Part
-from fencepost.sweeps.grid import Obligation
+from fencepost.sweeps.obligations import Obligation
 from fencepost.sweeps.rows import COLUMNS, Row, asked, from_arrow, to_arrow
 from fencepost.sweeps.solve import Allowance, solve
 from fencepost.sweeps.splitting import CUBE_COLUMNS, Stops, failed_cube, joined, parts, solve_cube

@@ -12,7 +12,8 @@ from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Run
 from fencepost.properties.known import KNOWN
-from fencepost.sweeps.grid import Obligation, Plan, plan, read_grid, together
+from fencepost.sweeps.grid import Plan, plan, read_grid
+from fencepost.sweeps.obligations import Obligation, together
 from support.processes import printed
 
 QUORUMS = {"ensemble": "1..3", "write_quorum": "1..3", "ack_quorum": "1..3", "bookies": "ensemble"}

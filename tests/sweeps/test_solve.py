@@ -18,7 +18,8 @@ from fencepost.encoding.checking.verdicts import Result
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.manifests import read_manifest
 from fencepost.sweeps import solve as solving
-from fencepost.sweeps.grid import Obligation, Plan
+from fencepost.sweeps.grid import Plan
+from fencepost.sweeps.obligations import Obligation
 from fencepost.sweeps.pipeline import WAVE, lasting
 from fencepost.sweeps.rows import (
     COLUMNS,

@@ -19,7 +19,8 @@ from fencepost.realcode.driving import NoSeam
 from fencepost.realcode.session import Playback
 from fencepost.realcode.walk_files import Taken, read_walks
 from fencepost.sweeps import walks
-from fencepost.sweeps.grid import Obligation, plan
+from fencepost.sweeps.grid import plan
+from fencepost.sweeps.obligations import Obligation
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.solve import Allowance, solve
 from fencepost.sweeps.summary import finding
@@ -45,7 +46,7 @@ def test_each_release_storage_and_seed_is_an_obligation() -> None:
     on = {tuple(dict(o.settings)[name] for name in ("release", "storage", "seed")) for o in found}
     assert len(found) == len(on) == 2 * 2 * 3
     assert {(o.property, o.solver, dict(o.settings)["walks"]) for o in found} == {("conforms", "code", "7")}
-    assert {o.walked_on() for o in found} == {"4.17.3", "4.17.4"}
+    assert walks.releases(found) == ["4.17.3", "4.17.4"]
     assert len({o.identify("an engine") for o in found}) == len(found)
 
 
@@ -116,12 +117,14 @@ def played_back(monkeypatch: pytest.MonkeyPatch, lib: Path) -> list[Taken]:
     taken = list(read_walks(KEPT).taken)[:5]
 
     @contextmanager
-    def running(library: Any) -> Iterator[Playback]:
+    def running(library: Any, log: Path | None) -> Iterator[Playback]:
         yield Playback(tuple(line for one in taken for line in one.lines))
 
-    monkeypatch.setattr(walks, "running", running)
-    monkeypatch.setattr(walks, "start", lambda grounds, setting, session: setting)
-    monkeypatch.setattr(walks, "walks", lambda grounds, seed: iter((one.ground, one.walk) for one in taken))
+    monkeypatch.setattr(conforming, "running", running)
+    monkeypatch.setattr(conforming, "start", lambda grounds, setting, session: setting)
+    monkeypatch.setattr(
+        conforming, "walks", lambda grounds, seed: iter((one.ground, one.walk) for one in taken)
+    )
     monkeypatch.setattr(conforming, "shorter", lambda departure, departs: departure)
     return taken
 
@@ -175,7 +178,7 @@ def test_what_cannot_be_walked_on_is_an_error(
     def refuse(*_: object) -> None:
         raise NoSeam("these instances need bookies that are set up differently")
 
-    monkeypatch.setattr(walks, "start", refuse)
+    monkeypatch.setattr(conforming, "start", refuse)
     row = answered(1, lib)
     assert (row["verdict"], row["reason"].splitlines()[-1]) == (
         "error",
