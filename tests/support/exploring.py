@@ -5,20 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from support.processes import supervised
 
 
 @contextmanager
 def served(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """The address of the page that `fencepost explore` serves with these arguments, token and all, and its process."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fencepost.cli", "explore", *arguments, "--no-browser"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = supervised("explore", *arguments, "--no-browser")
     assert process.stdout is not None
     try:
         address = process.stdout.readline().strip()
