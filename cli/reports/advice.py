@@ -117,9 +117,9 @@ def found_of(risk: Risk, found: Finding, advice: Advice) -> str:
     return f"{_verdict(found)}{_elsewhere(found, advice)}; gone in {until}"
 
 
-def besides(risk: Risk) -> str:
+def _besides(risk: Risk) -> str:
     """A bug that loses nothing: what to do, and the command that shows it."""
-    return f"{risk.bug.name}: {risk.remedy}; {_of_table(risk)}"
+    return f"{risk.bug.name}: {risk.remedy}; {of_table(risk)}"
 
 
 def survived(advice: Advice) -> list[Quantity]:
@@ -189,7 +189,7 @@ def as_text(advice: Advice, commands: bool = False) -> str:
     lines += [f"    {shlex.join(advice.rest.command)}"] if commands else []
     lines += ["", "For all sizes", f"  {for_all_sizes(advice.setup)}"]
     lines += ["", "Known in this release besides: no loss, and not looked for here"]
-    lines += [f"  {besides(risk)}" for risk in advice.other] or ["  none"]
+    lines += [f"  {_besides(risk)}" for risk in advice.other] or ["  none"]
     lines += [] if commands else ["", "--commands prints the command of each verdict, at these sizes."]
     return "\n".join(part for line in lines for part in _broken(line))
 
@@ -198,13 +198,13 @@ def _told(risk: Risk, found: Finding, advice: Advice, commands: bool) -> list[st
     accepted = " (accepted)" if risk.bug.name in advice.accepted else ""
     lines = [
         f"  {risk.bug.name}{accepted}: {risk.bug.wrong}",
-        f"    {_verdict(found)}{_elsewhere(found, advice)}; {_of_table(risk)}",
+        f"    {_verdict(found)}{_elsewhere(found, advice)}; {of_table(risk)}",
         f"    remedy: {risk.remedy}",
     ]
     return [*lines, f"    {shlex.join(found.command)}"] if commands else lines
 
 
-def _of_table(risk: Risk) -> str:
+def of_table(risk: Risk) -> str:
     """The command that shows a bug on the small instance of the table."""
     return f"fencepost check --known --bug {risk.bug.name.removeprefix('#')}"
 
@@ -238,7 +238,7 @@ def as_json(advice: Advice) -> str:
         ],
         "else": advice.rest.to_json(),
         "warnings": [
-            {"bug": risk.bug.name, "remedy": risk.remedy, "command": _of_table(risk).split()}
+            {"bug": risk.bug.name, "remedy": risk.remedy, "command": of_table(risk).split()}
             for risk in advice.other
         ],
         "unlike_theorem": unmet(setup),

@@ -9,10 +9,10 @@ from html import escape
 from fencepost.cli.reports.advice import (
     Advice,
     asked,
-    besides,
     conclusion,
     for_all_sizes,
     found_of,
+    of_table,
     read,
     rest_of,
     survived,
@@ -50,7 +50,7 @@ def page(advice: Advice) -> str:
         ),
         warnings=_list(warning.text for warning in warnings(advice.deployment)),
         for_all_sizes=escape(for_all_sizes(setup)),
-        other=_list(besides(risk) for risk in advice.other) or "<p>None.</p>",
+        other=_besides(advice.other) or "<p>None.</p>",
     )
 
 
@@ -92,6 +92,15 @@ def _shown(story: Story | None) -> str:
         f"<details><summary>How it comes about, in {steps} steps</summary>{lead}{diagram(story)}"
         '<p class="rest">Found now and replayed. The command above gives the fewest steps.</p></details>'
     )
+
+
+def _besides(risks: Iterable[Risk]) -> str:
+    """Bugs that lose nothing, each with a command that is not broken between its words."""
+    items = "".join(
+        f'<li>{escape(risk.bug.name)}: {escape(risk.remedy)}; <code class="whole">{escape(of_table(risk))}</code></li>'
+        for risk in risks
+    )
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def _list(texts: Iterable[str]) -> str:

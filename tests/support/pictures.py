@@ -1,0 +1,58 @@
+"""Take the pictures in docs/pictures again: `PYTHONPATH=tests python -m support.pictures docs/pictures`."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from support.browsing import chromium
+from support.exploring import served
+
+TRACE = Path("docs/traces/bookkeeper-4.13.no-divergence.json")
+SIZES = {1400: 900, 400: 860}
+"""By width in pixels, the height."""
+
+
+def look(browser: webdriver.Chrome, width: int, scheme: str) -> None:
+    """A screen so wide, light or dark; a narrow one is a phone's."""
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    phone = width < 600
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": phone, "maxTouchPoints": 1})
+    size = {"width": width, "height": SIZES[width], "deviceScaleFactor": 1, "mobile": phone}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def explore(folder: Path, browser: webdriver.Chrome, address: str) -> None:
+    """The counterexample of 4.13 at step 11, and what the solver says of the loss from there."""
+    for width in SIZES:
+        for scheme in ("light", "dark"):
+            look(browser, width, scheme)
+            browser.get("about:blank")
+            browser.get(address)
+            wait = WebDriverWait(browser, 120)
+            wait.until(lambda b: "step 11" in b.find_element(By.ID, "place").text)
+            browser.find_element(By.ID, "goal").send_keys("no-divergence", Keys.ENTER)
+            wait.until(lambda b: b.find_elements(By.CSS_SELECTOR, "#answer .over"))
+            browser.execute_script("document.activeElement.blur(); window.scrollTo(0, 0)")
+            browser.save_screenshot(str(folder / f"explore-{width}-{scheme}.png"))
+
+
+def main(folder: Path) -> None:
+    """Every picture."""
+    with (
+        tempfile.TemporaryDirectory() as profile,
+        chromium(Path(profile)) as browser,
+        served("bookkeeper-4.13", "--trace", str(TRACE), "--step", "11") as (address, _),
+    ):
+        explore(folder, browser, address)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
