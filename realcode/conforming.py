@@ -18,7 +18,7 @@ from fencepost.encoding.language.system import GroundAction
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import Parameters
-from fencepost.realcode.driving import Code, NoSeam
+from fencepost.realcode.driving.code import Code, NoSeam
 from fencepost.realcode.library import library
 from fencepost.realcode.releases import SECOND_COPY
 from fencepost.realcode.reproducing import CodeStep, Course, Ending, Setting, needs, started

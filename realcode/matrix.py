@@ -17,7 +17,8 @@ from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, Run
 from fencepost.properties.known import KNOWN, chosen, decide
 from fencepost.protocols.bookkeeper.parameters import V4_13_TLA, Parameters
-from fencepost.realcode.driving import UNDRIVABLE, NoSeam
+from fencepost.realcode.driving.actions import UNDRIVABLE
+from fencepost.realcode.driving.code import NoSeam
 from fencepost.realcode.releases import is_there
 from fencepost.realcode.reproducing import Ending, Reproduction, Setting, as_code_can, needs, without_needless
 

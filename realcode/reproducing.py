@@ -16,7 +16,9 @@ from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import LOSE_ENTRIES, Parameters
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.protocols.bookkeeper.state import Ledger
-from fencepost.realcode.driving import Code, NoSeam, Parted, Refused, drive_on
+from fencepost.realcode.driving.actions import take
+from fencepost.realcode.driving.code import Code, NoSeam, Parted, Refused
+from fencepost.realcode.driving.recovering import drive_on
 from fencepost.realcode.facts import Facts, code_facts, differences, model_facts
 from fencepost.realcode.judging import violated
 from fencepost.realcode.releases import as_driven, mending
@@ -216,7 +218,7 @@ class Course:
         """The code's side of one step after another, until it refuses or cannot be driven."""
         for step in steps:
             try:
-                did = self.code.take(step)
+                did = take(self.code, step)
             except NoSeam as why:
                 self._end(Ending.UNDRIVABLE, step.index, str(why))
                 return

@@ -19,7 +19,7 @@ from fencepost.encoding.language.terms import lift
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.state import Ledger
-from fencepost.realcode.driving import DRIVEN
+from fencepost.realcode.driving.actions import DRIVEN
 from fencepost.realcode.facts import Facts, model_facts
 
 Settings = Mapping[str, object]

@@ -24,7 +24,7 @@ from fencepost.encoding.language.state import show_all
 from fencepost.properties.boot import BOOT, differences
 from fencepost.properties.expectations import Expectation, Several, title
 from fencepost.properties.known import KNOWN
-from fencepost.realcode.driving import DRIVEN, UNDRIVABLE, Drive
+from fencepost.realcode.driving.actions import DRIVEN, UNDRIVABLE, Drive
 from fencepost.realcode.releases import seen
 from fencepost.realcode.walking import AT_ONCE, ELSEWHERE
 from fencepost.sweeps.grid import plan

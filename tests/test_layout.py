@@ -157,26 +157,17 @@ def test_the_namespace_is_named_in_imports(path: Path) -> None:
 
 
 LONGEST = 350
-"""Lines of a shipped file, at most, where it is neither a table nor of a protocol or its properties."""
-
-TABLES = {"realcode/driving.py"}
+"""Lines of a shipped file, at most, where it is not of a protocol or its properties."""
 
 
 def too_long(lines: Mapping[str, int]) -> list[str]:
     read_as_one = ("protocols/", "properties/")
-    return [
-        name
-        for name, count in lines.items()
-        if count >= LONGEST and name not in TABLES and not name.startswith(read_as_one)
-    ]
+    return [name for name, count in lines.items() if count >= LONGEST and not name.startswith(read_as_one)]
 
 
 def test_no_file_is_too_long_to_be_read_at_once() -> None:
     lines = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in modules()}
     assert too_long(lines) == []
-    assert {name for name, count in lines.items() if count >= LONGEST} >= TABLES, (
-        "the others are exceptions no more"
-    )
 
 
 def test_a_file_that_is_too_long_is_noticed() -> None:

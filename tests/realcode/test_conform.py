@@ -22,7 +22,7 @@ from fencepost.protocols.bookkeeper import state
 from fencepost.protocols.bookkeeper.layers import published
 from fencepost.realcode import facts
 from fencepost.realcode.conforming import Departure, action_of, drive, shorter, spelled
-from fencepost.realcode.driving import DRIVEN
+from fencepost.realcode.driving.actions import DRIVEN
 from fencepost.realcode.session import OutOfStep
 from fencepost.realcode.walk_files import Taken, read_walks
 from fencepost.realcode.walking import AT_ONCE, BROAD, ELSEWHERE, Ground, Walk, walks
@@ -195,7 +195,7 @@ def test_a_writer_that_closes_while_its_own_ensemble_change_is_held_is_driven_pa
     refused: Taken, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The planted mistake of the harness: metadata calls let go in order, whichever is meant."""
-    monkeypatch.setattr("fencepost.realcode.driving._own_change", lambda steps: False)
+    monkeypatch.setattr("fencepost.realcode.driving.writing._own_change", lambda steps: False)
     with pytest.raises(OutOfStep, match="metadata client=w"):
         drive(refused.playback(), refused.ground, refused.walk)
 

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from fencepost.encoding.language.traces import Trace
-from fencepost.realcode import driving, facts
+from fencepost.realcode import facts
+from fencepost.realcode.driving.actions import DRIVEN, UNDRIVABLE
 from fencepost.realcode.reproducing import Ending, Reproduction, reproduce
 from fencepost.realcode.session import OutOfStep, Playback
 from fencepost.realcode.transcripts import Transcript
@@ -98,7 +99,7 @@ def test_the_mended_model_goes_where_the_code_goes() -> None:
 
 def test_phase_one_before_the_replay_is_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted mistake: then the replay keeps the bare fence, and nothing is shown about closed ledgers."""
-    monkeypatch.setattr("fencepost.realcode.driving._checks_after_replay", lambda parameters: False)
+    monkeypatch.setattr("fencepost.realcode.driving.bookies._checks_after_replay", lambda parameters: False)
     with pytest.raises(OutOfStep, match="asked: boot bookie=b3; recorded: boot-unchecked bookie=b3"):
         played("BP-46-closed", "4.17.4", "db")
 
@@ -299,8 +300,8 @@ def test_every_action_is_driven_or_it_is_said_why_not() -> None:
     names = set()
     for way in ways:
         names |= {schema.name for schema in find("bookkeeper").instance(way.items()).system.schemas}
-    assert names == set(driving.DRIVEN) | set(driving.UNDRIVABLE)
-    assert not set(driving.DRIVEN) & set(driving.UNDRIVABLE)
+    assert names == set(DRIVEN) | set(UNDRIVABLE)
+    assert not set(DRIVEN) & set(UNDRIVABLE)
 
 
 def test_steps_without_a_seam_end_it() -> None:

@@ -15,7 +15,7 @@ from fencepost.cli.main import run
 from fencepost.cli.reports.words import brief, check_command, meaning
 from fencepost.encoding.errors import BadInput
 from fencepost.realcode import conforming
-from fencepost.realcode.driving import NoSeam
+from fencepost.realcode.driving.code import NoSeam
 from fencepost.realcode.session import Playback
 from fencepost.realcode.walk_files import Taken, read_walks
 from fencepost.sweeps import walks
