@@ -27,6 +27,9 @@ ANSWERED = 5.0
 
 EXTRA = "fencepost[spark]"
 
+_LOG = logging.getLogger(__name__)
+_LOG.addHandler(logging.NullHandler())  # where no log is open, nowhere
+
 _JAVA: list[Any] = []
 """The way to the Java of this process, if it has been started: PySpark keeps to one."""
 
@@ -71,6 +74,7 @@ def session(master: str, log: Path) -> Iterator[Any]:
             try:
                 context = SparkContext(conf=conf, gateway=_java(conf, messages))
                 end.callback(_stop, context)
+                _log_what_fails_in(context)
                 spark = SparkSession(context)
             except spark_errors() as error:
                 said = _first_line(error)
@@ -91,6 +95,11 @@ def _logging_to(log: Path) -> Iterator[None]:
     finally:
         logging.getLogger().removeHandler(handler)
         handler.close()
+
+
+def _log_what_fails_in(context: Any) -> None:
+    """Where accumulators are heard of, an end of Java is an error that a thread prints: to the log with it too."""
+    context._accumulatorServer.handle_error = lambda *request: _LOG.exception("accumulators")
 
 
 def _java(conf: Any, messages: Any) -> Any:

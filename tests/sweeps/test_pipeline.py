@@ -115,9 +115,11 @@ def test_a_finished_sweep_resumed_asks_for_nothing(
 def test_an_interrupted_sweep_ends_at_once_with_what_is_committed(
     grid: Path, tmp_path: Path, expected: dict[str, Row]
 ) -> None:
-    """Ctrl-C goes to all in the foreground, as from a terminal; two waves are under way, and one waits."""
+    """Ctrl-C goes to all in the foreground, as from a terminal; two waves are under way, one waits, and Spark has told of a verdict."""
     out = tmp_path / "out"
     with started(grid, out) as process:
+        assert process.stderr is not None
+        assert "done" in process.stderr.readline()
         awaited(lambda: busy_workers(process.pid), process)
         below, begun = children(process.pid), time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
