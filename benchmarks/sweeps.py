@@ -3,6 +3,7 @@
     python benchmarks/sweeps.py run --runs 3     200 small obligations: a plain loop, local[1] and local[2] in turn
     python benchmarks/sweeps.py run --grid FILE  the same for a grid of one's own
     python benchmarks/sweeps.py order DIR        what orders of the tasks in DIR would leave idle
+    python benchmarks/sweeps.py sample GRID      what some tasks of GRID take, and so all of them
 
 `run` measures whole processes, so Java's start is in it. `order` measures nothing: it lays the seconds of rows that
 a sweep has found on cores, in the order in which each scheme would begin them.
@@ -14,6 +15,7 @@ import argparse
 import heapq
 import os
 import random
+import resource
 import statistics
 import subprocess
 import sys
@@ -23,10 +25,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from fencepost.cli.reports.matrices import named
+from fencepost.cli.reports.words import in_words
+from fencepost.sweeps.grid import read_grid
 from fencepost.sweeps.obligations import together
 from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE, lasting
 from fencepost.sweeps.rows import Row, obligation_of
+from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.store import Store
+from fencepost.sweeps.summary import counts
 
 GRID = """
 [[grid]]
@@ -169,6 +176,30 @@ def agreement(tasks: Sequence[Task]) -> float:
     return sum(a[1] > b[1] for a, b in pairs) / len(pairs) if pairs else 1.0
 
 
+# A sample of a grid that takes hours.
+
+
+def sample(grid: Path, number: int) -> None:
+    """Ask tasks at equal distances from the one with the fewest state variables to the one with the most, one after another, and
+    print the processor seconds of each, and what all tasks take if these are like the others."""
+    tasks = together(read_grid(grid).obligations)[::-1]
+    number, spent = min(number, len(tasks)), 0.0
+    for place in range(number):
+        task = tasks[(2 * place + 1) * len(tasks) // (2 * number)]
+        before = processor_seconds()
+        rows = list(solve_all(task, "any", Allowance(timeout=3600)))
+        seconds = processor_seconds() - before
+        spent += seconds
+        print(f"{named(rows[0])}: {task[0].weight} variables, {seconds:.1f} s, {in_words(counts(rows))}")
+    print(f"{len(tasks)} tasks: {spent / number * len(tasks) / 3600:.1f} h of one core")
+
+
+def processor_seconds() -> float:
+    """Of all processes that this one has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main() -> None:
     """Measure or lay out, and print."""
     parser = argparse.ArgumentParser(
@@ -181,7 +212,13 @@ def main() -> None:
     order = commands.add_parser("order")
     order.add_argument("folder", type=Path, metavar="DIR", help="the folder of a finished sweep")
     order.add_argument("--cores", type=int, default=2, metavar="N", help="cores to lay it on (default: 2)")
+    some = commands.add_parser("sample")
+    some.add_argument("grid", type=Path, metavar="GRID", help="a grid")
+    some.add_argument("--tasks", type=int, default=20, metavar="N", help="how many to ask (default: 20)")
     arguments = parser.parse_args()
+    if arguments.what == "sample":
+        sample(arguments.grid, arguments.tasks)
+        return
     if arguments.what == "run":
         seconds = measure(arguments.grid.read_text() if arguments.grid else GRID, arguments.runs)
         for way in WAYS:
