@@ -66,6 +66,8 @@ CASES = {
         STAGE_3, {**SAFE, "attempts": 2, "resends": 1, "double_answer": "no"}, ("answers-end-orders",)
     ),
     "as-coded": Case(STAGE_4, {}, CODED),
+    "as-coded-and-read": Case(STAGE_4, {**ALONE, **READ, "entries": 2}, (*CODED, "consumer-complete")),
+    "granted-twice": Case(STAGE_4, {**ALONE, "segments": 4, "attempts": 2}, CODED),
     "as-coded-two-entries": Case(STAGE_4, {**ALONE, "entries": 2, "attempts": 2, "resends": 1}, CODED),
     "repaired": Case(STAGE_4, {**REPAIRS, "entries": 2, "attempts": 2}, CODED[:1]),
     "repaired-and-read": Case(STAGE_4, {**ALONE, **REPAIRS, **READ, "entries": 2}, CODED[:1]),
@@ -106,12 +108,17 @@ ONE = Case(STAGE_4, {**ALONE, **REPAIRS, **READ}, CODED[:1])
 SPARE = Case(STAGE_4, {"replicas": 1}, CODED)
 LATE = Case(STAGE_4, {**ALONE, "segments": 3, "attempts": 2}, CODED)
 
+TWICE = Case(STAGE_4, {**ALONE, **READ, "segments": 4, "attempts": 2}, CASES["as-coded-and-read"].violated)
+"""A producer that has not heard of its second segment may be granted the fourth, when somebody else took the third."""
+
 NEEDED = {
     "nodes-of-a-segment": SPARE,
     "answers-tell-nodes": CASES["stage-1"],
     "acks-are-of-this-entry": CASES["stage-1"],
     "committed-by-all": CASES["stage-1"],
     "read-without-gaps": CASES["stage-1"],
+    "left-for-a-reason": CASES["as-coded-and-read"],
+    "last-read-was-sent": TWICE,
     "crashes-are-counted": Case(STAGE_3, {"entries": 1}, ("answers-end-orders",)),
     "newcomers-are-last": LATE,
 }

@@ -23,10 +23,15 @@ from fencepost.protocols.verified_log.state import NOTHING, Log, Order, Phase, S
 
 
 def written_in_order(s: Log) -> Invariant:
+    def wrote(p: Value, t: int) -> Term:
+        """All segments are its own from this one up to where it is. (It may not have heard of others of its own.)"""
+        own = (implies(u <= s.at[p], s.owner[u] == p) for u in numbers(s.segment) if u > t)
+        return all_of(t <= s.at[p], *own)
+
     def in_turn(p: Value, t: int, start: Term, last: int) -> Term:
         stop = start + s.count[p, t]
         sent = [
-            sent_in(s, t, e) == ((s.at[p] >= t) & (start <= e) & (e <= stop) & (e <= last))
+            sent_in(s, t, e) == (wrote(p, t) & (start <= e) & (e <= stop) & (e <= last))
             for e in numbers(s.entry)
         ]
         return implies(s.owner[t] == p, all_of(*sent))

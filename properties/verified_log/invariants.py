@@ -66,11 +66,13 @@ def _takeovers(s: Log) -> list[Invariant]:
 
 def _reading(s: Log) -> list[Invariant]:
     p = s.parameters
-    stays = p.takeover == "no" or (p.one_order == "yes" and p.suspend_demotes == "no")
-    in_order = stays and (p.takeover == "no" or p.late_takeover == "ignored")
+    coordinated, taking = p.coordinator == "yes", p.takeover == "yes"
+    stays = not taking or (p.one_order == "yes" and p.suspend_demotes == "no")
     return [
         reading.served_is_committed(s),
-        *([reading.read_so_far(s)] if stays else []),
-        *([reading.left_when_closed(s)] if stays and p.coordinator == "yes" else []),
-        *([reading.read_without_gaps(s)] if in_order else []),
+        reading.read_so_far(s),
+        *([reading.left_for_a_reason(s)] if coordinated else []),
+        *([reading.last_read_was_sent(s)] if taking else []),
+        reading.read_without_gaps(s),
+        *([reading.left_when_closed(s)] if stays and coordinated else []),
     ]

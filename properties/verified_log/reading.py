@@ -8,8 +8,8 @@ from fencepost.encoding.language.quantifiers import exists, exists_over, forall,
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of, any_of, implies, lift
-from fencepost.properties.verified_log.words import done_in, is_at, numbers
-from fencepost.protocols.verified_log.state import NOTHING, Log, Served, Status
+from fencepost.properties.verified_log.words import done_in, is_at, is_taken, numbers, ordered
+from fencepost.protocols.verified_log.state import NOTHING, Log, Order, Served, Status
 
 
 def served_is_committed(s: Log) -> Invariant:
@@ -49,16 +49,57 @@ def read_so_far(s: Log) -> Invariant:
     )
 
 
+def left_for_a_reason(s: Log) -> Invariant:
+    def over(t: Term) -> Term:
+        return is_taken(s, t) | ordered(s, t, Order.ASKED)
+
+    def no_more(*index: Term) -> Term:
+        _, t, i, _, _ = index
+        beyond = forall(s.producer, lambda p: implies(s.owner[t] == p, s.count[p, t] < i))
+        return implies(s.served[index] == Served.NEXT_SEGMENT, over(t) & (is_taken(s, t) | beyond))
+
+    return Invariant(
+        name="left-for-a-reason",
+        meaning="a consumer leaves a segment when its owner had it closed, and has read all that it committed there, or when "
+        "the next one is another producer's",
+        holds=forall_over(tuple(s.read.over.values()), no_more)
+        & forall_over((s.consumer, s.segment), lambda c, t: implies(t < s.reads_from[c], over(t))),
+    )
+
+
+def last_read_was_sent(s: Log) -> Invariant:
+    def behind(c: Term, t: Term, e: Term) -> Term:
+        return all_of(
+            t <= s.reads_from[c], exists(s.place, lambda i: is_at(s, t, e, i)), s.committed_in[e, t]
+        )
+
+    return Invariant(
+        name="last-read-was-sent",
+        meaning="the last entry that a consumer read is committed in its segment or one before",
+        holds=forall_over(
+            (s.consumer, s.entry),
+            lambda c, e: implies(s.last_read[c] == e, exists(s.segment, lambda t: behind(c, t, e))),
+        ),
+    )
+
+
 def read_without_gaps(s: Log) -> Invariant:
     def heir(p: Value, t: int) -> Term:
         before = [s.owner[u] == p for u in numbers(s.segment) if u + 1 == t] or [TRUE]
         return (s.owner[t] == p) | ~s.granted[t] & any_of(*before)
 
+    def may_write(p: Value, t: int) -> Term:
+        """The segment is its own, or may be, and so are all from where it writes now up to there."""
+        between = [
+            implies((s.at[p] >= 1) & (s.at[p] <= u), s.owner[u] == p) for u in numbers(s.segment) if u < t
+        ]
+        return all_of(heir(p, t), *between)
+
     def here(c: Term, p: Value, t: int, start: Term, first: int) -> Term:
         newcomer = (s.reads_at[c] == 1) & (start == first)
         last, expected = s.last_read[c] + 2, start + s.reads_at[c]
         return implies(
-            (s.reads_from[c] == t) & heir(p, t), (last <= expected) & ((last == expected) | newcomer)
+            (s.reads_from[c] == t) & may_write(p, t), (last <= expected) & ((last == expected) | newcomer)
         )
 
     def of(p: Value) -> Term:

@@ -5,9 +5,17 @@ from __future__ import annotations
 import itertools
 
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall, forall_over
+from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import Term, TermLike, all_of, implies
-from fencepost.properties.verified_log.words import accepted, is_at, is_sealed, is_taken, ordered, writes_to
+from fencepost.properties.verified_log.words import (
+    accepted,
+    is_at,
+    is_sealed,
+    is_taken,
+    ordered,
+    writes_to,
+)
 from fencepost.protocols.verified_log.state import NOBODY, NOTHING, Answer, Log, Order, Phase
 
 
@@ -143,13 +151,13 @@ def newcomers_wait(s: Log) -> Invariant:
 
 
 def newcomers_are_last(s: Log) -> Invariant:
-    def sound(p: Term, t: Term, q: Term) -> Term:
-        return implies((s.phase[p] == Phase.TAKEOVER) & (s.owner[t] == p), s.at[q] < t)
+    def stays_before(earlier: Value, later: Value) -> Term:
+        return forall(s.segment, lambda t: implies(s.owner[t] == later, s.at[earlier] < t))
 
     return Invariant(
         name="newcomers-are-last",
-        meaning="while a producer is taking over nobody writes to a segment after the one that it was granted",
-        holds=forall_over((s.producer, s.segment, s.producer), sound),
+        meaning="a producer never writes to a segment after one that was granted to a producer that started later",
+        holds=all_of(*itertools.starmap(stays_before, itertools.combinations(s.producer.values, 2))),
     )
 
 
