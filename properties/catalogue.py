@@ -14,6 +14,7 @@ from fencepost.properties.bookkeeper_tweaks.guaranteed_write_quorum import guara
 from fencepost.properties.bookkeeper_tweaks.guaranteed_write_quorum_invariants import (
     guaranteed_write_quorum_invariants,
 )
+from fencepost.properties.bookkeeper_tweaks.unbounded_ledger_invariants import unbounded_ledger_invariants
 from fencepost.properties.bookkeeper_tweaks.unbounded_ledgers import unbounded_ledger_properties
 from fencepost.properties.instances import EXERCISED
 from fencepost.properties.ledger_chain.invariants import chain_invariants
@@ -57,7 +58,11 @@ def unbounded_ledgers(parameters: unbounded.Parameters) -> System:
     """One unbounded ledger with its properties."""
     system = unbounded.ledger(parameters)
     assert isinstance(system.state, unbounded.Ledger)
-    return replace(system, properties=unbounded_ledger_properties(system.state))
+    return replace(
+        system,
+        properties=unbounded_ledger_properties(system.state),
+        invariants=unbounded_ledger_invariants(system.state),
+    )
 
 
 def verified_log(parameters: stages.Parameters) -> System:

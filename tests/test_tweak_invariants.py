@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -13,53 +13,119 @@ from fencepost.encoding.language.system import System
 from support.instances import built
 from support.one_action import broken
 
-NAME = "bookkeeper-guaranteed-write-quorum"
 Settings = Mapping[str, object]
 
-NO_SPARE: Settings = {"bookies": 2}
-SPARE: Settings = {"entries": 1}
-TINY: Settings = {"bookies": 2, "write_quorum": 1, "entries": 1}
+GWQ = "bookkeeper-guaranteed-write-quorum"
+UNBOUNDED = "bookkeeper-unbounded"
 
-PROVED: dict[str, tuple[Settings, Sequence[str]]] = {
-    "no-spare": (NO_SPARE, ()),
-    "default": ({}, ()),
-    "2/2/2": ({"ack_quorum": 2}, ("lac-entry-at-aq",)),
-    "frozen": ({"ack_quorum": 2, "recovery_adds": "frozen"}, ()),
-    "two-recoverers": ({"bookies": 2, "ack_quorum": 2, "recoverers": 2, "recovery_adds": "frozen"}, ()),
+
+@dataclass(frozen=True)
+class Tweak:
+    """A tweak and its instances: those on which all but what is named holds, where a fact is needed, and its mutants."""
+
+    name: str
+    proved: Mapping[str, tuple[Settings, Sequence[str]]]
+    small: Settings
+    tiny: Settings
+    mutants: Mapping[str, tuple[Settings, str]]
+    """By switch: the mutant, and the fact that stands for the rule that it breaks."""
+    usual: Settings
+    """Where a fact is needed, if `needed` names no other instance."""
+    needed: Mapping[str, Settings] = field(default_factory=dict)
+
+    def system(self, settings: Settings) -> System:
+        return built(self.name, settings)[0]
+
+    def broken(self, settings: Settings, *but_for: str, first: bool = False) -> Mapping[str, str]:
+        """What is not inductive of the facts and properties but for these; with the action that breaks it."""
+        asked = self.system(settings)
+        facts = [fact for fact in asked.invariants if fact.name not in but_for]
+        properties = [p for p in asked.properties if p.name not in but_for]
+        return broken(asked, [*facts, *properties], first=first)
+
+
+ONE_VALUE: Settings = {"values": 1}
+TWO_COPIES: Settings = {"values": 1, "ack_quorum": 2}
+
+TWEAKS = {
+    GWQ: Tweak(
+        GWQ,
+        proved={
+            "no-spare": ({"bookies": 2}, ()),
+            "default": ({}, ()),
+            "2/2/2": ({"ack_quorum": 2}, ("lac-entry-at-aq",)),
+            "frozen": ({"ack_quorum": 2, "recovery_adds": "frozen"}, ()),
+            "two-recoverers": (
+                {"bookies": 2, "ack_quorum": 2, "recoverers": 2, "recovery_adds": "frozen"},
+                (),
+            ),
+        },
+        small={"bookies": 2},
+        tiny={"bookies": 2, "write_quorum": 1, "entries": 1},
+        mutants={
+            "pinning": ({"entries": 1, "pinning": "no"}, "acknowledged-stays-acked"),
+            "fragment_start": ({"entries": 1, "fragment_start": "lac"}, "last-fragment-reaches-lafr"),
+            "recovery_start": ({"entries": 1, "recovery_start": "lac"}, "lafrs-below-the-writers"),
+            "recovery_done": ({"entries": 1, "recovery_done": "at-aq"}, "closed-for-a-reason"),
+            "writer_close": ({"entries": 1, "writer_close": "any-time"}, "closed-for-a-reason"),
+        },
+        usual={"entries": 1},
+        needed={
+            "contents-are-the-writers": {},
+            "read-is-stored": {},
+            "reading-fences": {"ack_quorum": 2, "entries": 1},
+        },
+    ),
+    UNBOUNDED: Tweak(
+        UNBOUNDED,
+        proved={
+            "no-spare": (ONE_VALUE, ()),
+            "2/2/2": (TWO_COPIES, ()),
+            "3/3/2": ({**TWO_COPIES, "bookies": 3, "write_quorum": 3}, ()),
+            "default": ({}, ()),
+            "spare": ({**ONE_VALUE, "bookies": 3}, ()),
+            "three-clients": ({**ONE_VALUE, "clients": 3}, ()),
+        },
+        small=ONE_VALUE,
+        tiny={"bookies": 2, "write_quorum": 1, "values": 1, "fragments": 1},
+        mutants={
+            "read_term": ({**TWO_COPIES, "read_term": "no"}, "read-as-stored"),
+            "truncation": ({**ONE_VALUE, "truncation": "no"}, "stored-by-the-last"),
+            "recovery_done": ({**ONE_VALUE, "recovery_done": "at-aq"}, "opened-above-the-no-op"),
+            "recovery_adds": ({**TWO_COPIES, "recovery_adds": "moving"}, "adds-carry-own-prefixes"),
+        },
+        usual=ONE_VALUE,
+        needed={
+            name: {**ONE_VALUE, "bookies": 3}
+            for name in (
+                "ensembles-have-wq-members",
+                "last-fragment-reaches-lafr",
+                "metadata-is-the-holders",
+                "lists-are-handed-on",
+                "own-fragments-above-start",
+                "acks-of-current-members",
+                "replicated-at-home",
+                "no-op-comes-first",
+            )
+        },
+    ),
 }
-"""Instances, and what does not hold of them."""
 
-MUTANTS: dict[str, tuple[str, str]] = {
-    "pinning": ("no", "acknowledged-stays-acked"),
-    "fragment_start": ("lac", "last-fragment-reaches-lafr"),
-    "recovery_start": ("lac", "lafrs-below-the-writers"),
-    "recovery_done": ("at-aq", "closed-for-a-reason"),
-    "writer_close": ("any-time", "closed-for-a-reason"),
-}
-"""By switch: the mutant, and the fact that stands for the rule that it breaks."""
-
-
-def system(settings: Settings) -> System:
-    return built(NAME, settings)[0]
-
-
-def found(settings: Settings, *but_for: str, first: bool = False) -> Mapping[str, str]:
-    """What is not inductive of the facts and properties but for these; with the action that breaks it."""
-    asked = system(settings)
-    facts = [fact for fact in asked.invariants if fact.name not in but_for]
-    properties = [p for p in asked.properties if p.name not in but_for]
-    return broken(asked, [*facts, *properties], first=first)
+PROVED = [(name, instance) for name, tweak in TWEAKS.items() for instance in tweak.proved]
+MUTANTS = [(name, switch) for name, tweak in TWEAKS.items() for switch in tweak.mutants]
+FACTS = [(name, fact.name) for name, tweak in TWEAKS.items() for fact in tweak.system(tweak.small).invariants]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROVED)
-def test_the_facts_and_every_property_that_holds_are_inductive(name: str) -> None:
-    settings, violated = PROVED[name]
-    assert found(settings, *violated) == {}
+@pytest.mark.parametrize(("name", "instance"), PROVED)
+def test_the_facts_and_every_property_that_holds_are_inductive(name: str, instance: str) -> None:
+    settings, violated = TWEAKS[name].proved[instance]
+    assert TWEAKS[name].broken(settings, *violated) == {}
 
 
-def test_every_reachable_state_of_a_tiny_instance_meets_the_facts() -> None:
-    asked = system(TINY)
+@pytest.mark.parametrize("name", TWEAKS)
+def test_every_reachable_state_of_a_tiny_instance_meets_the_facts(name: str) -> None:
+    asked = TWEAKS[name].system(TWEAKS[name].tiny)
     concrete = Concrete(asked)
     facts = {fact.name: concrete.predicate(fact.holds) for fact in asked.invariants}
     states = 0
@@ -70,34 +136,23 @@ def test_every_reachable_state_of_a_tiny_instance_meets_the_facts() -> None:
     assert states > 100
 
 
-NEEDED: dict[str, Settings] = {
-    "contents-are-the-writers": {},
-    "read-is-stored": {},
-    "reading-fences": {"ack_quorum": 2, "entries": 1},
-}
-"""Where a fact is needed, if not with one entry and a spare bookie."""
-
-
-def names() -> list[str]:
-    return [fact.name for fact in system(NO_SPARE).invariants]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", names())
-def test_without_a_fact_something_else_is_not_inductive(name: str) -> None:
-    assert found(NEEDED.get(name, SPARE), name, first=True)
+@pytest.mark.parametrize(("name", "fact"), FACTS)
+def test_without_a_fact_something_else_is_not_inductive(name: str, fact: str) -> None:
+    tweak = TWEAKS[name]
+    assert tweak.broken(tweak.needed.get(fact, tweak.usual), fact, first=True)
 
 
-@pytest.mark.parametrize("name", names())
-def test_a_fact_turned_round_is_noticed(name: str) -> None:
-    asked = system(NO_SPARE)
+@pytest.mark.parametrize(("name", "fact"), FACTS)
+def test_a_fact_turned_round_is_noticed(name: str, fact: str) -> None:
+    asked = TWEAKS[name].system(TWEAKS[name].small)
     facts = {fact.name: fact for fact in asked.invariants}
-    facts[name] = replace(facts[name], holds=~facts[name].holds)
-    assert name in broken(asked, list(facts.values()))
+    facts[fact] = replace(facts[fact], holds=~facts[fact].holds)
+    assert fact in broken(asked, list(facts.values()))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("switch", MUTANTS)
-def test_a_mutant_breaks_the_fact_that_stands_for_its_rule(switch: str) -> None:
-    value, fact = MUTANTS[switch]
-    assert fact in found({**SPARE, switch: value})
+@pytest.mark.parametrize(("name", "switch"), MUTANTS)
+def test_a_mutant_breaks_the_fact_that_stands_for_its_rule(name: str, switch: str) -> None:
+    settings, fact = TWEAKS[name].mutants[switch]
+    assert fact in TWEAKS[name].broken(settings)

@@ -115,6 +115,64 @@ FOUND = [
 """Violations that take minutes to find in fewest steps, kept as they were found (docs/tweaks.md)."""
 
 
+REPLACED_TWICE = """create ledger:
+push: c1 1 1 v1
+push: c1 1 2 v2
+handle add: c1 1 2 b1
+take over: c2
+handle fence: c2 b1
+handle fence: c2 b2
+receive fence answer: c2 b1
+receive fence answer: c2 b2
+send reads: c2 1
+handle read: c2 1 b1
+handle read: c2 1 b2
+receive read answer: c2 1 b1
+receive read answer: c2 1 b2
+write back: c2 1 1
+change ensemble: c2 1 b1 b3
+handle add: c2 1 1 b2
+handle add: c2 2 1 b3
+receive ack: c2 1 1 b2
+receive ack: c2 2 1 b3
+open again: c2 1
+push: c2 2 2 v3
+change ensemble: c2 2 b2 b1
+handle add: c2 2 2 b3
+receive ack: c2 2 2 b3
+"""
+"""b1 has entry 2 of term 1, is replaced before it sees the NoOp of term 2, and comes back for entry 2, which it never gets."""
+
+TWO_TOLD = f"""{REPLACED_TWICE}push: c2 3 3 v4
+handle add: c2 3 3 b1
+handle add: c2 3 3 b3"""
+
+WRITTEN_OVER = f"""{REPLACED_TWICE}take over: c3
+handle fence: c3 b1
+handle fence: c3 b3
+receive fence answer: c3 b1
+receive fence answer: c3 b3
+send reads: c3 2
+handle read: c3 2 b1
+receive read answer: c3 2 b1
+write back: c3 3 2
+handle add: c3 3 2 b3"""
+
+OLD_ENTRIES = [
+    ({"bookies": 3, "values": 4, "fragments": 3}, "same-value", TWO_TOLD),
+    ({"bookies": 3, "values": 3, "fragments": 3, "clients": 3}, "acked-values-readable", WRITTEN_OVER),
+]
+
+
+@pytest.mark.parametrize(("instance", "prop", "steps"), OLD_ENTRIES)
+def test_a_newcomer_keeps_what_it_has_of_an_earlier_term(instance: Settings, prop: str, steps: str) -> None:
+    missed = ("add_lost[c1, 1, 1, b1]", "add_lost[c2, 1, 1, b1]", "add_lost[c2, 3, 2, b1]")
+    assert happens(UNBOUNDED, instance, prop, steps.splitlines(), missed)
+    truncated = (*missed[:1], *missed[2:])
+    with_no_op = steps.replace("write back: c2 1 1\n", "write back: c2 1 1\nhandle add: c2 1 1 b1\n")
+    assert not happens(UNBOUNDED, instance, prop, with_no_op.splitlines(), truncated)
+
+
 @pytest.mark.parametrize(("name", "instance", "broken", "sound", "prop", "steps", "lost"), FOUND)
 def test_what_took_minutes_to_find_still_happens(
     name: str,
