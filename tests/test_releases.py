@@ -79,6 +79,10 @@ def test_what_users_set_up_stays_where_the_release_has_it() -> None:
     assert as_in("4.17.4", NO_JOURNAL).boot_fence_scope == "non-closed-in-last-ensemble"
     assert as_in("4.14.8", NO_JOURNAL).fence_on_unclean_shutdown == "no"
     assert as_in("4.17.4", replace(NO_JOURNAL, boot="whole")).phase_one_awaited == "no"
+    flushes = [
+        as_in(r, replace(NO_JOURNAL, boot="whole")).phase_one_flush for r in ("4.15.0", "4.15.1", "4.18.0")
+    ]
+    assert flushes == ["yes", "no", "no"]
 
 
 def test_what_is_not_there_is_refused_in_one_line() -> None:

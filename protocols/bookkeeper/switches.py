@@ -213,7 +213,7 @@ class Switches:
     phase_one_flush: str = switch(
         ("yes", "no"),
         "phase one ends by making limbo and fence durable",
-        "DataIntegrityCheckImpl.processPreBoot",
+        "DataIntegrityCheckImpl.runPreBootSequence; SingleDirectoryDbLedgerStorage.checkpoint, PR 3341 (4.15.1)",
     )
     check_note: str = switch(
         ("yes", "no"),

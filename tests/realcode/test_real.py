@@ -70,6 +70,22 @@ def test_the_fence_of_a_closed_ledger_is_lost_if_the_replay_comes_before_phase_o
     assert fenced == [True, False]
 
 
+def test_limbo_and_fence_of_phase_one_do_not_outlive_a_crash(lib: Library) -> None:
+    """Its flush has no entry to write, and writes nothing (PR 3341, 4.15.1)."""
+    if ordered(lib.release) < (4, 15, 1):
+        pytest.skip("dataIntegrityChecking came with 4.15.0, which flushes")
+    marks = []
+    with running(lib) as harness:
+        harness.ask("start", bookies=1, storage="db", journal="no", checks="yes")
+        harness.ask("create", client="w", ensemble="b1", wq=1, aq=1)
+        for boot in ("boot", "boot-unchecked"):
+            harness.ask("crash", bookie="b1")
+            harness.ask(boot, bookie="b1")
+            seen = harness.ask("look")["bookies"]["b1"]
+            marks.append((seen["limbo"], seen["fenced"]))
+    assert marks == [(True, True), (False, False)]
+
+
 def close_as_empty(session: Session) -> None:
     """A ledger of one bookie that has nothing of it but its fence."""
     session.ask("start", bookies=1, storage="db", journal="no", checks="yes")
