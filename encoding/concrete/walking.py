@@ -1,33 +1,34 @@
 """Random walks on plain values, which come upon violations without a solver, and prove nothing.
 
-Walks that all begin at first hardly ever get to where several unlikely things have happened. So most begin where an
-earlier one has been: at one of the situations that differ in what a property reads, the seldom chosen ones first.
+Walks that all begin at first hardly ever get to where many unlikely things have happened. So some begin where an earlier
+one has been: at one of the situations that differ in what a property reads, the seldom chosen ones first.
 (As Go-Explore does, Ecoffet and others, Nature 590, 2021; there it is games.)
 """
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.encoding.concrete.compiling import Concrete, State
-from fencepost.encoding.concrete.exploring import prefer, some_choices
+from fencepost.encoding.concrete.exploring import some_choices
 from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.language.system import GroundAction, Property, System
 from fencepost.encoding.language.terms import families_read
 from fencepost.encoding.language.traces import Subject, Trace
 
-AT_FIRST = 0.3
+AT_FIRST = 0.6
 """The share of walks that begin at the initial state."""
 CANDIDATES = 4
 """So many situations are drawn, of which the one chosen least often is where a walk begins."""
 PASSES = 4
-"""Passes through all actions in one walk that passes."""
+"""Passes through all actions in one walk."""
 LEFT_OUT = (0.0, 0.1, 0.3, 0.5)
-"""How many of the actions are left out in passes."""
+"""How many of the actions a walk leaves out, or does not take before a later pass: one of these shares."""
+SHUFFLED = 0.25
+"""The share of walks whose passes are in a random order: of things that exclude one another, any may come first."""
 
 Path = tuple[GroundAction, ...]
 
@@ -93,8 +94,7 @@ def walk(
     first: bool = False,
     keep_on: Callable[[], bool] = lambda: True,
 ) -> Walks:
-    """Take `walks` random walks, each to a state without successors, or until it has passed often enough, or for
-    `longest` steps in all.
+    """Take `walks` random walks, each of `PASSES` passes through all actions, or of `longest` steps in all.
 
     Faults that are choices are made at first, in every other walk that begins there, each with one chance in eight.
     Reports the shortest violation of each property that was met, replayed, and how often violations and witnesses were
@@ -111,10 +111,10 @@ def walk(
     for number in range(walks if maps else 0):
         if not keep_on() or (first and len(shortest) == len(maps)):
             break
-        state, begun = _begin(concrete, maps[number % len(maps)], chance, number)
+        state, begun = _begin(concrete, maps[number % len(maps)], chance)
         path, met = list(begun), set[str]()
         seen = set[str]()
-        for action, after in _moves(concrete, state, chance, passing=number // len(maps) % 2 == 1):
+        for action, after in _moves(concrete, state, chance):
             if action is not None:
                 path.append(action)
             seen.update(name for name, holds in witness.items() if name not in seen and holds(after))
@@ -146,7 +146,7 @@ def _places(system: System, prop: Property) -> list[int]:
     return [v.place for v in system.variables if v.family in read]
 
 
-def _begin(concrete: Concrete, situations: _Map, chance: random.Random, number: int) -> tuple[State, Path]:
+def _begin(concrete: Concrete, situations: _Map, chance: random.Random) -> tuple[State, Path]:
     """Where a walk begins, and how that was come to."""
     if not situations.names or chance.random() < AT_FIRST:
         losing = chance.random() < 0.5
@@ -159,34 +159,25 @@ Move = tuple[GroundAction | None, State]
 """An action and the state after it; no action, and the state that a walk begins in."""
 
 
-def _moves(concrete: Concrete, state: State, chance: random.Random, passing: bool) -> Iterator[Move]:
-    """A walk on from a state, in one of two manners.
+def _moves(concrete: Concrete, state: State, chance: random.Random) -> Iterator[Move]:
+    """A walk on from a state: passes through all actions in causal order, as things go if nothing goes wrong.
 
-    One takes what is enabled in a random order of preference, now and then in another one: it starves a client, or
-    delays a message for long. The other passes through all actions in causal order, as things go if nothing goes
-    wrong, except that some actions are left out.
+    What goes wrong is that some actions are not taken before a later pass, or never, like the receipt of a message that
+    is delayed for long; and some walks pass through them in a random order.
     """
     yield None, state
-    yield from _passes(concrete, state, chance) if passing else _by_preference(concrete, state, chance)
-
-
-def _by_preference(concrete: Concrete, state: State, chance: random.Random) -> Iterator[Move]:
-    preference = list(concrete.steps)
-    chance.shuffle(preference)
-    astray = chance.choice((0.0, 1 / 32, 1 / 8, 1 / 2))
-    while (following := prefer(preference, state, chance, astray)) is not None:
-        yield following
-        state = following[1]
-
-
-def _passes(concrete: Concrete, state: State, chance: random.Random) -> Iterator[Move]:
     left_out = chance.choice(LEFT_OUT)
-    taking = [step for step in concrete.steps if chance.random() >= left_out]
-    for _, step in itertools.product(range(PASSES), taking):
-        after = next(step.successors(state), None)
-        if after is not None and after != state:
-            state = after
-            yield step.action, state
+    steps = list(concrete.steps)
+    if chance.random() < SHUFFLED:
+        chance.shuffle(steps)
+    taken_from = [chance.randint(1, PASSES) if chance.random() < left_out else 0 for _ in steps]
+    for number in range(PASSES):
+        for step, earliest in zip(steps, taken_from, strict=True):
+            if earliest <= number and step.possible(state):
+                after = next(step.successors(state), None)
+                if after is not None and after != state:
+                    state = after
+                    yield step.action, state
 
 
 def _true_choices(system: System, state: State) -> list[str]:
