@@ -26,7 +26,7 @@ def heading(instance: Instance, limits: Limits) -> str:
         unlike = f", but {show_all(instance.unlike_release)}" if instance.unlike_release else ""
         lines.append(f"release {instance.release}{unlike}")
     elif instance.unlike_release:
-        lines.append(_unlike_newest(instance))
+        lines.append(unlike_newest(instance, instance.unlike_release))
     if instance.changed_switches:
         lines.append(f"switches: {show_all(instance.changed_switches)}")
     caps = [_cap(name, number, parameters) for name, number in instance.system.caps.items()]
@@ -44,15 +44,14 @@ def instance_line(instance: Instance) -> str:
     return f"{instance.protocol.name}: {show_all(found)}"
 
 
-def _unlike_newest(instance: Instance) -> str:
-    """In what an instance is not the newest release, and the known bugs of that release which it does without."""
+def unlike_newest(instance: Instance, switches: Mapping[str, str]) -> str:
+    """In what an instance is not the newest release, by these switches, and the known bugs of that release which it does without."""
     from fencepost.properties.affected import spared
 
     newest = instance.protocol.newest
-    own = show_all(instance.unlike_release)
-    bugs = spared(instance.unlike_release, newest or "")
+    bugs = spared(switches, newest or "")
     has = f"; that has {', '.join(bugs)}: check --release {newest}" if bugs else ""
-    return f"unlike release {newest}: {own}{has}"
+    return f"unlike release {newest}: {show_all(switches)}{has}"
 
 
 def sizes(instance: Instance) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fencepost.cli.render import unlike_newest
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.solving.solvers import SOLVERS
@@ -155,3 +156,15 @@ def changed(row: Row) -> dict[str, str]:
     except BadInput:
         defaults = {}
     return {name: value for name, value in row["settings"].items() if defaults.get(name) != value}
+
+
+def unlike(rows: Sequence[Row]) -> str:
+    """In what all instances of a protocol are not the newest release, and which of its bugs none can show; empty if in nothing."""
+    every = [{name: str(value) for name, value in row["settings"].items()} for row in rows]
+    try:
+        instance = find(rows[0]["protocol"]).instance(every[0].items())
+    except BadInput:  # of a file, or of another Fencepost
+        return ""
+    own = instance.unlike_release
+    shared = {k: v for k, v in own.items() if all(settings.get(k) == v for settings in every)}
+    return unlike_newest(instance, shared) if shared else ""

@@ -7,7 +7,7 @@ from functools import cache
 from html import escape
 
 from fencepost.cli.render import trace_text
-from fencepost.cli.reports.matrices import Matrix, Report, changed, matrices, named
+from fencepost.cli.reports.matrices import Matrix, Report, changed, matrices, named, unlike
 from fencepost.cli.reports.plot import MARKS, plot
 from fencepost.cli.reports.templates import filled, part
 from fencepost.cli.reports.text import COLUMNS, solver_lines
@@ -108,6 +108,9 @@ def _section(report: Report, protocol: str, rows: Sequence[Row]) -> str:
     return filled(
         "page.section.html",
         protocol=escape(protocol),
+        unlike=f'<p class="unlike">{escape(said[:1].upper() + said[1:])}.</p>'
+        if (said := unlike(rows))
+        else "",
         properties="".join(_meaning(report, protocol, name) for name in _names(rows)),
         common=_common(rows),
         matrices="\n".join(map(_matrix, found)),

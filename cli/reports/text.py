@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fencepost.cli.reports.matrices import Matrix, Report, matrices
+from fencepost.cli.reports.matrices import Matrix, Report, matrices, unlike
 from fencepost.cli.reports.words import SIGNS, brief, in_words
 from fencepost.encoding.saying import one_line
 from fencepost.sweeps.rows import Row
@@ -22,7 +22,7 @@ def text(report: Report) -> str:
     if len(solvers := summary.get("solvers", [])) > 1:
         parts.append(table(solver_lines(solvers)))
     for protocol, rows in report.protocols.items():
-        parts.append(protocol)
+        parts.append("\n".join(filter(None, [protocol, unlike(rows)])))
         parts += [table(lines) for name in summary if (lines := _summed(name, summary[name], protocol))]
         parts += [_drawn(matrix) for matrix in matrices(rows) if matrix.sized]
         parts.append(_each(rows))

@@ -23,7 +23,7 @@ from fencepost.sweeps.solve import instance
 from fencepost.sweeps.store import Store
 from fencepost.sweeps.summary import ordered
 from fencepost.sweeps.tables import TABLES, read_summary
-from support.reports import fabricated, recounted, stored_as
+from support.reports import LISTED, fabricated, recounted, stored_as
 from support.stories import story
 
 
@@ -296,3 +296,14 @@ def test_the_trace_of_a_row_is_given_as_trace_reads_it(
     for name, why in ((proved["id"], "its row has no counterexample"), ("nobody", "no such row")):
         assert run(["sweep", "trace", str(folder), name]) == 2
         assert f"{name}: {why} in" in capsys.readouterr().err
+
+
+def test_a_sweep_of_todays_code_says_what_its_release_has_besides(tmp_path: Path) -> None:
+    """Planted: said of a protocol that is no release's, or of a grid that asks about the race as well."""
+    today = '[[grid]]\nprotocols = "bookkeeper"\nproperties = "no-divergence"\n'
+    said = "nlike release 4.18.0: lac_read_in_change=blocked; that has #4651: check --release 4.18.0"
+    both = today + 'set = { lac_read_in_change = ["blocked", "racing"] }\n'
+    for name, grid, there in (("one", today, True), ("both", both, False), ("chain", LISTED, False)):
+        (tmp_path / name).mkdir()
+        report = reported(fabricated(tmp_path / name, grid))
+        assert [said in FORMS[form](report) for form in ("text", "html")] == [there, there], name
