@@ -22,8 +22,9 @@ from fencepost.cli.working import CODE, HEADER, HEARD, LIMIT, RUNS, SAY, Channel
 GRACE = 1.5
 """Seconds in which an interrupted command may say what it knows, before it is killed."""
 
-OVERRUN = 5.0
-"""Seconds after its time in which a command may say that time is up; its own clocks run out before that."""
+OVERRUN, OVERRUN_SHARE = 5.0, 0.05
+"""Seconds after its time, or the share of it if that is more, in which a command may say what it knows; its own clocks
+run out before that. After ten minutes on a starved machine five seconds were too few, and what was found went with it."""
 
 _CHUNK = 4096
 """So much can be written to a pipe that takes anything at all."""
@@ -114,7 +115,8 @@ class _Supervision:
         if self._ends_at is not None:
             return max(0.0, self._ends_at - time.perf_counter())
         if self._limit is not None and self._limit != math.inf:
-            return max(0.0, self._begun + self._limit + OVERRUN - time.perf_counter())
+            overrun = max(OVERRUN, OVERRUN_SHARE * self._limit)
+            return max(0.0, self._begun + self._limit + overrun - time.perf_counter())
         return None
 
     def _hear(self, number: int) -> None:
