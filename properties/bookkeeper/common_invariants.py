@@ -16,7 +16,17 @@ from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import WRITER, Status
 
 
-class Ledger(Protocol):
+class Clients(Protocol):
+    """What clients of a ledger do, and their lists."""
+
+    fragment: Sort
+
+    phase: Family
+    own_last_fragment: Family
+    own_first: Family
+
+
+class Ledger(Clients, Protocol):
     """The state of a ledger that has a writer and recoverers, as far as these facts read it."""
 
     bookie: Sort
@@ -24,15 +34,11 @@ class Ledger(Protocol):
     recoverer: Sort
     entry: Sort
     read_entry: Sort
-    fragment: Sort
 
     status: Read
     last_fragment: Read
     first: Family
 
-    phase: Family
-    own_last_fragment: Family
-    own_first: Family
     base: Family
 
     stored: Family
@@ -59,7 +65,7 @@ class Ledger(Protocol):
 # What the facts speak of.
 
 
-def has_begun(s: Ledger, client: TermLike) -> Term:
+def has_begun(s: Clients, client: TermLike) -> Term:
     """The client has done something: it is not in its first phase, idle, any more."""
     idle = s.phase.domain.values[0]
     return s.phase[client] != idle
@@ -76,12 +82,12 @@ def took(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term
     return exists(s.fragment, lambda g: accepted(s, client, g, entry, bookie))
 
 
-def listed(s: Ledger, client: TermLike, fragment: TermLike) -> Term:
+def listed(s: Clients, client: TermLike, fragment: TermLike) -> Term:
     """The fragment is in the client's list."""
     return fragment <= s.own_last_fragment[client]
 
 
-def holds_entry(s: Ledger, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+def holds_entry(s: Clients, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
     """The fragment is the last of the client's list that starts at or below the entry."""
 
     def starts_below(g: TermLike) -> Term:

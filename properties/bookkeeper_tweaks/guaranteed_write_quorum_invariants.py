@@ -6,7 +6,7 @@ the ensemble of the last fragment of the list that starts at or below it.
 
 from __future__ import annotations
 
-from fencepost.encoding.language.quantifiers import at_least, exists, forall, forall_over
+from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import Term, TermLike, all_of, any_of, implies
 from fencepost.properties.bookkeeper import common_invariants
@@ -16,11 +16,17 @@ from fencepost.properties.bookkeeper.common_invariants import (
     contents_are_the_writers,
     found_as_answered,
     has_begun,
-    holds_entry,
     listed,
     same_list,
     took,
     written_back_was_found,
+)
+from fencepost.properties.bookkeeper_tweaks.full_replication_invariants import (
+    acks_of_current_members,
+    ensembles_have_wq_members,
+    handled_was_sent,
+    last_fragment_reaches_lafr,
+    replicated_at_home,
 )
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import WRITER, Status
@@ -61,16 +67,6 @@ def guaranteed_write_quorum_invariants(s: Ledger) -> tuple[Invariant, ...]:
 # What the facts speak of.
 
 
-def is_current(s: Ledger, client: TermLike, bookie: TermLike) -> Term:
-    """The bookie is a member of the last ensemble of the client's list."""
-    return exists(s.fragment, lambda g: (s.own_last_fragment[client] == g) & s.own_member[client, g, bookie])
-
-
-def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The bookie is a member of the last ensemble of the client's list that starts at or below the entry."""
-    return exists(s.fragment, lambda g: holds_entry(s, client, g, entry) & s.own_member[client, g, bookie])
-
-
 def _same_list(s: Ledger, client: TermLike) -> Term:
     """The metadata's list is the client's."""
 
@@ -95,36 +91,6 @@ def phases_and_status(s: Ledger) -> Invariant:
             implies(s.status == Status.IN_RECOVERY, some_recoverer),
             forall(s.client, lambda c: implies(s.phase[c] == Phase.CLOSED, s.status == Status.CLOSED)),
             forall(s.recoverer, lambda r: s.phase[r] != Phase.WITHDRAWN),
-        ),
-    )
-
-
-def ensembles_have_wq_members(s: Ledger) -> Invariant:
-    quorum = s.parameters.write_quorum
-
-    def members(c: Term, g: Term, least: int) -> Term:
-        return at_least(least, s.bookie, lambda b: s.own_member[c, g, b])
-
-    return Invariant(
-        name="ensembles-have-wq-members",
-        meaning="each ensemble of a client's list has WQ members",
-        holds=forall_over(
-            (s.client, s.fragment),
-            lambda c, g: implies(
-                listed(s, c, g),
-                members(c, g, quorum) & ~members(c, g, quorum + 1),
-            ),
-        ),
-    )
-
-
-def last_fragment_reaches_lafr(s: Ledger) -> Invariant:
-    return Invariant(
-        name="last-fragment-reaches-lafr",
-        meaning="the last fragment of a client's list starts at most at its LAFR + 1",
-        holds=forall_over(
-            (s.client, s.fragment),
-            lambda c, g: implies(s.own_last_fragment[c] == g, s.own_first[c, g] <= s.lafr(c) + 1),
         ),
     )
 
@@ -166,20 +132,6 @@ def sent_to_own_fragments(s: Ledger) -> Invariant:
     )
 
 
-def handled_was_sent(s: Ledger) -> Invariant:
-    def in_turn(c: Term, g: Term, e: Term, b: Term) -> Term:
-        index = c, g, e, b
-        return implies(s.add_answered[index], s.add_handled[index]) & implies(
-            s.add_handled[index], s.add_sent(*index)
-        )
-
-    return Invariant(
-        name="handled-was-sent",
-        meaning="an add that was answered was handled, and one that was handled was sent",
-        holds=forall_over((s.client, s.fragment, s.entry, s.bookie), in_turn),
-    )
-
-
 def accepted_is_stored(s: Ledger) -> Invariant:
     return Invariant(
         name="accepted-is-stored",
@@ -187,31 +139,6 @@ def accepted_is_stored(s: Ledger) -> Invariant:
         holds=forall_over(
             (s.client, s.fragment, s.entry, s.bookie),
             lambda c, g, e, b: implies(s.add_stored(c, g, e, b), s.has(b, e)),
-        ),
-    )
-
-
-def acks_of_current_members(s: Ledger) -> Invariant:
-    return Invariant(
-        name="acks-of-current-members",
-        meaning="acks of entries above the LAFR are of members of the last ensemble: of a bookie that is replaced "
-        "they are withdrawn",
-        holds=forall_over(
-            (s.client, s.entry, s.bookie),
-            lambda c, e, b: implies(s.acked[c, e, b] & (s.lafr(c) < e), is_current(s, c, b)),
-        ),
-    )
-
-
-def replicated_at_home(s: Ledger) -> Invariant:
-    return Invariant(
-        name="replicated-at-home",
-        meaning="an entry that a client counts as fully replicated was acked by all of its home",
-        holds=forall_over(
-            (s.client, s.entry, s.bookie),
-            lambda c, e, b: implies(
-                (s.start(c) < e) & (e <= s.lafr(c)) & is_home(s, c, e, b), s.acked[c, e, b]
-            ),
         ),
     )
 

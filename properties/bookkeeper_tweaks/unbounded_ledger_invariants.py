@@ -7,9 +7,17 @@ lower. It has *opened* the ledger if it created it, or ended its takeover: its l
 
 from __future__ import annotations
 
-from fencepost.encoding.language.quantifiers import at_least, exists, forall, forall_over
+from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import Term, TermLike, all_of, any_of, if_, implies, lift
+from fencepost.properties.bookkeeper.common_invariants import has_begun, listed
+from fencepost.properties.bookkeeper_tweaks.full_replication_invariants import (
+    acks_of_current_members,
+    ensembles_have_wq_members,
+    handled_was_sent,
+    last_fragment_reaches_lafr,
+    replicated_at_home,
+)
 from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import (
     CREATOR,
@@ -81,11 +89,6 @@ def holds_term(s: Ledger, client: TermLike) -> Term:
     return s.ledger_term == s.term[client]
 
 
-def has_begun(s: Ledger, client: TermLike) -> Term:
-    """The client has done something."""
-    return s.phase[client] != Phase.IDLE
-
-
 def is_writing(s: Ledger, client: TermLike) -> Term:
     """The client writes, or did until it closed the ledger."""
     return any_of(s.phase[client] == Phase.WRITING, s.phase[client] == Phase.CLOSED)
@@ -105,28 +108,6 @@ def _takes_list(s: Ledger, successor: TermLike, client: TermLike) -> Term:
 def _is_above_no_op(s: Ledger, client: TermLike) -> Term:
     """The NoOp of the client is on all of its write set."""
     return exists(s.entry, lambda n: s.is_no_op(client, n) & (n <= s.lafr(client)))
-
-
-def is_current(s: Ledger, client: TermLike, bookie: TermLike) -> Term:
-    """The bookie is a member of the last ensemble of the client's list."""
-    return exists(s.fragment, lambda g: (s.own_last_fragment[client] == g) & s.own_member[client, g, bookie])
-
-
-def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The bookie is a member of the last ensemble of the client's list that starts at or below the entry."""
-
-    def holds_entry(g: Term) -> Term:
-        later = exists(
-            s.fragment, lambda h: (g < h) & listed(s, client, h) & (s.own_first[client, h] <= entry)
-        )
-        return listed(s, client, g) & (s.own_first[client, g] <= entry) & ~later
-
-    return exists(s.fragment, lambda g: holds_entry(g) & s.own_member[client, g, bookie])
-
-
-def listed(s: Ledger, client: TermLike, fragment: TermLike) -> Term:
-    """The fragment is in the client's list."""
-    return fragment <= s.own_last_fragment[client]
 
 
 # Terms.
@@ -176,33 +157,6 @@ def terms_only_rise(s: Ledger) -> Invariant:
 
 
 # The ledger and its fragments.
-
-
-def ensembles_have_wq_members(s: Ledger) -> Invariant:
-    quorum = s.parameters.write_quorum
-
-    def members(c: Term, g: Term, least: int) -> Term:
-        return at_least(least, s.bookie, lambda b: s.own_member[c, g, b])
-
-    return Invariant(
-        name="ensembles-have-wq-members",
-        meaning="each ensemble of a client's list has WQ members",
-        holds=forall_over(
-            (s.client, s.fragment),
-            lambda c, g: implies(listed(s, c, g), members(c, g, quorum) & ~members(c, g, quorum + 1)),
-        ),
-    )
-
-
-def last_fragment_reaches_lafr(s: Ledger) -> Invariant:
-    return Invariant(
-        name="last-fragment-reaches-lafr",
-        meaning="the last fragment of a client's list starts at most at its LAFR + 1",
-        holds=forall_over(
-            (s.client, s.fragment),
-            lambda c, g: implies(s.own_last_fragment[c] == g, s.own_first[c, g] <= s.lafr(c) + 1),
-        ),
-    )
 
 
 def metadata_is_the_holders(s: Ledger) -> Invariant:
@@ -294,51 +248,12 @@ def sent_to_own_fragments(s: Ledger) -> Invariant:
     )
 
 
-def handled_was_sent(s: Ledger) -> Invariant:
-    def in_turn(c: Term, g: Term, e: Term, b: Term) -> Term:
-        index = c, g, e, b
-        return implies(s.add_answered[index], s.add_handled[index]) & implies(
-            s.add_handled[index], s.add_sent(*index)
-        )
-
-    return Invariant(
-        name="handled-was-sent",
-        meaning="an add that was answered was handled, and one that was handled was sent",
-        holds=forall_over((s.client, s.fragment, s.entry, s.bookie), in_turn),
-    )
-
-
 def acked_was_accepted(s: Ledger) -> Invariant:
     return Invariant(
         name="acked-was-accepted",
         meaning="what a client counts as acked by a bookie, the bookie stored for it",
         holds=forall_over(
             (s.client, s.entry, s.bookie), lambda c, e, b: implies(s.acked[c, e, b], took(s, c, e, b))
-        ),
-    )
-
-
-def acks_of_current_members(s: Ledger) -> Invariant:
-    return Invariant(
-        name="acks-of-current-members",
-        meaning="acks of entries above the LAFR are of members of the last ensemble: of a bookie that is replaced "
-        "they are withdrawn",
-        holds=forall_over(
-            (s.client, s.entry, s.bookie),
-            lambda c, e, b: implies(s.acked[c, e, b] & (s.lafr(c) < e), is_current(s, c, b)),
-        ),
-    )
-
-
-def replicated_at_home(s: Ledger) -> Invariant:
-    return Invariant(
-        name="replicated-at-home",
-        meaning="an entry that a client counts as fully replicated was acked by all of its home",
-        holds=forall_over(
-            (s.client, s.entry, s.bookie),
-            lambda c, e, b: implies(
-                (s.start(c) < e) & (e <= s.lafr(c)) & is_home(s, c, e, b), s.acked[c, e, b]
-            ),
         ),
     )
 

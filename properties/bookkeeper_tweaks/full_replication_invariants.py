@@ -1,0 +1,91 @@
+"""Facts that are the same sentence about both tweaks: ensembles are sets of WQ bookies, and the LAFR counts what all of them acked.
+
+An entry's *home* is the ensemble of the last fragment of the client's list that starts at or below it.
+"""
+
+from __future__ import annotations
+
+from fencepost.encoding.language.quantifiers import at_least, exists, forall_over
+from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.terms import Term, TermLike, implies
+from fencepost.properties.bookkeeper.common_invariants import holds_entry, listed
+from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger as Ledger
+
+
+def is_current(s: Ledger, client: TermLike, bookie: TermLike) -> Term:
+    """The bookie is a member of the last ensemble of the client's list."""
+    return exists(s.fragment, lambda g: (s.own_last_fragment[client] == g) & s.own_member[client, g, bookie])
+
+
+def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """The bookie is a member of the last ensemble of the client's list that starts at or below the entry."""
+    return exists(s.fragment, lambda g: holds_entry(s, client, g, entry) & s.own_member[client, g, bookie])
+
+
+def ensembles_have_wq_members(s: Ledger) -> Invariant:
+    quorum = s.parameters.write_quorum
+
+    def members(c: Term, g: Term, least: int) -> Term:
+        return at_least(least, s.bookie, lambda b: s.own_member[c, g, b])
+
+    return Invariant(
+        name="ensembles-have-wq-members",
+        meaning="each ensemble of a client's list has WQ members",
+        holds=forall_over(
+            (s.client, s.fragment),
+            lambda c, g: implies(
+                listed(s, c, g),
+                members(c, g, quorum) & ~members(c, g, quorum + 1),
+            ),
+        ),
+    )
+
+
+def last_fragment_reaches_lafr(s: Ledger) -> Invariant:
+    return Invariant(
+        name="last-fragment-reaches-lafr",
+        meaning="the last fragment of a client's list starts at most at its LAFR + 1",
+        holds=forall_over(
+            (s.client, s.fragment),
+            lambda c, g: implies(s.own_last_fragment[c] == g, s.own_first[c, g] <= s.lafr(c) + 1),
+        ),
+    )
+
+
+def handled_was_sent(s: Ledger) -> Invariant:
+    def in_turn(c: Term, g: Term, e: Term, b: Term) -> Term:
+        index = c, g, e, b
+        return implies(s.add_answered[index], s.add_handled[index]) & implies(
+            s.add_handled[index], s.add_sent(*index)
+        )
+
+    return Invariant(
+        name="handled-was-sent",
+        meaning="an add that was answered was handled, and one that was handled was sent",
+        holds=forall_over((s.client, s.fragment, s.entry, s.bookie), in_turn),
+    )
+
+
+def acks_of_current_members(s: Ledger) -> Invariant:
+    return Invariant(
+        name="acks-of-current-members",
+        meaning="acks of entries above the LAFR are of members of the last ensemble: of a bookie that is replaced "
+        "they are withdrawn",
+        holds=forall_over(
+            (s.client, s.entry, s.bookie),
+            lambda c, e, b: implies(s.acked[c, e, b] & (s.lafr(c) < e), is_current(s, c, b)),
+        ),
+    )
+
+
+def replicated_at_home(s: Ledger) -> Invariant:
+    return Invariant(
+        name="replicated-at-home",
+        meaning="an entry that a client counts as fully replicated was acked by all of its home",
+        holds=forall_over(
+            (s.client, s.entry, s.bookie),
+            lambda c, e, b: implies(
+                (s.start(c) < e) & (e <= s.lafr(c)) & is_home(s, c, e, b), s.acked[c, e, b]
+            ),
+        ),
+    )
