@@ -23,6 +23,22 @@ STRIPES: Settings = {"bookies": 4, "ensemble": 3, "write_quorum": 2, "ack_quorum
 PAIR: Settings = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2}
 FENCES: Settings = {"recovery_reads_fence": "yes"}
 MENDED: Settings = {"recovery_reads_fence": "yes", "recovery_floor": "fragment"}
+DURABLE: Settings = {
+    **ONE_OF_TWO,
+    "bookies": 1,
+    "storage": "db",
+    "crashes": 2,
+    "restarts": 1,
+    "negative_answers": "after-fence",
+    "fence_record": "with-key",
+    "db_checkpoint": "always",
+}
+"""With all that mends what releases lose."""
+SORTED: Settings = {
+    **{name: value for name, value in DURABLE.items() if name != "db_checkpoint"},
+    "storage": "sorted",
+    "flush_headers": "always",
+}
 
 
 @dataclass(frozen=True)
@@ -68,6 +84,9 @@ CASES = {
     ),
     "boot-keeps-copies": Case("bookkeeper-no-journal", {**PAIR, "boot": "whole", "lose": "fences"}, ()),
     "4.13-mended": Case("bookkeeper-4.13", {**TWO_OF_THREE, **MENDED}),
+    "durable-db": Case("bookkeeper", DURABLE),
+    "durable-sorted": Case("bookkeeper", SORTED),
+    "durable-pair": Case("bookkeeper", {**DURABLE, **PAIR, "bookies": 2, "entries": 1, "crashes": 1}),
     "no-journal": Case("bookkeeper-no-journal", TWO_OF_THREE),
     "no-journal-as-coded": Case("bookkeeper-no-journal", {**TWO_OF_THREE, "limbo": "as-coded"}),
 }
@@ -91,6 +110,7 @@ SMALL = {
     "no-journal": Case("bookkeeper-no-journal", {**ONE_OF_TWO, "bookies": 1, "entries": 1}),
     "4.13-tla": Case("bookkeeper-4.13-tla", {**ONE_OF_TWO, **FENCES, "entries": 1}),
     "boot": Case("bookkeeper-no-journal", {**ONE_OF_TWO, "bookies": 1, "entries": 1, "boot": "whole"}),
+    "durable": Case("bookkeeper", {**DURABLE, "entries": 1, "crashes": 1}),
 }
 """Instances small enough to visit all of their states."""
 
@@ -121,13 +141,17 @@ NEEDED = {
     "phase-one-comes-first": "boot",
     "cookies-are-stored": "boot",
     "checked-and-serving": "boot",
+    "keys-are-replayed": "durable-db",
+    "fences-are-replayed": "durable-db",
 }
 """Where a fact is needed, if not where one bookie of two holds everything."""
 
 
 def names() -> list[str]:
     """Every fact about a ledger."""
-    systems = (CASES[name].system() for name in ("one-of-two", "no-journal", "4.13-tla-mended", "boot"))
+    systems = (
+        CASES[name].system() for name in ("one-of-two", "no-journal", "4.13-tla-mended", "boot", "durable-db")
+    )
     return list(dict.fromkeys(fact.name for system in systems for fact in ledger_invariants(system)))
 
 
@@ -225,6 +249,12 @@ BUGS: dict[str, tuple[str, Settings, Settings, str]] = {
         {"clear_limbo": "before-copying"},
         "accepted-is-stored",
     ),
+    "bare-fence": ("bookkeeper", DURABLE, {"fence_record": "bare"}, "fences-are-replayed"),
+    "unawaited-fence": ("bookkeeper", DURABLE, {"negative_answers": "at-once"}, "fences-are-replayed"),
+    "flushed-fence": ("bookkeeper", SORTED, {"flush_headers": "if-written"}, "fences-are-replayed"),
+    "flushed-fence-db": ("bookkeeper", DURABLE, {"db_checkpoint": "if-written"}, "fences-are-replayed"),
+    "key-without-entry": ("bookkeeper", SORTED, {"flush_headers": "if-written"}, "keys-are-replayed"),
+    "key-without-entry-db": ("bookkeeper", DURABLE, {"db_checkpoint": "if-written"}, "keys-are-replayed"),
     "limbo left unrecovered": (
         "bookkeeper-no-journal",
         BOOT,
