@@ -67,13 +67,16 @@ class _Map:
     names: list[bytes] = field(default_factory=list)
 
     def note(self, state: State, path: Sequence[GroundAction]) -> None:
-        """Keep the state if it is a new situation, or an old one on a shorter way."""
+        """Keep the state if it is a new situation, or an old one on no longer way: of the shortest ways the last one.
+
+        Were it the first one, a seed whose first one led nowhere, with messages lost, would begin there ever after.
+        """
         name = bytes(state[place] for place in self.places)
         known = self.found.get(name)
         if known is None:
             self.found[name] = _Situation(state, tuple(path))
             self.names.append(name)
-        elif len(path) < len(known.path):
+        elif len(path) <= len(known.path):
             known.state, known.path = state, tuple(path)
 
     def choose(self, chance: random.Random) -> _Situation:

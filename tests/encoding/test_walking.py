@@ -68,6 +68,15 @@ def test_a_lock_opens_where_walks_begin_anywhere_and_in_any_order(monkeypatch: p
             assert not any(map(opened, (1, 2, 3)))
 
 
+def test_of_the_shortest_ways_the_last_is_where_walks_begin() -> None:
+    """Planted: the first one for ever, which may lead nowhere; or the last one, however long it is."""
+    (action, *_) = find("bookkeeper").instance(()).system.ground_actions
+    situations = walking._Map([0])
+    for state, length in ((b"\0\1", 2), (b"\0\2", 2), (b"\0\3", 3), (b"\1\4", 9)):
+        situations.note(state, [action] * length)
+    assert [kept.state for kept in situations.found.values()] == [b"\0\2", b"\1\4"]
+
+
 def finders(name: str, seeds: int, walks: int) -> int:
     """How many seeds, from 1 on, find a known bug within so many walks."""
     return sum(bool(walks_to(name, seed, walks).traces) for seed in range(1, seeds + 1))
@@ -81,8 +90,8 @@ def test_walks_need_actions_that_come_late(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("name", ["bare-fence", "PR-2281"])
-def test_nine_seeds_in_ten_find_a_loss(name: str) -> None:
-    """Those that walks found worst: until passes had late actions, 1 of 10 seeds and 7 of 10."""
+def test_nine_of_the_first_ten_seeds_find_a_loss(name: str) -> None:
+    """Those that walks found worst: until passes had late actions, 1 of 10 seeds and 7 of 10; of 20, 17 find bare-fence."""
     assert finders(name, 10, 50_000) >= 9
 
 
