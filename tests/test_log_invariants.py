@@ -121,6 +121,7 @@ NEEDED = {
     "last-read-was-sent": TWICE,
     "crashes-are-counted": Case(STAGE_3, {"entries": 1}, ("answers-end-orders",)),
     "newcomers-are-last": LATE,
+    "turns-in-order": CASES["repaired-and-read"],
 }
 """Where a fact is needed, if not there."""
 

@@ -29,7 +29,7 @@ protocols = "ledger-chain"
 [[grid]]
 protocols = "bookkeeper-unbounded"
 properties = ["no-divergence", "same-value", "closed-ledger-at-wq"]
-set = { values = 1 }
+set = { values = 1, recovery_adds = "moving" }
 
 [[grid]]
 protocols = "bookkeeper-4.13"
