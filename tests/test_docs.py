@@ -16,8 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.explore import command as explore
-from fencepost.cli.main import run
+from fencepost.cli.main import cli, run
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
@@ -183,7 +182,7 @@ def test_the_script_in_the_page_of_exploring_is_answered_as_it_shows() -> None:
     answered = [line for line in lines if line.startswith(" ")]
     assert len(typed) > 3
     assert len(answered) > 2
-    result = CliRunner().invoke(explore, shlex.split(script[0])[1:], input="\n".join(typed))
+    result = CliRunner().invoke(cli, shlex.split(script[0]), input="\n".join(typed))
     assert result.exit_code == 0
     assert shows("\n".join(answered), result.output), result.output
 

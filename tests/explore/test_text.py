@@ -18,8 +18,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from fencepost.cli.explore import command
-from fencepost.cli.main import run
+from fencepost.cli.main import cli, run
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.errors import BadInput
 from fencepost.explore.asking import Asker
@@ -206,11 +205,11 @@ def test_bad_input_is_one_line(
 
 
 def test_the_settings_are_those_of_the_trace_unless_told() -> None:
-    changed = ["bookkeeper-4.13", "--text", "--trace", str(TRACE), "--step", "11"]
-    told = CliRunner().invoke(command, changed, input="take handle add(w, 1, 1, b1)\n")
+    changed = ["explore", "bookkeeper-4.13", "--text", "--trace", str(TRACE), "--step", "11"]
+    told = CliRunner().invoke(cli, changed, input="take handle add(w, 1, 1, b1)\n")
     assert "stored[b1, 1]: 0 → 1" in told.output, told
     mended = CliRunner().invoke(
-        command, [*changed, "--set", "recovery_reads_fence=yes"], input="take handle add(w, 1, 1, b1)\n"
+        cli, [*changed, "--set", "recovery_reads_fence=yes"], input="take handle add(w, 1, 1, b1)\n"
     )
     assert "stored[b1, 1]" not in mended.output and "add_refused[w, 1, 1, b1]: no → yes" in mended.output
 

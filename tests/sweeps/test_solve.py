@@ -86,8 +86,10 @@ def test_a_proof_brings_a_certificate_that_stands_and_what_is_violated_none(
 ) -> None:
     folder = tmp_path / "certificates"
     allowance = Allowance(certificates=folder)
-    for obligation in tiny.obligations:
-        row = solve(obligation, engine(), allowance)
+    some = [o for o in tiny.obligations if o.property in ("no-divergence", "same-value")]
+    rows = [solve(obligation, engine(), allowance) for obligation in some]
+    assert {row["basis"] for row in rows} == {"induction", "rounds", None}
+    for obligation, row in zip(some, rows, strict=True):
         certificate = f"certificates/{row['id']}" if row["verdict"] == "proved" else None
         assert row["certificate"] == certificate, row
         if certificate:
@@ -99,7 +101,7 @@ def test_a_proof_brings_a_certificate_that_stands_and_what_is_violated_none(
             assert manifest.claims[0].property == obligation.property
     assert not list(folder.glob(".*")), "what was under way is there under its name, or not at all"
     assert {path.name for path in folder.iterdir()} == {
-        o.identify(engine()) for o in tiny.obligations if (folder / o.identify(engine())).exists()
+        o.identify(engine()) for o in some if (folder / o.identify(engine())).exists()
     }
     again = solve(FIRST, engine(), allowance)
     assert solve(FIRST, engine(), allowance)["certificate"] == again["certificate"], "a task tried again"
