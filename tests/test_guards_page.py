@@ -72,6 +72,18 @@ def test_the_page_has_every_conjunct_as_it_is_now(preset: str) -> None:
     assert written == now
 
 
+def test_what_is_said_of_open_conjuncts_is_what_the_page_counts() -> None:
+    said = (PAGE.parents[1] / "bookkeeper.md").read_text(encoding="utf-8")
+    counts = re.findall(r"(\d+) of (\d+) (?:are open )?in\s`(bookkeeper[^`]*)`", said.replace("\n", " "))
+    assert len(counts) == 4
+    for open_ones, conjuncts, preset in counts:
+        found = rows(preset)
+        assert (int(open_ones), int(conjuncts)) == (
+            sum(row.outcome is Outcome.OPEN for row in found.values()),
+            len(found),
+        ), preset
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_smallest_instances_say_what_the_page_says(preset: str) -> None:
