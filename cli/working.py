@@ -8,6 +8,7 @@ import os
 import signal
 import struct
 import sys
+from types import FrameType
 
 from fencepost.cli.exits import ExitCode
 
@@ -114,8 +115,9 @@ AGAIN = 0.01
 def interruptible() -> None:
     """Let SIGTERM be a KeyboardInterrupt in this process, once.
 
-    In a finalizer or the callback of a weak reference Python prints whatever is raised and goes on: an interrupt that
-    comes there says nothing and comes again. Nor is it of use to hear, once interrupted, of what was only half made.
+    In a finalizer or the callback of a weak reference Python prints whatever is raised and goes on, and where ctypes
+    converts an argument it raises an error of its own instead: an interrupt that comes there says nothing and comes
+    again. Nor is it of use to hear, once interrupted, of what was only half made.
     """
     complain = sys.unraisablehook
 
@@ -130,6 +132,9 @@ def interruptible() -> None:
     sys.unraisablehook = lost
 
 
-def _interrupt(number: int, frame: object) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    if frame is not None and frame.f_code.co_name == "from_param":
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+        return
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -253,3 +253,34 @@ def test_an_interrupt_in_a_finalizer_says_nothing_and_is_not_lost() -> None:
         [sys.executable, "-c", IN_A_FINALIZER], capture_output=True, text=True, timeout=60, check=False
     )
     assert (process.returncode, process.stderr) == (130, "")
+
+
+IN_A_CONVERSION = """
+import ctypes, os, signal, sys, time
+from fencepost.cli.working import interruptible
+
+class Unlucky:
+    @classmethod
+    def from_param(cls, value):
+        if value:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.001)
+        return ctypes.c_int(value)
+
+interruptible()
+absolute = ctypes.CDLL(None).abs
+absolute.argtypes = [Unlucky]
+try:
+    assert absolute(1) == 1
+    time.sleep(60)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def test_an_interrupt_while_an_argument_is_converted_is_no_error_of_its_own() -> None:
+    """ctypes, and so z3, makes an ArgumentError of whatever is raised there."""
+    process = subprocess.run(
+        [sys.executable, "-c", IN_A_CONVERSION], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (process.returncode, process.stderr) == (130, "")
