@@ -46,7 +46,8 @@ def check(
     with what is known by then. Raises BadInput for limits that mean nothing for this system, ModelError if an action is
     not well defined, InternalError if a solver's execution does not replay.
     """
-    run = _ready(system, subject, properties, limits, listener, part)
+    _settle(system, limits)
+    run = _Run(system, subject, properties, limits, listener, part)
     try:
         run.run()
     except KeyboardInterrupt:
@@ -63,7 +64,8 @@ def settled_by_induction(
 
     The others are left out. Raises what `check` does.
     """
-    run = _ready(system, subject, properties, limits, lambda event: None, None)
+    _settle(system, limits)
+    run = _Run(system, subject, properties, limits, lambda event: None, None)
     try:
         run.prove()
     finally:
@@ -71,19 +73,11 @@ def settled_by_induction(
     return tuple(result for result in run.outcome().results if result.verdict is not Verdict.UNDECIDED)
 
 
-def _ready(
-    system: System,
-    subject: Subject,
-    properties: Sequence[Property],
-    limits: Limits,
-    listener: Listener,
-    part: Part | None,
-) -> _Run:
-    """A check to be run, of what can be checked."""
+def _settle(system: System, limits: Limits) -> None:
+    """What is to be settled before any check: raises what `check` does of limits and systems that cannot be checked."""
     validate(limits, system)
     sent_at_most_once(system)
     _settle_cache()
-    return _Run(system, subject, properties, limits, listener, part)
 
 
 def _settle_cache() -> None:

@@ -52,17 +52,15 @@ def wander(
     chance.shuffle(preference)
     path: list[GroundAction] = []
     yield path, state
-    while (following := prefer(preference, state, chance, 1 / 8)) is not None:
+    while (following := _next(preference, state, chance)) is not None:
         action, state = following
         path.append(action)
         yield path, state
 
 
-def prefer(
-    preference: list[Step], state: State, chance: random.Random, astray: float
-) -> tuple[GroundAction, State] | None:
-    """The first action enabled in order of preference, or with the chance `astray` in another order; None if there is none."""
-    if chance.random() < astray:
+def _next(preference: list[Step], state: State, chance: random.Random) -> tuple[GroundAction, State] | None:
+    """The first action enabled in order of preference, one time in eight in another order; None if there is none."""
+    if chance.random() < 1 / 8:
         preference = chance.sample(preference, len(preference))
     for step in preference:
         after = next(step.successors(state), None)
