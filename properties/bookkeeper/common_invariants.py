@@ -26,10 +26,22 @@ class Clients(Protocol):
     own_first: Family
 
 
-class Ledger(Clients, Protocol):
-    """The state of a ledger that has a writer and recoverers, as far as these facts read it."""
+class Reads(Protocol):
+    """Fencing and recovery reads, and their answers."""
 
     bookie: Sort
+
+    fence_handled: Family
+    fence_answered: Family
+    read_handled: Family
+    read_answered: Family
+
+    def fence_sent(self, client: TermLike, bookie: TermLike, /) -> Term: ...
+
+
+class Ledger(Clients, Reads, Protocol):
+    """The state of a ledger that has a writer and recoverers, as far as these facts read it."""
+
     client: Sort
     recoverer: Sort
     entry: Sort
@@ -46,16 +58,10 @@ class Ledger(Clients, Protocol):
     add_refused: Family
     acked: Family
 
-    fence_handled: Family
-    fence_answered: Family
-    read_handled: Family
-    read_answered: Family
     read_content: Family
     found: Family
 
     def pushed(self, client: TermLike, entry: TermLike, /) -> Term: ...
-
-    def fence_sent(self, client: TermLike, bookie: TermLike, /) -> Term: ...
 
     def has_entry(self, client: TermLike, entry: TermLike, bookie: TermLike, /) -> Term: ...
 
@@ -186,21 +192,23 @@ def found_as_answered(s: Ledger) -> Invariant:
 # Recovery.
 
 
-def answered_was_asked(s: Ledger, asked: Callable[[Term, Term, Term], Term]) -> Invariant:
-    """`asked` says of a recoverer, an entry and a bookie that the recovery read was sent there."""
+def answered_was_asked(
+    s: Reads, reader: Sort, entry: Sort, asked: Callable[[Term, Term, Term], Term]
+) -> Invariant:
+    """`asked` says of a reader, an entry and a bookie that the recovery read was sent there."""
     return Invariant(
         name="answered-was-asked",
         meaning="a fencing or recovery read that was answered was handled, and one that was handled was sent",
         holds=all_of(
             forall_over(
-                (s.recoverer, s.bookie),
+                (reader, s.bookie),
                 lambda r, b: all_of(
                     implies(s.fence_answered[r, b], s.fence_handled[r, b]),
                     implies(s.fence_handled[r, b], s.fence_sent(r, b)),
                 ),
             ),
             forall_over(
-                (s.recoverer, s.read_entry, s.bookie),
+                (reader, entry, s.bookie),
                 lambda r, e, b: all_of(
                     implies(s.read_answered[r, e, b], s.read_handled[r, e, b]),
                     implies(s.read_handled[r, e, b], asked(r, e, b)),

@@ -329,7 +329,9 @@ def confirmed_at_home(s: Ledger) -> Invariant:
 
 
 def answered_was_asked(s: Ledger) -> Invariant:
-    return common_invariants.answered_was_asked(s, lambda r, e, b: s.read_sent[r, e] & s.read_to(r, e, b))
+    return common_invariants.answered_was_asked(
+        s, s.recoverer, s.read_entry, lambda r, e, b: s.read_sent[r, e] & s.read_to(r, e, b)
+    )
 
 
 def fencing_fences(s: Ledger) -> Invariant:

@@ -53,7 +53,7 @@ def guaranteed_write_quorum_invariants(s: Ledger) -> tuple[Invariant, ...]:
         contents_are_the_writers(s),
         found_as_answered(s),
         read_is_stored(s),
-        answered_was_asked(s, s.read_to),
+        answered_was_asked(s, s.recoverer, s.read_entry, s.read_to),
         reading_fences(s),
         reads_above_start(s),
         written_back_was_found(s),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import Term, TermLike, all_of, any_of, if_, implies, lift
-from fencepost.properties.bookkeeper.common_invariants import has_begun, listed
+from fencepost.properties.bookkeeper.common_invariants import answered_was_asked, has_begun, listed
 from fencepost.properties.bookkeeper_tweaks.full_replication_invariants import (
     acks_of_current_members,
     ensembles_have_wq_members,
@@ -42,7 +42,7 @@ def unbounded_ledger_invariants(s: Ledger) -> tuple[Invariant, ...]:
         acked_was_accepted(s),
         acks_of_current_members(s),
         replicated_at_home(s),
-        answered_was_asked(s),
+        answered_was_asked(s, s.client, s.entry, s.read_to),
         reads_above_start(s),
         found_is_something(s),
         written_back_was_found(s),
@@ -259,29 +259,6 @@ def acked_was_accepted(s: Ledger) -> Invariant:
 
 
 # Takeovers.
-
-
-def answered_was_asked(s: Ledger) -> Invariant:
-    return Invariant(
-        name="answered-was-asked",
-        meaning="a fencing or recovery read that was answered was handled, and one that was handled was sent",
-        holds=all_of(
-            forall_over(
-                (s.client, s.bookie),
-                lambda c, b: all_of(
-                    implies(s.fence_answered[c, b], s.fence_handled[c, b]),
-                    implies(s.fence_handled[c, b], s.fence_sent(c, b)),
-                ),
-            ),
-            forall_over(
-                (s.client, s.entry, s.bookie),
-                lambda c, e, b: all_of(
-                    implies(s.read_answered[c, e, b], s.read_handled[c, e, b]),
-                    implies(s.read_handled[c, e, b], s.read_to(c, e, b)),
-                ),
-            ),
-        ),
-    )
 
 
 def reads_above_start(s: Ledger) -> Invariant:
