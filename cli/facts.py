@@ -18,6 +18,7 @@ from fencepost.cli.settings import setting, settings_option
 from fencepost.encoding.checking.facts import Breaks, Falsified, Found, Kept, NeverFalse, examine
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.induction.obligations import WELL_DEFINED
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.solving.answers import SolverGaveUpError
@@ -115,7 +116,8 @@ def command(
         cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
     report.undecided = cut_short or report.undecided
     meanings = {c.name: c for c in properties}
-    parts = [heading(instance, Limits()), *(_text(report, name, meanings) for name in report.names)]
+    shown = [*report.names, *([WELL_DEFINED] if WELL_DEFINED in report.breaks else [])]
+    parts = [heading(instance, Limits()), *(_text(report, name, meanings) for name in shown)]
     if report.undecided is not None:
         parts.append(f"undecided: {report.undecided}")
     emit("\n".join(parts), output)

@@ -103,7 +103,8 @@ class Explorer:
         if move in here.moves:
             raise BadInput(f"{at}: it is lost already; undo that, or lose another")
         place = move.choice.place
-        found = [bytes((*state[:place], 1, *state[place + 1 :])) for state in here.states]
+        made = self.replayer.concrete.state
+        found = [made((*state[:place], 1, *state[place + 1 :])) for state in here.states]
         for index, action in enumerate(here.actions):
             step = self.replayer.concrete.step(action)
             if next(step.successors(found[index]), None) != found[index + 1]:

@@ -9,7 +9,7 @@ import pytest
 
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Verdict
-from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.solving.solvers import SOLVERS
@@ -95,7 +95,7 @@ def test_the_lac_never_falls(settings: Mapping[str, object]) -> None:
     assert isinstance(system.state, Ledger)
     concrete = Concrete(system)
     lacs = [concrete.function(system.state.lac(str(client)), {}) for client in system.state.client]
-    seen: dict[bytes, list[int]] = {}
+    seen: dict[State, list[int]] = {}
     for visit in itertools.islice(explore(system), 20_000):
         after = seen[visit.state] = [number(lac(visit.state)) for lac in lacs]
         if visit.parent is None or visit.action is None or visit.action.schema.name == "receive fence answer":

@@ -12,7 +12,7 @@ import pytest
 from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Basis
-from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.concrete.walking import walk
 from fencepost.encoding.errors import BadInput
@@ -124,7 +124,7 @@ The last line is the module's own configuration. TLC counts the initial state as
 """
 
 
-def module_state(system: System, code: bytes) -> World:
+def module_state(system: System, code: State) -> World:
     """A state of the protocol in the variables of the module."""
     values = {(v.family.name, *v.index): v.domain.values[code[v.place]] for v in system.variables}
     state = system.state

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger
@@ -215,7 +215,7 @@ def falls(system: System, terms: Mapping[str, Term], walks: int = 150) -> set[st
     concrete, chance = Concrete(system), random.Random(1)
     functions = {name: concrete.function(term, {}) for name, term in terms.items()}
 
-    def values(state: bytes) -> dict[str, int]:
+    def values(state: State) -> dict[str, int]:
         return {name: number(function(state)) for name, function in functions.items()}
 
     found: set[str] = set()

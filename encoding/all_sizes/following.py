@@ -45,7 +45,7 @@ class Follower:
 
     def mapped(self, state: State) -> State:
         """The core's state that a state of the whole stands for. Raises Strays if the mapping gives none, or several."""
-        found = bytearray(self.core.initial())
+        found = list(self.core.initial())
         for variable, tests in zip(self.refinement.core.variables, self._mapping, strict=True):
             if tests:
                 held = [position for position, test in enumerate(tests) if test(state)]  # type: ignore[operator]
@@ -53,7 +53,7 @@ class Follower:
                     said = ", ".join(show(variable.domain.values[position]) for position in held) or "none"
                     raise Strays(f"{variable.name} is mapped to {said}, not to one value")
                 found[variable.place] = held[0]
-        return bytes(found)
+        return self.core.state(found)
 
     def begin(self, first: State) -> State:
         """The core's state at first. Raises Strays if it is not an initial state of the core."""

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from fencepost.encoding.all_sizes.following import Follower, Strays
 from fencepost.encoding.all_sizes.refinement import Refinement, unmet_axioms
 from fencepost.encoding.all_sizes.refining import Refining
-from fencepost.encoding.concrete.compiling import State
+from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.induction.asking import Asker, Withdrawn
 from fencepost.encoding.induction.obligations import INITIALLY, Obligations, obligations
@@ -150,7 +150,7 @@ def _state(refining: Refining, model: Any) -> State:
         true = [_is_true(model, bit) for bit in whole.bits[variable.place]]
         return variable.domain.values.index(decode(variable, true))
 
-    return bytes(map(code, whole.system.variables))
+    return Concrete(whole.system).state(map(code, whole.system.variables))
 
 
 def _told(refining: Refining, follower: Follower, slot: int, ways: Sequence[str], state: State) -> str:

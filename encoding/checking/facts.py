@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from fencepost.encoding.checking.confirming import Confirming
 from fencepost.encoding.checking.preparing import Phase, Prepared, prepare
 from fencepost.encoding.concrete.compiling import State
 from fencepost.encoding.concrete.replaying import Replayer
@@ -88,7 +89,9 @@ def _examine(
     left = [claim for claim in claims if claim.name not in false]
     broken = yield from looking.breaks(left)
     yield from (Kept(claim.name) for claim in left if claim.name not in broken)
-    yield from looking.rounds([claim for claim in left if claim.name in broken], rounds)
+    yield from looking.rounds(
+        [claim for claim in left if claim.name in broken], rounds, WELL_DEFINED in broken
+    )
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,10 @@ class _Looking:
         return Falsified(claim.name, trace)
 
     def breaks(self, claims: Sequence[Invariant]) -> Generator[Found, None, set[str]]:
-        """Ask each action which of the claims it can make false if all of them hold; the names of those that one can."""
+        """Ask each action which of the claims it can make false if all of them hold; the names of those that one can.
+
+        `WELL_DEFINED` is among the claims.
+        """
         asked = obligations(self.symbolic, claims, [INITIALLY, *representatives(self.symbolic, claims)])
         asker = Asker(asked, backend("cadical"))
         initial = self.system.initial
@@ -140,7 +146,7 @@ class _Looking:
                     start = yield from smallest(asker, asked, question, names, name, first)
                     yield self._told(claims, question, name, start)
                 open_ones.difference_update(answer.claims)
-        return names - open_ones
+        return (names | {WELL_DEFINED}) - open_ones
 
     def _told(self, claims: Sequence[Invariant], question: Question, name: str, start: Start) -> Breaks:
         """A counterexample to induction in the words of traces; raises InternalError unless the concrete reading agrees."""
@@ -168,21 +174,27 @@ class _Looking:
             if state[v.place] != after[v.place]:
                 yield f"{v.name}: {show(value(state, v))} → {show(value(after, v))}"
 
-    def rounds(self, claims: Sequence[Invariant], most: int) -> Iterator[Found]:
-        """Ask ever more rounds whether one of these claims is ever false."""
-        if not claims:
+    def rounds(self, claims: Sequence[Invariant], most: int, steps: bool) -> Iterator[Found]:
+        """Ask ever more rounds whether one of these claims is ever false; about `steps`, whether one is badly defined.
+
+        Raises ModelError for a step that is.
+        """
+        if not claims and not steps:
             return
         *_, prepared = prepare(lambda message: None, self.system, (), claims)[0]
         assert isinstance(prepared, Prepared)
         actions, open_ones = prepared.actions(self.system), list(claims)
         session = Session(prepared.template, "cadical")
-        while open_ones and session.rounds < most:
+        while (open_ones or steps) and session.rounds < most:
             session.deepen()
             yield session.progress()
+            if steps and session.solve([session.unrolling.output("wrong", session.rounds)]):
+                Confirming(self.replayer, prepared).wrong(executed(session))
             for claim in list(open_ones):
                 if session.solve([-session.unrolling.output(f"invariant:{claim.name}", session.rounds)]):
                     execution = executed(session)
                     fired = [actions[slot] for slot in execution.slots]
                     yield self.falsified(claim, fired, execution.choices)
                     open_ones.remove(claim)
-        yield from (NeverFalse(claim.name, session.rounds) for claim in open_ones)
+        names = [*(claim.name for claim in open_ones), *([WELL_DEFINED] if steps else [])]
+        yield from (NeverFalse(name, session.rounds) for name in names)

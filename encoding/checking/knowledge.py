@@ -11,7 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from fencepost.encoding.checking.limits import Limits, Minimize
-from fencepost.encoding.checking.messages import ByActions, Heard, Never, NotByActions, Replayed, Seen, Untrue
+from fencepost.encoding.checking.messages import (
+    ByActions,
+    Heard,
+    NotByActions,
+    Replayed,
+    Seen,
+    Unreached,
+    Untrue,
+)
 from fencepost.encoding.checking.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive, base
 from fencepost.encoding.language.state import amount
@@ -99,7 +107,7 @@ class Knowledge:
                 self._about[name].clean = message
             case Witnessed(property=name, execution=execution):
                 self._about[name].witness = execution
-            case Never(property=name):
+            case Unreached(property=name):
                 self._about[name].never = True
             case Seen(property=name):
                 self._about[name].seen = True

@@ -57,7 +57,7 @@ class NotByActions:
 
 
 @dataclass(frozen=True)
-class Never:
+class Unreached:
     """Induction over one action proves that the property's witness is never true."""
 
     property: str
@@ -74,7 +74,7 @@ Heard = (
     Replayed
     | ByActions
     | NotByActions
-    | Never
+    | Unreached
     | Seen
     | Untrue
     | Witnessed

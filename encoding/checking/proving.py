@@ -9,8 +9,14 @@ from dataclasses import dataclass, field
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.preparing import Phase, Send
 from fencepost.encoding.induction.asking import Asker, Kept, Left, Message, Withdrawn, induct, share_out
-from fencepost.encoding.induction.obligations import INITIALLY, WELL_DEFINED, Obligations, obligations
-from fencepost.encoding.language.system import Invariant, Property, System
+from fencepost.encoding.induction.obligations import (
+    INITIALLY,
+    WELL_DEFINED,
+    Obligations,
+    Statement,
+    obligations,
+)
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.solving.solvers import Purse, backend
 
 SHARES = 2
@@ -27,14 +33,14 @@ class Posed:
 
 
 def pose(
-    send: Send, system: System, properties: Sequence[Property], facts: Sequence[Invariant]
+    send: Send, system: System, properties: Sequence[Property], facts: Sequence[Statement]
 ) -> list[Iterator[Phase | Posed]]:
     """What the process that makes the questions runs."""
     return [_pose(system, properties, facts)]
 
 
 def _pose(
-    system: System, properties: Sequence[Property], facts: Sequence[Invariant]
+    system: System, properties: Sequence[Property], facts: Sequence[Statement]
 ) -> Iterator[Phase | Posed]:
     from fencepost.encoding.formulas.symbolic import Symbolic
     from fencepost.encoding.formulas.traps import check_traps
@@ -43,7 +49,7 @@ def _pose(
     yield Phase("induction: building")
     symbolic = Symbolic(system)
     check_traps(symbolic, properties)
-    claims: list[Property | Invariant] = [*facts, *properties]
+    claims = [*facts, *properties]
     asked = obligations(symbolic, claims, [INITIALLY, *representatives(symbolic, claims)])
     order = {action: number for number, action in enumerate(system.ground_actions)}
     names = (*(claim.name for claim in claims), WELL_DEFINED)
@@ -91,6 +97,14 @@ class Proving:
         """What has not been withdrawn."""
         return frozenset(self.posed.claims) - self.withdrawn.keys()
 
+    @property
+    def proved(self) -> frozenset[str]:
+        """What holds in every reachable state: the claims that are left, if they were asked about with `WELL_DEFINED`.
+
+        A step that is badly defined leads to no state that a question knows of. If one is possible, nothing is proved.
+        """
+        return self.claims if self.settled and WELL_DEFINED in self.claims else frozenset()
+
     def hear(self, message: Kept | Withdrawn | Left) -> None:
         """Take in what a process says."""
         match message:
@@ -130,10 +144,14 @@ class Proving:
         return tuple(n for n in self.posed.claims if n in found and n not in (name, WELL_DEFINED))
 
     def why_not(self, name: str, system: System) -> str | None:
-        """Why that claim is not inductive."""
-        if name not in self.withdrawn:
+        """Why that claim is not proved; None if it is."""
+        if name in self.proved:
             return None
-        slot = self.withdrawn[name]
+        lacking = name if name in self.withdrawn else WELL_DEFINED
+        slot = self.withdrawn[lacking]
         if slot == INITIALLY:
             return "not inductive: false at first"
-        return f"not inductive: {system.ground_actions[self.posed.actions[slot]].name} breaks it"
+        action = system.ground_actions[self.posed.actions[slot]].name
+        if lacking == WELL_DEFINED:
+            return f"not inductive: {action} may set a variable twice or outside its domain"
+        return f"not inductive: {action} breaks it"

@@ -13,14 +13,14 @@ from dataclasses import replace
 from fencepost.encoding.checking.hearing import Hearing, Listener, Open, Remark
 from fencepost.encoding.checking.knowledge import Knowledge
 from fencepost.encoding.checking.limits import Limits, validate
-from fencepost.encoding.checking.messages import ByActions, Never, NotByActions
+from fencepost.encoding.checking.messages import ByActions, NotByActions, Unreached
 from fencepost.encoding.checking.preparing import Prepared, prepare
 from fencepost.encoding.checking.proving import SHARES, Proving, ask, pose
 from fencepost.encoding.checking.searching import Job, Search, jobs, shared
 from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.formulas.answers import cache_folder, usable
 from fencepost.encoding.formulas.sendings import sent_at_most_once
-from fencepost.encoding.induction.obligations import WELL_DEFINED
+from fencepost.encoding.induction.obligations import Never, Statement
 from fencepost.encoding.induction.walks import walk
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Invariant, Property, System
@@ -88,8 +88,8 @@ def _settle_cache() -> None:
 
 
 def _inductive(proving: Proving, facts: Sequence[Invariant]) -> tuple[Invariant, ...]:
-    """The facts that hold in every reachable state, if nothing is badly defined in any."""
-    return tuple(f for f in facts if f.name in proving.claims) if WELL_DEFINED in proving.claims else ()
+    """Return the facts that hold in every reachable state."""
+    return tuple(fact for fact in facts if fact.name in proving.proved)
 
 
 class _Run(Hearing):
@@ -143,20 +143,20 @@ class _Run(Hearing):
         self._assumed = _inductive(proving, facts)
 
         def open_ones() -> list[Property]:
-            inductive = [p for p in self._properties if p.name in proving.claims]
+            inductive = [p for p in self._properties if p.name in proving.proved]
             return [p for p in inductive if not self._knowledge.settled(p.name)]
 
         walked = lambda: not open_ones() or walks not in self._crew.workers
         self._gave_up = self._hear(self._knowledge, walked)
         self._dismiss()
         if open_ones() and self._gave_up is None:
-            never = [Invariant(f"never:{p.name}", p.witness_meaning, ~p.witness) for p in open_ones()]
+            never = [Never(prop) for prop in open_ones()]
             again = self._induct((*facts, *never))
-            for prop in open_ones():
-                if again is not None and f"never:{prop.name}" in again.claims:
-                    self._knowledge.hear(Never(prop.name))
+            for claim in never:
+                if again is not None and claim.name in again.proved:
+                    self._knowledge.hear(Unreached(claim.about.name))
 
-    def _induct(self, facts: Sequence[Invariant]) -> Proving | None:
+    def _induct(self, facts: Sequence[Statement]) -> Proving | None:
         """What is inductive of the properties and these facts; None if something kept the answers from coming."""
         gib, self._proving = self._limits.memory, None
         self._crew.start(Worker("questions", pose, self._system, self._properties, facts, gib=gib))

@@ -1,22 +1,22 @@
 """The concrete reading: terms evaluated on plain values, by compiling each action to a Python function.
 
-A state is a `bytes` object with one byte for each place: the position of its value in its domain. A choice
-made up front holds UNDECIDED until an action depends on it, so that exploring does not branch on losses
+A state has one small number for each place: the position of its value in its domain. A choice made up front holds UNDECIDED until an action depends on it, so that exploring does not branch on losses
 that nothing ever reads.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import assert_never
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.patterns import plain_index
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.state import Variable, show
+from fencepost.encoding.language.state import Variable, named, show
 from fencepost.encoding.language.system import GroundAction, System
 from fencepost.encoding.language.terms import (
     AllOf,
@@ -24,6 +24,7 @@ from fencepost.encoding.language.terms import (
     AtLeast,
     Constant,
     Equal,
+    Family,
     If,
     Less,
     Not,
@@ -36,26 +37,15 @@ from fencepost.encoding.language.terms import (
     node,
 )
 
-State = bytes
+State = bytes | tuple[int, ...]
+"""A `bytes` object, which is small and quick to hash, where no domain has more than `BYTE` values."""
+BYTE = 256
 Environment = Mapping[Parameter, Value]
 LONG = 300
 """Characters of source beyond which a term is compiled on its own, so that a definition built on definitions does not
 grow with every level."""
 UNDECIDED = 2
 """The byte of a choice that nothing has depended on yet."""
-
-
-def plain_index(term: Term, environment: Environment) -> tuple[Value, ...]:
-    """The one value of an index that does not depend on the state; empty if it does."""
-    match term:
-        case Constant(value=value):
-            return (value,)
-        case Parameter():
-            return (environment[term],)
-        case Plus(left=left, right=right, sign=sign):
-            a, b = plain_index(left, environment), plain_index(right, environment)
-            return (int(a[0]) + sign * int(b[0]),) if a and b else ()  # type: ignore[arg-type]
-    return ()
 
 
 @dataclass(frozen=True)
@@ -149,11 +139,11 @@ class Compiler:
         cells = {index: self._held(variable) for index, variable in places.items()}
         if all(plain_index(i, environment) for i in term.index):
             if not cells:
-                shown = ", ".join(show(plain_index(i, environment)[0]) for i in term.index)
-                raise ModelError(f"{term.family.name}[{shown}] is read but does not exist; bound the index")
+                index = tuple(plain_index(i, environment)[0] for i in term.index)
+                raise ModelError(f"{named(term.family, index)} is read but does not exist; bound the index")
             return next(iter(cells.values()))
         options = ", ".join(f"{self._name(index)}: {cell}" for index, cell in cells.items())
-        return f"{{{options}}}[{self._key(term, environment)}]"
+        return f"{self._name(_reader(term.family))}({{{options}}}, {self._key(term, environment)})"
 
     def _held(self, variable: Variable) -> str:
         """The value at a place; a domain that counts from 0 is its own positions."""
@@ -177,6 +167,17 @@ class Compiler:
             for index in itertools.product(*options)
             if (term.family, index) in places
         }
+
+
+def _reader(family: Family) -> Callable[[Mapping[tuple[Value, ...], Value], tuple[Value, ...]], Value]:
+    """Look a variable up by an index that the state decides; raises ModelError if there is none."""
+
+    def read(cells: Mapping[tuple[Value, ...], Value], index: tuple[Value, ...]) -> Value:
+        if index not in cells:
+            raise ModelError(f"{named(family, index)} is read but does not exist; bound the index")
+        return cells[index]
+
+    return read
 
 
 def _joined(operator: str, parts: Iterable[str], empty: str) -> str:
@@ -205,11 +206,12 @@ class Step:
                 yield self.after(state)
             return
         for values in itertools.product((0, 1), repeat=len(open_choices)):
-            decided = bytearray(state)
+            decided = list(state)
             for place, value in zip(open_choices, values, strict=True):
                 decided[place] = value
-            if self.enabled(bytes(decided)):
-                yield self.after(bytes(decided))
+            chosen = type(state)(decided)
+            if self.enabled(chosen):
+                yield self.after(chosen)
 
 
 class Concrete:
@@ -239,7 +241,16 @@ class Concrete:
                 codes.append(UNDECIDED if choices is None else int(choices.get(variable.place, False)))
             else:
                 codes.append(variable.domain.values.index(value))
-        return bytes(codes)
+        return self.state(codes)
+
+    @cached_property
+    def is_small(self) -> bool:
+        """A position in any domain fits in a byte."""
+        return all(len(variable.domain) <= BYTE for variable in self.system.variables)
+
+    def state(self, codes: Iterable[int]) -> State:
+        """The state with these positions in the domains, place by place."""
+        return bytes(codes) if self.is_small else tuple(codes)
 
     def value(self, state: State, variable: Variable) -> Value:
         """What `variable` holds in `state`."""
@@ -277,14 +288,15 @@ class Concrete:
         body = action.schema.action
         compiler = Compiler(self.system, {"put": self._putter(action)})
         enabled = self._function(compiler, body.when, environment)
-        lines = ["def after(s):", " t = bytearray(s)", " written = set()"]
+        thaw, freeze = ("bytearray", "bytes") if self.is_small else ("list", "tuple")
+        lines = ["def after(s):", f" t = {thaw}(s)", " written = set()"]
         for update in body.then:
             condition = compiler.expression(update.when, environment)
             value = compiler.expression(update.value, environment)
             lines.append(
                 f" if {condition}: put(t, written, {compiler.cell(update.target, environment)}, {value})"
             )
-        lines.append(" return bytes(t)")
+        lines.append(f" return {freeze}(t)")
         exec("\n".join(lines), compiler.scope)  # noqa: S102 - source of our own making
         after = compiler.scope["after"]
         assert callable(after)
@@ -304,10 +316,10 @@ class Concrete:
         """For each place, where each value stands in its domain."""
         return [{value: i for i, value in enumerate(v.domain.values)} for v in self.system.variables]
 
-    def _putter(self, action: GroundAction) -> Callable[[bytearray, set[int], int, Value], None]:
+    def _putter(self, action: GroundAction) -> Callable[[MutableSequence[int], set[int], int, Value], None]:
         positions = self._positions
 
-        def put(after: bytearray, written: set[int], place: int, value: Value) -> None:
+        def put(after: MutableSequence[int], written: set[int], place: int, value: Value) -> None:
             if place < 0:
                 raise ModelError(f"{action.name} sets a variable that does not exist; bound the index")
             variable = self.system.variables[place]

@@ -98,10 +98,10 @@ class Replayer:
 
         With `start`, the first one has these values instead of the initial ones.
         """
-        first = bytearray(self._first(self._places(choices)))
+        first = list(self._first(self._places(choices)))
         for variable, value in (start or {}).items():
             first[variable.place] = variable.domain.values.index(value)
-        states = [bytes(first)]
+        states = [self.concrete.state(first)]
         for action in actions:
             states.append(self.after(action, states))
         return states

@@ -63,15 +63,15 @@ class _Map:
     """The situations of one property."""
 
     places: Sequence[int]
-    found: dict[bytes, _Situation] = field(default_factory=dict)
-    names: list[bytes] = field(default_factory=list)
+    found: dict[tuple[int, ...], _Situation] = field(default_factory=dict)
+    names: list[tuple[int, ...]] = field(default_factory=list)
 
     def note(self, state: State, path: Sequence[GroundAction]) -> None:
         """Keep the state if it is a new situation, or an old one on no longer way: of the shortest ways the last one.
 
         Were it the first one, a seed whose first one led nowhere, with messages lost, would begin there ever after.
         """
-        name = bytes(state[place] for place in self.places)
+        name = tuple(state[place] for place in self.places)
         known = self.found.get(name)
         if known is None:
             self.found[name] = _Situation(state, tuple(path))

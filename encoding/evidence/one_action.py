@@ -13,6 +13,8 @@ from typing import ClassVar
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.queries import Clauses
 from fencepost.encoding.evidence.smtlib import plain
+from fencepost.encoding.formulas.guarded import ladder
+from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.obligations import INITIALLY, WELL_DEFINED, Formulas, formulas, in_clauses
 from fencepost.encoding.language.state import show
@@ -77,9 +79,10 @@ def chosen(system: System, names: Iterable[str]) -> list[Property | Invariant]:
 
 
 class SingleActions:
-    """A system of which steps can be asked."""
+    """A system of which steps can be asked. Raises ModelError if a sending may happen twice with one loss."""
 
     def __init__(self, system: System) -> None:
+        sent_at_most_once(system)
         self._system, self._symbolic = system, Symbolic(system)
 
     def clauses(self, step: Step) -> Clauses:
@@ -106,7 +109,8 @@ class SingleActions:
         held = [] if step.action is None else list(read.holds.values())
         lines = [f"; {line}" for line in said]
         lines.append("(set-logic QF_UF)")
-        lines += [f"(declare-const {named(name).sexpr()} Bool)" for name in names]
+        further = [str(rung) for own in read.before for rung in ladder(list(own))]
+        lines += [f"(declare-const {named(name).sexpr()} Bool)" for name in (*names, *further)]
         lines += [f"(assert {renamed(f).sexpr()})" for f in (*read.constraints, *held, question)]
         return "\n".join([*lines, "(check-sat)"]) + "\n"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
-from fencepost.encoding.concrete.compiling import Concrete, State
+from fencepost.encoding.concrete.compiling import Concrete
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.story import Story
 from fencepost.encoding.language.sorts import Sort, Value
@@ -148,13 +148,13 @@ def along(story: Story, term: Term) -> list[Json]:
     """What the term is at first and after each step."""
     concrete = Concrete(story.system)
     function = concrete.function(term, {})
-    values = [function(_state(story, index)) for index in range(len(story.trace.steps) + 1)]
+    values = [function(concrete.state(_codes(story, index))) for index in range(len(story.trace.steps) + 1)]
     return [bool(value) if term.type == "bool" else plain(value) for value in values]
 
 
-def _state(story: Story, index: int) -> State:
-    """The state after that many steps, as the trace has it."""
-    return bytes(_code(v, story.value(v, index)) for v in story.system.variables)
+def _codes(story: Story, index: int) -> Iterator[int]:
+    """The state after that many steps, as the trace has it: positions in domains."""
+    return (_code(v, story.value(v, index)) for v in story.system.variables)
 
 
 def _code(variable: Variable, shown: Json) -> int:

@@ -26,9 +26,28 @@ def guarded(variable: Variable, own: list[Formula]) -> Guarded:
     return result
 
 
+PAIRWISE = 8
+"""Booleans of which each pair is a clause of `well_formed`; for more, their number would grow with its square."""
+
+
+def ladder(own: list[Formula]) -> list[Formula]:
+    """The further Booleans that `well_formed` needs: one for each but the last, none if there are few or constants."""
+    few = len(own) <= PAIRWISE or any(bit is TRUE or bit is FALSE for bit in own)
+    return [] if few else [named(f"{bit} or before") for bit in own[:-1]]
+
+
 def well_formed(own: list[Formula]) -> Formula:
-    """At most one Boolean of a variable holds: what every reachable state satisfies."""
-    return conj(disj((neg(a), neg(b))) for a, b in itertools.combinations(own, 2))
+    """At most one Boolean of a variable holds: what every reachable state satisfies.
+
+    Of many Booleans it is said by a ladder (Gent and Nightingale 2004): a further Boolean is true if one up to there is.
+    """
+    rungs = ladder(own)
+    if not rungs:
+        return conj(disj((neg(a), neg(b))) for a, b in itertools.combinations(own, 2))
+    reached = (disj((neg(bit), rung)) for bit, rung in zip(own, rungs, strict=False))
+    kept = (disj((neg(rung), after)) for rung, after in itertools.pairwise(rungs))
+    alone = (disj((neg(rung), neg(bit))) for rung, bit in zip(rungs, own[1:], strict=True))
+    return conj((*reached, *kept, *alone))
 
 
 def truth(formula: Formula) -> Guarded:

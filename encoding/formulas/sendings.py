@@ -2,11 +2,13 @@
 
 One choice stands for one sending, so no sending may happen twice in one execution with the same choice. It
 is shown from the text, for every execution of every instance: all actions that send with a choice demand
-that one and the same fact is not yet so, make it so, and no action ever undoes it.
+that one and the same fact is not yet so, make it so, and no action ever undoes it. Within one action, no two
+messages may have one choice, and every sending of a kind of message that can be lost names its choice.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -17,7 +19,18 @@ from fencepost.encoding.language.printing import line
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import Schema, System
-from fencepost.encoding.language.terms import Constant, Equal, Family, If, Not, Parameter, Read, Term, Update
+from fencepost.encoding.language.terms import (
+    Constant,
+    Equal,
+    Family,
+    If,
+    Not,
+    Parameter,
+    Read,
+    Term,
+    Update,
+    subterms,
+)
 
 
 @dataclass(frozen=True)
@@ -34,9 +47,11 @@ class _Mark:
 
 def sent_at_most_once(system: System) -> None:
     """Raise ModelError unless every sending that can be lost is shown to happen at most once."""
+    _every_loss_is_named(system)
     marks: dict[Family, set[_Mark]] = {}
     first: dict[Family, str] = {}
     for schema in system.schemas:
+        _one_loss_each(schema)
         for _, message in schema.sent():
             if message.lost is None:
                 continue
@@ -50,6 +65,77 @@ def sent_at_most_once(system: System) -> None:
                     "one of them from sending when the other has: give the loss another index, such as who sends, or "
                     "guard both by one fact that both make true for good"
                 )
+
+
+def _every_loss_is_named(system: System) -> None:
+    """Raise ModelError for a sending without a loss although messages of its kind can be lost.
+
+    They can if another sending of the kind names a loss, or if an action that receives the kind reads a choice.
+    """
+    by_choice = {
+        kind: f"{read.family.name}, which {name} reads" for name, kind, read in _choices_at_receipt(system)
+    }
+    sendings = [(schema.name, message) for schema in system.schemas for _, message in schema.sent()]
+    named = {
+        m.kind: f"{m.lost.family.name}, which {name} names" for name, m in sendings if m.lost is not None
+    }
+    for name, message in sendings:
+        loss = named.get(message.kind, by_choice.get(message.kind))
+        if message.lost is None and loss is not None:
+            raise ModelError(
+                f"{name} sends {message.kind} without a loss, and messages of that kind can be lost ({loss}): "
+                "name it with lost=, or give this message a kind of its own"
+            )
+
+
+def _choices_at_receipt(system: System) -> Iterator[tuple[str, str, Read]]:
+    """Each action that receives a message under a guard that reads a choice, with the kind of the message."""
+    for schema in system.schemas:
+        if schema.action.received is not None:
+            for term in subterms(schema.action.when):
+                if isinstance(term, Read) and term.family.fault is not None:
+                    yield schema.name, schema.action.received.kind, term
+
+
+def _one_loss_each(schema: Schema) -> None:
+    """Raise ModelError unless all messages that one happening of the action sends have losses of their own."""
+    losable = [(bound, message) for bound, message in schema.sent() if message.lost is not None]
+    for bound, message in losable:
+        assert message.lost is not None
+        for parameter in bound:
+            if not any(term is parameter for term in message.lost.index):
+                raise ModelError(
+                    f"{schema.name} sends {message.kind} to each {parameter.sort.name} with one loss, "
+                    f"{line(message.lost)}: give the loss an index for the {parameter.sort.name}"
+                )
+    for (_, one), (_, other) in itertools.combinations(losable, 2):
+        if not _apart(one, other):
+            assert one.lost is not None
+            raise ModelError(
+                f"{schema.name} may send {one.kind} and {other.kind} with one loss, {one.lost.family.name}: "
+                "give each a loss of its own, or an index that tells them apart"
+            )
+
+
+def _apart(one: Message, other: Message) -> bool:
+    """The two have different losses whatever the arguments, or are never sent together, as their texts tell."""
+    assert one.lost is not None and other.lost is not None
+    if one.lost.family is not other.lost.family:
+        return True
+    pairs = zip(one.lost.index, other.lost.index, strict=True)
+    if any(isinstance(a, Constant) and isinstance(b, Constant) and a.value != b.value for a, b in pairs):
+        return True
+    return any(_excludes(a, b) for a in conjuncts(one.when) for b in conjuncts(other.when))
+
+
+def _excludes(one: Term, other: Term) -> bool:
+    """One of the two denies the other."""
+    match one, other:
+        case Not(operand=operand), _ if operand is other:
+            return True
+        case _, Not(operand=operand):
+            return operand is one
+    return False
 
 
 def _kept_marks(system: System, schema: Schema, message: Message, choice: Family) -> set[_Mark]:

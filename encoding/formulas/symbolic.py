@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import assert_never
 
-from fencepost.encoding.concrete.compiling import plain_index
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.guarded import Guarded, bits, counted, guarded, merged, truth, well_formed
+from fencepost.encoding.language.patterns import plain_index
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.state import Variable, show
+from fencepost.encoding.language.state import Variable, named
 from fencepost.encoding.language.system import GroundAction, System
 from fencepost.encoding.language.terms import (
     AllOf,
@@ -281,9 +281,7 @@ class Symbolic:
             index = tuple(value for value, _ in combination)
             variable = self.system.state.places.get((term.family, index))
             if variable is None:
-                raise ModelError(
-                    f"{term.family.name}[{', '.join(map(show, index))}] is read but does not exist; bound the index"
-                )
+                raise ModelError(f"{named(term.family, index)} is read but does not exist; bound the index")
             self._read_now.add(variable.place)
             cases.append((conj(f for _, f in combination), self._values[variable.place]))
         return merged(cases)

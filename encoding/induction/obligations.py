@@ -9,16 +9,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 from fencepost.encoding.formulas.cnf import numbered
 from fencepost.encoding.formulas.guarded import well_formed
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.language.system import Invariant, Property
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.terms import Term
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, conj, disj, iff, named, neg
 
-WELL_DEFINED = "no action sets a variable twice or outside its domain"
-"""The claim that is carried along with all others, in words."""
+WELL_DEFINED = "no action sets a variable twice and/or outside its domain"
+"""The claim that is carried along with all others, in words. A slash is in no name of a property (`file_name`)."""
+
+
+class Statement(Protocol):
+    """A truth about states under a name: a property, an invariant, or a claim of the engine's own."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def holds(self) -> Term: ...
+
+
+@dataclass(frozen=True)
+class Never:
+    """The claim that the witness of a property is never true. No property has such a name either."""
+
+    about: Property
+
+    @property
+    def name(self) -> str:
+        """The name of the property after a slash."""
+        return f"never/{self.about.name}"
+
+    @cached_property
+    def holds(self) -> Term:
+        """The witness is not true."""
+        return ~self.about.witness
+
 
 INITIALLY = -1
 """Stands for an action's slot in the question about the state at first."""
@@ -97,9 +128,7 @@ _Parts = Mapping[str, Sequence[_Part]]
 """The conjuncts of each claim, by its name."""
 
 
-def formulas(
-    symbolic: Symbolic, claims: Sequence[Property | Invariant], slots: Iterable[int] | None = None
-) -> Formulas:
+def formulas(symbolic: Symbolic, claims: Sequence[Statement], slots: Iterable[int] | None = None) -> Formulas:
     """The questions about these claims: about the beginning if `INITIALLY` is among the slots, and about the actions of the
     others; all if none are given.
 
@@ -129,7 +158,7 @@ def formulas(
 
 
 def obligations(
-    symbolic: Symbolic, claims: Sequence[Property | Invariant], slots: Iterable[int] | None = None
+    symbolic: Symbolic, claims: Sequence[Statement], slots: Iterable[int] | None = None
 ) -> Obligations:
     """The same questions as clauses."""
     return in_clauses(formulas(symbolic, claims, slots))
@@ -155,7 +184,7 @@ def in_clauses(said: Formulas) -> Obligations:
     )
 
 
-def _conjuncts(symbolic: Symbolic, claim: Property | Invariant) -> list[_Part]:
+def _conjuncts(symbolic: Symbolic, claim: Statement) -> list[_Part]:
     """What a claim says, in parts that must all hold."""
     return [_Part(f, places) for f, places in symbolic.conjuncts(claim.holds) if f is not TRUE]
 

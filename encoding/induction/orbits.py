@@ -9,16 +9,17 @@ writes is a constant, and a constant that tells two bookies apart names them: en
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.induction.obligations import Statement
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
-from fencepost.encoding.language.terms import AtLeast, Constant, Parameter, Quantified, Read, Term, children
+from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.language.terms import Constant, sorts_in, subterms
 
 
-def representatives(symbolic: Symbolic, claims: Sequence[Property | Invariant]) -> list[int]:
+def representatives(symbolic: Symbolic, claims: Sequence[Statement]) -> list[int]:
     """The first slot of each orbit: asking about the actions of these is asking about all."""
     sorts = interchangeable(symbolic, claims)
     first: dict[object, int] = {}
@@ -28,36 +29,30 @@ def representatives(symbolic: Symbolic, claims: Sequence[Property | Invariant]) 
 
 
 def _orbit(action: GroundAction, sorts: Sequence[Sort]) -> object:
-    """What an action has in common with those that a renaming makes of it: its arguments, labels numbered as they come."""
-    numbers: dict[tuple[str, Value], int] = {}
+    """What an action has in common with those that a renaming makes of it: its arguments, labels numbered as they come.
+
+    Two sorts with the same labels are renamed together: the first of them stands for both.
+    """
+    numbers: dict[tuple[int, Value], int] = {}
     pattern: list[object] = []
     for value in action.arguments:
-        sort = next((s for s in sorts if _is_label_of(s, value)), None)
-        if sort is None:
+        own = next((n for n, sort in enumerate(sorts) if _is_label_of(sort, value)), None)
+        if own is None:
             pattern.append(value)
         else:
-            met = sum(name == sort.name for name, _ in numbers)
-            pattern.append((sort.name, numbers.setdefault((sort.name, value), met)))
+            met = sum(sort == own for sort, _ in numbers)
+            pattern.append((own, numbers.setdefault((own, value), met)))
     return action.schema, tuple(pattern)
 
 
-def interchangeable(symbolic: Symbolic, claims: Sequence[Property | Invariant]) -> list[Sort]:
+def interchangeable(symbolic: Symbolic, claims: Sequence[Statement]) -> list[Sort]:
     """The index sets of labels that nothing in the system or the claims tells apart."""
     system = symbolic.system
-    families = {v.family for v in system.variables}
-    mentioned: list[Sort] = []
-    named: set[Value] = set()
-    for term in _subterms(_terms(system, claims)):
-        match term:
-            case Constant(value=value):
-                named.add(value)
-            case Parameter(sort=sort):
-                mentioned.append(sort)
-            case Quantified(bound=bound) | AtLeast(bound=bound):
-                mentioned.append(bound.sort)
-            case Read(family=family):
-                families.add(family)
-    mentioned = list(dict.fromkeys([*mentioned, *(s for f in families for s in (*f.over, f.domain))]))
+    said = [
+        *subterms(*(t for s in system.schemas for t in s.terms), *(claim.holds for claim in claims)),
+    ]
+    named = {term.value for term in said if isinstance(term, Constant)}
+    mentioned = sorts_in(system.state.families, said)
     constants = [v for v in system.variables if not v.is_choice and v.place not in symbolic.written]
     return [
         sort
@@ -94,25 +89,3 @@ def _keeps(system: System, constants: Sequence[Variable], sort: Sort) -> bool:
 
 def _renamed(value: Value, exchanged: Mapping[Value, Value]) -> Value:
     return exchanged.get(value, value) if type(value) is str else value
-
-
-def _terms(system: System, claims: Sequence[Property | Invariant]) -> Iterator[Term]:
-    """Everything that the questions say."""
-    for schema in system.schemas:
-        yield from schema.parameters
-        yield schema.action.when
-        for update in schema.action.then:
-            yield from (update.target, update.value, update.when)
-    yield from (claim.holds for claim in claims)
-
-
-def _subterms(terms: Iterable[Term]) -> Iterator[Term]:
-    """All terms in them, each once."""
-    seen: dict[int, Term] = {}
-    waiting = list(terms)
-    while waiting:
-        term = waiting.pop()
-        if id(term) not in seen:
-            seen[id(term)] = term
-            waiting.extend(children(term))
-            yield term

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
+from fencepost.encoding.induction.obligations import WELL_DEFINED
 from fencepost.encoding.rounds.search import Execution, Task, executed
 from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.rounds.unrolling import Unrolling
@@ -71,10 +72,6 @@ class NotInductive:
     """The Booleans of that state; no execution need lead to it."""
     execution: Execution
     """What happens from there."""
-
-
-WELL_DEFINED = "no action sets a variable twice or outside its domain"
-"""What induction carries along with every property, in words."""
 
 
 def base(rounds: int) -> int:

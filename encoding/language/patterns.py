@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
@@ -70,3 +71,16 @@ def same(left: Term, right: Term) -> bool:
     if isinstance(left, Constant) and isinstance(right, Constant):
         return left.value == right.value
     return False
+
+
+def plain_index(term: Term, environment: Mapping[Parameter, Value]) -> tuple[Value, ...]:
+    """The one value of an index that does not depend on the state; empty if it does."""
+    match term:
+        case Constant(value=value):
+            return (value,)
+        case Parameter():
+            return (environment[term],)
+        case Plus(left=left, right=right, sign=sign):
+            a, b = plain_index(left, environment), plain_index(right, environment)
+            return (int(a[0]) + sign * int(b[0]),) if a and b else ()  # type: ignore[arg-type]
+    return ()

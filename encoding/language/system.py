@@ -11,6 +11,7 @@ from functools import cached_property
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.authoring import file_name, fits_in, listed, must_be, term_of_state
+from fencepost.encoding.language.consistency import indices_inside, once, one_sort_a_name
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.quantifiers import bind
@@ -26,6 +27,8 @@ from fencepost.encoding.language.terms import (
     TermLike,
     Update,
     lift,
+    new_subterms,
+    sorts_in,
 )
 from fencepost.encoding.language.traces import Trace
 
@@ -76,6 +79,14 @@ class Schema:
         for parameter in reversed(self.parameters):
             found = Quantified("bool", "exists", parameter, found)
         return found
+
+    @property
+    def terms(self) -> Iterator[Term]:
+        """What decides whether the action may happen, and what it does."""
+        yield from self.parameters
+        yield self.action.when
+        for update in self.action.then:
+            yield from (*update.target.index, update.value, update.when, *update.over)
 
     def sent(self) -> Iterable[tuple[tuple[Parameter, ...], Message]]:
         """Each message this action may send, with what a broadcast binds."""
@@ -214,6 +225,11 @@ class Property:
     explain: Callable[[Trace], str] | None = None
     traps: Mapping[str, Term] = field(default_factory=dict)
 
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """All that it says of states."""
+        return (self.holds, self.witness, *self.traps.values())
+
     def __post_init__(self) -> None:
         file_name("a property", self.name)
         term_of_state(f"{self.name}: holds=", self.holds)
@@ -283,10 +299,28 @@ class System:
         )
         listed("properties=", self.properties, Property, "write a tuple: (Property(…),) with its comma")
         listed("invariants=", self.invariants, Invariant, "write a tuple: (Invariant(…),) with its comma")
-        names = [p.name for p in self.properties] + [i.name for i in self.invariants]
-        for name in names:
-            if names.count(name) > 1:
-                raise ModelError(f"{name}: two properties or invariants have that name; rename one")
+        claims = [*(p.name for p in self.properties), *(i.name for i in self.invariants)]
+        once("properties or invariants", claims)
+        if all(sort.counted for sort in self.sorts):
+            once("state variables", (variable.name for variable in self.variables))
+        one_sort_a_name(self.sorts)
+        for name, terms in self.subterms:
+            indices_inside(name, terms)
+
+    @cached_property
+    def subterms(self) -> Sequence[tuple[str, Sequence[Term]]]:
+        """Every term that an action or a claim is made of, each once, with the name of the first that has it."""
+        said = [(schema.name, tuple(schema.terms)) for schema in self.schemas]
+        said += [(prop.name, prop.terms) for prop in self.properties]
+        said += [(invariant.name, (invariant.holds,)) for invariant in self.invariants]
+        said += [(axiom.name, (axiom.holds,)) for axiom in (*self.axioms, *self.at_first)]
+        seen = set[int]()
+        return [(name, tuple(new_subterms(terms, seen))) for name, terms in said]
+
+    @cached_property
+    def sorts(self) -> tuple[Sort, ...]:
+        """Every sort that a variable, an action or a claim mentions, each once."""
+        return sorts_in(self.state.families, (term for _, terms in self.subterms for term in terms))
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
@@ -304,9 +338,11 @@ class System:
         total = 0
         for schema in _leaves(self.actions):
             total += fits_in(schema.name, (p.sort for p in schema.parameters), total)
-        return tuple(
+        slots = tuple(
             GroundAction(schema, arguments) for item in self.actions for schema, arguments in _slots(item, {})
         )
+        once("actions", (action.name for action in slots))
+        return slots
 
     @cached_property
     def schemas(self) -> tuple[Schema, ...]:

@@ -12,7 +12,7 @@ import z3
 
 from fencepost.encoding.all_sizes.obligations import claims
 from fencepost.encoding.all_sizes.reading import Unbounded
-from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.exploring import wander
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.quantifiers import at_least, everywhere, forall
@@ -46,7 +46,7 @@ class Finite:
             anything = z3.Const(f"any!{name}", self.reading.sort(free))
             self.pinned.add(z3.ForAll([anything], z3.Or(*(anything == thing for thing in own))))
 
-    def said(self, facts: Any, state: bytes) -> list[Any]:
+    def said(self, facts: Any, state: State) -> list[Any]:
         """That the facts are those of a state of the finite instance, one formula for each place."""
         by_name: Mapping[str, Family] = {f.name: f for f in self.open.state.families}
         concrete = Concrete(self.small)

@@ -19,8 +19,8 @@ from fencepost.encoding.formulas.answers import Cache
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.induction.obligations import WELL_DEFINED
 from fencepost.encoding.induction.over_rounds import (
-    WELL_DEFINED,
     Inductive,
     NotInductive,
     Window,

@@ -16,7 +16,7 @@ from fencepost.encoding.checking import hearing, searching
 from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
-from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.sorts import BOOL, integers, members
@@ -67,8 +67,8 @@ def cheapest(system: System) -> Cost | None:
     concrete = Concrete(system)
     holds = concrete.predicate(system.properties[0].holds)
     (lost,) = (v.place for v in system.choices)
-    queue: list[tuple[Cost, bytes]] = [((n, 0, 0), concrete.initial({lost: bool(n)})) for n in (0, 1)]
-    seen: set[bytes] = set()
+    queue: list[tuple[Cost, State]] = [((n, 0, 0), concrete.initial({lost: bool(n)})) for n in (0, 1)]
+    seen: set[State] = set()
     while queue:
         (faults, crashes, steps), state = heapq.heappop(queue)
         if not holds(state):

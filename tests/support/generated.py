@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.formulas.answers import Cache
 from fencepost.encoding.formulas.commutation import Commutation
@@ -134,7 +134,7 @@ def compare(
     return Comparison(rounds, frozenset(explored - found), frozenset(found - explored))
 
 
-def _without(state: bytes, choices: Sequence[int]) -> bytes:
+def _without(state: State, choices: Sequence[int]) -> bytes:
     return bytes(0 if place in choices else code for place, code in enumerate(state))
 
 

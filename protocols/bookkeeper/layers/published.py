@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fencepost.encoding.language.messages import to_each
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
@@ -181,10 +180,18 @@ def to_resend(s: Changes, client: TermLike, fragment: TermLike, entry: TermLike)
     )
 
 
+def newcomer(s: Changes, client: TermLike, fragment: TermLike) -> Term:
+    """The bookie of the fragment's ensemble that the ensemble before has not. A change replaces one bookie."""
+    found: Term = lift("nobody")
+    for b in s.bookie:
+        found = if_(s.is_newcomer(client, fragment, b), b, found)
+    return found
+
+
 def resend(s: Changes, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
     """A pending entry goes to the newcomer of the current ensemble, lower entries first (W1SendsPendingAddOp)."""
     lower = exists(s.entry, lambda e: (e < entry) & to_resend(s, client, fragment, e))
-    lost = s.resend_lost[client, fragment, entry]
+    receiver, lost = newcomer(s, client, fragment), s.resend_lost[client, fragment, entry]
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
         & (s.own_last_fragment[client] == fragment)
@@ -192,14 +199,7 @@ def resend(s: Changes, client: Parameter, fragment: Parameter, entry: Parameter)
         & ~lower,
         then=[s.resent[client, fragment, entry].set(True)],
         actor=client,
-        sent=[
-            to_each(
-                s.bookie,
-                lambda b: add(
-                    s, client, fragment, entry, b, lost=lost, when=s.is_newcomer(client, fragment, b)
-                ),
-            )
-        ],
+        sent=[add(s, client, fragment, entry, receiver, lost=lost)],
     )
 
 

@@ -1,0 +1,63 @@
+"""Mistakes in the text of a whole system: names that stand for two things, and indices outside their sorts."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable
+
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.patterns import plain_index
+from fencepost.encoding.language.printing import line
+from fencepost.encoding.language.sorts import Sort
+from fencepost.encoding.language.state import show
+from fencepost.encoding.language.terms import Read, Term
+from fencepost.encoding.saying import one_line
+
+
+def once(what: str, names: Iterable[str]) -> None:
+    """Raise ModelError if two of these names are equal: a result for one would be taken for the other's."""
+    for name, number in Counter(names).items():
+        if number > 1:
+            raise ModelError(f"{name}: two {what} have that name; rename one")
+
+
+def one_sort_a_name(sorts: Iterable[Sort]) -> None:
+    """Raise ModelError for two sorts of one name: a term over one would be taken for a term over the other."""
+    known: dict[str, Sort] = {}
+    for sort in sorts:
+        other = known.setdefault(sort.name, sort)
+        if other != sort:
+            raise ModelError(
+                f"sort {sort.name}: two different sorts have that name, {_said(other)} and {_said(sort)}; rename one"
+            )
+
+
+def _said(sort: Sort) -> str:
+    values = "of any size" if sort.listed is None else one_line(", ".join(map(show, sort.listed)), 60)
+    return f"({values}{f'; part of {sort.part_of}' if sort.part_of else ''})"
+
+
+def indices_inside(where: str, terms: Iterable[Term]) -> None:
+    """Raise ModelError if one of these terms reads a variable at an index outside its sort.
+
+    Only an index that does not depend on the state is looked at here: the readings refuse any other. An action may
+    set a variable that does not exist, if it never happens: that is a badly defined step, which searches look for.
+    """
+    for term in terms:
+        if isinstance(term, Read):
+            for index, sort in zip(term.index, term.family.over, strict=True):
+                if sort.counted:
+                    _is_inside(where, term, index, sort)
+
+
+def _is_inside(where: str, read: Read, index: Term, sort: Sort) -> None:
+    if not all(parameter.sort.counted for parameter in index.free):
+        return
+    for values in itertools.product(*(parameter.sort for parameter in index.free)):
+        for value in plain_index(index, dict(zip(index.free, values, strict=True))):
+            if value not in sort.values:
+                raise ModelError(
+                    f"{where} reads {line(read)}, and {line(index)} may be {show(value)}: not in {sort.name}, which is "
+                    f"{_said(sort)}; bound the index"
+                )
