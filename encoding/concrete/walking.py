@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.exploring import some_choices
 from fencepost.encoding.concrete.replaying import Replayer
+from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.system import GroundAction, Property, System
-from fencepost.encoding.language.terms import families_read
 from fencepost.encoding.language.traces import Subject, Trace
 
 AT_FIRST = 0.6

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.messages import Message
-from fencepost.encoding.language.patterns import conjuncts, same, same_place
+from fencepost.encoding.language.patterns import conjuncts, same, same_place, subterms
 from fencepost.encoding.language.printing import line
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import show
@@ -29,7 +29,6 @@ from fencepost.encoding.language.terms import (
     Read,
     Term,
     Update,
-    subterms,
 )
 
 

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.obligations import Statement
+from fencepost.encoding.language.patterns import sorts_in, subterms
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import GroundAction, System
-from fencepost.encoding.language.terms import Constant, sorts_in, subterms
+from fencepost.encoding.language.terms import Constant
 
 
 def representatives(symbolic: Symbolic, claims: Sequence[Statement]) -> list[int]:

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.patterns import plain_index
+from fencepost.encoding.language.patterns import new_subterms, plain_index, sorts_in
 from fencepost.encoding.language.printing import line
 from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.state import show
-from fencepost.encoding.language.terms import Read, Term
+from fencepost.encoding.language.terms import Family, Read, Term
 from fencepost.encoding.saying import one_line
 
 
@@ -22,8 +22,20 @@ def once(what: str, names: Iterable[str]) -> None:
             raise ModelError(f"{name}: two {what} have that name; rename one")
 
 
-def one_sort_a_name(sorts: Iterable[Sort]) -> None:
-    """Raise ModelError for two sorts of one name: a term over one would be taken for a term over the other."""
+def consistent(families: Iterable[Family], said: Iterable[tuple[str, Iterable[Term]]]) -> None:
+    """Raise ModelError for two sorts of one name, and for an index outside its sort.
+
+    `said` has the terms of each action and each claim, by its name.
+    """
+    seen = set[int]()
+    parts = [(name, list(new_subterms(terms, seen))) for name, terms in said]
+    _one_sort_a_name(sorts_in(families, (term for _, terms in parts for term in terms)))
+    for name, terms in parts:
+        _indices_inside(name, terms)
+
+
+def _one_sort_a_name(sorts: Iterable[Sort]) -> None:
+    """A term over one would be taken for a term over the other."""
     known: dict[str, Sort] = {}
     for sort in sorts:
         other = known.setdefault(sort.name, sort)
@@ -38,8 +50,8 @@ def _said(sort: Sort) -> str:
     return f"({values}{f'; part of {sort.part_of}' if sort.part_of else ''})"
 
 
-def indices_inside(where: str, terms: Iterable[Term]) -> None:
-    """Raise ModelError if one of these terms reads a variable at an index outside its sort.
+def _indices_inside(where: str, terms: Iterable[Term]) -> None:
+    """None of these terms reads a variable at an index outside its sort.
 
     Only an index that does not depend on the state is looked at here: the readings refuse any other. An action may
     set a variable that does not exist, if it never happens: that is a badly defined step, which searches look for.

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.authoring import file_name, fits_in, listed, must_be, term_of_state
-from fencepost.encoding.language.consistency import indices_inside, once, one_sort_a_name
+from fencepost.encoding.language.consistency import consistent, once
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.quantifiers import bind
@@ -27,8 +27,6 @@ from fencepost.encoding.language.terms import (
     TermLike,
     Update,
     lift,
-    new_subterms,
-    sorts_in,
 )
 from fencepost.encoding.language.traces import Trace
 
@@ -148,14 +146,6 @@ def in_turn(by: str, *members: Schema | Group) -> Group:
     return Group(by, members)
 
 
-def _flat(items: Iterable[Schema | Group]) -> Iterable[Schema]:
-    for item in items:
-        if isinstance(item, Group):
-            yield from _flat(item.members)
-        else:
-            yield item
-
-
 def _slots(item: Schema | Group, given: Mapping[str, Value]) -> Iterable[tuple[Schema, tuple[Value, ...]]]:
     """The ground actions of a schema or group in the order of their slots, some arguments given by name."""
     if isinstance(item, Schema):
@@ -225,11 +215,6 @@ class Property:
     explain: Callable[[Trace], str] | None = None
     traps: Mapping[str, Term] = field(default_factory=dict)
 
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """All that it says of states."""
-        return (self.holds, self.witness, *self.traps.values())
-
     def __post_init__(self) -> None:
         file_name("a property", self.name)
         term_of_state(f"{self.name}: holds=", self.holds)
@@ -291,40 +276,26 @@ class System:
 
     def __post_init__(self) -> None:
         must_be("state=", self.state, StateSpace, "give an instance of your own class of StateSpace")
-        listed(
-            "actions=",
-            self.actions,
-            (Schema, Group),
-            "write (each(send, s, s.entry), …), each action by each()",
-        )
+        all_by_each = "write (each(send, s, s.entry), …), each action by each()"
+        listed("actions=", self.actions, (Schema, Group), all_by_each)
         listed("properties=", self.properties, Property, "write a tuple: (Property(…),) with its comma")
         listed("invariants=", self.invariants, Invariant, "write a tuple: (Invariant(…),) with its comma")
         claims = [*(p.name for p in self.properties), *(i.name for i in self.invariants)]
         once("properties or invariants", claims)
-        if all(sort.counted for sort in self.sorts):
-            once("state variables", (variable.name for variable in self.variables))
-        one_sort_a_name(self.sorts)
-        for name, terms in self.subterms:
-            indices_inside(name, terms)
+        consistent(self.state.families, self._said)
 
-    @cached_property
-    def subterms(self) -> Sequence[tuple[str, Sequence[Term]]]:
-        """Every term that an action or a claim is made of, each once, with the name of the first that has it."""
-        said = [(schema.name, tuple(schema.terms)) for schema in self.schemas]
-        said += [(prop.name, prop.terms) for prop in self.properties]
-        said += [(invariant.name, (invariant.holds,)) for invariant in self.invariants]
-        said += [(axiom.name, (axiom.holds,)) for axiom in (*self.axioms, *self.at_first)]
-        seen = set[int]()
-        return [(name, tuple(new_subterms(terms, seen))) for name, terms in said]
-
-    @cached_property
-    def sorts(self) -> tuple[Sort, ...]:
-        """Every sort that a variable, an action or a claim mentions, each once."""
-        return sorts_in(self.state.families, (term for _, terms in self.subterms for term in terms))
+    @property
+    def _said(self) -> Iterator[tuple[str, Iterable[Term]]]:
+        """What each action and each claim says."""
+        yield from ((schema.name, schema.terms) for schema in self.schemas)
+        yield from ((p.name, (p.holds, p.witness, *p.traps.values())) for p in self.properties)
+        yield from ((invariant.name, (invariant.holds,)) for invariant in self.invariants)
+        yield from ((axiom.name, (axiom.holds,)) for axiom in (*self.axioms, *self.at_first))
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """Every place of the state, choices included."""
+        once("state variables", (variable.name for variable in self.state.variables))
         return self.state.variables
 
     @cached_property
@@ -347,7 +318,7 @@ class System:
     @cached_property
     def schemas(self) -> tuple[Schema, ...]:
         """Every action once, in causal order."""
-        return tuple(dict.fromkeys(_flat(self.actions)))
+        return tuple(dict.fromkeys(_leaves(self.actions)))
 
     @cached_property
     def faults(self) -> tuple[str, ...]:

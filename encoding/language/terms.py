@@ -10,7 +10,7 @@ are part of the tree instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -326,38 +326,3 @@ def children(term: Term) -> tuple[Term, ...]:
             return ()
         case other:
             assert_never(other)
-
-
-def subterms(*terms: Term) -> Iterator[Term]:
-    """All terms in these, themselves too. Each is yielded once, however often it stands in another."""
-    yield from new_subterms(terms, set())
-
-
-def new_subterms(terms: Iterable[Term], seen: set[int]) -> Iterator[Term]:
-    """The same, without those whose `id` is in `seen`; the others are added to it, and must be kept alive as long."""
-    ahead = list(terms)
-    while ahead:
-        term = ahead.pop()
-        if id(term) not in seen:
-            seen.add(id(term))
-            ahead += children(term)
-            yield term
-
-
-def families_read(*terms: Term) -> frozenset[Family]:
-    """The families that terms read."""
-    return frozenset(term.family for term in subterms(*terms) if isinstance(term, Read))
-
-
-def sorts_in(families: Iterable[Family], terms: Iterable[Term]) -> tuple[Sort, ...]:
-    """The sorts of these families, of the families that one of the terms reads, and of what a term binds; each once."""
-    found = dict.fromkeys(sort for family in families for sort in (family.domain, *family.over))
-    for term in terms:
-        match term:
-            case Parameter(sort=sort):
-                found[sort] = None
-            case Quantified(bound=bound) | AtLeast(bound=bound):
-                found[bound.sort] = None
-            case Read(family=family):
-                found.update(dict.fromkeys((family.domain, *family.over)))
-    return tuple(found)

@@ -18,7 +18,8 @@ from fencepost.encoding.language import (
     integers,
     variable,
 )
-from fencepost.encoding.language.terms import Read, children, families_read
+from fencepost.encoding.language.patterns import families_read
+from fencepost.encoding.language.terms import Read, children
 from fencepost.encoding.language.traces import Subject
 from fencepost.properties.catalogue import find
 from fencepost.properties.known import KNOWN
