@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -10,9 +11,9 @@ from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
-from fencepost.encoding.language.messages import message
-from fencepost.encoding.language.quantifiers import exists
-from fencepost.encoding.language.sorts import BOOL, integers
+from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
+from fencepost.encoding.language.quantifiers import exists, forall
+from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels
 from fencepost.encoding.language.state import StateSpace, choice, family
 from fencepost.encoding.language.system import Action, Invariant, Property, Schema, System, each, in_turn
 from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, if_
@@ -86,6 +87,62 @@ def test_a_property_and_an_invariant_of_one_name_are_not_taken_for_each_other() 
         System(s, (each(step, s, s.cell),), (prop,), invariants=(Invariant("p", "", ~s.passed[2]),))
 
 
+# Names that stand for two things.
+
+
+def test_two_sorts_of_one_name_are_refused() -> None:
+    """Labels of both were once numbered together, and half of the actions never asked about."""
+
+    def claim(kind: Sort) -> Invariant:
+        return Invariant("all", "", exists(kind, lambda c: c == kind.values[0]))
+
+    s = Row()
+    racks = [Sort("rack", values, part_of="bookie") for values in (("b1",), ("b2",))]
+    apart = [labels("client", "w", 2), labels("client", "r", 2)]
+    for one, other in (racks, apart):
+        both = (claim(one), replace(claim(other), name="others"))
+        with pytest.raises(ModelError, match=f"sort {one.name}: two different sorts have that name"):
+            System(s, (each(step, s, s.cell),), invariants=both)
+        System(s, (each(step, s, s.cell),), invariants=(claim(one), replace(claim(one), name="again")))
+
+
+def test_two_variables_that_are_shown_alike_are_refused() -> None:
+    """Choices are looked up by the names that traces show."""
+
+    class Twins(StateSpace):
+        def __init__(self) -> None:
+            self.left = Sort("left", ("a, b", "a"))
+            self.right = Sort("right", ("c", "b, c"))
+            self.lost = choice(self.left, self.right, fault="lost")
+
+    with pytest.raises(ModelError, match=r"lost\[a, b, c\]: two state variables have that name"):
+        _ = System(Twins(), ()).variables
+
+
+def test_two_actions_that_are_shown_alike_are_refused() -> None:
+    s = Row()
+    with pytest.raises(ModelError, match=r"step\(1\): two actions have that name"):
+        _ = System(s, (each(step, s, s.cell), each(step, s, s.cell))).ground_actions
+
+
+# Indices outside their sorts.
+
+
+def read_next(s: Row, cell: Parameter) -> Action:
+    """Pass a cell if the next one is not marked: there is none after the last."""
+    return Action(when=~s.marked[cell + 1], then=[s.passed[cell].set(True)], actor="me")
+
+
+def test_an_index_outside_its_sort_is_refused_with_the_action_and_the_term() -> None:
+    s = Row()
+    outside = r"read next reads marked\[cell \+ 1\], and cell \+ 1 may be 3: not in 1..2, which is \(1, 2\)"
+    with pytest.raises(ModelError, match=outside):
+        System(s, (each(read_next, s, s.cell),))
+    beyond = Invariant("beyond", "", forall(s.cell, lambda c: ~s.marked[c - 1]))
+    with pytest.raises(ModelError, match=r"beyond reads marked.* may be 0: not in 1\.\.2"):
+        System(s, (each(step, s, s.cell),), invariants=(beyond,))
+
+
 # One loss stands for one sending: what is refused says which of the three ways out it is.
 
 
@@ -121,6 +178,32 @@ def sender_of_one_loss(s: Row, cell: Parameter) -> Action:
     return sends(s, cell, s.passed[cell], True, s.lost[1])
 
 
+def sender_to_each(s: Row, cell: Parameter) -> Action:
+    """Sends one token to each cell, all with the loss of the sender."""
+    return all_sent(s, cell, to_each(s.cell, lambda c: message("token", cell, c, lost=s.lost[cell])))
+
+
+def sender_of_two(s: Row, cell: Parameter) -> Action:
+    """Sends a token and a copy of it, both with one loss."""
+    return all_sent(s, cell, *(message(kind, "me", cell, lost=s.lost[cell]) for kind in ("token", "copy")))
+
+
+def sender_without_a_loss(s: Row, cell: Parameter) -> Action:
+    """Sends a token again and again, and does not say that it can be lost."""
+    return Action(when=s.passed[cell], then=[], actor="me", sent=[message("token", "me", cell)])
+
+
+def receiver(s: Row, cell: Parameter) -> Action:
+    """Receives a token that is not lost."""
+    got = message("token", "me", cell)
+    return Action(when=~s.lost[cell], then=[s.marked[cell].set(True)], actor="you", received=got)
+
+
+def all_sent(s: Row, cell: Parameter, *sent: Message | Broadcast) -> Action:
+    """Sends all this once."""
+    return Action(when=~s.passed[cell], then=[s.passed[cell].set(True)], actor="me", sent=sent)
+
+
 def forget(s: Row, cell: Parameter) -> Action:
     """A cell has not been passed."""
     return Action(when=s.passed[cell], then=[s.passed[cell].set(False)], actor="me")
@@ -142,13 +225,44 @@ def forget(s: Row, cell: Parameter) -> Action:
             "token more than once with one loss, lost: wavering sender may set passed back to no",
         ),
         ([sender_of_one_loss], r"one loss, lost: passed\[cell\] allows it once for each of its indices"),
+        ([sender_to_each], r"sends token to each 1..2 with one loss, lost\[cell\]: give the loss an index"),
+        ([sender_of_two], "sender of two may send token and copy with one loss, lost"),
+        (
+            [sender_without_a_loss, receiver],
+            "without a loss, and messages of that kind can be lost .lost, which recei",
+        ),
+        (
+            [sender_without_a_loss, first_sender],
+            "without a loss, and messages of that kind can be lost .lost, which first",
+        ),
     ],
-    ids=["two facts", "undone", "perhaps not set", "one loss for all"],
+    ids=[
+        "two facts",
+        "undone",
+        "perhaps not set",
+        "one loss for all",
+        "one loss for each receiver",
+        "one loss for two messages",
+        "not named, and read by the receiver",
+        "not named, and named by another sender",
+    ],
 )
 def test_a_loss_that_stands_for_two_sendings_is_refused(handlers: list[Handler], refusal: str) -> None:
     s = Row()
     with pytest.raises(ModelError, match=refusal):
         sent_at_most_once(System(s, tuple(each(handler, s, s.cell) for handler in handlers)))
+
+
+def sender_to_either(s: Row, cell: Parameter) -> Action:
+    """Sends a token with the loss of its cell, or another one with the same loss."""
+    other = s.marked[cell]
+    sent = [message("token", "me", cell, lost=s.lost[cell], when=way) for way in (other, ~other)]
+    return all_sent(s, cell, *sent)
+
+
+def test_messages_of_one_action_may_share_a_loss_if_only_one_of_them_is_sent() -> None:
+    s = Row()
+    sent_at_most_once(System(s, (each(sender_to_either, s, s.cell),)))
 
 
 def test_two_senders_may_share_a_loss_with_the_fact_that_one_has_sent() -> None:

@@ -127,7 +127,7 @@ def compare(
     for cube in cubes(made):
         session = Session(made, "cadical", cube=cube)
         session.unrolling.__class__ = unrolling
-        rounds = max(rounds, _complete(session, Task((), cube=cube).start))
+        rounds = max(rounds, complete(session, Task((), cube=cube).start))
         found |= _final_states(session, symbolic)
     choices = [v.place for v in system.choices]
     explored = {_without(visit.state, choices) for visit in explore(system)}
@@ -138,7 +138,7 @@ def _without(state: State, choices: Sequence[int]) -> bytes:
     return bytes(0 if place in choices else code for place, code in enumerate(state))
 
 
-def _complete(session: Session, start: int) -> int:
+def complete(session: Session, start: int) -> int:
     """Deepen until no execution needs more rounds than that, or than `start`; afterwards the last cannot fire."""
     for _ in range(start):
         session.deepen()

@@ -1,0 +1,200 @@
+"""What was once proved of systems that an execution violates, or that have a badly defined step: each must be noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from fencepost.encoding.checking.facts import examine
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.running import check
+from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
+from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.concrete.walking import walk
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.evidence.one_action import steps
+from fencepost.encoding.evidence.questions import Asking
+from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.induction.obligations import WELL_DEFINED, Never
+from fencepost.encoding.language.sorts import BOOL, MOST_VALUES, integers
+from fencepost.encoding.language.state import StateSpace, family, variable
+from fencepost.encoding.language.system import Action, Invariant, Property, System, each
+from fencepost.encoding.language.terms import TRUE, Term
+from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.solving.solvers import backend
+from fencepost.encoding.solving.terms import Terms
+
+SUBJECT = Subject("counter", {}, {})
+
+
+class Counter(StateSpace):
+    """A number that is counted up, from where it may jump, and a flag that nothing sets."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.number = variable(integers(0, most))
+        self.flag = variable(BOOL)
+        self.step = integers(1, 2)
+        self.passed = family(BOOL, self.step)
+
+
+def count(s: Counter) -> Action:
+    """Counts up, whatever the number is."""
+    return Action(when=TRUE, then=[s.number.set(s.number + 1)], actor="me")
+
+
+def count_to(most: int) -> Callable[[Counter], Action]:
+    """Counts up to that number."""
+
+    def count(s: Counter) -> Action:
+        """Counts up."""
+        return Action(when=s.number < most, then=[s.number.set(s.number + 1)], actor="me")
+
+    return count
+
+
+def stop_short(s: Counter) -> Action:
+    """Counts up from anything but 1: what is beyond 1 is never reached, and counts past the end."""
+    return Action(when=s.number != 1, then=[s.number.set(s.number + 1)], actor="me")
+
+
+def system(
+    s: Counter, *handlers: Callable[[Counter], Action], name: str = "p", holds: Term | None = None
+) -> System:
+    """With a property that the flag is down, if no other is given, and the fact that it is."""
+    prop = Property(name, "", ~s.flag if holds is None else holds, s.number == 1, "one is counted")
+    facts = (Invariant("flag-down", "", ~s.flag),)
+    return System(s, tuple(each(h, s) for h in handlers), (prop,), default_rounds=4, invariants=facts)
+
+
+def result(made: System, induction: str = "actions") -> Result:
+    (found,) = check(made, SUBJECT, made.properties, Limits(jobs=1, rounds=4, induction=induction)).results
+    return found
+
+
+# Badly defined steps.
+
+
+@pytest.mark.parametrize("induction", ["actions", "rounds", "none"])
+def test_nothing_is_proved_where_a_badly_defined_step_is_reached(induction: str) -> None:
+    """Planted: proved although the claim of well-definedness was withdrawn."""
+    with pytest.raises(ModelError, match=r"count sets number to 3, outside 0\.\.2"):
+        result(system(Counter(2), count), induction)
+
+
+def test_facts_name_a_badly_defined_step_that_is_reached() -> None:
+    """Planted: what every action keeps is said to be kept, and nothing is said of the step."""
+    made = system(Counter(2), count)
+    with pytest.raises(ModelError, match=r"count sets number to 3, outside 0\.\.2"):
+        list(examine(None, made, SUBJECT, made.properties, 4)[0])
+
+
+def test_a_badly_defined_step_that_is_not_reached_leaves_the_proof_to_rounds() -> None:
+    """From 2 the number leaves its domain; no execution comes to 2, which induction over one action does not see."""
+    found = result(system(Counter(2), stop_short))
+    assert (found.verdict, found.basis) == (Verdict.PROVED, Basis.ROUNDS)
+
+
+def test_a_witness_is_not_called_unreachable_where_a_step_may_be_badly_defined() -> None:
+    """Planted: `vacuous` from an induction that withdrew the claim of well-definedness."""
+    s = Counter(2)
+    prop = Property("p", "", TRUE, s.flag, "the flag is up")
+    made = System(s, (each(count, s),), (prop,), default_rounds=4, invariants=(Invariant("i", "", ~s.flag),))
+    with pytest.raises(ModelError, match="count sets number to 3"):
+        result(made)
+
+
+# Names of the engine's own.
+
+
+def test_no_property_has_the_name_of_a_claim_of_the_engine() -> None:
+    """Each is the key of its question: a property of that name was never asked about, and certified."""
+    s = Counter(2)
+    mine = system(s, count_to(2)).properties[0]
+    for name in (WELL_DEFINED, Never(mine).name):
+        with pytest.raises(ModelError, match="is named"):
+            system(s, count_to(2), name=name)
+
+
+@pytest.mark.parametrize(
+    "name", ["no action sets a variable twice or outside its domain", "never:p", "well-defined"]
+)
+def test_a_property_whose_name_sounds_like_one_is_asked_about(name: str) -> None:
+    s = Counter(2)
+    found = result(system(s, count_to(2), name=name, holds=s.number < 2))
+    assert (found.verdict, found.steps) == (Verdict.VIOLATED, 2)
+
+
+# Large domains.
+
+
+@pytest.mark.parametrize("most", [300, pytest.param(MOST_VALUES - 1, marks=pytest.mark.slow)])
+def test_a_large_domain_works_in_every_engine(most: int) -> None:
+    """More values than fit in a byte, and the most that there may be."""
+    s = Counter(most)
+
+    def jump(s: Counter) -> Action:
+        """Goes to the largest number but one."""
+        return Action(when=s.number == 1, then=[s.number.set(most - 1)], actor="me")
+
+    right, wrong = (system(s, count_to(most), jump, holds=h) for h in (s.number <= most, s.number < most))
+    assert len({visit.state for visit in explore(right)}) == most + 1
+    assert len(set(Concrete(right).state(range(len(right.variables))))) == len(right.variables)
+    assert result(right).basis is Basis.INDUCTION
+    for induction in ("actions", "rounds", "none"):
+        found = result(wrong, induction)
+        assert (found.verdict, found.steps) == (Verdict.VIOLATED, 3)
+    assert walk(wrong, SUBJECT, wrong.properties, 20, seed=1).traces
+
+
+def test_clauses_and_formulas_of_a_large_domain_have_the_same_answer() -> None:
+    """Of a large domain that it has one value is said by further Booleans, which a script declares."""
+    s = Counter(12)
+    asked = steps(system(s, count_to(12), holds=s.number <= 12), ["p"])
+    for holds, answers in ((s.number <= 12, {"unsat"}), (s.number < 12, {"unsat", "sat"})):
+        asking = Asking(made := system(s, count_to(12), holds=holds), made.properties, {}, cached=False)
+        found = set()
+        for step in asked:
+            script, solver = Terms(), backend("cadical")
+            script.read(asking.smtlib(step, []))
+            solver.add(asking.clauses(step).clauses)
+            assert type(script.ask()) is type(solver.ask([], 10_000))
+            found.add({"Yes": "sat", "No": "unsat"}[type(script.ask()).__name__])
+        assert found == answers
+
+
+def test_one_value_too_many_is_refused_in_one_line() -> None:
+    with pytest.raises(
+        ModelError, match=r"sort 0\.\.1000: 1,001 values, and 1,000 are the most; make it smaller"
+    ):
+        Counter(MOST_VALUES)
+
+
+def test_two_values_at_once_are_no_state_of_a_large_domain() -> None:
+    """Planted: a ladder that lacks a rung; then a variable of many values may have two of them."""
+    s = Counter(20)
+    symbolic = Symbolic(system(s, count_to(20)))
+    bits = symbolic.bits[0]
+    states = symbolic.states()
+    for position, one in enumerate(bits):
+        for other in bits[position + 1 :]:
+            assert type(states.ask(one, other)).__name__ == "No"
+        assert type(states.ask(one)).__name__ == "Yes"
+
+
+# An index that the state decides.
+
+
+def pass_at(s: Counter) -> Action:
+    """Passes the step of the number, which there is not for 0."""
+    return Action(when=~s.passed[s.number], then=[s.number.set(1)], actor="me")
+
+
+def test_an_index_that_the_state_decides_is_refused_by_both_readings() -> None:
+    made = system(Counter(2), pass_at)
+    with pytest.raises(ModelError, match=r"passed\[0\] is read but does not exist; bound the index"):
+        list(explore(made))
+    with pytest.raises(ModelError, match=r"passed\[0\] is read but does not exist; bound the index"):
+        result(made)

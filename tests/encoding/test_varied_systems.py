@@ -1,0 +1,303 @@
+"""Every engine against plain exploring, on varied systems made at random; and planted mistakes, each shown by some system.
+
+A system that is refused, or has too many states, is left out. docs/trust.md says how many systems were looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from fencepost.encoding.checking import proving
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.proving import Proving
+from fencepost.encoding.checking.running import check
+from fencepost.encoding.checking.verdicts import Fewest, Verdict
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.formulas import commutation, sendings
+from fencepost.encoding.formulas.commutation import Commutation
+from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.induction import orbits
+from fencepost.encoding.induction.asking import Asker, Kept, Left, Message
+from fencepost.encoding.induction.obligations import Question
+from fencepost.encoding.language.sorts import Sort, Value
+from fencepost.encoding.language.system import GroundAction, Schema, System
+from fencepost.encoding.language.terms import Term
+from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.solving.logic import Formula, conj, iff, neg
+from support.varied import Truth, by_rounds, explored, generate, inductive
+
+FEW, SOME, MANY = range(40), range(40, 600), range(600, 10_600)
+
+
+def seeds_of_each_tier() -> pytest.MarkDecorator:
+    """A few systems quickly, hundreds in the slow run, ten thousand in the long one."""
+    cases = [FEW, pytest.param(SOME, marks=pytest.mark.slow), pytest.param(MANY, marks=pytest.mark.long)]
+    return pytest.mark.parametrize("seeds", cases, ids=["few", "some", "many"])
+
+
+def accepted(seeds: Iterable[int]) -> Iterator[tuple[int, System, Truth]]:
+    """The systems of these seeds that are not refused and can be explored, with what is true of them."""
+    for seed in seeds:
+        try:
+            system = generate(seed)
+            sent_at_most_once(system)
+        except ModelError:
+            continue
+        truth = explored(system)
+        if truth is not None:
+            yield seed, system, truth
+
+
+# The engines. Each says whether it contradicts the truth.
+
+
+def proves_what_is_false(system: System, truth: Truth) -> bool:
+    """Induction over one action, orbits and all."""
+    proved = inductive(system).proved
+    return bool((proved and truth.badly_defined) or proved & truth.false.keys())
+
+
+def rounds_differ(system: System, truth: Truth) -> bool:
+    """Rounds, as many as cover every execution; nothing else counts where a step is badly defined."""
+    found = by_rounds(system)
+    if truth.badly_defined or found.badly_defined:
+        return truth.badly_defined is not found.badly_defined
+    return (found.false.keys(), found.witnessed) != (truth.false.keys(), truth.witnessed)
+
+
+def losses_differ(seed: int, truth: Truth) -> bool:
+    """The same system with its losses decided as messages are sent."""
+    other = explored(generate(seed, chosen=False))
+    if other is None or truth.badly_defined or other.badly_defined:
+        return False
+    return (other.false.keys(), other.witnessed) != (truth.false.keys(), truth.witnessed)
+
+
+def verdict_differs(system: System, truth: Truth, induction: str) -> bool:
+    """The verdict of `check`. A badly defined step is an error of the model, unless a violation is found before it."""
+    try:
+        limits = Limits(jobs=1, induction=induction)
+        (result,) = check(system, Subject("varied", {}, {}), system.properties, limits).results
+    except ModelError:
+        return not truth.badly_defined
+    if truth.badly_defined:
+        return result.verdict is not Verdict.VIOLATED
+    if "p" in truth.false:
+        fewest = result.verdict, result.steps, result.fewest
+        return fewest != (Verdict.VIOLATED, truth.false["p"], Fewest.OF_ALL)
+    return result.verdict is not (Verdict.PROVED if truth.witnessed else Verdict.VACUOUS)
+
+
+@seeds_of_each_tier()
+def test_nothing_false_is_proved_by_induction_over_one_action(seeds: range) -> None:
+    proved = 0
+    for seed, system, truth in accepted(seeds):
+        assert not proves_what_is_false(system, truth), seed
+        proved += not truth.badly_defined and len(truth.false) <= len(system.invariants)
+    assert proved >= len(seeds) // 4, "too few have a claim that is true"
+
+
+@seeds_of_each_tier()
+def test_rounds_reach_what_exploring_reaches(seeds: range) -> None:
+    assert [seed for seed, system, truth in accepted(seeds) if rounds_differ(system, truth)] == []
+
+
+@seeds_of_each_tier()
+def test_losses_chosen_up_front_are_those_decided_on_the_way(seeds: range) -> None:
+    assert [seed for seed, _, truth in accepted(seeds) if losses_differ(seed, truth)] == []
+
+
+@pytest.mark.parametrize("induction", ["actions", "none"])
+@seeds_of_each_tier()
+def test_verdicts_are_those_of_exploring(seeds: range, induction: str) -> None:
+    found = accepted(seeds)
+    assert [seed for seed, system, truth in found if verdict_differs(system, truth, induction)] == []
+
+
+# Planted mistakes.
+
+
+def the_same_arguments_are_forgotten(plant: pytest.MonkeyPatch) -> None:
+    """An action of a label with itself is taken for one of two labels."""
+
+    def orbit(action: GroundAction, sorts: Sequence[Sort]) -> object:
+        own = [next((n for n, s in enumerate(sorts) if v in s.values), v) for v in action.arguments]
+        return action.schema, tuple(own)
+
+    plant.setattr(orbits, "_orbit", orbit)
+
+
+def labels_in_updates_are_ignored(plant: pytest.MonkeyPatch) -> None:
+    """An update that names a label is taken for one that names none."""
+
+    def terms(schema: Schema) -> Iterator[Term]:
+        yield from (*schema.parameters, schema.action.when)
+        yield from (update.when for update in schema.action.then)
+
+    plant.setattr(Schema, "terms", property(terms))
+
+
+def labels_in_guards_are_ignored(plant: pytest.MonkeyPatch) -> None:
+    """A guard that names a label is taken for one that names none."""
+
+    def terms(schema: Schema) -> Iterator[Term]:
+        yield from schema.parameters
+        yield from (t for u in schema.action.then for t in (*u.target.index, u.value, u.when))
+
+    plant.setattr(Schema, "terms", property(terms))
+
+
+def only_two_labels_are_exchanged(plant: pytest.MonkeyPatch) -> None:
+    """A constant that tells the third label apart is not noticed."""
+    keeps = orbits._keeps
+    plant.setattr(
+        orbits, "_keeps", lambda system, known, sort: keeps(system, known, Sort("two", sort.values[:2]))
+    )
+
+
+def what_constants_hold_is_not_renamed(plant: pytest.MonkeyPatch) -> None:
+    """Of a constant that holds labels only the index is renamed: `next[n1] = n2` names two nodes."""
+
+    def keeps(system: System, constants: Any, sort: Sort) -> bool:
+        held = {(v.family, v.index): system.initial[v.place] for v in constants}
+        for one, other in zip(sort.values, sort.values[1:], strict=False):
+            exchanged: Mapping[Value, Value] = {one: other, other: one}
+            for (family, index), value in held.items():
+                if held.get((family, tuple(exchanged.get(i, i) for i in index))) != value:
+                    return False
+        return True
+
+    plant.setattr(orbits, "_keeps", keeps)
+
+
+def constants_are_not_looked_at(plant: pytest.MonkeyPatch) -> None:
+    """A constant that tells labels apart is not noticed."""
+    plant.setattr(orbits, "_keeps", lambda system, constants, sort: True)
+
+
+def parts_of_a_sort_are_not_noticed(plant: pytest.MonkeyPatch) -> None:
+    """Labels are renamed although a sort has some of them and not others."""
+    plant.setattr(orbits, "_is_whole", lambda other, sort: True)
+
+
+def labels_of_a_sort_are_told_apart_by_its_name(plant: pytest.MonkeyPatch) -> None:
+    """Sorts of one name are let through, and labels of both are numbered together, as they were once."""
+    plant.setattr("fencepost.encoding.language.consistency._one_sort_a_name", lambda sorts: None)
+
+    def orbit(action: GroundAction, sorts: Sequence[Sort]) -> object:
+        numbers: dict[tuple[str, Value], int] = {}
+        pattern: list[object] = []
+        for value in action.arguments:
+            sort = next((s for s in sorts if value in s.values), None)
+            if sort is None:
+                pattern.append(value)
+            else:
+                met = sum(name == sort.name for name, _ in numbers)
+                pattern.append((sort.name, numbers.setdefault((sort.name, value), met)))
+        return action.schema, tuple(pattern)
+
+    plant.setattr(orbits, "_orbit", orbit)
+
+
+def answers_stand_although_a_claim_was_withdrawn(plant: pytest.MonkeyPatch) -> None:
+    """An answer that relied on a claim is not asked for again when the claim is withdrawn."""
+
+    def induct(
+        asker: Asker, share: int, questions: Sequence[Question], claims: Iterable[str], kept: Any
+    ) -> Iterator[Message]:
+        left, waiting = set(claims), [q for q in questions if q.slot not in kept]
+        while waiting:
+            answer = yield from asker.ask(waiting[0], left)
+            yield answer
+            if isinstance(answer, Kept):
+                waiting.pop(0)
+            else:
+                left.difference_update(answer.claims)
+        yield Left(share, frozenset(left))
+
+    plant.setattr(proving, "induct", induct)
+
+
+def one_round_of_answers_is_enough(plant: pytest.MonkeyPatch) -> None:
+    """Each share has answered, if not for the claims that the other has left."""
+    plant.setattr(Proving, "settled", Proving.answered)
+
+
+def badly_defined_steps_prove(plant: pytest.MonkeyPatch) -> None:
+    """That no step is badly defined was withdrawn, and the other claims count all the same."""
+    plant.setattr(Proving, "proved", Proving.claims)
+
+
+def badly_defined_steps_move_like_others(plant: pytest.MonkeyPatch) -> None:
+    """Two actions commute although a step is badly defined in one order only."""
+
+    def counterexample(self: Commutation, a: int, b: int) -> Formula:
+        first, second = self.symbolic.effects[a], self.symbolic.effects[b]
+        past_first, past_second = self._past_of(a, b), self._past_of(b, a)
+        swapped = [second.guard, past_second(first.guard)]
+        for place in first.after.keys() | second.after.keys():
+            one = map(past_first, second.after[place]) if place in second.after else first.after[place]
+            other = map(past_second, first.after[place]) if place in first.after else second.after[place]
+            swapped.extend(map(iff, one, other))
+        return conj((first.guard, past_first(second.guard), neg(conj(swapped))))
+
+    plant.setattr(Commutation, "_counterexample", counterexample)
+
+
+def keys_forget_badly_defined_steps(plant: pytest.MonkeyPatch) -> None:
+    """Two questions that differ in badly defined steps have one key, and so one answer."""
+    text = commutation._text
+    plant.setattr(
+        commutation,
+        "_text",
+        lambda effect: text(commutation.Effect(**{**vars(effect), "wrong": neg(effect.guard)})),
+    )
+
+
+def one_loss_may_stand_for_several(plant: pytest.MonkeyPatch) -> None:
+    """An action may send several messages with one loss."""
+    plant.setattr(sendings, "_one_loss_each", lambda schema: None)
+
+
+def losses_may_be_forgotten(plant: pytest.MonkeyPatch) -> None:
+    """A message may be sent again with the loss that it had, as long as it does not say so."""
+    plant.setattr(sendings, "_every_loss_is_named", lambda system: None)
+
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+PLANTED: Mapping[Plant, tuple[Callable[[System, Truth], bool] | None, int]] = {
+    the_same_arguments_are_forgotten: (proves_what_is_false, 0),
+    labels_in_updates_are_ignored: (proves_what_is_false, 0),
+    labels_in_guards_are_ignored: (proves_what_is_false, 0),
+    only_two_labels_are_exchanged: (proves_what_is_false, 0),
+    what_constants_hold_is_not_renamed: (proves_what_is_false, 0),
+    constants_are_not_looked_at: (proves_what_is_false, 0),
+    parts_of_a_sort_are_not_noticed: (proves_what_is_false, 0),
+    labels_of_a_sort_are_told_apart_by_its_name: (proves_what_is_false, 0),
+    answers_stand_although_a_claim_was_withdrawn: (proves_what_is_false, 0),
+    one_round_of_answers_is_enough: (proves_what_is_false, 0),
+    badly_defined_steps_prove: (proves_what_is_false, 0),
+    badly_defined_steps_move_like_others: (rounds_differ, 0),
+    keys_forget_badly_defined_steps: (rounds_differ, 0),
+    one_loss_may_stand_for_several: (None, 0),
+    losses_may_be_forgotten: (None, 0),
+}
+"""Each mistake with the engine that it is in, and the first seed whose system shows it; None stands for losses."""
+
+
+def shows(seed: int, engine: Callable[[System, Truth], bool] | None) -> bool:
+    """Whether the system of a seed, if it is accepted, shows that an engine is mistaken."""
+    for _, system, truth in accepted([seed]):
+        return losses_differ(seed, truth) if engine is None else engine(system, truth)
+    return False
+
+
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_a_planted_mistake_is_shown_by_a_system(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, seed = PLANTED[plant]
+    assert not shows(seed, engine)
+    plant(monkeypatch)
+    assert shows(seed, engine)

@@ -1,0 +1,411 @@
+"""Varied small systems made at random: what authors write, mistakes too, to hold every engine against plain exploring.
+
+They have sorts that overlap or are made of others, orders between numbers, labels in guards, updates and claims, constants
+that tell labels apart, losses that are shared or forgotten, domains that are overrun, and claims that are false. An action
+happens at most once with the same arguments, so every execution ends.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.checking.proving import SHARES, Posed, Proving, ask, pose
+from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.formulas.answers import Cache
+from fencepost.encoding.formulas.commutation import Commutation
+from fencepost.encoding.formulas.one_round import template
+from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.induction.asking import Kept, Left, Withdrawn
+from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
+from fencepost.encoding.language.quantifiers import at_least, bind, exists, forall
+from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, is_in, labels, subsets
+from fencepost.encoding.language.state import StateSpace, choice, family, variable
+from fencepost.encoding.language.system import Action, Invariant, Property, Schema, System
+from fencepost.encoding.language.terms import (
+    FALSE,
+    TRUE,
+    Constant,
+    Family,
+    Parameter,
+    Term,
+    TermLike,
+    Update,
+    all_of,
+    any_of,
+)
+from fencepost.encoding.rounds.session import Session
+from support.generated import complete
+
+MOST_STATES = 3000
+"""States of a system that is looked at, at most."""
+
+Scope = Mapping[str, Sequence[Term]]
+"""What a term may name, by type: the parameters of an action, and what a quantifier binds."""
+
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("up", "has", "leads", "chosen", "follows another"), ("node",)),
+    **dict.fromkeys(("follows", "next", "same", "got"), ("node", "node")),
+    "seen": ("twin",),
+    "known": ("client",),
+    "agreed": ("pair",),
+    "within": ("pair", "node"),
+    "passed": ("int",),
+    "order": ("int",),
+    "number": (),
+    "several": (),
+}
+"""The kinds of literals, and what each is about."""
+
+SELDOM = {
+    "chosen": 0.2,
+    "leads": 0.3,
+    "next": 0.15,
+    "agreed": 0.15,
+    "within": 0.1,
+    "seen": 0.4,
+    "known": 0.6,
+    "passed": 0.4,
+    "order": 0.4,
+}
+"""How often a system has what a kind of literals is about. A constant that tells nodes apart leaves little symmetry."""
+
+MISTAKES = (None, None, None, None, "shared", "again", "forgotten again")
+"""What is wrong with the losses of messages: one for several, one for a message sent again, one that is not named."""
+
+
+class Net(StateSpace):
+    """Nodes and clients, what they hold, what constants say of them, and what each node has got from which."""
+
+    def __init__(self, chance: random.Random, mailing: bool) -> None:
+        self.node = labels("node", "n", 2 if mailing else chance.choice((2, 3, 3)))
+        self.some = Sort("some", chance.choice((("n1",), *3 * (self.node.values,))), part_of="node")
+        self.twin = Sort("twin", self.node.values)
+        self.pair = subsets("pair", self.node, 2)
+        self.client = Sort("client", ("w1", "w2", "r1", "r2"))
+        self.writer = Sort("writer", ("w1", "w2"), part_of="client")
+        named_twice = chance.random() < 0.04
+        self.reader = Sort("writer" if named_twice else "reader", ("r1", "r2"), part_of="client")
+        self.position = integers(1, 2)
+
+        self.kinds = [kind for kind in NEEDS if chance.random() < SELDOM.get(kind, 1)]
+        turn, leader = chance.choice((0, 0, 1)), chance.choice((None, "n1", "n3", "n3"))
+        self.up = family(BOOL, self.node)
+        self.has = family(BOOL, self.node)
+        self.follows = family(self.node, self.node, initial=lambda n: n)
+        if "chosen" in self.kinds:
+            self.chosen = variable(self.node)
+        self.number = variable(integers(0, chance.choice((1, 2, 2, 300))))
+        self.got = family(BOOL, self.node, self.node)
+        if "seen" in self.kinds:
+            self.seen = family(BOOL, self.twin)
+        if "known" in self.kinds:
+            self.known = family(BOOL, self.client)
+        if "agreed" in self.kinds:
+            self.agreed = family(BOOL, self.pair)
+        if "passed" in self.kinds:
+            self.passed = family(BOOL, self.position)
+        if "leads" in self.kinds:
+            self.leads = family(BOOL, self.node, initial=lambda n: n == leader)
+        if "next" in self.kinds:
+            self.next = family(self.node, self.node, initial=lambda n: _turned(self.node.values, n, turn))
+        if "within" in self.kinds:
+            self.within = family(BOOL, self.pair, self.node, initial=lambda pair, n: is_in(n, pair))
+
+
+def _turned(values: Sequence[Value], value: Value, by: int) -> Value:
+    return values[(values.index(value) + by) % len(values)]
+
+
+def generate(seed: int, chosen: bool = True) -> System:
+    """The system of a seed. Losses are choices made up front, or are decided one by one as messages are sent.
+
+    Raises ModelError if its text is refused.
+    """
+    return _Maker(random.Random(seed), chosen).system()
+
+
+@dataclass
+class _Maker:
+    chance: random.Random
+    chosen: bool
+    schemas: list[Schema] = field(default_factory=list)
+    labelled: str = ""
+    """Where labels are written out. One is enough to tell it apart from the others."""
+    within: str = "guards"
+    """Where the next term belongs."""
+
+    def system(self) -> System:
+        chance = self.chance
+        mailing = chance.random() < 0.3
+        self.labelled = chance.choice(("", "", "guards", "updates", "claims"))
+        self.s = Net(chance, mailing)
+        if mailing:
+            self._mail()
+        for _ in range(1 if mailing else chance.choice((2, 2, 3))):
+            self._act_somehow()
+        self.within = "claims"
+        facts = [Invariant(f"i{n}", "", self._claim()) for n in range(chance.choice((1, 2, 3, 4)))]
+        wanted = Property("p", "", self._claim(), self._literal({}), "it is so")
+        return System(self.s, tuple(self.schemas), (wanted,), invariants=tuple(facts))
+
+    # Actions.
+
+    def _add(self, over: Sequence[Sort], then: Callable[..., Action], further: Sequence[Sort] = ()) -> Family:
+        """An action over these sorts that happens at most once for the same values of `over`: when it has."""
+        name = f"act{len(self.schemas)}"
+        done = family(BOOL, *over)
+        setattr(self.s, f"{name}_done", done)
+        given = tuple(bind(sort, f"x{n}") for n, sort in enumerate((*over, *further)))
+        mark, action = done[given[: len(over)]], then(*given)
+        whole = replace(action, when=all_of(~mark, action.when), then=[mark.set(True), *action.then])
+        self.schemas.append(Schema(name, "", given, whole))
+        return done
+
+    def _act_somehow(self) -> None:
+        s, chance = self.s, self.chance
+        one = ((s.node,), (s.node,), (s.client,), (s.reader,), (s.pair,), (s.position,), ())
+        two = (
+            (s.node, s.node),
+            (s.some, s.node),
+            (s.twin, s.node),
+            (s.writer, s.reader),
+            (s.writer, s.writer),
+        )
+
+        def action(*given: Parameter) -> Action:
+            scope: Scope = {}
+            for parameter in given:
+                scope = _with(scope, parameter)
+            self.within = "guards"
+            guard = [self._literal(scope) for _ in range(chance.choice((0, 0, 1, 1, 2)))]
+            then = [self._update(scope) for _ in range(chance.choice((1, 2, 2, 3)))]
+            if chance.random() < 0.95:
+                then = list({update.target.family: update for update in then}.values())
+            return Action(all_of(*guard), then, "me")
+
+        self._add(chance.choice((*one, *two)), action)
+
+    def _update(self, scope: Scope) -> Update:
+        s, chance = self.s, self.chance
+        self.within = "guards"
+        when = self._literal(scope) if chance.random() < 0.3 else TRUE
+        self.within = "updates"
+        value = chance.choice((TRUE, TRUE, FALSE, self._literal(scope)))
+        flags = [kind for kind in ("up", "has", "seen", "known", "agreed", "passed") if kind in s.kinds]
+        fitting: list[tuple[Family, str]] = [
+            (getattr(s, kind), NEEDS[kind][0]) for kind in flags if NEEDS[kind][0] in scope
+        ]
+        kind = chance.random()
+        if kind < 0.15 or not fitting:
+            return s.number.set(chance.choice((s.number + 1, s.number + 2, s.number - 1, 1)), when=when)
+        if kind < 0.3 and "node" in scope and "chosen" in s.kinds:
+            return s.chosen.set(self._of("node", scope), when=when)
+        if kind < 0.5 and "node" in scope:
+            return s.follows[self._of("node", scope)].set(self._of("node", scope), when=when)
+        flag, index = chance.choice(fitting)
+        return flag[self._of(index, scope)].set(value, when=when)
+
+    # Messages.
+
+    def _mail(self) -> None:
+        """A node sends to each node, and what is not lost may be received; somebody may notice a loss."""
+        s, chance = self.s, self.chance
+        mistake, singly = chance.choice(MISTAKES), chance.random() < 0.3
+        index = chance.choice(((0,), (1,))) if mistake == "shared" else (0, 1)
+        lost = choice(*(s.node for _ in index), fault="lost") if self.chosen else family(BOOL, s.node, s.node)
+        s.lost = lost
+
+        def note(sender: Term, receiver: TermLike) -> Message:
+            pair = (sender, receiver)
+            named = self.chosen and mistake != "forgotten again"
+            return message("note", *pair, lost=lost[tuple(pair[i] for i in index)] if named else None)
+
+        def sends(again: bool) -> Callable[..., Action]:
+            def action(sender: Parameter, *decided: Parameter) -> Action:
+                sent: list[Message | Broadcast] = [to_each(s.node, lambda c: note(sender, c))]
+                if singly:
+                    sent = [note(sender, c) for c in s.node.values if isinstance(c, str)]
+                then = [
+                    lost[sender, c].set(all_of(lost[sender, c], no) if again else no)
+                    for c, no in zip(s.node.values, decided, strict=False)
+                    if isinstance(c, str)
+                ]
+                return Action(first[sender] if again else TRUE, then, "me", sent=sent)
+
+            return action
+
+        decided = () if self.chosen else tuple(BOOL for _ in s.node)
+        first = self._add((s.node,), sends(again=False), decided)
+        if mistake in ("again", "forgotten again"):
+            self._add((s.node,), sends(again=True), decided)
+
+        def is_lost(sender: Parameter, receiver: Parameter) -> Term:
+            pair = (sender, receiver)
+            return lost[tuple(pair[i] for i in (index if self.chosen else (0, 1)))]
+
+        def receive(receiver: Parameter, sender: Parameter) -> Action:
+            under_way = first[sender] & ~is_lost(sender, receiver)
+            got = s.got[sender, receiver].set(True)
+            return Action(under_way, [got], "me", received=message("note", sender, receiver))
+
+        def notice(receiver: Parameter, sender: Parameter) -> Action:
+            then = chance.choice((s.up[receiver], s.has[sender])).set(True)
+            return Action(first[sender] & is_lost(sender, receiver), [then], "me")
+
+        self._add((s.node, s.node), receive)
+        self._add((s.node, s.node), notice)
+
+    # Terms.
+
+    def _of(self, kind: str, scope: Scope) -> Term:
+        """Something of that type that may be named, or now and then a label written out."""
+        sorts = {"node": self.s.node, "twin": self.s.twin, "client": self.s.client, "pair": self.s.pair}
+        if kind in sorts and self.labelled == self.within and self.chance.random() < 0.3:
+            return Constant(kind, self.chance.choice(sorts[kind].values))
+        return self.chance.choice(scope[kind])
+
+    def _literal(self, scope: Scope, kind: str | None = None) -> Term:
+        """A literal about what may be named, or about all or some of a sort."""
+        s, chance = self.s, self.chance
+        kind = kind or chance.choice(s.kinds)
+        missing = next((wanted for wanted in NEEDS[kind] if wanted not in scope), None)
+        if missing is None:
+            term = self._atom(kind, scope)
+            return ~term if chance.random() < 0.5 else term
+        sorts = {"node": (s.node, s.node, s.some), "client": (s.client, s.writer, s.reader)}
+        others = {"twin": (s.twin,), "pair": (s.pair,), "int": (s.position,)}
+        quantify = chance.choice((forall, exists))
+        sort = chance.choice({**sorts, **others}[missing])
+        return quantify(sort, lambda value: self._literal(_with(scope, value), kind))
+
+    def _atom(self, kind: str, scope: Scope) -> Term:
+        s, number = self.s, self.chance.randint(0, 2)
+
+        def some(wanted: str) -> Term:
+            return self._of(wanted, scope)
+
+        match kind:
+            case "up":
+                return s.up[some("node")]
+            case "has":
+                return s.has[some("node")]
+            case "leads":
+                return s.leads[some("node")]
+            case "chosen":
+                return s.chosen == some("node")
+            case "follows":
+                return s.follows[some("node")] == some("node")
+            case "follows another":
+                return s.up[s.follows[some("node")]]
+            case "next":
+                return s.next[some("node")] == some("node")
+            case "same":
+                return some("node") == some("node")
+            case "got":
+                return s.got[some("node"), some("node")]
+            case "seen":
+                return s.seen[some("twin")]
+            case "known":
+                return s.known[some("client")]
+            case "agreed":
+                return s.agreed[some("pair")]
+            case "within":
+                return s.within[some("pair"), some("node")]
+            case "passed":
+                return s.passed[some("int")]
+            case "order":
+                return some("int") < self.chance.choice((some("int"), Constant("int", 2)))
+            case "number":
+                return self.chance.choice((s.number == number, s.number < number, s.number < 2))
+            case _:
+                return at_least(2, s.node, lambda n: s.up[n])
+
+    def _claim(self) -> Term:
+        """Something that is said of all of one sort or two: most often that a flag is down unless something else is so."""
+        s, chance = self.s, self.chance
+        over = chance.choice(
+            ((s.node, s.node), (s.node,), (s.client, s.client), (s.client,), (s.twin,), (s.pair,), ())
+        )
+
+        def said(sorts: Sequence[Sort], scope: Scope) -> Term:
+            if sorts:
+                return forall(sorts[0], lambda value: said(sorts[1:], _with(scope, value)))
+            flags = [kind for kind in ("up", "has", "seen", "known", "got") if kind in s.kinds]
+            down = [kind for kind in flags if all(wanted in scope for wanted in NEEDS[kind])]
+            some = [self._literal(scope) for _ in range(chance.choice((0, 1, 1, 2) if down else (1, 2)))]
+            return any_of(*(~self._atom(chance.choice(down), scope) for _ in down[:1]), *some)
+
+        return said(over, {})
+
+
+def _with(scope: Scope, named: Term) -> Scope:
+    """The same with one more thing that may be named."""
+    return {**scope, named.type: [*scope.get(named.type, ()), named]}
+
+
+# What is true of a system, and what engines say.
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What plain exploring finds: in how few steps each claim is false, whether the witness is reached, and whether a step
+    is badly defined."""
+
+    false: Mapping[str, int]
+    witnessed: bool
+    badly_defined: bool
+
+
+def explored(system: System) -> Truth | None:
+    """What is true of a system; None if it has more than `MOST_STATES` states."""
+    concrete = Concrete(system)
+    (wanted,) = system.properties
+    claims = {**{i.name: i.holds for i in system.invariants}, wanted.name: wanted.holds}
+    holds = {name: concrete.predicate(claim) for name, claim in claims.items()}
+    witness, witnessed, false = concrete.predicate(wanted.witness), False, dict[str, int]()
+    try:
+        for count, visit in enumerate(explore(system)):
+            if count == MOST_STATES:
+                return None
+            witnessed = witnessed or witness(visit.state)
+            for name, predicate in holds.items():
+                if name not in false and not predicate(visit.state):
+                    false[name] = visit.steps
+    except ModelError:
+        return Truth(false, witnessed, badly_defined=True)
+    return Truth(false, witnessed, badly_defined=False)
+
+
+def inductive(system: System) -> Proving:
+    """What the default proof says of the property and the invariants, asked in this process as `check` asks it."""
+    *_, posed = pose(lambda message: None, system, system.properties, system.invariants)[0]
+    assert isinstance(posed, Posed)
+    proving = Proving(posed)
+    while not proving.settled:
+        proving.again()
+        known = proving.claims, dict(proving.kept)
+        for share in range(SHARES):
+            (answers,) = ask(lambda message: None, posed, *known, [share], Limits(jobs=1))
+            for answer in answers:
+                if isinstance(answer, Kept | Withdrawn | Left):
+                    proving.hear(answer)
+    return proving
+
+
+def by_rounds(system: System) -> Truth:
+    """The same as `explored` says, by as many rounds as cover every execution; not in how few steps."""
+    (wanted,) = system.properties
+    claims = {**{i.name: i.holds for i in system.invariants}, wanted.name: wanted.holds}
+    symbolic = Symbolic(system)
+    blockers = Commutation(symbolic, Cache(None)).blockers()
+    session = Session(template(symbolic, blockers, {**claims, "/witness": wanted.witness}), "cadical")
+    complete(session, 0)
+    last, output = session.rounds, session.unrolling.output
+    false = {name: 0 for name in claims if session.solve([-output(name, last)])}
+    wrong = any(session.solve([output("wrong", number)]) for number in range(1, last + 1))
+    return Truth(false, session.solve([output("/witness", last)]), wrong)
