@@ -6,14 +6,15 @@ import json
 import math
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import click
 from click.core import ParameterSource
 
+from fencepost.cli.conclusion import Conclusion, conclude, placed
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.output import emit
+from fencepost.cli.handing import hand_over
 from fencepost.cli.progress import Progress, tell_spent
 from fencepost.cli.render import verdict_line
 from fencepost.encoding.checking.limits import Limits
@@ -81,17 +82,24 @@ def refuse_unused() -> None:
         raise BadInput(f"--known: takes no {', '.join(given)}; leave out what the table says already")
 
 
-def check_known(
-    bugs: Sequence[str], limits: Limits, form: str, output: str | None, verbose: bool
-) -> ExitCode:
+def check_known(bugs: Sequence[str], limits: Limits, form: str, output: str | None, verbose: bool) -> int:
     """Run the table, or the bugs named, and print what came out."""
+
+    def conclusion(report: Report) -> Conclusion:
+        printed, files = placed(_json(report) if form == "json" else _text(report), output)
+        return Conclusion(int(_exit_code(report)), printed, files=files)
+
+    def hand(report: Report) -> None:
+        cut_short = conclusion(replace(report, interrupted=True))
+        hand_over(replace(cut_short, code=int(_exit_code(report))).to_json())
+
     runs = [run for known in chosen(KNOWN, bugs) for run in known.runs()]
     with Progress(verbose) as progress:
-        report = _run(runs, limits, progress)
-    emit(_json(report) if form == "json" else _text(report), output)
+        report = _run(runs, limits, progress, hand)
+    code = conclude(conclusion(report))
     if verbose:
         tell_spent(report.spent)
-    return _exit_code(report)
+    return code
 
 
 EACH = 300.0
@@ -102,10 +110,11 @@ SPENT = 0.9
 """A run that is undecided after so much of its time would have gone on; another gave up."""
 
 
-def _run(runs: Sequence[Run], limits: Limits, progress: Progress) -> Report:
+def _run(runs: Sequence[Run], limits: Limits, progress: Progress, hand: Callable[[Report], None]) -> Report:
     """Each run gets a fair share of the time that is left, and those that it was too short for get what is left over.
 
-    So a slow one takes no time from the others.
+    So a slow one takes no time from the others. The report so far goes to `hand` after each run, and before a violation is
+    announced.
     """
     begun = time.perf_counter()
     rows: dict[int, Row] = {}
@@ -116,6 +125,17 @@ def _run(runs: Sequence[Run], limits: Limits, progress: Progress) -> Report:
         left = limits.timeout - limits.gone - (time.perf_counter() - begun)
         return round(min(left / waiting, EACH) if limits.timeout == math.inf else left / waiting, 2)
 
+    def report(reason: str, under_way: Mapping[int, Row] = {}) -> Report:
+        known = {**rows, **under_way}
+        found = [known.get(n) or _not_reached(run, limits.solver, reason) for n, run in enumerate(runs)]
+        return Report(tuple(found), interrupted, time.perf_counter() - begun, spent)
+
+    def announcing() -> None:
+        assert progress.under_way is not None
+        (result,) = progress.under_way().results
+        hand(report("not reached", {number: Row(runs[number], result, reached=True)}))
+
+    progress.announcing = announcing
     waiting, had = list(range(len(runs))), dict.fromkeys(range(len(runs)), 0.0)
     try:
         while waiting and not interrupted:
@@ -131,11 +151,11 @@ def _run(runs: Sequence[Run], limits: Limits, progress: Progress) -> Report:
             interrupted = outcome.interrupted
             for part, took in outcome.spent.items():
                 spent[part] = spent.get(part, 0.0) + took
+            hand(report("not reached"))
     except KeyboardInterrupt:
         interrupted = True
     reason = "not reached before Ctrl-C" if interrupted else f"not reached within {limits.timeout:g} s"
-    found = [rows.get(n) or _not_reached(run, limits.solver, reason) for n, run in enumerate(runs)]
-    return Report(tuple(found), interrupted, time.perf_counter() - begun, spent)
+    return report(reason)
 
 
 def _not_reached(run: Run, solver: str, reason: str) -> Row:

@@ -11,16 +11,16 @@ import click
 from click.core import ParameterSource
 
 from fencepost.cli.attaching import prepare_certificates, with_certificates
-from fencepost.cli.checked import Checked, Request, as_json, as_text, not_begun, together, write_traces
-from fencepost.cli.exits import exit_code
+from fencepost.cli.checked import Checked, Request, Wanted, not_begun, together
+from fencepost.cli.conclusion import conclude, keeping
 from fencepost.cli.handing import elapsed, timeout_option, without_limit
 from fencepost.cli.numbers import COUNT, GIB, ROUNDS, SEED, STEPS
-from fencepost.cli.output import FORMATS, emit, output_option, prepare_folder
+from fencepost.cli.output import FORMATS, output_option, prepare_folder
 from fencepost.cli.progress import Progress, tell_spent
 from fencepost.cli.render import instance_line
 from fencepost.cli.saved import own_protocol
 from fencepost.cli.settings import budget_option, budgets, setting, settings_option
-from fencepost.cli.telling import story_form_option, tell
+from fencepost.cli.telling import story_form_option
 from fencepost.cli.walking import take
 from fencepost.encoding.checking.hearing import Remark
 from fencepost.encoding.checking.limits import INDUCTION, Limits, Minimize
@@ -167,7 +167,7 @@ def command(
             raise BadInput(f"--format {form}: not with --known; valid: {', '.join(FORMATS)}")
         if click.get_current_context().get_parameter_source("timeout") is ParameterSource.DEFAULT:
             limits["timeout"] = without_limit()
-        return int(check_known(bugs, Limits(gone=elapsed(), **limits), form, output, verbose))
+        return check_known(bugs, Limits(gone=elapsed(), **limits), form, output, verbose)
     if bugs:
         raise BadInput(f"--bug {bugs[0]}: only with --known; add it, or leave --bug out")
     if known_as_expected and expect is not None:
@@ -181,26 +181,31 @@ def command(
         prepare_folder(Path(traces))
     if certificates is not None:
         prepare_certificates(Path(certificates))
-    with Progress(verbose) as progress:
-        outcomes = _all(requests, walks, progress)
-        if certificates is not None:
-            (request,), (outcome,) = requests, outcomes
-            asked_of = (request.system, request.subject, request.limits)
-            outcomes = [with_certificates(Path(certificates), *asked_of, outcome, progress.hear)]
-    checked = [Checked(request, outcome) for request, outcome in zip(requests, outcomes, strict=True)]
-    if traces is not None:
-        for one in checked:
-            write_traces(Path(traces), one, form)
-    if form in FORMS:
-        click.echo("\n".join(line for one in checked for line in one.lines), err=True)
-        stories = [story for one in checked for story in one.stories]
-        tell(stories, form, output, "Choose with --property, or say --traces DIR for a file of each.")
-    else:
-        emit(as_json(checked) if form == "json" else as_text(checked, walks is not None), output)
-    outcome = together(checked, known_as_expected)
+    wanted = Wanted(
+        form,
+        output,
+        traces,
+        walks is not None,
+        require_proof,
+        known_as_expected,
+        expect,
+        certificates is not None,
+    )
+    outcomes: list[Outcome] = []
+    progress = Progress(verbose)
+    with keeping(lambda: wanted.so_far(_so_far(requests, outcomes, progress))) as progress.announcing:
+        with progress:
+            _all(requests, walks, progress, outcomes)
+            if certificates is not None:
+                (request,), (outcome,) = requests, outcomes
+                asked_of = (request.system, request.subject, request.limits)
+                outcomes[:] = [with_certificates(Path(certificates), *asked_of, outcome, progress.hear)]
+        checked = _so_far(requests, outcomes, progress)
+        conclusion = wanted.conclusion(checked)
+    code = conclude(conclusion)
     if verbose:
-        tell_spent(outcome.spent)
-    return int(exit_code(outcome, require_proof, expect, certificates is not None))
+        tell_spent(together(checked, known_as_expected).spent)
+    return code
 
 
 def _requests(
@@ -222,9 +227,11 @@ def _requests(
     ]
 
 
-def _all(requests: Sequence[Request], walks: int | None, progress: Progress) -> list[Outcome]:
-    """What each comes to. The small instances, which come after the first, do not wait for it, and leave it its share of the time."""
-    outcomes: list[Outcome] = []
+def _all(requests: Sequence[Request], walks: int | None, progress: Progress, outcomes: list[Outcome]) -> None:
+    """Append what each comes to, the last first.
+
+    The small instances, which come after the first, do not wait for it, and leave it its share of the time.
+    """
     for request in reversed(requests):
         gone = elapsed()
         share = max(0.0, request.limits.timeout - gone) / (len(requests) - len(outcomes))
@@ -238,4 +245,11 @@ def _all(requests: Sequence[Request], walks: int | None, progress: Progress) -> 
             outcomes.append(take(walks, request.instance, request.properties, limits))
         else:
             outcomes.append(check(request.system, request.subject, request.properties, limits, progress.hear))
-    return outcomes[::-1]
+        progress.under_way = None
+
+
+def _so_far(requests: Sequence[Request], outcomes: Sequence[Outcome], progress: Progress) -> list[Checked]:
+    """Each request with what it comes to if the command ends now; `outcomes` are of those that are over, the last first."""
+    known = [*outcomes, *([progress.under_way()] if progress.under_way is not None else [])]
+    known += [not_begun(request, interrupted=False) for request in requests[: len(requests) - len(known)]]
+    return [Checked(request, outcome) for request, outcome in zip(requests, known[::-1], strict=True)]

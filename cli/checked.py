@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fencepost.cli.conclusion import Conclusion, placed
+from fencepost.cli.exits import exit_code
 from fencepost.cli.known_names import line, names_of, new
-from fencepost.cli.output import write_whole
 from fencepost.cli.render import heading, sizes, trace_text, verdict_sentence
+from fencepost.cli.telling import told
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.forms import FORMS
@@ -43,13 +45,14 @@ class Request:
         return self.instance.subject
 
 
-def not_begun(request: Request) -> Outcome:
-    """What a request comes to that an interrupt came before."""
+def not_begun(request: Request, interrupted: bool = True) -> Outcome:
+    """What a request comes to that an interrupt came before, or that was not reached yet."""
+    reason = "interrupted" if interrupted else "not reached"
     results = [
-        Result(prop.name, Verdict.UNDECIDED, seconds=0.0, solver=request.limits.solver, reason="interrupted")
+        Result(prop.name, Verdict.UNDECIDED, seconds=0.0, solver=request.limits.solver, reason=reason)
         for prop in request.properties
     ]
-    return Outcome(tuple(results), 0.0, True, {})
+    return Outcome(tuple(results), 0.0, interrupted, {})
 
 
 @dataclass(frozen=True)
@@ -177,14 +180,61 @@ def _results(one: Checked) -> list[dict[str, Any]]:
 # Files.
 
 
-def write_traces(folder: Path, one: Checked, form: str) -> None:
-    """A file for each counterexample that `trace` can read, and one in the form asked for if that tells a story."""
+def trace_files(folder: Path, one: Checked, form: str) -> Iterator[tuple[str, str]]:
+    """Yield path and text of a file for each counterexample that `trace` can read, and in a form that tells a story."""
     protocol = re.sub(r"[^A-Za-z0-9.-]+", "-", one.request.instance.protocol.name)
     for result in one.outcome.results:
         stories = one.stories_of(result)
         for number, story in enumerate(stories, 1):
             suffix = f".{number}" if len(stories) > 1 else ""
             name = f"{protocol}.{result.property}{suffix}"
-            write_whole(folder / f"{name}.json", json.dumps(story.trace.to_json(), indent=2) + "\n")
+            yield str(folder / f"{name}.json"), json.dumps(story.trace.to_json(), indent=2) + "\n"
             if form in FORMS:
-                write_whole(folder / f"{name}{FORMS[form].ending}", FORMS[form].write(story))
+                yield str(folder / f"{name}{FORMS[form].ending}"), FORMS[form].write(story)
+
+
+# The conclusion.
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a check is to be told, and what its exit code depends on: the options of the command."""
+
+    form: str
+    output: str | None
+    traces: str | None
+    walks: bool
+    require_proof: bool
+    known_as_expected: bool
+    expect: str | None
+    certify: bool
+
+    def conclusion(self, checked: Sequence[Checked]) -> Conclusion:
+        """All that the command prints and writes of this, and its exit code."""
+        files = dict(
+            file
+            for one in checked
+            if self.traces is not None
+            for file in trace_files(Path(self.traces), one, self.form)
+        )
+        if self.form not in FORMS:
+            printed, written = placed(
+                as_json(checked) if self.form == "json" else as_text(checked, self.walks), self.output
+            )
+            return Conclusion(self._code(checked), printed, "", files | written)
+        stories = [story for one in checked for story in one.stories]
+        text, others = told(
+            stories, self.form, self.output, "Choose with --property, or say --traces DIR for a file of each."
+        )
+        lines = [line for one in checked for line in one.lines] + ([others] if others else [])
+        printed, written = ("", {}) if text is None else placed(text, self.output)
+        return Conclusion(self._code(checked), printed, "\n".join(lines), files | written)
+
+    def so_far(self, checked: Sequence[Checked]) -> Conclusion:
+        """The conclusion if the command is killed now: cut short, with the exit code of the verdicts."""
+        cut_short = [replace(one, outcome=replace(one.outcome, interrupted=True)) for one in checked]
+        return replace(self.conclusion(cut_short), code=self._code(checked))
+
+    def _code(self, checked: Sequence[Checked]) -> int:
+        outcome = together(checked, self.known_as_expected)
+        return int(exit_code(outcome, self.require_proof, self.expect, self.certify))

@@ -33,6 +33,9 @@ class Supervisor(Protocol):
     def runs(self, path: str) -> None:
         """From now on the code of that protocol file is run: what it does to the process is none of ours."""
 
+    def knows(self, conclusion: str) -> None:
+        """Carry this conclusion out, the newest one, if the process ends before it has done so itself."""
+
 
 class Nobody:
     """A command that is by itself."""
@@ -50,6 +53,9 @@ class Nobody:
         pass
 
     def runs(self, path: str) -> None:
+        pass
+
+    def knows(self, conclusion: str) -> None:
         pass
 
 
@@ -77,6 +83,11 @@ def supervised_by(supervisor: Supervisor, begun: float) -> None:
 def say(text: str) -> None:
     """Print a result."""
     _hands.to.say(text)
+
+
+def hand_over(conclusion: str) -> None:
+    """Hand over the conclusion so far, in the form of `Conclusion.to_json`: it replaces the one before."""
+    _hands.to.knows(conclusion)
 
 
 def runs(path: Path) -> None:

@@ -56,7 +56,7 @@ def write_whole(path: Path, text: str) -> None:
     temporary, given = None, path
     try:
         path = at_home(path).resolve()
-        if path.exists() and not path.is_file():
+        if not renamed_into_place(path):
             path.write_text(text, encoding="utf-8")
             return
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -71,6 +71,11 @@ def write_whole(path: Path, text: str) -> None:
     finally:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def renamed_into_place(path: Path) -> bool:
+    """Whether a file of that name can be written beside it and renamed: a device or a pipe is written to as it is."""
+    return path.is_file() or not path.exists()
 
 
 def umask() -> int:

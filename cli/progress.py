@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
 import click
 
-from fencepost.encoding.checking.hearing import Event, Open, Remark, Silence
+from fencepost.encoding.checking.hearing import Event, Open, Remark, Silence, Underway
 from fencepost.encoding.checking.messages import Replayed
 from fencepost.encoding.checking.preparing import Phase
+from fencepost.encoding.checking.verdicts import Outcome
 from fencepost.encoding.forms.story import action_line
 from fencepost.encoding.language.state import amount, show
 from fencepost.encoding.language.traces import Trace, TraceStep
@@ -65,11 +66,14 @@ class Progress(StatusLine):
     """Hears what a check reports and shows it on stderr.
 
     On a terminal on one line that changes; elsewhere a line every ten seconds, with `verbose` one for each thing heard.
-    A violation is told of as soon as it is clear that the command takes longer.
+    A violation is told of as soon as it is clear that the command takes longer; `announcing` is called just before.
     """
 
     def __init__(self, verbose: bool) -> None:
         super().__init__("building")
+        self.announcing: Callable[[], None] = lambda: None
+        self.under_way: Callable[[], Outcome] | None = None
+        """What the check comes to that is under way, if it ends now; None between two checks."""
         self._verbose = verbose
         self._begun = self._said = time.perf_counter()
         self._title: str | None = None
@@ -101,6 +105,8 @@ class Progress(StatusLine):
             case SolverProgress(task=task, rounds=rounds, clauses=clauses, conflicts=conflicts):
                 words = WORDS.get(task, task)
                 self._task(words, f"{words}: round {rounds}, {clauses:,} clauses, {conflicts:,} conflicts")
+            case Underway(outcome=outcome):
+                self.under_way = outcome
             case Silence():
                 pass
         self._tell_found()
@@ -113,15 +119,21 @@ class Progress(StatusLine):
 
     def _tell_found(self) -> None:
         """Each violation that is new or shorter than the one told of, unless it has just been found."""
-        for name, (trace, at) in self._found.items():
-            steps = len(trace.steps)
-            if time.perf_counter() - at >= HELD and steps != self._told.get(name):
-                since = f"found after {at - self._begun:.0f} s"
-                first = name not in self._told
-                self._told[name] = steps
-                self._say(f"{name}: violated in {amount(steps, 'step')} so far, {since}; the search goes on")
-                if first:
-                    self._say("\n".join(_line(step) for step in trace.steps))
+        now = time.perf_counter()
+        news = {
+            name: (trace, at)
+            for name, (trace, at) in self._found.items()
+            if now - at >= HELD and len(trace.steps) != self._told.get(name)
+        }
+        if news:
+            self.announcing()
+        for name, (trace, at) in news.items():
+            steps, since = amount(len(trace.steps), "step"), f"found after {at - self._begun:.0f} s"
+            first = name not in self._told
+            self._told[name] = len(trace.steps)
+            self._say(f"{name}: violated in {steps} so far, {since}; the search goes on")
+            if first:
+                self._say("\n".join(_line(step) for step in trace.steps))
 
     def _still_there(self) -> None:
         """Where nothing else is said, what is being done."""

@@ -3,6 +3,9 @@
 The first is thin: it asks no solver and runs no protocol. It starts the second in a process group of its own, and gets
 from it as data what is to be printed, the seconds that the command may take and, last, the exit code. So nothing that
 a protocol file or a solver does to its own process changes what the command says, and whatever was started ends with it.
+
+Before the second announces a violation, it hands over the conclusion so far: all that it would print and write if it
+ended then. If it is killed, the first carries the newest conclusion out.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import time
 from typing import NoReturn
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.working import CODE, HEADER, HEARD, LIMIT, RUNS, SAY, Channel, work
+from fencepost.cli.working import CODE, HEADER, HEARD, KNOWN, LIMIT, RUNS, SAY, Channel, work
 
 GRACE = 1.5
 """Seconds in which an interrupted command may say what it knows, before it is killed."""
@@ -25,6 +28,9 @@ GRACE = 1.5
 OVERRUN, OVERRUN_SHARE = 5.0, 0.05
 """Seconds after its time, or the share of it if that is more, in which a command may say what it knows; its own clocks
 run out before that. After ten minutes on a starved machine five seconds were too few, and what was found went with it."""
+
+LAST = 0.4
+"""Seconds in which an interrupted command that was killed may have its conclusion read."""
 
 _CHUNK = 4096
 """So much can be written to a pipe that takes anything at all."""
@@ -69,6 +75,7 @@ class _Supervision:
         self._timed_out = False
         self._said = False
         self._protocol: str | None = None
+        self._known: str | None = None
         self._code: int | None = None
         self._status: int | None = None
         self._signal: int | None = None
@@ -90,6 +97,21 @@ class _Supervision:
 
     def run(self) -> int:
         """Pass on what the worker says until it is over, time is up or somebody interrupts it; the exit code."""
+        self._pass_on()
+        self._end()
+        if self._known is None or self._concluded:
+            return self._exit_code()
+        code = self._conclude(self._known)
+        self._ends_at = time.perf_counter() + LAST
+        self._pass_on()
+        return self._exit_code() if self._signal is not None or self._code is not None else code
+
+    @property
+    def _concluded(self) -> bool:
+        """The worker came to its end; one that was interrupted while it concluded has printed nothing."""
+        return self._code is not None and (self._said or self._code != ExitCode.INTERRUPTED)
+
+    def _pass_on(self) -> None:
         while self._running or self._unprinted:
             reading = [self._woken, *([self._results] if self._open else [])]
             ready, writable, _ = select.select(reading, [1] if self._unprinted else [], [], self._left())
@@ -105,8 +127,6 @@ class _Supervision:
                 self._end()
                 if self._signal is not None:
                     break
-        self._end()
-        return self._exit_code()
 
     def _left(self) -> float | None:
         """Seconds until the worker is ended, or what it said is printed no further; None if there is no end to them."""
@@ -134,6 +154,8 @@ class _Supervision:
 
     def _tell(self, number: signal.Signals, how: object = None) -> None:
         """Send a signal to the worker, or with `os.killpg` to all of its group."""
+        if self._status is not None:
+            return
         send = os.kill if how is None else how
         assert callable(send)
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -182,6 +204,8 @@ class _Supervision:
             self._limit = float(text)
         elif kind == RUNS:
             self._protocol = text
+        elif kind == KNOWN:
+            self._known = text
         elif kind == CODE:
             self._code = int(text)
             self._ends_at = time.perf_counter() + OVERRUN
@@ -211,7 +235,7 @@ class _Supervision:
 
     def _exit_code(self) -> int:
         if self._signal is not None:
-            if self._code is None and not self._said:
+            if self._code is None and not self._said and self._known is None:
                 _complain("interrupted")
             return 128 + self._signal
         if self._unwritable is not None:
@@ -219,19 +243,50 @@ class _Supervision:
             return int(ExitCode.BAD_INPUT)
         if self._code is not None:
             return self._code
+        why, code = self._why_ended()
+        _complain(f"undecided: {why}" if code is ExitCode.UNDECIDED else why)
+        return int(code)
+
+    def _why_ended(self) -> tuple[str, ExitCode]:
+        """Why the worker ended before it came to a result, and the exit code if nothing was known by then."""
         if self._timed_out:
-            _complain(f"undecided: time-out after {self._limit:g} s")
-            return int(ExitCode.UNDECIDED)
+            return f"time-out after {self._limit:g} s", ExitCode.UNDECIDED
         assert self._status is not None
         how = f"signal {-self._status}" if self._status < 0 else f"exit code {self._status}"
         if self._protocol is not None:
-            _complain(f"{self._protocol}: its code ended the process ({how}); a protocol only describes")
-            return int(ExitCode.BAD_INPUT)
+            said = f"{self._protocol}: its code ended the process ({how}); a protocol only describes"
+            return said, ExitCode.BAD_INPUT
         if self._status == -signal.SIGKILL:
-            _complain("undecided: the process was killed, by the system if memory was short")
-            return int(ExitCode.UNDECIDED)
-        _complain(f"internal error: the process ended without a result ({how}). {REPORT}")
-        return int(ExitCode.INTERNAL)
+            return "the process was killed, by the system if memory was short", ExitCode.UNDECIDED
+        return f"internal error: the process ended without a result ({how}). {REPORT}", ExitCode.INTERNAL
+
+    def _conclude(self, known: str) -> int:
+        """Carry out the conclusion that a worker came to before it was killed; the exit code.
+
+        Only the pipe that is waited for without blocking can be one that nobody reads: a file that is none is not opened.
+        """
+        from pathlib import Path
+
+        from fencepost.cli.conclusion import Conclusion
+        from fencepost.cli.output import renamed_into_place, write_whole
+        from fencepost.encoding.errors import BadInput
+
+        conclusion, code = Conclusion.of_json(known), None
+        printed = "" if self._said else conclusion.printed
+        for path, text in conclusion.files.items():
+            try:
+                if renamed_into_place(Path(path)):
+                    write_whole(Path(path), text)
+                else:
+                    printed += text
+            except BadInput as error:
+                _complain(str(error))
+                code = int(ExitCode.BAD_INPUT)
+        if self._signal is None and self._code is None:
+            _complain(f"{self._why_ended()[0]}; what was known by then is reported")
+        _tell_people(conclusion.told)
+        self._unprinted += printed.encode(self._encoding, "backslashreplace")
+        return conclusion.code if code is None else code
 
 
 def _heard(number: int, frame: object) -> None:
@@ -239,5 +294,11 @@ def _heard(number: int, frame: object) -> None:
 
 
 def _complain(message: str) -> None:
-    with contextlib.suppress(OSError):
-        os.write(2, f"fencepost: {message}\n".encode(errors="backslashreplace"))
+    _tell_people(f"fencepost: {message}")
+
+
+def _tell_people(lines: str) -> None:
+    """On stderr, if there is anything to say; a full disk there changes nothing."""
+    if lines:
+        with contextlib.suppress(OSError):
+            os.write(2, f"{lines}\n".encode(errors="backslashreplace"))

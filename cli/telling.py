@@ -13,20 +13,32 @@ from fencepost.encoding.forms.story import Story
 story_form_option = form_option_of((*FORMATS, *FORMS))
 
 
-def tell(stories: Sequence[Story], form: str, output: str | None, more: str) -> None:
-    """Write the first story to stdout or a file, and on stderr what else there is.
+def told(stories: Sequence[Story], form: str, output: str | None, more: str) -> tuple[str | None, str]:
+    """Return the first story in that form, or None without one, and a line on what else there is, or none.
 
-    `more` says how to get the others. Without a story nothing is written: a file that is there stays as it was.
+    `more` says how to get the others.
     """
     if not stories:
         unwritten = f"; {output} is not written" if output else ""
-        click.echo(f"No counterexample, so there is nothing to show as {form}{unwritten}.", err=True)
-        return
+        return None, f"No counterexample, so there is nothing to show as {form}{unwritten}."
     first, *others = stories
-    emit(FORMS[form].write(first).rstrip("\n"), output)
+    text = FORMS[form].write(first).rstrip("\n")
+    if not others:
+        return text, ""
+    names = ", ".join(dict.fromkeys(story.trace.property for story in others))
+    return (
+        text,
+        f"Shown: {first.trace.property}, one of {len(stories)} counterexamples; also: {names}. {more}",
+    )
+
+
+def tell(stories: Sequence[Story], form: str, output: str | None, more: str) -> None:
+    """Write the first story to stdout or a file, and on stderr what else there is.
+
+    Without a story nothing is written: a file that is there stays as it was.
+    """
+    text, others = told(stories, form, output, more)
+    if text is not None:
+        emit(text, output)
     if others:
-        names = ", ".join(dict.fromkeys(story.trace.property for story in others))
-        click.echo(
-            f"Shown: {first.trace.property}, one of {len(stories)} counterexamples; also: {names}. {more}",
-            err=True,
-        )
+        click.echo(others, err=True)

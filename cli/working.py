@@ -15,8 +15,8 @@ from fencepost.cli.exits import ExitCode
 HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that end a command in good order; one that is ignored when the command starts stays ignored."""
 
-SAY, LIMIT, RUNS, CODE = b"s", b"l", b"r", b"c"
-"""The kinds of messages: text to be printed, seconds, the name of a protocol file, an exit code."""
+SAY, LIMIT, RUNS, KNOWN, CODE = b"s", b"l", b"r", b"k", b"c"
+"""The kinds of messages: text to be printed, seconds, the name of a protocol file, a conclusion so far, an exit code."""
 
 HEADER = struct.Struct(">cQ")
 """What stands before the text of a message: its kind, and how many bytes the text has."""
@@ -29,10 +29,15 @@ class Channel:
         self._sending = sending
 
     def _send(self, kind: bytes, text: str) -> None:
+        """Send a message whole: an interrupt that comes meanwhile is heard after it."""
         payload = text.encode("utf-8", "surrogatepass")
         left = memoryview(HEADER.pack(kind, len(payload)) + payload)
-        while left:
-            left = left[os.write(self._sending, left) :]
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGALRM))
+        try:
+            while left:
+                left = left[os.write(self._sending, left) :]
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def say(self, text: str) -> None:
         """Have this printed."""
@@ -46,6 +51,10 @@ class Channel:
         """Whatever happens from now on may be the doing of this protocol file; what it prints is no result."""
         self._send(RUNS, path)
         sys.stdout = sys.stderr
+
+    def knows(self, conclusion: str) -> None:
+        """Have this carried out if the process is killed; it replaces the one before."""
+        self._send(KNOWN, conclusion)
 
     def end(self, code: int) -> None:
         """The exit code; nothing comes after it."""

@@ -17,6 +17,7 @@ from fencepost.encoding.checking.messages import Replayed, Seen, Untrue
 from fencepost.encoding.checking.preparing import Phase, Prepared
 from fencepost.encoding.checking.proving import Posed, Proving
 from fencepost.encoding.checking.searching import Job, Search, search, task
+from fencepost.encoding.checking.verdicts import Outcome
 from fencepost.encoding.concrete.replaying import Replayer
 from fencepost.encoding.errors import InternalError, ModelError
 from fencepost.encoding.induction.asking import Kept, Left, Withdrawn
@@ -56,7 +57,14 @@ class Silence:
     """For a while nobody has said anything."""
 
 
-Event = Progress | Phase | Remark | Replayed | Open | Silence
+@dataclass(frozen=True)
+class Underway:
+    """A check begins: from now on `outcome` says what it comes to if it ends at once."""
+
+    outcome: Callable[[], Outcome]
+
+
+Event = Progress | Phase | Remark | Replayed | Open | Silence | Underway
 """What is heard of a check under way; a violation that was replayed may become smaller yet."""
 
 Listener = Callable[[Event], None]
@@ -172,8 +180,8 @@ class Hearing:
             case Violated(property=name, execution=execution, costs=costs):
                 trace = self._confirming.violation(self._property(name), execution)
                 replayed = Replayed(name, trace, execution.rounds, costs)
-                self._listen(replayed)
                 knowledge.hear(replayed)
+                self._listen(replayed)
             case Broken(execution=execution):
                 untrue = Untrue(self._confirming.broken(self._invariants, execution))
                 steps = "; ".join(step.name for step in untrue.trace.steps)

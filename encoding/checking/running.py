@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fencepost.encoding.checking.hearing import Hearing, Listener, Open, Remark
+from fencepost.encoding.checking.hearing import Hearing, Listener, Open, Remark, Underway
 from fencepost.encoding.checking.knowledge import Knowledge
 from fencepost.encoding.checking.limits import Limits, validate
 from fencepost.encoding.checking.messages import ByActions, NotByActions, Unreached
@@ -49,6 +49,7 @@ def check(
     _settle(system, limits)
     run = _Run(system, subject, properties, limits, listener, part)
     try:
+        listener(Underway(run.outcome))
         run.run()
     except KeyboardInterrupt:
         run.interrupted = True

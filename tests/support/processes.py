@@ -125,6 +125,11 @@ def printed(code: str, *arguments: str) -> set[str]:
     }
 
 
+def time_is_up(process: subprocess.Popen[str]) -> None:
+    """Have a supervisor look at its clock: it wakes as if a child had changed."""
+    os.kill(process.pid, signal.SIGCHLD)
+
+
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
 """The signals that end a command, which whoever started pytest may have had ignored."""
 
@@ -144,10 +149,15 @@ def supervised(
     folder: Path | None = None,
     ignored: Sequence[signal.Signals] = (),
     environment: Mapping[str, str] | None = None,
+    program: str | None = None,
 ) -> subprocess.Popen[str]:
-    """A `fencepost` as a shell starts it, in a folder, with these signals ignored and these variables set."""
+    """A `fencepost` as a shell starts it, in a folder, with these signals ignored and these variables set.
+
+    With a `program`, the command as this Python text starts it.
+    """
+    started = ("-m", "fencepost.cli") if program is None else ("-c", program)
     return subprocess.Popen(
-        [*hearing(ignored), sys.executable, "-m", "fencepost.cli", *arguments],
+        [*hearing(ignored), sys.executable, *started, *arguments],
         cwd=folder,
         env={**os.environ, **(environment or {})},
         stdin=subprocess.DEVNULL,

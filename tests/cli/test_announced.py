@@ -1,0 +1,203 @@
+"""A violation that a command has announced on stderr is never lost, however the process that found it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.encoding.checking.running import check
+from fencepost.encoding.checking.verdicts import Outcome
+from fencepost.encoding.errors import InternalError
+from support.processes import children, gone, supervised, time_is_up
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")]
+
+LONG = ("check", "bookkeeper-4.13", "--set=entries=3", "--property=no-divergence", "--induction=none")
+"""A violation within seconds, and then hours until no longer execution is left."""
+
+PROGRAM = """
+import os, signal, sys, time
+from types import SimpleNamespace
+
+signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+from fencepost.cli import progress, supervising
+
+progress.HELD = 0.0
+late, clock = os.environ["LATE"], time.perf_counter
+supervising.time = SimpleNamespace(perf_counter=lambda: clock() + (1e9 if os.path.exists(late) else 0.0))
+supervising.main()
+"""
+"""The command, which announces at once, and whose supervisor finds its time over as soon as the file `LATE` is there."""
+
+
+class Stopped:
+    """A command whose working process stands still since it announced a violation."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.folder = folder
+        environment = {"LATE": str(folder / "late")}
+        self.process = supervised(*arguments, folder=folder, environment=environment, program=PROGRAM)
+        assert self.process.stderr is not None
+        while " so far, found after " not in (line := self.process.stderr.readline()):
+            assert line, self.process.communicate()
+        self.worker, *_ = self._below = children(self.process.pid)
+        os.kill(self.worker, signal.SIGSTOP)
+
+    def end(self, how: Callable[[Stopped], None]) -> tuple[int, str, str]:
+        """Its exit code and what it says, ended like this."""
+        how(self)
+        out, err = self.process.communicate(timeout=120)
+        assert gone(self._below)
+        return self.process.returncode, out, err
+
+
+def by_time(stopped: Stopped) -> None:
+    (stopped.folder / "late").touch()
+    time_is_up(stopped.process)
+
+
+def by_a_kill(stopped: Stopped) -> None:
+    os.kill(stopped.worker, signal.SIGKILL)
+
+
+def by_a_crash(stopped: Stopped) -> None:
+    os.kill(stopped.worker, signal.SIGSEGV)
+    os.kill(stopped.worker, signal.SIGCONT)
+
+
+def by_ctrl_c(stopped: Stopped) -> None:
+    os.kill(stopped.process.pid, signal.SIGINT)
+
+
+def by_two(stopped: Stopped) -> None:
+    """The second comes while the first is answered."""
+    by_ctrl_c(stopped)
+    by_ctrl_c(stopped)
+
+
+ENDS: list[tuple[Callable[[Stopped], None], int, str]] = [
+    (by_time, 1, "time-out after 300 s"),
+    (by_a_kill, 1, "the process was killed"),
+    (by_a_crash, 1, "the process ended without a result"),
+    (by_ctrl_c, 130, ""),
+    (by_two, 130, ""),
+]
+
+
+@pytest.mark.parametrize("how, code, why", ENDS, ids=[how.__name__ for how, _, _ in ENDS])
+def test_an_announced_violation_is_reported_however_its_process_ends(
+    how: Callable[[Stopped], None], code: int, why: str, tmp_path: Path
+) -> None:
+    """Once it was lost: `undecided`, exit code 3 and nothing on stdout, after the trace on stderr."""
+    found, out, err = Stopped(tmp_path, *LONG, "--traces=found").end(how)
+    assert found == code, err
+    assert why in err
+    assert "no-divergence, counterexample:" in out
+    assert "\nno-divergence: violated in " in out
+    assert out.endswith("Interrupted: this is what was known by then.\n")
+    (trace,) = (tmp_path / "found").iterdir()
+    assert trace.name == "bookkeeper-4.13.no-divergence.json"
+    replayed = subprocess.run([sys.executable, "-m", "fencepost.cli", "trace", str(trace)], check=False)
+    assert replayed.returncode == 0
+
+
+def test_one_process_for_all_searches_is_no_exception(tmp_path: Path) -> None:
+    found, out, _ = Stopped(tmp_path, *LONG, "--jobs=1").end(by_time)
+    assert found == 1
+    assert "\nno-divergence: violated in " in out
+
+
+def test_json_has_it_too_and_a_file_if_one_is_asked_for(tmp_path: Path) -> None:
+    found, out, _ = Stopped(tmp_path, *LONG, "--format=json", "--output=found.json").end(by_time)
+    assert (found, out) == (1, "")
+    document = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+    (result,) = document["results"]
+    assert (document["interrupted"], result["verdict"]) == (True, "violated")
+    assert len(result["trace"]["steps"]) == result["steps"]
+
+
+def test_a_page_is_written_and_its_verdict_told(tmp_path: Path) -> None:
+    found, out, err = Stopped(tmp_path, *LONG, "--format=html", "--output=found.html").end(by_a_kill)
+    assert (found, out) == (1, "")
+    assert "no-divergence: violated in " in err.splitlines()[-1]
+    assert (tmp_path / "found.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_a_file_that_cannot_be_renamed_into_place_is_not_waited_for(tmp_path: Path) -> None:
+    """Nobody reads this pipe: the supervisor, which hears the signals, must not wait for somebody who does."""
+    os.mkfifo(tmp_path / "pipe")
+    found, out, _ = Stopped(tmp_path, *LONG, "--output=pipe").end(by_time)
+    assert found == 1
+    assert "\nno-divergence: violated in " in out
+
+
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    found, _, err = Stopped(tmp_path, *LONG, "--output=nowhere/found").end(by_time)
+    assert found == 2
+    assert "nowhere/found: cannot be written (No such file or directory)" in err
+
+
+def test_the_options_decide_the_exit_code_as_ever(tmp_path: Path) -> None:
+    assert Stopped(tmp_path, *LONG, "--expect=violated").end(by_time)[0] == 0
+
+
+def test_the_small_instances_of_a_check_are_told_of_too(tmp_path: Path) -> None:
+    """One was decided, one is under way: what is not begun is undecided."""
+    stopped = Stopped(tmp_path, "check", "bookkeeper-4.13", "--minimize=steps", "--format=json")
+    code, out, _ = stopped.end(by_a_kill)
+    verdicts = {result["property"]: result["verdict"] for result in json.loads(out)["results"]}
+    assert code == 1
+    assert set(verdicts.values()) == {"violated", "undecided"}
+
+
+def test_the_table_of_known_bugs_is_told_as_far_as_it_is(tmp_path: Path) -> None:
+    stopped = Stopped(tmp_path, "check", "--known", "--bug=2614", "--bug=2615")
+    code, out, err = stopped.end(by_a_kill)
+    assert code in (1, 3), err
+    assert " violated " in out
+    assert "Interrupted: this is what was known by then." in out
+
+
+def test_a_mistake_of_ours_after_it_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code stays that of an internal error."""
+
+    def failing(*asked: Any) -> Outcome:
+        check(*asked)
+        raise InternalError("planted")
+
+    monkeypatch.setattr("fencepost.cli.progress.HELD", 0.0)
+    monkeypatch.setattr("fencepost.cli.check.check", failing)
+    assert run(["check", "bookkeeper-4.13", "--property=no-divergence", "--format=json"]) == 4
+    said = capsys.readouterr()
+    (found,) = json.loads(said.out)["results"]
+    assert found["verdict"] == "violated"
+    assert "internal error: planted" in said.err
+
+
+KILLS = """
+import os, signal, threading, time
+def _end():
+    time.sleep(0.2)
+    os.kill(os.getpid(), signal.SIGKILL)
+threading.Thread(target=_end, daemon=True).start()
+"""
+
+
+def test_a_protocol_that_kills_its_process_has_no_verdict_without_evidence(tmp_path: Path) -> None:
+    """Nothing was found and nothing was handed over: bad input, whatever the process says of itself."""
+    example = Path(__file__).parents[2] / "examples" / "lease_lock.py"
+    (tmp_path / "own.py").write_text(f"{example.read_text()}\n{KILLS}\ntime.sleep(60)\n")
+    process = supervised("check", "own.py", folder=tmp_path)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (2, ""), err
