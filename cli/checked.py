@@ -13,7 +13,7 @@ from typing import Any
 from fencepost.cli.conclusion import Conclusion, placed
 from fencepost.cli.exits import exit_code
 from fencepost.cli.known_names import line, names_of, new
-from fencepost.cli.render import heading, sizes, trace_text, verdict_sentence
+from fencepost.cli.render import allowed, heading, sizes, trace_text, verdict_sentence
 from fencepost.cli.telling import told
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
@@ -78,7 +78,8 @@ class Checked:
     def lines(self) -> list[str]:
         """The lines of the verdicts."""
         where = sizes(self.request.instance) if self.request.on_own else ""
-        return [line(r, k, where) for r, k in zip(self.outcome.results, self.known, strict=True)]
+        faults = allowed(self.request.instance)
+        return [line(r, k, where, faults) for r, k in zip(self.outcome.results, self.known, strict=True)]
 
     @property
     def stories(self) -> list[Story]:

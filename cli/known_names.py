@@ -19,11 +19,14 @@ def names_of(result: Result) -> list[str]:
     return list(dict.fromkeys(name for one in found for name in one)) if all(found) else []
 
 
-def line(result: Result, known: Sequence[str], where: str = "") -> str:
-    """The verdict's line, with the instance if it has one of its own, and the known bugs that it shows."""
+def line(result: Result, known: Sequence[str], where: str = "", faults: str = "") -> str:
+    """The verdict's line, with the instance if it has one of its own, and the known bugs that it shows.
+
+    A proof of every length names the `faults` that its executions may have.
+    """
     on = f"; on {where}" if where else ""
     said = f"; known: {', '.join(map(_where, known))}; see docs/known.md" if known else ""
-    return f"{verdict_sentence(result)}{on}{said}  [{result.seconds:.1f} s]"
+    return f"{verdict_sentence(result, faults)}{on}{said}  [{result.seconds:.1f} s]"
 
 
 def _where(name: str) -> str:

@@ -71,23 +71,57 @@ def _cap(name: str, number: int, parameters: Mapping[str, Json]) -> str:
     )
 
 
+FAULTS = {
+    "lost": ("lost message", "lost messages"),
+    "silent": ("silent bookie", "silent bookies"),
+    "crashes": ("crash", "crashes"),
+    "restarts": ("restart", "restarts"),
+    "disks": ("lost disk", "lost disks"),
+    "reimages": ("re-imaged bookie", "re-imaged bookies"),
+}
+"""The kinds of faults in words: one, and several. A parameter of that name says how many there may be, 0 for none."""
+
+
+def allowed(instance: Instance) -> str:
+    """Return the faults that executions of an instance may have, and the kinds that its parameters leave out."""
+    parameters = instance.subject.parameters
+    has = [_at_most(fault, parameters.get(fault)) for fault in instance.system.faults]
+    lacks = [several for fault, (_, several) in FAULTS.items() if parameters.get(fault) == 0]
+    parts = [f"with {_listed(has, 'and')}"] if has else []
+    parts += [f"without {_listed(lacks, 'or')}"] if lacks else []
+    return "; ".join(parts) or "and the instance has no faults"
+
+
+def _at_most(fault: str, number: Json | None) -> str:
+    one, several = FAULTS.get(fault, (fault, fault))
+    if number is None:
+        return f"any number of {several}"
+    return f"at most {number} {one if number == 1 else several}"
+
+
+def _listed(names: list[str], word: str) -> str:
+    """The names in a sentence: commas, and a word before the last."""
+    return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
 def verdict_line(result: Result) -> str:
     """One line: the property, the verdict, what it rests on, and how long it took."""
     return f"{verdict_sentence(result)}  [{result.seconds:.1f} s]"
 
 
-def verdict_sentence(result: Result) -> str:
-    """The property, the verdict, and what it rests on."""
-    return f"{result.property}: {result.verdict.value}{_because(result)}"
+def verdict_sentence(result: Result, faults: str = "") -> str:
+    """The property, the verdict, and what it rests on; a proof of every length says which `faults` are `allowed`."""
+    return f"{result.property}: {result.verdict.value}{_because(result, faults)}"
 
 
-def _because(result: Result) -> str:
+def _because(result: Result, faults: str) -> str:
     match result.verdict:
         case Verdict.VIOLATED:
             return violated(result)
         case Verdict.PROVED if result.by_actions:
             carried = f" with {amount(len(result.invariants), 'fact')}" if result.invariants else ""
-            return f": by induction over one action{carried}; no execution violates it, of any length and within any budget"
+            covered = f", {faults}" if faults else ""
+            return f": by induction over one action{carried}; no execution of any length violates it{covered}"
         case Verdict.PROVED if result.induction is not None:
             carried = f" with {amount(len(result.invariants), 'invariant')}" if result.invariants else ""
             over = f"induction over {amount(result.induction, 'round')}{carried}"

@@ -1,0 +1,67 @@
+"""A proof of every length says which faults its executions may have, and which kinds the instance leaves out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.cli.render import FAULTS, allowed
+from fencepost.encoding.language.protocol import load
+from fencepost.properties.catalogue import find
+from fencepost.properties.instances import INSTANCES
+
+LACKING = "without silent bookies, crashes, restarts, lost disks or re-imaged bookies"
+
+
+@pytest.mark.parametrize(
+    "protocol, settings, said",
+    [
+        ("bookkeeper-4.13", {}, f"with any number of lost messages; {LACKING}"),
+        (
+            "bookkeeper-no-journal",
+            {"crashes": "2"},
+            "with any number of lost messages and at most 2 crashes; without silent bookies, "
+            + "restarts, lost disks or re-imaged bookies",
+        ),
+        ("verified-log-02", {}, "with any number of lost messages and at most 1 crash"),
+        ("verified-log-01", {}, "without crashes"),
+        ("ledger-chain", {}, "and the instance has no faults"),
+    ],
+)
+def test_what_is_allowed_comes_from_the_instance(protocol: str, settings: dict[str, str], said: str) -> None:
+    assert allowed(find(protocol).instance(settings.items())) == said
+
+
+def test_every_fault_of_the_presets_has_its_words() -> None:
+    """Planted: a fault that the table lacks. It would be shown by its bare name, and never as one left out."""
+    found = {
+        fault
+        for name, some in INSTANCES.items()
+        for settings in some
+        for fault in find(name).instance(settings.items()).system.faults
+    }
+    assert found <= set(FAULTS)
+    assert set(FAULTS) - found <= {option.name for name in INSTANCES for option in find(name).options()}
+
+
+def test_a_proof_without_crashes_does_not_read_as_if_it_covered_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It said `within any budget`, of an instance in which nobody can crash."""
+    settings = [
+        "--set=bookies=2",
+        "--set=ensemble=2",
+        "--set=write_quorum=2",
+        "--set=recovery_reads_fence=yes",
+    ]
+    assert run(["check", "bookkeeper-4.13", "--property=no-divergence", *settings]) == 0
+    said = capsys.readouterr().out
+    assert f"no execution of any length violates it, with any number of lost messages; {LACKING}  [" in said
+
+
+def test_a_fault_of_ones_own_is_named_as_it_is() -> None:
+    copies = load(Path(__file__).parents[2] / "examples" / "two_copies.py")
+    said = allowed(copies.instance([("storage", "memory")]))
+    assert said == "with any number of lost messages and any number of restarts"
