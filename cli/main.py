@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 import traceback
 from contextlib import suppress
 from importlib.metadata import version
 
 import click
+from click.shell_completion import shell_complete
 
 from fencepost.cli.exits import ExitCode
 from fencepost.encoding.errors import BadInput, InternalError
@@ -62,6 +64,20 @@ def cli() -> None:
     """Fencepost proves replicated-log protocols safe, or shows how they lose data."""
 
 
+COMPLETE = "_FENCEPOST_COMPLETE"
+"""The variable in which a shell says what it wants to know to complete a command: its script, or the words that fit."""
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def complete(instruction: str) -> int:
+    """Answer a shell; raises BadInput for what is no instruction of one."""
+    valid = [f"{shell}_{verb}" for shell in SHELLS for verb in ("source", "complete")]
+    if instruction not in valid:
+        raise BadInput(f"{COMPLETE}={instruction}: is no instruction for a shell; valid: {', '.join(valid)}")
+    return shell_complete(cli, {}, "fencepost", COMPLETE, instruction)
+
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """What a file says that cannot be written to for want of room, wherever in a command it is."""
 
@@ -69,6 +85,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code; errors become one line on stderr."""
     try:
+        if instruction := os.environ.get(COMPLETE):
+            return complete(instruction)
         result = cli.main(arguments, prog_name="fencepost", standalone_mode=False)
     except click.exceptions.Exit as error:
         return error.exit_code

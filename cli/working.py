@@ -9,6 +9,7 @@ import signal
 import struct
 import sys
 from types import FrameType
+from typing import Any
 
 from fencepost.cli.exits import ExitCode
 
@@ -61,15 +62,30 @@ class Channel:
         self._send(CODE, str(code))
 
 
-class _Said(io.TextIOBase):
-    """What is written here is a result."""
+class _Said(io.RawIOBase):
+    """The bytes below a standard output: each write is a result."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
 
-    def write(self, text: str) -> int:
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        text = bytes(data).decode("utf-8", "surrogatepass")
         self._channel.say(text)
-        return len(text)
+        return len(data)
+
+
+def _standard_output(channel: Channel) -> io.TextIOWrapper:
+    """A standard output whose text and bytes go through the channel at once."""
+    return io.TextIOWrapper(
+        _Said(channel),  # type: ignore[arg-type]  # it buffers nothing, and is asked for nothing else
+        "utf-8",
+        "surrogatepass",
+        newline="",
+        write_through=True,
+    )
 
 
 class _Heedless(io.TextIOWrapper):
@@ -108,7 +124,7 @@ def work(supervisor: int, channel: Channel, begun: float) -> int:
         from fencepost.cli.main import run
 
         handing.supervised_by(channel, begun)
-        sys.stdout = _Said(channel)
+        sys.stdout = _standard_output(channel)
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = int(ExitCode.INTERRUPTED)

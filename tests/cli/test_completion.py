@@ -1,0 +1,54 @@
+"""What a shell asks when somebody presses Tab: through both processes of a command, and with nothing on stderr."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.processes import supervised
+
+
+def asked(instruction: str, *words: str) -> tuple[int, str, str]:
+    """The exit code and what is said; the last word is the one to be completed."""
+    line = {"COMP_WORDS": " ".join(("fencepost", *words)), "COMP_CWORD": str(len(words))}
+    process = supervised(environment={"_FENCEPOST_COMPLETE": instruction, **line})
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("shell, calls", [("bash", "complete "), ("zsh", "compdef "), ("fish", "complete ")])
+def test_each_shell_is_told_how_to_complete(shell: str, calls: str) -> None:
+    """It was an internal error: bytes came where text was expected."""
+    code, out, err = asked(f"{shell}_source")
+    assert (code, err) == (0, "")
+    assert calls in out
+    assert f"_FENCEPOST_COMPLETE={shell}_complete" in out
+
+
+@pytest.mark.parametrize(
+    "words, completions",
+    [
+        (("ch",), {"plain,check"}),
+        (("check", "--certi"), {"plain,--certificates"}),
+        (("check", "bookkeeper", "--format", "js"), {"plain,json"}),
+    ],
+)
+def test_bash_is_answered(words: tuple[str, ...], completions: set[str]) -> None:
+    code, out, err = asked("bash_complete", *words)
+    assert (code, err) == (0, "")
+    assert set(out.split()) == completions
+
+
+def test_every_command_can_be_completed() -> None:
+    from fencepost.cli.main import COMMANDS
+
+    code, out, _ = asked("bash_complete", "")
+    assert (code, set(out.split())) == (0, {f"plain,{name}" for name in COMMANDS})
+
+
+def test_what_is_no_instruction_is_one_line() -> None:
+    code, out, err = asked("tcsh_source")
+    assert (code, out) == (2, "")
+    assert err == (
+        "fencepost: _FENCEPOST_COMPLETE=tcsh_source: is no instruction for a shell; valid: "
+        "bash_source, bash_complete, zsh_source, zsh_complete, fish_source, fish_complete\n"
+    )
