@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import click
-
 from fencepost.cli.handing import at_home
+from fencepost.cli.listening import INTERRUPTED
 from fencepost.cli.output import prepare_folder
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.preparing import Phase
@@ -21,9 +20,9 @@ from fencepost.encoding.language.traces import Subject
 
 
 def prepare_certificates(folder: Path) -> None:
-    """Raise BadInput unless a certificate can be put there: its name is free, and so is the place for it."""
+    """Raise BadInput unless a certificate can be put there: as a new folder, or into an empty one."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise BadInput(f"{folder}: is there already; give the name of a new folder")
+        raise BadInput(f"{folder}: is there already; give a new folder or an empty one")
     prepare_folder(folder.absolute().parent)
 
 
@@ -34,29 +33,53 @@ def with_certificates(
     limits: Limits,
     outcome: Outcome,
     hear: Callable[[Phase], None],
-) -> Outcome:
-    """The outcome with its proofs certified in `folder`; without a certificate if there is no time left for it.
-
-    Says on stderr why there is none.
-    """
+) -> tuple[Outcome, str | None]:
+    """Return the outcome with its proofs certified in `folder`, or as it is with the reason why they are not."""
     proved = [result for result in outcome.results if result.verdict is Verdict.PROVED]
     if not proved:
-        click.echo("no certificate: nothing is proved", err=True)
-        return outcome
+        return outcome, None
     if outcome.interrupted:
-        return outcome
+        return outcome, INTERRUPTED
     begun = time.perf_counter()
     try:
         left = limits.timeout - limits.gone - outcome.seconds
         lacking = make_certificate(at_home(folder), system, subject, limits, proved, left, hear)
     except KeyboardInterrupt:
-        return replace(outcome, interrupted=True)
+        return replace(outcome, interrupted=True), INTERRUPTED
     seconds = time.perf_counter() - begun
     outcome = replace(
         outcome, spent={**outcome.spent, "certificate": seconds}, seconds=outcome.seconds + seconds
     )
     if lacking is not None:
-        click.echo(f"no certificate: {lacking}", err=True)
-        return outcome
+        return outcome, lacking
     results = (replace(r, certificate=str(folder)) if r in proved else r for r in outcome.results)
-    return replace(outcome, results=tuple(results))
+    return replace(outcome, results=tuple(results)), None
+
+
+def uncertified(outcome: Outcome, lacking: str | None, small: Mapping[str, str]) -> dict[str, str]:
+    """Return why each result without a certificate has none, by its property.
+
+    Only what is proved has one. A certificate is of one instance, so a property that is checked on a `small` one of its own
+    otherwise is not checked on that one here.
+    """
+    reasons = {}
+    for result in outcome.results:
+        name, verdict = result.property, result.verdict
+        if result.certificate is not None:
+            continue
+        if verdict is Verdict.PROVED and lacking is not None:
+            reasons[name] = lacking
+        elif name in small:
+            own = f"without --certificates it is checked on {small[name]}"
+            reasons[name] = f"{verdict.value} on this instance; {own}"
+        else:
+            reasons[name] = verdict.value
+    return reasons
+
+
+def lines_of(reasons: Mapping[str, str]) -> list[str]:
+    """A line for each reason, with the properties that have no certificate because of it."""
+    return [
+        f"no certificate for {', '.join(name for name in reasons if reasons[name] == why)}: {why}"
+        for why in dict.fromkeys(reasons.values())
+    ]

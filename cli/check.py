@@ -10,14 +10,14 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from fencepost.cli.attaching import prepare_certificates, with_certificates
+from fencepost.cli.attaching import prepare_certificates, uncertified, with_certificates
 from fencepost.cli.checked import Checked, Request, Wanted, not_begun, together
 from fencepost.cli.conclusion import conclude, keeping
 from fencepost.cli.handing import elapsed, timeout_option, without_limit
 from fencepost.cli.numbers import COUNT, GIB, ROUNDS, SEED, STEPS
 from fencepost.cli.output import FORMATS, output_option, prepare_folder
 from fencepost.cli.progress import Progress, tell_spent
-from fencepost.cli.render import instance_line
+from fencepost.cli.render import instance_line, sizes
 from fencepost.cli.saved import own_protocol
 from fencepost.cli.settings import budget_option, budgets, setting, settings_option
 from fencepost.cli.telling import story_form_option
@@ -108,7 +108,7 @@ def find_protocol(name: str) -> Protocol:
     "--certificates",
     type=click.Path(),
     metavar="DIR",
-    help="Write a certificate of what is proved to this new folder.",
+    help="Write a certificate of what is proved to this folder: a new folder or an empty one.",
 )
 @click.option(
     "--induction",
@@ -176,7 +176,8 @@ def command(
         raise BadInput("no PROTOCOL: give a protocol's name, a Python file, or --known")
     made = [setting(text, "NAME=VALUE") for text in settings]
     asked = Limits(budgets=budgets(budget), **limits)
-    requests = _requests(find_protocol(protocol), made, names, release, asked, certificates is None)
+    family = find_protocol(protocol)
+    requests = _requests(family, made, names, release, asked, certificates is None)
     if traces is not None:
         prepare_folder(Path(traces))
     if certificates is not None:
@@ -199,8 +200,13 @@ def command(
             if certificates is not None:
                 (request,), (outcome,) = requests, outcomes
                 asked_of = (request.system, request.subject, request.limits)
-                outcomes[:] = [with_certificates(Path(certificates), *asked_of, outcome, progress.hear)]
+                folder = Path(certificates)
+                outcome, lacking = with_certificates(folder, *asked_of, outcome, progress.hear)
+                outcomes[:] = [outcome]
         checked = _so_far(requests, outcomes, progress)
+        if certificates is not None:
+            reasons = uncertified(outcome, lacking, _on_small_ones(family, made, names, release))
+            checked = [replace(checked[0], uncertified=reasons)]
         conclusion = wanted.conclusion(checked)
     code = conclude(conclusion)
     if verbose:
@@ -225,6 +231,19 @@ def _requests(
         Request(instance, properties, limits.of(instance.system), instance.parameters != shared)
         for instance, properties in protocol.instances(settings, names, release)
     ]
+
+
+def _on_small_ones(
+    protocol: Protocol, settings: Sequence[tuple[str, str]], names: tuple[str, ...], release: str | None
+) -> dict[str, str]:
+    """By property, the sizes of the small instance of its own that it is checked on where there are several."""
+    shared = protocol.parameters(settings, release)
+    return {
+        prop.name: sizes(instance)
+        for instance, properties in protocol.instances(settings, names, release)
+        for prop in properties
+        if instance.parameters != shared
+    }
 
 
 def _all(requests: Sequence[Request], walks: int | None, progress: Progress, outcomes: list[Outcome]) -> None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fencepost.cli.attaching import lines_of
 from fencepost.cli.conclusion import Conclusion, placed
 from fencepost.cli.exits import exit_code
 from fencepost.cli.known_names import line, names_of, new
@@ -61,6 +62,8 @@ class Checked:
 
     request: Request
     outcome: Outcome
+    uncertified: Mapping[str, str] | None = None
+    """Why a result has no certificate, by its property; None if none was asked for."""
 
     @cached_property
     def known(self) -> list[list[str]]:
@@ -173,7 +176,12 @@ def _caps(one: Checked) -> Mapping[str, object]:
 def _results(one: Checked) -> list[dict[str, Any]]:
     own = one.request.subject.to_json() | {"caps": _caps(one)} if one.request.on_own else None
     return [
-        {**result.to_json(), "known": list(known), "instance": own}
+        {
+            **result.to_json(),
+            "uncertified": (one.uncertified or {}).get(result.property),
+            "known": list(known),
+            "instance": own,
+        }
         for result, known in zip(one.outcome.results, one.known, strict=True)
     ]
 
@@ -218,16 +226,17 @@ class Wanted:
             if self.traces is not None
             for file in trace_files(Path(self.traces), one, self.form)
         )
+        lines = [why for one in checked for why in lines_of(one.uncertified or {})]
         if self.form not in FORMS:
             printed, written = placed(
                 as_json(checked) if self.form == "json" else as_text(checked, self.walks), self.output
             )
-            return Conclusion(self._code(checked), printed, "", files | written)
+            return Conclusion(self._code(checked), printed, "\n".join(lines), files | written)
         stories = [story for one in checked for story in one.stories]
         text, others = told(
             stories, self.form, self.output, "Choose with --property, or say --traces DIR for a file of each."
         )
-        lines = [line for one in checked for line in one.lines] + ([others] if others else [])
+        lines += [line for one in checked for line in one.lines] + ([others] if others else [])
         printed, written = ("", {}) if text is None else placed(text, self.output)
         return Conclusion(self._code(checked), printed, "\n".join(lines), files | written)
 

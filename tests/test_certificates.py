@@ -335,8 +335,38 @@ def test_a_folder_that_is_there_already_stays_as_it_is(copy: Path, fencepost: Fe
 
 def test_nothing_proved_leaves_nothing_behind(tmp_path: Path, fencepost: Fencepost) -> None:
     code, _, err = fencepost("check", COPIES, "--certificates", tmp_path / "made")
-    assert (code, err) == (1, "no certificate: nothing is proved\n")
+    assert (code, err) == (1, "no certificate for nothing-lost: violated\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_folder_is_filled(tmp_path: Path, fencepost: Fencepost) -> None:
+    """The help and the page once asked for a new one."""
+    code, _, _ = fencepost("check", OWNER, "--certificates", tmp_path)
+    assert code == 0
+    assert (tmp_path / "manifest.json").exists()
+    assert "new folder or an empty one" in " ".join(fencepost("check", "--help")[1].split())
+
+
+def test_a_result_without_a_certificate_is_named_with_the_reason(
+    tmp_path: Path, fencepost: Fencepost
+) -> None:
+    """A certificate is of one instance: what is checked on a small one of its own without it has none, and nobody said so."""
+    of_three = [f"--property={name}" for name in ("no-divergence", "entries-in-order", "valid-fragments")]
+    asked = ("check", "bookkeeper-4.13", *of_three, "--certificates", tmp_path / "made", "--format=json")
+    code, out, err = fencepost(*asked)
+    small = "bookies=2 ensemble=1 write_quorum=1 ack_quorum=1 entries=2"
+    vacuous = f"vacuous on this instance; without --certificates it is checked on {small}"
+    assert err.splitlines() == [
+        "no certificate for no-divergence: violated",
+        f"no certificate for valid-fragments: {vacuous}",
+    ]
+    found = {r["property"]: (r["certificate"], r["uncertified"]) for r in json.loads(out)["results"]}
+    assert code == 1
+    assert found == {
+        "no-divergence": (None, "violated"),
+        "entries-in-order": (str(tmp_path / "made"), None),
+        "valid-fragments": (None, vacuous),
+    }
 
 
 @pytest.mark.slow
@@ -346,7 +376,9 @@ def test_a_time_out_leaves_nothing_behind(
     monkeypatch.setattr(filling, "refutation", lambda clauses, name: time.sleep(600))
     code, out, err = fencepost("check", *SMALL, "--certificates", tmp_path / "made", "--timeout", "8")
     assert "no-divergence: proved" in out
-    said = "no certificate: time-out after 8 s, which is for the proof and its certificate\n"
+    said = (
+        "no certificate for no-divergence: time-out after 8 s, which is for the proof and its certificate\n"
+    )
     assert (code, err) == (3, said)
     assert list(tmp_path.iterdir()) == []
 

@@ -472,6 +472,7 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
     yield from objects_of_check(output("check", example, "--bound", "3"))
     yield from objects_of_check(output("check", *SHIPPED, "--release", "4.13.0"))
     yield from objects_of_check(output("check", example, "--walks", "5", "--set", "fence=yes"))
+    yield from objects_of_check(output("check", example, "--certificates", "none"))
     own = ("bookkeeper-4.13", "--property", "valid-fragments")
     yield from objects_of_check(output("check", *own, "--walks", "5"))
     saved = Path("traces/two-copies.nothing-lost.1.json")
