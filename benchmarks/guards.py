@@ -254,7 +254,7 @@ def _until(worker: Worker, end: float) -> Iterator[object]:
             continue
         if message.kind == ModelError.__name__:
             raise ModelError(message.says)
-        if message.error is not None and not message.memory:
+        if message.error is not None and not message.gave_up:
             raise InternalError(f"{worker.name} failed: {message.error}")
         return
 

@@ -21,6 +21,7 @@ from typing import NoReturn
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.working import CODE, HEADER, HEARD, KNOWN, LIMIT, RUNS, SAY, Channel, work
+from fencepost.encoding.solving.dying import awaited_seconds, limit_reached
 
 GRACE = 1.5
 """Seconds in which an interrupted command may say what it knows, before it is killed."""
@@ -78,6 +79,7 @@ class _Supervision:
         self._known: str | None = None
         self._code: int | None = None
         self._status: int | None = None
+        self._cpu_seconds: float | None = None
         self._signal: int | None = None
         self._unwritable: str | None = None
         with contextlib.suppress(OSError):  # it has done so itself, or is over
@@ -230,6 +232,7 @@ class _Supervision:
             return
         self._tell(signal.SIGKILL, os.killpg)
         self._tell(signal.SIGKILL)
+        self._cpu_seconds = awaited_seconds(self._worker)
         self._status = os.waitstatus_to_exitcode(os.waitpid(self._worker, 0)[1])
         self._look()
 
@@ -252,12 +255,15 @@ class _Supervision:
         if self._timed_out:
             return f"time-out after {self._limit:g} s", ExitCode.UNDECIDED
         assert self._status is not None
+        limit = limit_reached(self._status, self._cpu_seconds)
+        if "CPU" in limit:
+            return limit, ExitCode.UNDECIDED
         how = f"signal {-self._status}" if self._status < 0 else f"exit code {self._status}"
         if self._protocol is not None:
             said = f"{self._protocol}: its code ended the process ({how}); a protocol only describes"
             return said, ExitCode.BAD_INPUT
         if self._status == -signal.SIGKILL:
-            return "the process was killed, by the system if memory was short", ExitCode.UNDECIDED
+            return limit, ExitCode.UNDECIDED
         return f"internal error: the process ended without a result ({how}). {REPORT}", ExitCode.INTERNAL
 
     def _conclude(self, known: str) -> int:

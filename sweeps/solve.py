@@ -234,8 +234,8 @@ def _apart(asking: Callable[[], object], allowance: Allowance, stopped: Callable
 
 
 def _failed(ended: Ended, seconds: float) -> Row:
-    if ended.memory:
-        return unanswered(Verdict.UNDECIDED.value, "out of memory (obligation)", seconds)
+    if ended.gave_up:
+        return unanswered(Verdict.UNDECIDED.value, f"{ended.gave_up} (obligation)", seconds)
     if ended.kind in (BadInput.__name__, ModelError.__name__):
         return unanswered(ERROR, ended.says, seconds)
     return unanswered(ERROR, ended.error or "the process said nothing", seconds)

@@ -150,8 +150,8 @@ class Hearing:
 
     def _why_ended(self, worker: Worker, ended: Ended) -> str | None:
         """Why a worker has no more to say, if it gave up."""
-        if ended.memory:
-            return f"out of memory ({worker.name})"
+        if ended.gave_up:
+            return f"{ended.gave_up} ({worker.name})"
         if ended.error is None:
             return None
         if ended.kind == ModelError.__name__:

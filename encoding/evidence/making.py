@@ -79,8 +79,8 @@ def _heard(worker: Worker, left: float, hear: Callable[[Phase], None], timeout: 
             message = worker.receive()
             if not isinstance(message, Ended):
                 hear(message)
-            elif message.memory:
-                return "out of memory"
+            elif message.gave_up:
+                return message.gave_up
             elif message.kind == OSError.__name__:
                 return f"cannot be written ({message.says})"
             elif message.kind == SolverGaveUpError.__name__:

@@ -19,23 +19,26 @@ from typing import Any
 
 from fencepost.encoding.errors import BadInput, InternalError, ModelError
 from fencepost.encoding.solving.answers import SolverGaveUpError
-from fencepost.encoding.solving.dying import die_with
+from fencepost.encoding.solving.dying import awaited_seconds, die_with, limit_reached
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A worker has no more to say; if it failed, `error` is its traceback, of an exception of that `kind` that `says` so."""
+    """A worker has no more to say; if it failed, `error` is its traceback, of an exception of that `kind` that `says` so.
+
+    If it ended for want of memory or CPU time, `gave_up` says of which.
+    """
 
     error: str | None = None
     kind: str = ""
     says: str = ""
-    memory: bool = False
+    gave_up: str = ""
 
 
 def failure(ended: Ended, doing: str) -> Exception | None:
     """What to raise in the parent for a worker that ended before its time; None if it came to its end."""
-    if ended.memory:
-        return SolverGaveUpError(f"{doing}: out of memory")
+    if ended.gave_up:
+        return SolverGaveUpError(f"{doing}: {ended.gave_up}")
     if ended.error is None:
         return None
     for known in (BadInput, ModelError, SolverGaveUpError, InternalError):
@@ -83,11 +86,11 @@ class Worker:
         try:
             return self.connection.recv()
         except (EOFError, OSError):
+            assert self._process.pid is not None
+            seconds = awaited_seconds(self._process.pid)
             self._process.join()
             code = self._process.exitcode
-            return Ended(
-                f"the process ended with code {code}", memory=code in (-signal.SIGKILL, -signal.SIGABRT)
-            )
+            return Ended(f"the process ended with code {code}", gave_up=limit_reached(code, seconds))
 
     def kill(self) -> None:
         """Stop at once, with its children."""
@@ -127,7 +130,7 @@ def _serve(
                 except StopIteration:
                     generators.remove(generator)
     except MemoryError:
-        ended = Ended("out of memory", memory=True)
+        ended = Ended("out of memory", gave_up="out of memory")
     except BrokenPipeError:
         return
     except BaseException as error:  # noqa: BLE001 - whatever it was, the parent must hear of it

@@ -86,7 +86,7 @@ def by_two(stopped: Stopped) -> None:
 
 ENDS: list[tuple[Callable[[Stopped], None], int, str]] = [
     (by_time, 1, "time-out after 300 s"),
-    (by_a_kill, 1, "the process was killed"),
+    (by_a_kill, 1, "killed, or out of memory (SIGKILL)"),
     (by_a_crash, 1, "the process ended without a result"),
     (by_ctrl_c, 130, ""),
     (by_two, 130, ""),

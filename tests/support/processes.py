@@ -150,14 +150,17 @@ def supervised(
     ignored: Sequence[signal.Signals] = (),
     environment: Mapping[str, str] | None = None,
     program: str | None = None,
+    cpu: str | None = None,
 ) -> subprocess.Popen[str]:
     """A `fencepost` as a shell starts it, in a folder, with these signals ignored and these variables set.
 
-    With a `program`, the command as this Python text starts it.
+    With a `program`, the command as this Python text starts it. `cpu` is its soft and its hard limit in
+    seconds, as `prlimit` takes them.
     """
+    bounded = [] if cpu is None else ["prlimit", f"--cpu={cpu}"]
     started = ("-m", "fencepost.cli") if program is None else ("-c", program)
     return subprocess.Popen(
-        [*hearing(ignored), sys.executable, *started, *arguments],
+        [*hearing(ignored), *bounded, sys.executable, *started, *arguments],
         cwd=folder,
         env={**os.environ, **(environment or {})},
         stdin=subprocess.DEVNULL,
