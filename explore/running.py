@@ -41,6 +41,7 @@ def serve(explorer: Explorer, asker: Asker, begun: Walk, port: int, ready: Calla
     config = uvicorn.Config(
         served.app(number, token),
         log_config=None,
+        log_level="error",
         access_log=False,
         lifespan="off",
         ws="none",

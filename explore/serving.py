@@ -18,7 +18,7 @@ from importlib.resources import files
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -237,6 +237,8 @@ def _api(answer: Callable[[Mapping[str, Any]], object]) -> Handler:
             return Response(said, media_type="application/json")
         except BadInput as error:
             return JSONResponse({"error": one_line(str(error))}, 400)
+        except ClientDisconnect:  # while it sent its request: nobody reads the answer
+            return Response(status_code=400)
         except Exception as error:  # noqa: BLE001 - the page must hear of it, and go on
             traceback.print_exc(file=sys.stderr)
             return JSONResponse({"error": one_line(f"internal error: {type(error).__name__}: {error}")}, 500)

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -59,6 +60,21 @@ def app() -> Iterator[ASGIApp]:
     page.close()
 
 
+def _scope(method: str, path: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "scheme": "http",
+        "server": ("127.0.0.1", PORT),
+        "http_version": "1.1",
+        "root_path": "",
+    }
+
+
 async def _sent(app: ASGIApp, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Said:
     messages: list[Message] = []
 
@@ -68,20 +84,7 @@ async def _sent(app: ASGIApp, method: str, path: str, headers: Mapping[str, str]
     async def send(message: Message) -> None:
         messages.append(message)
 
-    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    scope = {
-        "type": "http",
-        "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"",
-        "headers": raw,
-        "scheme": "http",
-        "server": ("127.0.0.1", PORT),
-        "http_version": "1.1",
-        "root_path": "",
-    }
-    await app(scope, receive, send)
+    await app(_scope(method, path, headers), receive, send)
     head = {name.decode(): value.decode() for name, value in messages[0]["headers"]}
     text = b"".join(message.get("body", b"") for message in messages[1:]).decode()
     return Said(messages[0]["status"], head, text)
@@ -286,3 +289,60 @@ def test_it_listens_on_loopback_only_and_ends_at_once() -> None:
             "it is meant to take less than two seconds, of a machine of its own"
         )
         assert gone(below)
+
+
+def test_a_client_who_goes_away_is_not_complained_of(
+    app: ASGIApp, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It printed a traceback: somebody closed the page while it sent a request."""
+
+    async def gone_midway() -> list[Message]:
+        heard, said = iter([{"type": "http.request", "body": b"{", "more_body": True}]), list[Message]()
+
+        async def receive() -> Message:
+            return next(heard, {"type": "http.disconnect"})
+
+        async def send(message: Message) -> None:
+            said.append(message)
+
+        head = {"host": HOST, TOKEN: SECRET, **JSON}
+        await app(_scope("POST", "/api/look", head), receive, send)
+        return said
+
+    asyncio.run(gone_midway())
+    assert capsys.readouterr().err == ""
+
+
+REQUESTS = {
+    "half a body": "POST /api/ask HTTP/1.1\r\nHost: {host}\r\nx-fencepost-token: {token}\r\nContent-Length: 999\r\n\r\n{{",
+    "half a head": "POST /api/ask HTTP/1.1\r\nHost: {host}",
+    "no reader": "GET /page.js HTTP/1.1\r\nHost: {host}\r\n\r\n",
+    "a question": "POST /api/ask HTTP/1.1\r\nHost: {host}\r\nx-fencepost-token: {token}\r\nContent-Length: {size}\r\n\r\n{body}",
+    "an answer": "POST /api/answer HTTP/1.1\r\nHost: {host}\r\nx-fencepost-token: {token}\r\nContent-Length: 2\r\n\r\n{{}}",
+    "no HTTP": "\x16\x03\x01",
+}
+"""What is sent before the client goes away."""
+
+
+@pytest.mark.slow
+def test_whenever_a_client_goes_away_the_server_says_nothing_and_goes_on() -> None:
+    body = json.dumps({"moves": [], "at": 0, "goal": "status == closed"})
+    with served("bookkeeper-4.13") as (address, process):
+        base, token = address.split("#token=")
+        host = base.split("/")[2]
+        for text in REQUESTS.values():
+            for lingers in (True, False):
+                with socket.create_connection(("127.0.0.1", int(host.split(":")[1]))) as client:
+                    if not lingers:  # it is reset, rather than closed
+                        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    said = text.format(host=host, token=token, body=body, size=len(body))
+                    client.sendall(said.encode())
+        with socket.create_connection(("127.0.0.1", int(host.split(":")[1]))) as client:
+            client.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+            answered = b"".join(iter(lambda: client.recv(1 << 16), b""))
+        assert answered.startswith(b"HTTP/1.1 200")
+        os.kill(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    opened, interrupted = filter(None, err.splitlines())
+    assert opened.startswith("Ctrl-C ends it.")
+    assert interrupted == "fencepost: interrupted"
