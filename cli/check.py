@@ -21,10 +21,10 @@ from fencepost.cli.render import instance_line, sizes
 from fencepost.cli.saved import own_protocol
 from fencepost.cli.settings import budget_option, budgets, setting, settings_option
 from fencepost.cli.telling import story_form_option
-from fencepost.cli.walking import take
+from fencepost.cli.walking import refuse_limits, take
 from fencepost.encoding.checking.hearing import Remark
 from fencepost.encoding.checking.limits import INDUCTION, Limits, Minimize
-from fencepost.encoding.checking.running import check
+from fencepost.encoding.checking.running import check, settle
 from fencepost.encoding.checking.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
@@ -193,6 +193,11 @@ def command(
         certificates is not None,
     )
     outcomes: list[Outcome] = []
+    for request in requests:
+        if walks is None:
+            settle(request.system, request.limits)
+        else:
+            refuse_limits(request.limits)
     progress = Progress(verbose)
     with keeping(lambda: wanted.so_far(_so_far(requests, outcomes, progress))) as progress.announcing:
         with progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable, Sequence
@@ -32,8 +33,34 @@ def form_option_of(names: Sequence[str]) -> Callable[[Command], Command]:
 
 
 form_option = form_option_of(FORMATS)
+
+
+def _writable(context: click.Context, parameter: click.Parameter, file: str | None) -> str | None:
+    """Raise BadInput before any work for a file that could not be written after it."""
+    if file is not None:
+        try:
+            place = at_home(Path(file)).resolve()
+            if place.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if renamed_into_place(place):
+                tempfile.TemporaryFile(dir=place.parent).close()
+        except (OSError, ValueError) as error:
+            raise _unwritable(file, error) from error
+    return file
+
+
+def _unwritable(file: str | Path, error: OSError | ValueError) -> BadInput:
+    why = getattr(error, "strerror", error)
+    return BadInput(f"{file}: cannot be written ({why}); give a file in a folder you can write to")
+
+
 output_option = click.option(
-    "-o", "--output", type=click.Path(), metavar="FILE", help="Write the result to a file."
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the result to a file.",
+    callback=_writable,
 )
 
 
@@ -65,9 +92,7 @@ def write_whole(path: Path, text: str) -> None:
         os.chmod(temporary, 0o666 & ~umask())
         os.replace(temporary, path)
     except (OSError, ValueError) as error:
-        raise BadInput(
-            f"{given}: cannot be written ({getattr(error, 'strerror', error)}); give a file in a folder you can write to"
-        ) from error
+        raise _unwritable(given, error) from error
     finally:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)

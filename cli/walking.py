@@ -12,14 +12,18 @@ from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import Property
 
 
+def refuse_limits(limits: Limits) -> None:
+    """Raise BadInput for limits that mean nothing to random walks."""
+    if limits.bound is not None or limits.budgets or limits.count > 1:
+        raise BadInput("--walks: takes no --bound, --budget or --count; leave them out")
+
+
 def take(walks: int, instance: Instance, properties: Sequence[Property], limits: Limits) -> Outcome:
-    """What so many random walks come to, in the time that there is; raises BadInput for limits that mean nothing to them."""
+    """What so many random walks come to, in the time that there is."""
     from fencepost.encoding.concrete.walking import walk
     from fencepost.encoding.formulas.traps import check_traps_of
 
     begun = time.perf_counter()
-    if limits.bound is not None or limits.budgets or limits.count > 1:
-        raise BadInput("--walks: takes no --bound, --budget or --count; leave them out")
     check_traps_of(instance.system, properties)
     found = walk(
         instance.system,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,15 @@ def answers_of_this_run(folder_of_this_run: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FENCEPOST_CACHE", str(folder_of_this_run / "commutation"))
         patch.setenv(FOLDER, str(folder_of_this_run / "answers"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_machine() -> Iterator[None]:
+    """Nothing is said for the reason that a command has gone on for long: a test compares all of stderr on a busy machine too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fencepost.cli.progress.PAUSE", math.inf)
+        patch.setattr("fencepost.cli.progress.HELD", math.inf)
         yield
 
 

@@ -46,7 +46,7 @@ def check(
     with what is known by then. Raises BadInput for limits that mean nothing for this system, ModelError if an action is
     not well defined, InternalError if a solver's execution does not replay.
     """
-    _settle(system, limits)
+    settle(system, limits)
     run = _Run(system, subject, properties, limits, listener, part)
     try:
         listener(Underway(run.outcome))
@@ -65,7 +65,7 @@ def settled_by_induction(
 
     The others are left out. Raises what `check` does.
     """
-    _settle(system, limits)
+    settle(system, limits)
     run = _Run(system, subject, properties, limits, lambda event: None, None)
     try:
         run.prove()
@@ -74,8 +74,8 @@ def settled_by_induction(
     return tuple(result for result in run.outcome().results if result.verdict is not Verdict.UNDECIDED)
 
 
-def _settle(system: System, limits: Limits) -> None:
-    """What is to be settled before any check: raises what `check` does of limits and systems that cannot be checked."""
+def settle(system: System, limits: Limits) -> None:
+    """Raise what `check` does of limits and systems that cannot be checked, before anything is said to be under way."""
     validate(limits, system)
     sent_at_most_once(system)
     _settle_cache()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import z3
 
@@ -101,6 +102,7 @@ def certify(folder: Path, found: Manifest, system: System, digest: str | None) -
     properties = choose(system, tuple(claim.property for claim in found.claims))
     known_faults(system, found.budgets)
     _check_parts(folder, found, system)
+    _check_readable(folder, found, properties, system)
     yield Phase("certificate: building")
     begun = time.perf_counter()
     asking = Asking(system, properties, found.budgets, cached=False)
@@ -126,6 +128,21 @@ def _check_parts(folder: Path, found: Manifest, system: System) -> None:
         if part not in all_needed:
             valid = ", ".join(dict.fromkeys(all_needed))
             raise BadInput(f"{folder / MANIFEST}: {part}: no part of these claims; valid: {valid}")
+
+
+def _check_readable(folder: Path, found: Manifest, properties: Sequence[Property], system: System) -> None:
+    """Raise BadInput for a file that has not the form of one, before anything is built or said to be under way."""
+    for question in questions(found.claims, system):
+        read_text(clauses_file(folder, question.name), HINT, PROOF)
+        file = proof_file(folder, question.name)
+        all(read_proof(read_text(file, HINT, PROOF), file))  # up to the empty clause, as the check reads it
+    for prop in properties:
+        _saved_witness(folder, prop)
+
+
+def _saved_witness(folder: Path, prop: Property) -> Mapping[str, Any]:
+    file = trace_file(folder, prop)
+    return saved_trace(read_json(file, HINT), str(file))
 
 
 def _certify(folder: Path, found: Manifest, asking: Asking, question: Question) -> Checked:
@@ -204,8 +221,8 @@ def check_proof(clauses: Clauses, lemmas: Iterator[Clause]) -> int:
 
 
 def _certify_witness(folder: Path, found: Manifest, system: System, prop: Property) -> Checked:
-    begun, name, file = time.perf_counter(), witness_part(prop.name), trace_file(folder, prop)
-    saved = saved_trace(read_json(file, HINT), str(file))
+    begun, name = time.perf_counter(), witness_part(prop.name)
+    saved = _saved_witness(folder, prop)
     try:
         trace = check_saved(saved, system, found.subject, never_reached(prop))
     except NotAnExecution as error:

@@ -141,9 +141,12 @@ def test_a_file_that_cannot_be_renamed_into_place_is_not_waited_for(tmp_path: Pa
 
 
 def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    found, _, err = Stopped(tmp_path, *LONG, "--output=nowhere/found").end(by_time)
+    (tmp_path / "there").mkdir()
+    stopped = Stopped(tmp_path, *LONG, "--output=there/found")
+    (tmp_path / "there").rmdir()
+    found, _, err = stopped.end(by_time)
     assert found == 2
-    assert "nowhere/found: cannot be written (No such file or directory)" in err
+    assert "there/found: cannot be written (No such file or directory)" in err
 
 
 def test_the_options_decide_the_exit_code_as_ever(tmp_path: Path) -> None:

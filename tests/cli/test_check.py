@@ -16,6 +16,7 @@ from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject
 from support.instances import TWO_BOOKIES
 from support.processes import children, gone
+from support.refusing import slow_machine
 
 COMMAND = [sys.executable, "-m", "fencepost.cli"]
 LARGE = [
@@ -268,7 +269,8 @@ BAD_INPUT = [
 def test_bad_input_gets_one_line_and_exit_code_2(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
-    code, out, err = fencepost(capsys, *arguments)
+    with slow_machine():
+        code, out, err = fencepost(capsys, *arguments)
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1

@@ -28,6 +28,8 @@ class Heard:
     ) -> None:
         self.now = 100.0
         patch.setattr("fencepost.cli.progress.time.perf_counter", lambda: self.now)
+        patch.setattr("fencepost.cli.progress.HELD", HELD)
+        patch.setattr("fencepost.cli.progress.PAUSE", PAUSE)
         self._progress, self._captured = Progress(verbose), captured
 
     def at(self, seconds: float, event: Event) -> list[str]:

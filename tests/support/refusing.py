@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
 from fencepost.cli.main import run
@@ -10,10 +13,20 @@ LONGEST = 2100
 """Characters of such a line, at most."""
 
 
+@contextmanager
+def slow_machine() -> Iterator[None]:
+    """All that a command says after some time of going on, it says at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fencepost.cli.progress.PAUSE", 0.0)
+        patch.setattr("fencepost.cli.progress.HELD", 0.0)
+        yield
+
+
 def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """The line with which a command is refused; fails if it is anything else."""
+    """The line with which a command is refused; fails if it is anything else, as on a machine that takes long."""
     capsys.readouterr()
-    code = run([str(argument) for argument in arguments])
+    with slow_machine():
+        code = run([str(argument) for argument in arguments])
     told = capsys.readouterr()
     assert code == 2, (code, told)
     assert told.out == ""
