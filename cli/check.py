@@ -17,7 +17,7 @@ from fencepost.cli.handing import elapsed, timeout_option, without_limit
 from fencepost.cli.numbers import COUNT, GIB, ROUNDS, SEED, STEPS
 from fencepost.cli.output import FORMATS, output_option, prepare_folder
 from fencepost.cli.progress import Progress, tell_spent
-from fencepost.cli.render import instance_line, sizes
+from fencepost.cli.render import instance_line
 from fencepost.cli.saved import own_protocol
 from fencepost.cli.settings import budget_option, budgets, setting, settings_option
 from fencepost.cli.telling import story_form_option
@@ -29,6 +29,7 @@ from fencepost.encoding.checking.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.state import show_all
 from fencepost.encoding.solving.solvers import SOLVERS
 
 
@@ -210,7 +211,8 @@ def command(
                 outcomes[:] = [outcome]
         checked = _so_far(requests, outcomes, progress)
         if certificates is not None:
-            reasons = uncertified(outcome, lacking, _on_small_ones(family, made, names, release))
+            small = {name: show_all(sizes) for name, sizes in family.small_ones(made).items()}
+            reasons = uncertified(outcome, lacking, small)
             checked = [replace(checked[0], uncertified=reasons)]
         conclusion = wanted.conclusion(checked)
     code = conclude(conclusion)
@@ -236,19 +238,6 @@ def _requests(
         Request(instance, properties, limits.of(instance.system), instance.parameters != shared)
         for instance, properties in protocol.instances(settings, names, release)
     ]
-
-
-def _on_small_ones(
-    protocol: Protocol, settings: Sequence[tuple[str, str]], names: tuple[str, ...], release: str | None
-) -> dict[str, str]:
-    """By property, the sizes of the small instance of its own that it is checked on where there are several."""
-    shared = protocol.parameters(settings, release)
-    return {
-        prop.name: sizes(instance)
-        for instance, properties in protocol.instances(settings, names, release)
-        for prop in properties
-        if instance.parameters != shared
-    }
 
 
 def _all(requests: Sequence[Request], walks: int | None, progress: Progress, outcomes: list[Outcome]) -> None:

@@ -133,14 +133,18 @@ class Protocol:
         properties = shared.properties(*names)
         if not made:
             self._check_exercised(shared)
-        sizes = {option.name for option in self.options() if not option.values}
-        own = {} if sizes & {name for name, _ in made} else self.exercised
+        own = self.small_ones(made)
         found = [(shared, rest)] if (rest := [p for p in properties if p.name not in own]) else []
         for chosen in _without_twins(own[p.name] for p in properties if p.name in own):
             instance = self.instance([*chosen.items(), *made], release)
             named = [p.name for p in properties if p.name in own and own[p.name] == chosen]
             found.append((instance, instance.properties(*named)))
         return found
+
+    def small_ones(self, settings: Iterable[tuple[str, object]]) -> Mapping[str, Mapping[str, object]]:
+        """The settings of each property's small instance, if it has one of its own; none if a parameter is set."""
+        sizes = {option.name for option in self.options() if not option.values}
+        return {} if sizes & {name for name, _ in settings} else self.exercised
 
     def _check_exercised(self, defaults: Instance) -> None:
         """Raise ModelError if it is said how to exercise a property that is not there."""

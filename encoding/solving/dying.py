@@ -34,8 +34,8 @@ def awaited_seconds(child: int) -> float | None:
     return None
 
 
-TICKS = 0.1
-"""Seconds by which what the kernel shows of a CPU time may be less than what it compares with a limit."""
+NEARLY = 0.9
+"""The share of its CPU limit at which a process counts as ended by it: the kernel counts ticks, and shows a measured time."""
 
 
 def limit_reached(code: int | None, seconds: float | None) -> str:
@@ -52,6 +52,6 @@ def limit_reached(code: int | None, seconds: float | None) -> str:
     import resource
 
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    if hard != resource.RLIM_INFINITY and seconds is not None and seconds + TICKS >= hard:
+    if hard != resource.RLIM_INFINITY and seconds is not None and seconds >= NEARLY * hard:
         return f"CPU limit of {hard} s reached (SIGKILL)"
     return "killed, or out of memory (SIGKILL)"
