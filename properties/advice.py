@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from fencepost.encoding.checking.hearing import TIME_OUT
 from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Result, Verdict, worst
@@ -18,6 +19,7 @@ from fencepost.encoding.reading import Key, has_keys, parse_toml
 from fencepost.properties.affected import bugs_of_releases, has
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import TABLES, Expectation
+from fencepost.properties.without_spare import violations_without_spare
 from fencepost.protocols.bookkeeper.parameters import TODAY
 from fencepost.protocols.bookkeeper.releases import differing
 from fencepost.protocols.bookkeeper.switches import DURABILITY
@@ -76,6 +78,11 @@ class Risk:
     entries: int | None = None
     """Entries that it takes, if the bug's own instance has more for another property."""
 
+    @property
+    def is_large(self) -> bool:
+        """Whether the search takes more than two entries: at E=3 building such an instance alone takes minutes."""
+        return int(self.bug.settings.get("entries", 1)) > 2
+
 
 TRAITS = ("spare", "striped", "two-acks", "journal", "no-journal", "checks", "no-checks", "db", "no-db")
 KEYS = {
@@ -124,10 +131,11 @@ class Finding:
     """The sizes for which the verdict is."""
     command: list[str]
     reason: str = ""
+    """Why it was not decided, at the sizes asked about."""
     story: Story | None = None
     """The counterexample, if there is one."""
-    askable: bool = True
-    """False if the release has no such instance."""
+    out_of_time: bool = False
+    """The search at the sizes asked about ended because the time was over."""
 
     @property
     def decided(self) -> bool:
@@ -146,15 +154,11 @@ DECIDED = (Verdict.VIOLATED, Verdict.PROVED)
 def shown(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> Finding:
     """Whether the bug is found at these sizes in this release.
 
-    The other known bugs are mended, so that none of them answers for it. Where the release lacks what the bug's instance is made of,
-    such as the boot sequence of 4.15, nothing is decided, and the reason says so.
+    The other known bugs are mended, so that none of them answers for it. A bug that needs no spare bookie is looked for
+    without one first (`violations_without_spare`).
     """
     sizes = dict(setup.sizes) | ({"entries": risk.entries} if risk.entries else {})
-    try:
-        return _asked(risk, risk.asks, setup, sizes, others, limits)
-    except BadInput as lacking:
-        command = ["fencepost", "check", "--known", f"--bug={risk.bug.name.removeprefix('#')}"]
-        return Finding(Verdict.UNDECIDED, {"entries": 1} | sizes, command, str(lacking), askable=False)
+    return _asked(risk, risk.asks, setup, sizes, others, limits)
 
 
 def shown_small(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> Finding:
@@ -175,6 +179,15 @@ def _asked(
     others: Iterable[Expectation],
     limits: Limits,
 ) -> Finding:
+    name, settings = instance_of(risk, setup, sizes, others)
+    carried = bool(sizes) and "spare" not in risk.needs
+    return _decided(name, settings, setup.release, properties, limits, carried)
+
+
+def instance_of(
+    risk: Risk, setup: Setup, sizes: Mapping[str, int], others: Iterable[Expectation]
+) -> tuple[str, dict[str, str]]:
+    """The protocol and the settings that a bug is looked for on, at these sizes, or at those of its row if there are none."""
     known, mended = risk.bug, mended_for(other for other in others if other != risk.bug)
     settings = {name: str(value) for name, value in (dict(known.settings) | dict(sizes)).items()}
     name = "bookkeeper" if known.protocol.startswith("bookkeeper-4") else known.protocol
@@ -184,7 +197,7 @@ def _asked(
         settings = {k: v for k, v in settings.items() if k not in DURABILITY} | _stored(setup, known)
     elif _of_crashes(known):
         settings = _as_shipped(setup) | settings
-    return _decided(name, settings | mended, setup.release, properties, limits)
+    return name, settings | mended
 
 
 def _stored(setup: Setup, known: Expectation) -> dict[str, str]:
@@ -228,14 +241,20 @@ def _of_durability(known: Expectation) -> bool:
 
 
 def _decided(
-    name: str, settings: dict[str, str], release: str, properties: tuple[str, ...], limits: Limits
+    name: str,
+    settings: dict[str, str],
+    release: str,
+    properties: tuple[str, ...],
+    limits: Limits,
+    carried: bool = False,
 ) -> Finding:
     protocol = find(name)
     instance = protocol.instance(settings.items(), release)
     limits = replace(limits, minimize=Minimize.NONE, one_is_enough=True)
-    results = check(
-        instance.system, instance.subject, choose(instance.system, properties), limits.of(instance.system)
-    ).results
+    chosen = choose(instance.system, properties)
+    results = violations_without_spare(instance, chosen, limits) if carried else ()
+    if not results:
+        results = check(instance.system, instance.subject, chosen, limits.of(instance.system)).results
     verdict = worst(result.verdict for result in results)
     said = [f"--set={key}={value}" for key, value in _needed(protocol, settings, release).items()]
     broken = next((r.property for r in results if r.trace is not None), None)
@@ -245,8 +264,9 @@ def _decided(
         key: int(getattr(instance.parameters, key))
         for key in ("bookies", "ensemble", "write_quorum", "ack_quorum", "entries")
     }
-    reason = next((r.reason for r in results if r.verdict is verdict and r.reason), "")
-    return Finding(verdict, sizes, command, reason or "", _story(instance, results))
+    reason = next((r.reason for r in results if r.verdict is verdict and r.reason), None) or ""
+    timed_out = verdict is not Verdict.VIOLATED and TIME_OUT in reason
+    return Finding(verdict, sizes, command, reason, _story(instance, results), timed_out)
 
 
 def _needed(protocol: Protocol, settings: Mapping[str, str], release: str) -> dict[str, str]:

@@ -7,18 +7,31 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.cli.advise import FORMS, _exit_code
+from fencepost.cli.advise import CONFLICTS, FORMS, _exit_code, advice_on
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
-from fencepost.cli.reports.advice import Advice, as_text
+from fencepost.cli.reports.advice import Advice, as_text, conclusion
 from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.checking.verdicts import Result, Verdict
+from fencepost.encoding.concrete.replaying import NotAnExecution
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import choose
-from fencepost.properties.advice import LOSSES, Finding, Risk, Setup, _needed, _table, risks, shown, unmet
+from fencepost.properties.advice import (
+    LOSSES,
+    Finding,
+    Risk,
+    Setup,
+    _needed,
+    _table,
+    instance_of,
+    risks,
+    shown,
+    unmet,
+)
 from fencepost.properties.affected import bugs_of_releases, has
 from fencepost.properties.catalogue import find
+from fencepost.properties.without_spare import replayed_in, violations_without_spare
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.sources import read_source
@@ -74,14 +87,78 @@ def test_the_bugs_that_bite_are_those_of_the_release_whose_conditions_are_met(
     assert [risk.bug.name for risk in risks(asked) if risk.loses] == losing
 
 
-def test_what_an_old_release_lacks_leaves_a_bug_undecided_and_stops_nothing() -> None:
-    """4.13 has no boot sequence, in which a bookie could be set up anew: the whole command was refused."""
-    asked = setup((2, 2, 2), 2, "4.13.0")
-    (risk,) = (risk for risk in risks(asked) if risk.bug.name == "#4812")
-    found = shown(risk, asked, [], Limits(jobs=1, timeout=10))
-    assert found.verdict is Verdict.UNDECIDED
-    assert "release 4.13.0 has no such boot sequence" in found.reason
-    assert "entries" in found.shown_on
+def looked_for(bug: str, asked: Setup) -> Finding:
+    """What is found of a bug at the sizes of the setup, the other known ones mended."""
+    losing = [risk for risk in risks(asked) if risk.loses]
+    (risk,) = (risk for risk in losing if risk.bug.name == bug)
+    return shown(risk, asked, [other.bug for other in losing], Limits(jobs=1, conflicts=20_000))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", ["4.6.0", "4.13.0", "4.14.8"])
+def test_a_bookie_set_up_anew_loses_an_entry_before_4_15_too(release: str) -> None:
+    """It was undecided there: the boot sequence was refused before 4.15. Planted: that refusal."""
+    found = looked_for("#4812", setup((3, 3, 2), 4, release))
+    assert (found.verdict, found.shown_on["bookies"]) == (Verdict.VIOLATED, 4)
+    assert found.story is not None
+    assert found.story.trace.faults["reimages"] == 1
+
+
+@pytest.mark.parametrize("journal", [True, False])
+@pytest.mark.parametrize("checks", [True, False])
+def test_each_bug_has_an_instance_in_each_release_that_has_it(journal: bool, checks: bool) -> None:
+    """A release without an instance left its bug undecided whatever the time. Planted: the refusal of boot=whole before 4.15."""
+    for release in ("4.6.0", "4.8.2", "4.13.0", "4.14.8", "4.15.0", "4.16.6", "4.18.0"):
+        for storage in ("sorted", "db"):
+            asked = setup((3, 2, 2), 4, release, journal, checks, storage)
+            for risk in risks(asked):
+                for sizes in ({}, asked.sizes):
+                    name, settings = instance_of(risk, asked, sizes, [])
+                    assert find(name).parameters(settings.items(), release)
+
+
+SMALL = {"bookies": "3", "ensemble": "2", "write_quorum": "2", "recovery_reads_fence": "no"}
+"""2/2/2 with a spare bookie and #2614, which needs none."""
+
+
+def carried() -> tuple[Result, ...]:
+    """The violations of 2/2/2 on two bookies that are violations on three."""
+    instance = find("bookkeeper").instance(SMALL.items())
+    limits = Limits(minimize=Minimize.NONE, jobs=1, conflicts=20_000)
+    return violations_without_spare(instance, instance.properties("no-divergence"), limits)
+
+
+def test_a_violation_without_a_spare_bookie_is_one_with_a_spare_bookie() -> None:
+    """Planted: the trace of two bookies reported for three."""
+    (result,) = carried()
+    assert result.trace is not None
+    assert (result.verdict, result.trace.parameters["bookies"]) == (Verdict.VIOLATED, 3)
+    bookies = {str(value) for step in result.trace.steps for value in step.arguments.values()}
+    assert "b3" not in bookies
+
+
+def test_a_violation_that_does_not_replay_with_a_spare_bookie_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(instance: object, trace: object) -> None:
+        raise NotAnExecution("step 1: not enabled")
+
+    monkeypatch.setattr("fencepost.properties.without_spare.replayed_in", refused)
+    assert carried() == ()
+
+
+def test_without_a_spare_bookie_nothing_is_searched_twice() -> None:
+    instance = find("bookkeeper").instance({**SMALL, "bookies": "2"}.items())
+    assert violations_without_spare(instance, instance.properties("no-divergence"), Limits()) == ()
+
+
+def test_steps_that_do_not_violate_in_another_instance_are_no_execution_of_it() -> None:
+    """Planted: a violation taken over without a replay. The other instance has #2614 mended."""
+    (result,) = carried()
+    assert result.trace is not None
+    other = find("bookkeeper").instance({**SMALL, "recovery_reads_fence": "yes"}.items())
+    with pytest.raises(NotAnExecution):
+        replayed_in(other, result.trace)
 
 
 def test_the_theorem_is_claimed_only_where_its_assumptions_are_met() -> None:
@@ -133,6 +210,53 @@ def test_what_was_found_on_a_small_instance_alone_decides_nothing() -> None:
     assert (said.named, said.undecided) == ([], ["#4651"])
     assert _exit_code(said) is ExitCode.UNDECIDED
     assert "which is not yours" in as_text(said)
+
+
+def open_advice(found: Finding) -> Advice:
+    """Advice with bare-fence as it was found, and nothing else."""
+    asked = setup((2, 2, 2), 2, "4.17.4")
+    bug = next(risk for risk in risks(asked) if risk.bug.name == "bare-fence")
+    deployment = Deployment(asked.configuration, asked.bookies)
+    return Advice(asked, deployment, {}, False, False, [(bug, found)], [], SETTLED, frozenset())
+
+
+def test_the_headline_blames_the_time_only_if_the_time_was_over() -> None:
+    """It said "within the time" of a release whose instance could not be made. Planted: that sentence for every reason."""
+    spent = replace(finding(Verdict.UNDECIDED), reason="100,000 conflicts spent")
+    assert conclusion(open_advice(spent)) == (
+        "Not decided at this size: bare-fence (100,000 conflicts spent)."
+    )
+    late = replace(finding(Verdict.UNDECIDED), reason="time-out after 9 s", out_of_time=True)
+    assert conclusion(open_advice(late)) == (
+        "Not decided at this size: bare-fence (the time was over, see --timeout)."
+    )
+
+
+def test_a_search_that_ends_at_its_limit_in_conflicts_is_not_out_of_time() -> None:
+    """Planted: each undecided search said to be out of time."""
+    asked = setup((2, 2, 2), 2, "4.17.4")
+    (risk,) = (risk for risk in risks(asked) if risk.bug.name == "bare-fence")
+    found = shown(risk, asked, [], Limits(jobs=1, conflicts=1))
+    assert (found.verdict, found.out_of_time) == (Verdict.UNDECIDED, False)
+    assert "conflict" in found.reason
+
+
+def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load took known bugs away: each had a share of the wall clock. Planted: two jobs, or no limit in conflicts."""
+    asked: list[tuple[int, int | None]] = []
+
+    def nothing_found(risk: Risk, at: Setup, others: object, limits: Limits) -> Finding:
+        asked.append((limits.jobs, limits.conflicts))
+        return finding(Verdict.UNDECIDED)
+
+    for name in ("shown", "shown_small"):
+        monkeypatch.setattr(f"fencepost.cli.advise.{name}", nothing_found)
+    monkeypatch.setattr("fencepost.cli.advise.anything_else", lambda *_: SETTLED)
+    setup_ = setup((5, 3, 2), 6, "4.16.6")
+    advice = advice_on(setup_, Deployment(setup_.configuration, 6), {}, (False, False), frozenset(), 300.0)
+    assert set(asked) == {(1, CONFLICTS)}
+    names = [risk.bug.name for risk, _ in advice.losing]
+    assert names == [risk.bug.name for risk in risks(setup_) if risk.loses]
 
 
 @pytest.mark.slow

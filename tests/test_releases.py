@@ -85,13 +85,23 @@ def test_what_users_set_up_stays_where_the_release_has_it() -> None:
     assert flushes == ["yes", "no", "no"]
 
 
+def test_a_release_before_the_check_of_bp_46_boots_without_it() -> None:
+    """#4812 was undecided on all of them: the boot in which a bookie is set up anew was refused. Planted: phase one there."""
+    booted = as_in("4.14.8", replace(NO_JOURNAL, boot="whole", reimages=1))
+    never = (booted.unclean_check, booted.fence_on_unclean_shutdown, booted.limbo_on_unclean_shutdown)
+    assert never == ("no", "no", "no")
+    assert booted.cookie_mismatch == "refuse"
+
+
 def test_what_is_not_there_is_refused_in_one_line() -> None:
     with pytest.raises(
         BadInput, match=r"^4\.19\.0: not one of the 48 releases that were read, 4\.6\.0 to 4\.18\.0; "
     ):
         listed("4.19.0")
-    with pytest.raises(BadInput, match=r"^boot=whole: release 4\.14\.8 has no such boot sequence"):
-        as_in("4.14.8", replace(NO_JOURNAL, boot="whole"))
+    with pytest.raises(
+        BadInput, match=r"^boot=whole, disks=1: release 4\.14\.8 mends no bookie that lost a disk"
+    ):
+        as_in("4.14.8", replace(NO_JOURNAL, boot="whole", disks=1))
     with pytest.raises(BadInput, match=r"^--release 4\.16\.6: bookkeeper-4\.13-tla is not a release's code"):
         find("bookkeeper-4.13-tla").instance((), "4.16.6")
 

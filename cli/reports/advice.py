@@ -54,8 +54,13 @@ class Advice:
     @property
     def undecided(self) -> list[str]:
         """What was not decided at these sizes: bugs of this release, and whether there is another loss."""
-        known = [risk.bug.name for risk, found in self._deciding if not (found.decided and self.here(found))]
-        return known + ([] if self.rest.decided else ["whether anything else loses an entry"])
+        return list(self.open_ones)
+
+    @property
+    def open_ones(self) -> dict[str, Finding]:
+        """The same, each with what was found of it."""
+        known = {r.bug.name: f for r, f in self._deciding if not (f.decided and self.here(f))}
+        return known | ({} if self.rest.decided else {"whether anything else loses an entry": self.rest})
 
     @property
     def _deciding(self) -> list[tuple[Risk, Finding]]:
@@ -100,15 +105,31 @@ def _some(source: Source) -> str:
 
 def conclusion(advice: Advice) -> str:
     """The answer, in a sentence."""
+    not_decided = f"Not decided at this size: {_why_open(advice)}."
     if advice.named:
-        more = f" Not decided here: {', '.join(advice.undecided)}." if advice.undecided else ""
+        more = f" {not_decided}" if advice.undecided else ""
         return f"An acknowledged entry can be lost: {', '.join(advice.named)}.{more}"
     if advice.undecided:
-        return f"Not decided at this size within the time: {', '.join(advice.undecided)}."
+        return not_decided
     accepted = (
         f", but for what was accepted ({', '.join(sorted(advice.accepted))})" if advice.accepted else ""
     )
     return f"No loss of an acknowledged entry is known or found here{accepted}."
+
+
+def _why_open(advice: Advice) -> str:
+    """What was not decided, and why not, those with the same reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for name, found in advice.open_ones.items():
+        by_reason.setdefault(_why_not(found), []).append(name)
+    return "; ".join(f"{', '.join(names)} ({reason})" for reason, names in by_reason.items())
+
+
+def _why_not(found: Finding) -> str:
+    """Why a question was not decided at the sizes asked about; the time is named only if it was over."""
+    if found.out_of_time:
+        return "the time was over, see --timeout"
+    return found.reason or found.verdict.value
 
 
 def found_of(risk: Risk, found: Finding, advice: Advice) -> str:
@@ -129,7 +150,9 @@ def survived(advice: Advice) -> list[Quantity]:
 
 def _elsewhere(found: Finding, advice: Advice) -> str:
     """That a bug was found, but at other sizes than those asked about."""
-    return "" if advice.here(found) else ", which is not yours: at yours it was not decided in the time"
+    return (
+        "" if advice.here(found) else f", which is not yours: at yours it was not decided ({_why_not(found)})"
+    )
 
 
 def _verdict(found: Finding) -> str:

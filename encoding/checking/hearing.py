@@ -33,6 +33,9 @@ from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.solvers import Progress, SpentError
 from fencepost.encoding.solving.workers import Ended, Worker
 
+TIME_OUT = "time-out after"
+"""How the reason begins if the time was over."""
+
 PATIENCE = 5.0
 """Seconds after which completeness is asked of short executions only, if that is enough for the verdict.
 Most small instances are complete before that."""
@@ -145,7 +148,7 @@ class Hearing:
                     if done():
                         break
         except OutOfTime:
-            gave_up = f"time-out after {self._limits.timeout:g} s"
+            gave_up = f"{TIME_OUT} {self._limits.timeout:g} s"
         return gave_up
 
     def _why_ended(self, worker: Worker, ended: Ended) -> str | None:

@@ -97,11 +97,17 @@ def listed(release: str) -> str:
 def as_in(release: str, parameters: Parameters) -> Parameters:
     """The same instance with the switches of that release; what users set up stays as it is where the release has it.
 
-    Raises BadInput for a release that was not read, and for a boot sequence that the release does not have.
+    Before 4.15.0 a bookie boots without BP-46's check: nothing tells it of an unclean shutdown, so it never begins phase
+    one, and without any cookie it boots as a new bookie (Bookie.checkEnvironmentWithStorageExpansion). Raises BadInput for
+    a release that was not read, and for disks lost before 4.15.0: the model then mends the cookies, which came with it.
     """
     listed(release)
-    if parameters.boots_in_steps and RULES["check_note"].value(release) is None:
-        raise BadInput(f"boot=whole: release {release} has no such boot sequence; give one from 4.15.0 on")
+    has_check = RULES["check_note"].value(release) is not None
+    if parameters.boots_in_steps and parameters.disks and not has_check:
+        raise BadInput(
+            f"boot=whole, disks={parameters.disks}: release {release} mends no bookie that lost a disk; "
+            "set disks=0, or give a release from 4.15.0 on"
+        )
     of_code = [name for name in RULES if name not in (*DURABILITY, *CRASHES, *BOOT)]
     found = _with(release, parameters, of_code)
     if parameters.storage != "any":
@@ -109,6 +115,8 @@ def as_in(release: str, parameters: Parameters) -> Parameters:
     if not parameters.crashes:
         return found
     found = _with(release, found, AFTER_CRASHES)
+    if parameters.boots_in_steps and not has_check:
+        return _with(release, found, BOOT)
     if all(getattr(found, name) == "no" for name in AFTER_CRASHES):
         return found
     return _with(release, found, (*CRASHES, *BOOT) if parameters.boots_in_steps else CRASHES)
