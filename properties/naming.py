@@ -1,8 +1,13 @@
-"""Which known bugs a counterexample shows: without the bug, the same steps do not violate its property."""
+"""Which known bugs a counterexample shows: without the bug, the same steps do not violate its property.
+
+A bug needs its own faults too: one mend may be that of several bugs, and a bug that takes two crashes explains no counterexample
+without them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 
 from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
 from fencepost.encoding.errors import BadInput
@@ -17,22 +22,45 @@ from fencepost.properties.known import KNOWN
 def known_bugs(trace: Trace) -> list[Expectation]:
     """The known bugs whose mend takes the violation away, one row for each, in the order of the table.
 
-    The steps are taken again with the bug's switch mended, those that can still be taken. Of protocols that ship only.
+    The steps are taken again with the bug's switch mended, those that can still be taken. The faults that the row needs
+    must be among those of the trace. Of bugs with the same mend, those whose row is of this property explain it, if
+    there are any. Of protocols that ship only.
     """
-    found: dict[str, Expectation] = {}
     protocol = PROTOCOLS.get(trace.protocol)
     if protocol is None or not _violates(protocol, trace, {}):
         return []
-    tried: dict[tuple[str, str], bool] = {}
+    by_mend: dict[tuple[str, str], list[Expectation]] = {}
     for known in KNOWN:
-        if known.wrong in found or known.switch is None or not _is_about(known, protocol, trace):
-            continue
-        mend = known.switch, known.mended
-        if mend not in tried:
-            tried[mend] = _is_mended(protocol, trace, dict([mend]))
-        if tried[mend]:
-            found[known.wrong] = known
-    return list(found.values())
+        if known.switch is not None and _is_about(known, protocol, trace) and _has_faults_of(known, trace):
+            by_mend.setdefault((known.switch, str(known.mended)), []).append(known)
+    found: dict[str, Expectation] = {}
+    for mend, bugs in by_mend.items():
+        if _is_mended(protocol, trace, dict([mend])):
+            for known in [bug for bug in bugs if bug.property == trace.property] or bugs:
+                found.setdefault(known.wrong, known)
+    return sorted(found.values(), key=KNOWN.index)
+
+
+def _has_faults_of(known: Expectation, trace: Trace) -> bool:
+    """Whether the trace has each kind of fault that the bug's row allows, and no fewer crashes.
+
+    A crash does what a clean restart does, and more. How many restarts a bug takes depends on the property.
+    """
+    needed = _faults_of(known.name)
+    crashes, restarts = trace.faults.get("crashes", 0), trace.faults.get("restarts", 0)
+    if crashes < needed.get("crashes", 0) or ("restarts" in needed and not crashes + restarts):
+        return False
+    return all(name in trace.faults for name in needed.keys() - {"crashes", "restarts"})
+
+
+@cache
+def _faults_of(name: str) -> Mapping[str, int]:
+    """The faults that the row of that name allows, by kind; no row allows a fault that its bug does not need."""
+    (known,) = (row for row in KNOWN if row.name == name)
+    protocol = PROTOCOLS[known.protocol]
+    parameters = protocol.parameters(known.settings.items())
+    allowed = {fault: getattr(parameters, fault, 0) for fault in protocol.as_written(parameters).faults}
+    return {fault: most for fault, most in allowed.items() if most}
 
 
 def _is_about(known: Expectation, protocol: Protocol, trace: Trace) -> bool:

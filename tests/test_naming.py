@@ -10,7 +10,12 @@ import pytest
 from fencepost.cli.exits import exit_code
 from fencepost.cli.known_names import line, names_of, new
 from fencepost.cli.main import run
+from fencepost.encoding.checking.limits import Limits, Minimize
+from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.traces import Trace
+from fencepost.properties.catalogue import find
 from fencepost.properties.naming import known_bugs
 from support.realcode import kept_trace
 
@@ -28,6 +33,42 @@ from support.realcode import kept_trace
 def test_a_counterexample_is_named_after_its_bug(bug: str, named: list[str]) -> None:
     """Planted: naming whatever bug the switches of the instance allow names phantom-read everywhere."""
     assert [known.name for known in known_bugs(kept_trace(bug))] == named
+
+
+ONE_BOOKIE = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
+SORTED = {"storage": "sorted", "second_copy": "dropped", "negative_answers": "after-fence"}
+DB = {"storage": "db", "negative_answers": "after-fence"}
+
+
+@pytest.mark.parametrize(
+    ("storage", "faults", "prop", "named"),
+    [
+        (SORTED, {"restarts": 2}, "fences-beside-entries-stay", ["flushed-fence"]),
+        (SORTED, {"restarts": 1}, "fences-stay", ["flushed-fence"]),
+        (SORTED, {"restarts": 1, "crashes": 1}, "fences-beside-entries-stay", ["flushed-fence"]),
+        (SORTED, {"crashes": 2}, "entries-stay", ["key-without-entry"]),
+        (DB, {"restarts": 1}, "fences-beside-entries-stay", ["flushed-fence-db"]),
+        (DB, {"crashes": 1}, "fences-beside-entries-stay", ["flushed-fence-db"]),
+        (DB, {"crashes": 2}, "entries-stay", ["key-without-entry-db"]),
+    ],
+)
+def test_a_counterexample_is_named_after_bugs_whose_faults_it_has(
+    storage: dict[str, object], faults: dict[str, object], prop: str, named: list[str]
+) -> None:
+    """With restarts only it was named key-without-entry too, which takes two crashes: one mend is that of both.
+
+    Planted: the faults not looked at; one crash taken for two; the row's property not looked at.
+    """
+    found = found_in(find("bookkeeper").instance({**ONE_BOOKIE, **storage, **faults}.items()), prop)
+    assert [known.name for known in known_bugs(found)] == named
+
+
+def found_in(instance: Instance, prop: str) -> Trace:
+    """A counterexample of the instance."""
+    limits = Limits(minimize=Minimize.NONE, jobs=1)
+    (result,) = check(instance.system, instance.subject, instance.properties(prop), limits).results
+    assert result.trace is not None
+    return result.trace
 
 
 def test_a_mend_is_tried_once_for_all_bugs_that_it_mends(monkeypatch: pytest.MonkeyPatch) -> None:
