@@ -70,7 +70,8 @@ def _text(cells: Sequence[Cell]) -> str:
     width = max(len(c.bug) for c in cells)
     lines = []
     for c in cells:
-        wrong = {True: "", False: "  DIFFERS", None: "  NOT RUN"}[c.as_expected]
+        step = f" (docs/real-code.md: step {c.refused_at})" if c.refused_at not in (None, c.step) else ""
+        wrong = {True: "", False: f"  DIFFERS{step}", None: "  NOT RUN"}[c.as_expected]
         lines.append(f"{c.bug:{width}}  {c.setting.release:7} {c.setting.storage:11} {c}{wrong}")
     good = sum(c.as_expected is True for c in cells)
     ran = [c.setting for c in cells if c.setting.jdk]

@@ -11,9 +11,10 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.output import emit, form_option, output_option
 from fencepost.cli.render import WIDTH
 from fencepost.encoding.versions import version
+from fencepost.properties.advice import needed_setup
 from fencepost.properties.affected import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
 from fencepost.protocols.bookkeeper.releases import RULES, TAGS, Rule, listed
-from fencepost.realcode.releases import seen
+from fencepost.realcode.releases import driven, seen
 
 
 @click.command()
@@ -37,19 +38,23 @@ def command(release: str | None, form: str, output: str | None) -> int:
 def on_real_code(bug: Bug) -> dict[str, str]:
     """By release, what became of it on real bookies; without releases where it could not be driven."""
     name = bug[0].name
-    return {
-        release: cells[name]
-        for release, cells in seen().items()
-        if name in cells and ("has it" in cells[name] or "refuses it" in cells[name])
-    }
+    return {release: cells[name] for release, cells in seen().items() if driven(cells.get(name, ""))}
+
+
+def needs(bug: Bug) -> list[str]:
+    """The setups that the bug needs, in words; none if it may be in any."""
+    return needed_setup(bug[0].name)
 
 
 # All releases.
 
 
 def _all() -> str:
-    rows = [("bug", "in", "mended in", "seen on real bookies")]
-    rows += [(bug[0].name, span(affected(bug)), _mended(bug), _seen(bug)) for bug in bugs_of_releases()]
+    rows = [("bug", "in", "needs", "mended in", "seen on real bookies")]
+    rows += [
+        (bug[0].name, span(affected(bug)), ", ".join(needs(bug)) or "-", _mended(bug), _seen(bug))
+        for bug in bugs_of_releases()
+    ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(f"{c:{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     head = f"Known bugs of BookKeeper's code in the {len(TAGS)} releases that were read, {span(list(TAGS))}."
@@ -67,13 +72,13 @@ def _seen(bug: Bug) -> str:
     """What was seen, releases with the same together."""
     by_text: dict[str, list[str]] = {}
     for release, text in on_real_code(bug).items():
-        by_text.setdefault(text.partition(",")[0].partition(";")[0], []).append(release)
+        by_text.setdefault(", ".join(map(str, driven(text))), []).append(release)
     return "; ".join(f"{', '.join(releases)}: {text}" for text, releases in by_text.items()) or "-"
 
 
 def _all_as_json() -> dict[str, object]:
     return {
-        "schema": "fencepost.known-in-releases/1",
+        "schema": "fencepost.known-in-releases/2",
         "version": version(),
         "releases": dict(TAGS),
         "bugs": [
@@ -82,6 +87,7 @@ def _all_as_json() -> dict[str, object]:
                 "sentence": bug[0].wrong,
                 "source": bug[0].source,
                 "affected": affected(bug),
+                "needs": needs(bug),
                 "mended": mended(bug),
                 "unless": None
                 if (since := set_up_since(bug)) is None
@@ -112,7 +118,8 @@ def _one(release: str) -> str:
 
 def _told(bug: Bug, release: str) -> list[str]:
     known = bug[0]
-    condition = f"; not with {said}" if (said := unless(known, release)) else ""
+    condition = f"; needs {', '.join(needs(bug))}" if needs(bug) else ""
+    condition += f"; not with {said}" if (said := unless(known, release)) else ""
     lines = textwrap.wrap(
         f"{known.name}: {known.wrong} ({known.source}){condition}",
         WIDTH,

@@ -84,7 +84,19 @@ class Risk:
         return int(self.bug.settings.get("entries", 1)) > 2
 
 
-TRAITS = ("spare", "striped", "two-acks", "journal", "no-journal", "checks", "no-checks", "db", "no-db")
+TRAITS = {
+    "spare": "N > E",
+    "striped": "E > WQ",
+    "two-acks": "AQ > 1",
+    "journal": "journal on",
+    "no-journal": "journal off",
+    "checks": "dataIntegrityChecking on",
+    "no-checks": "dataIntegrityChecking off",
+    "db": "DbLedgerStorage",
+    "no-db": "no DbLedgerStorage",
+}
+"""What a bug may need of a setup, in words."""
+
 KEYS = {
     "loses": Key(bool, "true or false", needed=True),
     "needs": Key(list, f"a list of {', '.join(TRAITS)}", lambda v: set(v) <= set(TRAITS), needed=True),
@@ -98,6 +110,12 @@ KEYS = {
 def _table() -> Mapping[str, Mapping[str, Any]]:
     path = TABLES / "risks.toml"
     return parse_toml(path.read_text(encoding="utf-8"), path.name, "it is part of this package")
+
+
+def needed_setup(bug: str) -> list[str]:
+    """What the known bug of that name needs of a setup, in words; nothing if it is in no release that was read."""
+    needed = _table().get(bug, {}).get("needs", ())
+    return [words for trait, words in TRAITS.items() if trait in needed]
 
 
 def risks(setup: Setup) -> list[Risk]:

@@ -19,7 +19,7 @@ from fencepost.properties.known import KNOWN, chosen, decide
 from fencepost.protocols.bookkeeper.parameters import V4_13_TLA, Parameters
 from fencepost.realcode.driving.actions import UNDRIVABLE
 from fencepost.realcode.driving.code import NoSeam
-from fencepost.realcode.releases import is_there
+from fencepost.realcode.releases import is_there, refused_at
 from fencepost.realcode.reproducing import Ending, Reproduction, Setting, as_code_can, needs, without_needless
 
 
@@ -42,6 +42,8 @@ class Cell:
     setting: Setting
     mark: Mark
     why: str = ""
+    step: int | None = None
+    """Where the code refused."""
 
     @property
     def expected(self) -> bool:
@@ -50,13 +52,18 @@ class Cell:
         return is_there(known, self.setting.release, self.setting.storage)
 
     @property
+    def refused_at(self) -> int | None:
+        """The step of the refusal in the table of what was seen; None if there is none."""
+        return refused_at(self.bug, self.setting.release, self.setting.storage)
+
+    @property
     def as_expected(self) -> bool | None:
-        """Whether that is what the table of releases says; None if it could not be run."""
+        """Whether that is what the table of releases says, and at the step where it was seen; None if it could not be run."""
         match self.mark:
             case Mark.HAS:
                 return self.expected
             case Mark.REFUSES:
-                return not self.expected
+                return not self.expected and self.refused_at in (None, self.step)
             case Mark.UNDRIVABLE | Mark.NOT_OF:
                 return True
             case Mark.PARTED | Mark.NO_TRACE:
@@ -141,7 +148,7 @@ def cell(known: Expectation, run: Reproduction) -> Cell:
         case Ending.REPRODUCED:
             return Cell(known.name, run.setting, Mark.HAS)
         case Ending.REFUSED:
-            return Cell(known.name, run.setting, Mark.REFUSES, where)
+            return Cell(known.name, run.setting, Mark.REFUSES, where, run.step)
         case Ending.PARTED:
             return Cell(known.name, run.setting, Mark.PARTED, f"{where}: {run.reason}")
         case Ending.UNDRIVABLE:

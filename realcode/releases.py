@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -49,3 +50,35 @@ def seen() -> Mapping[str, Mapping[str, str]]:
     name = "seen.toml"
     text = files("fencepost.realcode").joinpath(name).read_text(encoding="utf-8")
     return parse_toml(text, name, "it is part of this package")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What became of a counterexample on some storages of a release: `has it`, or `refuses it` at a step."""
+
+    mark: str
+    storages: tuple[str, ...]
+    step: int | None = None
+
+    def __str__(self) -> str:
+        return (
+            self.mark if self.storages == tuple(SECOND_COPY) else f"{self.mark} ({', '.join(self.storages)})"
+        )
+
+
+_SEEN = re.compile(r"(?:([a-z, ]+): )?(has it|refuses it)(?:, step ([0-9]+))?")
+
+
+def driven(cell: str) -> list[Seen]:
+    """What a cell of `seen.toml` says of the storages where the counterexample was driven; nothing of others."""
+    found = [match for part in cell.split("; ") if (match := _SEEN.fullmatch(part))]
+    return [
+        Seen(m[2], tuple(m[1].split(", ")) if m[1] else tuple(SECOND_COPY), int(m[3]) if m[3] else None)
+        for m in found
+    ]
+
+
+def refused_at(bug: str, release: str, storage: str) -> int | None:
+    """The step at which the real code was seen to refuse a counterexample; None if it was not seen to."""
+    cell = seen().get(release, {}).get(bug, "")
+    return next((one.step for one in driven(cell) if storage in one.storages), None)

@@ -498,7 +498,7 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
     yield from (("A listed protocol", one) for one in listed["protocols"])
     yield from objects_of_reproduce(output)
     in_releases = output("releases")
-    yield "fencepost.known-in-releases/1", in_releases
+    yield "fencepost.known-in-releases/2", in_releases
     yield from (("A bug in releases", bug) for bug in in_releases["bugs"])
     yield "fencepost.release/1", output("releases", "4.13.0")
     for protocol in (example, endless, "bookkeeper-4.13"):

@@ -33,6 +33,7 @@ from fencepost.protocols.bookkeeper.releases import (
     ordered,
 )
 from fencepost.protocols.bookkeeper.switches import Switches
+from fencepost.realcode.releases import driven, seen
 
 # The table.
 
@@ -244,7 +245,24 @@ def test_releases_lists_the_bugs_by_the_releases_that_have_them(capsys: pytest.C
     assert bugs["#2614"]["seen"]["4.13.0"] == "has it"
     assert bugs["#3005"]["mended"] == []
     assert (bugs["#1591"]["affected"], bugs["#1591"]["mended"]) == ([], [])
+    assert bugs["BP-46-1"]["needs"] == ["journal off", "dataIntegrityChecking off"]
     assert bugs["BP-46-1"]["unless"] == {"since": "4.15.0", "set": "dataIntegrityChecking=true"}
+
+
+def test_what_was_seen_has_a_verdict_for_each_storage(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of too-few-copies it said "interleaved" and no more. Planted: the text up to the first comma."""
+    rows = {line.split()[0]: line for line in said(capsys).splitlines() if line}
+    assert rows["too-few-copies"].endswith("4.17.4: has it (interleaved, db), refuses it (sorted)")
+    assert rows["#4812"].endswith("4.17.3, 4.17.4: has it (db)")
+    assert "  journal off, dataIntegrityChecking on  " in rows["BP-46-served"]
+    assert "; needs journal off, dataIntegrityChecking on" in " ".join(said(capsys, "4.17.4").split())
+
+
+def test_each_part_of_what_was_seen_is_understood() -> None:
+    """Planted: a part that is misspelt, and so left out."""
+    for cell in (cell for cells in seen().values() for cell in cells.values()):
+        others = [p for p in cell.split("; ") if "cannot be driven" in p or p == "not this release's"]
+        assert len(driven(cell)) + len(others) == len(cell.split("; ")), cell
 
 
 def test_a_release_says_its_bugs_and_its_switches(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,9 +14,14 @@ from typing import Any
 import pytest
 
 from fencepost.encoding.language.traces import Trace
+from fencepost.properties.catalogue import find
+from fencepost.properties.known import KNOWN, chosen
 from fencepost.realcode import facts
 from fencepost.realcode.driving.actions import DRIVEN, UNDRIVABLE
-from fencepost.realcode.reproducing import Ending, Reproduction, reproduce
+from fencepost.realcode.facts import differences
+from fencepost.realcode.matrix import cell
+from fencepost.realcode.releases import as_driven, refused_at
+from fencepost.realcode.reproducing import Ending, Reproduction, _said_by, bookkeeper_of, reproduce
 from fencepost.realcode.session import OutOfStep, Playback
 from fencepost.realcode.transcripts import Transcript
 from support.realcode import TRANSCRIPTS, kept_trace, transcript_of
@@ -70,6 +75,39 @@ def test_a_real_run_ends_as_it_did(bug: str, release: str, storage: str) -> None
     if run.ending is REPRODUCED:
         found = {step.index: next(iter(step.differs)) for step in run.steps if step.differs}
         assert found == DIFFERS.get(bug, {})
+
+
+@pytest.mark.parametrize(("bug", "release", "storage"), [key for key, end in ENDINGS.items() if end[1]])
+def test_the_table_of_what_was_seen_has_the_step_of_each_refusal(
+    bug: str, release: str, storage: str
+) -> None:
+    """Planted: a row that says another step. Of #1067 the table said 12; the real code refuses it at 11."""
+    assert refused_at(bug, release, storage) == ENDINGS[bug, release, storage][1]
+
+
+def test_the_step_of_a_refusal_is_compared_with_the_one_that_was_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`reproduce --known` took any refusal for the one of the table. Planted: only the mark compared."""
+    (known,) = chosen(KNOWN, ["#2614"])
+    found = cell(known, played("#2614", "4.17.4"))
+    assert (found.step, found.as_expected) == (16, True)
+    monkeypatch.setattr(
+        "fencepost.realcode.releases.seen", lambda: {"4.17.4": {"#2614": "refuses it, step 12"}}
+    )
+    assert found.as_expected is False
+    monkeypatch.setattr("fencepost.realcode.releases.seen", dict)
+    assert found.as_expected is True
+
+
+def test_1067_is_refused_where_the_model_of_a_mended_release_differs_first() -> None:
+    """No transcript is kept of it. Steps 1 to 10 are alike in both models; at step 11 the mended one has read enough."""
+    trace = kept_trace("#1067")
+    system, parameters = bookkeeper_of(trace)
+    mended = find(trace.protocol).system(as_driven("4.17.4", "sorted", parameters))
+    both = zip(_said_by(system, trace), _said_by(mended, trace), strict=True)
+    first = next(step for step, (old, new) in enumerate(both) if differences(old, new))
+    assert first == refused_at("#1067", "4.17.4", "sorted") == 11
 
 
 def test_a_storage_that_drops_the_second_copy_goes_the_way_of_the_model_that_does() -> None:
