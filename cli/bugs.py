@@ -16,11 +16,12 @@ from fencepost.cli.conclusion import Conclusion, conclude, placed
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.handing import hand_over
 from fencepost.cli.progress import Progress, tell_spent
-from fencepost.cli.render import verdict_line
+from fencepost.cli.render import sentence, verdict_line
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.versions import version
+from fencepost.properties.catalogue import unmodelled
 from fencepost.properties.expectations import Run, as_expected
 from fencepost.properties.known import KNOWN, chosen, decide
 
@@ -180,7 +181,13 @@ def _text(report: Report) -> str:
         parts.append("\n".join(remarks))
     if report.interrupted:
         parts.append("Interrupted: this is what was known by then.")
+    parts += [sentence(line) for line in _unmodelled(report)]
     return "\n\n".join([*parts, _summary(report)])
+
+
+def _unmodelled(report: Report) -> list[str]:
+    """What the models leave out in which the bugs were looked for."""
+    return unmodelled(row.run.known.protocol for row in report.rows)
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
@@ -260,8 +267,9 @@ NUMBERS = ("steps", "seconds")
 
 def _json(report: Report) -> str:
     document = {
-        "schema": "fencepost.known/1",
+        "schema": "fencepost.known/2",
         "version": version(),
+        "unmodelled": _unmodelled(report),
         "results": [_object(row) for row in report.rows],
         "interrupted": report.interrupted,
         "seconds": round(report.seconds, 3),

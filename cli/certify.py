@@ -14,7 +14,7 @@ from fencepost.cli.handing import timeout_option
 from fencepost.cli.listening import INTERRUPTED, listen
 from fencepost.cli.output import emit, form_option, output_option
 from fencepost.cli.progress import Progress
-from fencepost.cli.render import heading
+from fencepost.cli.render import heading, sentence
 from fencepost.cli.saved import saved_instance, source_option
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.preparing import Phase
@@ -36,6 +36,8 @@ class Report:
 
     manifest: Manifest
     heading: str
+    unmodelled: str = ""
+    """What the protocol leaves out, in one line."""
     checked: list[Checked] = field(default_factory=list)
     rejected: str | None = None
     undecided: str | None = None
@@ -90,7 +92,7 @@ def command(
     """
     found = read_manifest(Path(folder))
     instance = _instance(Path(folder), found, source)
-    report = Report(found, heading(instance, Limits(budgets=found.budgets)))
+    report = Report(found, heading(instance, Limits(budgets=found.budgets)), instance.protocol.unmodelled)
     asked = Path(folder), found, instance.system, instance.subject.system
     begun = time.perf_counter()
     with Progress(verbose) as progress:
@@ -127,7 +129,8 @@ def _text(report: Report) -> str:
     lines = [f"{'':{width}}  {'clauses':>9}  {'lemmas':>9}  built again  checked"]
     lines += [_row(checked, width) for checked in report.checked]
     claims = "\n".join(map(_claim, report.manifest.claims))
-    return f"{report.heading}\n\n" + "\n".join(lines) + f"\n\n{claims}  [{report.seconds:.1f} s]"
+    unmodelled = f"\n{sentence(report.unmodelled)}" if report.unmodelled else ""
+    return f"{report.heading}\n\n" + "\n".join(lines) + f"\n\n{claims}  [{report.seconds:.1f} s]{unmodelled}"
 
 
 def _row(checked: Checked, width: int) -> str:
@@ -153,9 +156,10 @@ def _claim(claim: Claim) -> str:
 def _json(report: Report) -> dict[str, object]:
     found = report.manifest
     return {
-        "schema": "fencepost.certified/1",
+        "schema": "fencepost.certified/2",
         "version": version(),
         **found.subject.to_json(),
+        "unmodelled": report.unmodelled,
         "budgets": dict(found.budgets),
         "claims": [claim.to_json() for claim in found.claims],
         "certified": None if report.undecided is not None else report.rejected is None,

@@ -14,7 +14,7 @@ from fencepost.cli.attaching import lines_of
 from fencepost.cli.conclusion import Conclusion, placed
 from fencepost.cli.exits import exit_code
 from fencepost.cli.known_names import line, names_of, new
-from fencepost.cli.render import allowed, heading, sizes, trace_text, verdict_sentence
+from fencepost.cli.render import allowed, heading, sentence, sizes, trace_text, verdict_sentence
 from fencepost.cli.telling import told
 from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
@@ -117,7 +117,9 @@ def together(checked: Sequence[Checked], without_known: bool) -> Outcome:
 def as_text(checked: Sequence[Checked], walks: bool) -> str:
     """Each instance, the counterexamples on it, and at the end a line for each verdict."""
     parts = [part for one in checked for part in (_heading(one), *_counterexamples(one))]
+    said = dict.fromkeys(one.request.instance.protocol.unmodelled for one in checked)
     parts.append("\n".join(line for one in checked for line in one.lines))
+    parts += [sentence(line) for line in said if line]
     if walks:
         parts.append("Random walks find violations; they never prove that there are none.")
     results = [result for one in checked for result in one.outcome.results]
@@ -149,15 +151,16 @@ def _counterexamples(one: Checked) -> list[str]:
 
 
 def as_json(checked: Sequence[Checked]) -> str:
-    """`fencepost.check/2`: the instance that most properties were checked on, and all results."""
+    """`fencepost.check/3`: the instance that most properties were checked on, and all results."""
     shared, outcome = checked[0], together(checked, without_known=False)
     document = {
-        "schema": "fencepost.check/2",
+        "schema": "fencepost.check/3",
         "version": version(),
         **shared.request.subject.to_json(),
         "changed_switches": shared.request.instance.changed_switches,
         "release": shared.request.instance.release,
         "unlike_release": shared.request.instance.unlike_release,
+        "unmodelled": shared.request.instance.protocol.unmodelled,
         "caps": _caps(shared),
         "results": [found for one in checked for found in _results(one)],
         "interrupted": outcome.interrupted,

@@ -13,7 +13,7 @@ from fencepost.cli.listening import INTERRUPTED, listen
 from fencepost.cli.numbers import ROUNDS
 from fencepost.cli.output import emit, output_option
 from fencepost.cli.progress import Progress
-from fencepost.cli.render import heading, trace_text
+from fencepost.cli.render import heading, sentence, trace_text
 from fencepost.cli.settings import setting, settings_option
 from fencepost.encoding.checking.facts import Breaks, Falsified, Found, Kept, NeverFalse, examine
 from fencepost.encoding.checking.limits import Limits
@@ -120,6 +120,8 @@ def command(
     parts = [heading(instance, Limits()), *(_text(report, name, meanings) for name in shown)]
     if report.undecided is not None:
         parts.append(f"undecided: {report.undecided}")
+    if instance.protocol.unmodelled:
+        parts.append(sentence(instance.protocol.unmodelled))
     emit("\n".join(parts), output)
     return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
 

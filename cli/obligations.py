@@ -109,7 +109,7 @@ def checked(
     return Checked(
         result,
         chosen,
-        heading(instance, in_force),
+        "\n".join(filter(None, [heading(instance, in_force), protocol.unmodelled])),
         "" if isinstance(source, Protocol) else shlex.join(["fencepost", "check", *arguments]),
     )
 

@@ -47,7 +47,7 @@ def command(protocol: str | None, form: str, output: str | None) -> None:
 def _described(protocol: Protocol) -> dict[str, object]:
     system = protocol.instance().system
     return {
-        "schema": "fencepost.protocol/1",
+        "schema": "fencepost.protocol/2",
         "version": version(),
         "name": protocol.name,
         "summary": protocol.summary,
@@ -83,6 +83,7 @@ def _described(protocol: Protocol) -> dict[str, object]:
         "actions": [{"name": s.name, "meaning": s.meaning} for s in _once(system.schemas)],
         "sources": list(protocol.sources),
         "not_modelled": list(protocol.not_modelled),
+        "unmodelled": protocol.unmodelled,
     }
 
 

@@ -54,6 +54,11 @@ def unlike_newest(instance: Instance, switches: Mapping[str, str]) -> str:
     return f"unlike release {newest}: {show_all(switches)}{has}"
 
 
+def sentence(line: str) -> str:
+    """A line as a sentence of its own."""
+    return f"{line[:1].upper()}{line[1:]}."
+
+
 def sizes(instance: Instance) -> str:
     """The parameters in which an instance differs from its protocol's defaults."""
     own = {option.name: option.default for option in instance.protocol.options()}

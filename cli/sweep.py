@@ -18,6 +18,7 @@ from fencepost.cli.progress import StatusLine
 from fencepost.cli.reports.words import in_words
 from fencepost.cli.saved import own_protocol, source_option
 from fencepost.encoding.errors import BadInput
+from fencepost.properties.catalogue import unmodelled
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import ERROR, Row
 from fencepost.sweeps.summary import counts, ordered
@@ -209,6 +210,7 @@ def _told(plan: Plan, rows: Sequence[Row], out: str) -> str:
         lines.append(f"left out: {plan.inapplicable} properties that an instance does not have")
     if plan.repeated:
         lines.append(f"asked for more than once, and answered once: {plan.repeated}")
+    lines += unmodelled(dict.fromkeys(row["protocol"] for row in rows))
     return "\n".join([*lines, f"fencepost sweep report {out}"])
 
 

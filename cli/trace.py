@@ -30,7 +30,7 @@ from fencepost.encoding.versions import version
 
 HINT = "give a trace that `check --traces` wrote"
 
-CHECK = "fencepost.check/2"
+CHECK = "fencepost.check/3"
 """The schema of what `check --format json` says, which has traces in it."""
 
 

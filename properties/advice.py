@@ -160,7 +160,7 @@ class Finding:
         return self.verdict in DECIDED
 
     def to_json(self) -> dict[str, Any]:
-        """The form in `fencepost.advice/1`."""
+        """The form in `fencepost.advice/2`."""
         said = {"verdict": self.verdict.value, "sizes": self.shown_on, "command": self.command}
         return {**said, "reason": self.reason or None}
 

@@ -397,7 +397,7 @@ def objects_of_check(document: dict[str, Any]) -> Found:
     results = document["results"]
     traces = [t for r in results for t in [r["trace"], *r["more_traces"]] if t]
     return [
-        ("fencepost.check/2", document),
+        ("fencepost.check/3", document),
         *(("A result", result) for result in results),
         *(found for trace in traces for found in objects_of_trace(trace)),
     ]
@@ -406,7 +406,7 @@ def objects_of_check(document: dict[str, Any]) -> Found:
 def objects_of_known(document: dict[str, Any]) -> Found:
     results = document["results"]
     return [
-        ("fencepost.known/1", document),
+        ("fencepost.known/2", document),
         *(("A run", result) for result in results),
         *(("An expectation", result["expected"]) for result in results),
         *(("A finding", result["found"]) for result in results),
@@ -443,7 +443,7 @@ def objects_of_certificate(
         *found,
         ("fencepost.certificate/1", manifest),
         *(("A claim", claim) for claim in manifest["claims"]),
-        *(("fencepost.certified/1", report) for report in reports),
+        *(("fencepost.certified/2", report) for report in reports),
         *(("A checked part", part) for report in reports for part in report["parts"]),
     ]
 
@@ -503,7 +503,7 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
     yield "fencepost.release/1", output("releases", "4.13.0")
     for protocol in (example, endless, "bookkeeper-4.13"):
         described = output("protocols", protocol)
-        yield "fencepost.protocol/1", described
+        yield "fencepost.protocol/2", described
         for key, heading in (
             ("parameters", "A parameter"),
             ("switches", "A switch"),

@@ -7,12 +7,13 @@ import shlex
 import textwrap
 from dataclasses import dataclass
 
-from fencepost.cli.render import WIDTH
+from fencepost.cli.render import WIDTH, sentence
 from fencepost.encoding.checking.verdicts import Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.versions import version
 from fencepost.properties.advice import Finding, Risk, Setup, mended_for, unmet
 from fencepost.properties.affected import family, mended
+from fencepost.properties.catalogue import unmodelled
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.calculator import warnings
 from fencepost.quorums.deployment import Deployment
@@ -132,6 +133,11 @@ def _why_not(found: Finding) -> str:
     return found.reason or found.verdict.value
 
 
+def left_out(advice: Advice) -> str:
+    """What the models leave out in which everything was looked for, in one line."""
+    return "; ".join(unmodelled(["bookkeeper", *(risk.bug.protocol for risk, _ in advice.losing)]))
+
+
 def found_of(risk: Risk, found: Finding, advice: Advice) -> str:
     """What was found of a known bug, and where it is gone."""
     until = ", ".join(mended(family(risk.bug.name))) or "no release read"
@@ -201,7 +207,7 @@ def for_all_sizes(setup: Setup) -> str:
 
 def as_text(advice: Advice, commands: bool = False) -> str:
     """One screen; with `commands`, the one of each verdict besides."""
-    lines = [asked(advice), *read(advice), "", conclusion(advice), "", "Survives"]
+    lines = [asked(advice), *read(advice), "", conclusion(advice), sentence(left_out(advice)), "", "Survives"]
     lines += [f"  {quantity.name}: {quantity.value}" for quantity in survived(advice)]
     lines += [f"  warning: {warning.text}" for warning in warnings(advice.deployment)]
     lines += ["", "Known losses of an acknowledged entry that this setup meets the conditions of"]
@@ -243,10 +249,10 @@ def _broken(line: str) -> list[str]:
 
 
 def as_json(advice: Advice) -> str:
-    """`fencepost.advice/1`."""
+    """`fencepost.advice/2`."""
     setup = advice.setup
     document = {
-        "schema": "fencepost.advice/1",
+        "schema": "fencepost.advice/2",
         "version": version(),
         "parameters": setup.sizes | {"bookies": setup.bookies},
         "release": setup.release,
@@ -255,6 +261,7 @@ def as_json(advice: Advice) -> str:
         "checks": setup.checks,
         "storage": setup.storage,
         "files": {n: {"read": list(s.read), "ignored": list(s.ignored)} for n, s in advice.sources.items()},
+        "unmodelled": left_out(advice),
         "losses": [
             {"bug": r.bug.name, "remedy": r.remedy, "accepted": r.bug.name in advice.accepted, **f.to_json()}
             for r, f in advice.losing

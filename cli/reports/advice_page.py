@@ -6,12 +6,14 @@ import shlex
 from collections.abc import Iterable
 from html import escape
 
+from fencepost.cli.render import sentence
 from fencepost.cli.reports.advice import (
     Advice,
     asked,
     conclusion,
     for_all_sizes,
     found_of,
+    left_out,
     of_table,
     read,
     rest_of,
@@ -41,6 +43,7 @@ def page(advice: Advice) -> str:
         files="".join(f'<p class="read">{escape(line)}</p>' for line in read(advice)),
         verdict=_tone(advice),
         conclusion=escape(conclusion(advice)),
+        left_out=escape(sentence(left_out(advice))),
         losses="\n".join(_loss(risk, found, advice) for risk, found in advice.losing) or "<p>None.</p>",
         rest=_card(advice.rest.verdict, "Anything else", rest_of(advice), "", advice.rest),
         survives="".join(

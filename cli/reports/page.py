@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 
-from fencepost.cli.render import trace_text
+from fencepost.cli.render import sentence, trace_text
 from fencepost.cli.reports.matrices import Matrix, Report, changed, matrices, named, unlike
 from fencepost.cli.reports.plot import MARKS, plot
 from fencepost.cli.reports.templates import filled, part
@@ -31,6 +31,7 @@ from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.reading import parse_json
 from fencepost.encoding.versions import version
+from fencepost.properties.catalogue import unmodelled
 from fencepost.sweeps.obligations import Obligation
 from fencepost.sweeps.rows import Row, obligation_of
 from fencepost.sweeps.solve import instance
@@ -108,9 +109,10 @@ def _section(report: Report, protocol: str, rows: Sequence[Row]) -> str:
     return filled(
         "page.section.html",
         protocol=escape(protocol),
-        unlike=f'<p class="unlike">{escape(said[:1].upper() + said[1:])}.</p>'
-        if (said := unlike(rows))
-        else "",
+        unlike="".join(
+            f'<p class="unlike">{escape(sentence(said))}</p>'
+            for said in [*filter(None, [unlike(rows)]), *unmodelled([protocol])]
+        ),
         properties="".join(_meaning(report, protocol, name) for name in _names(rows)),
         common=_common(rows),
         matrices="\n".join(map(_matrix, found)),
@@ -229,7 +231,7 @@ def _detail(report: Report, row: Row) -> str:
         evidence=_evidence(report, row),
         settings=escape(show_all(row["settings"])),
         check=escape(check_command(row)),
-        rest=escape(_rest(row)),
+        rest=escape("; ".join([_rest(row), *unmodelled([row["protocol"]])])),
     )
 
 

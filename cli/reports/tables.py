@@ -6,24 +6,27 @@ import csv
 import io
 from collections.abc import Sequence
 
+from fencepost.cli.render import sentence
 from fencepost.cli.reports.matrices import Matrix, Report, matrices
 from fencepost.cli.reports.text import solver_lines
 from fencepost.cli.reports.words import brief, in_words
 from fencepost.encoding.language.state import show_all
+from fencepost.properties.catalogue import unmodelled
 from fencepost.sweeps.rows import COLUMNS, Row
 from fencepost.sweeps.summary import varying
 
 
 def csv_table(report: Report) -> str:
-    """A line for each row: the settings that vary within a protocol, then every column but the trace."""
+    """A line for each row: the settings that vary within a protocol, every column but the trace, and what is not modelled."""
     settings = dict.fromkeys(name for rows in report.protocols.values() for name in varying(rows))
     names = [c.name for c in COLUMNS if c.name != "trace"]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*settings, *names])
+    writer.writerow([*settings, *names, "unmodelled"])
     for row in report.rows:
         cells = [row["settings"].get(name, "") for name in settings]
-        writer.writerow([*cells, *(_cell(row[name]) for name in names)])
+        left_out = "; ".join(unmodelled([row["protocol"]]))
+        writer.writerow([*cells, *(_cell(row[name]) for name in names), left_out])
     return text.getvalue().rstrip("\n")
 
 
@@ -47,6 +50,7 @@ def markdown(report: Report) -> str:
     for protocol, rows in report.protocols.items():
         counted = [f"{prop} {in_words(line)}" for (name, prop), line in sums.items() if name == protocol]
         parts.append(f"**{protocol}**" + (f": {'; '.join(counted)}." if counted else ""))
+        parts += [sentence(line) for line in unmodelled([protocol])]
         for matrix in matrices(rows):
             parts += [f"{matrix.title}:"] if matrix.title else []
             parts.append(_markdown([[*matrix.heads, *matrix.columns], *map(_line, _told(matrix))]))

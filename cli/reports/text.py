@@ -8,6 +8,7 @@ from typing import Any
 from fencepost.cli.reports.matrices import Matrix, Report, matrices, unlike
 from fencepost.cli.reports.words import SIGNS, brief, in_words
 from fencepost.encoding.saying import one_line
+from fencepost.properties.catalogue import unmodelled
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import SIZES, finding, varying
 from fencepost.sweeps.tables import Table
@@ -22,7 +23,7 @@ def text(report: Report) -> str:
     if len(solvers := summary.get("solvers", [])) > 1:
         parts.append(table(solver_lines(solvers)))
     for protocol, rows in report.protocols.items():
-        parts.append("\n".join(filter(None, [protocol, unlike(rows)])))
+        parts.append("\n".join([*filter(None, [protocol, unlike(rows)]), *unmodelled([protocol])]))
         parts += [table(lines) for name in summary if (lines := _summed(name, summary[name], protocol))]
         parts += [_drawn(matrix) for matrix in matrices(rows) if matrix.sized]
         parts.append(_each(rows))

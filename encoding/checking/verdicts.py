@@ -116,7 +116,7 @@ class Result:
         return self.covering if decided and self.covering is not None else self.searched
 
     def to_json(self) -> dict[str, object]:
-        """The form in `fencepost.check/2`."""
+        """The form in `fencepost.check/3`."""
         return {
             "property": self.property,
             "verdict": self.verdict.value,

@@ -30,7 +30,8 @@ class Protocol:
     validates itself; `build` makes the system of such an instance, properties included. A protocol that `ships` is
     the same wherever this version is; what is said of any other carries a digest of its system. `in_release` is there if the
     protocol is some code's: it takes a release and parameters to the parameters with that release's switches, and `newest`
-    is the newest release that it knows. `exercised`
+    is the newest release that it knows. `not_modelled` says at length what the model leaves out; `unmodelled` is one line of it,
+    which every output that has a verdict repeats. `exercised`
     names the properties that say nothing on the defaults, each with the settings of a small instance on which they do.
     """
 
@@ -40,6 +41,7 @@ class Protocol:
     build: Callable[[Any], System]
     sources: tuple[str, ...] = ()
     not_modelled: tuple[str, ...] = ()
+    unmodelled: str = ""
     ships: bool = False
     in_release: Callable[[str, Any], Any] | None = None
     newest: str | None = None
@@ -53,6 +55,7 @@ class Protocol:
                 "Parameters: …, and defaults=Parameters()"
             )
         options(self.defaults)
+        must_be(f"{self.name}: unmodelled=", self.unmodelled, str, "write a text of one line")
         for name in ("sources", "not_modelled"):
             listed(f"{self.name}: {name}=", getattr(self, name), str, "write a tuple: ('…',) with its comma")
 

@@ -142,7 +142,7 @@ def test_a_step_without_the_form_of_one_is_bad_input(
         ('{"schema": "fencepost.trace/3"}', "schema is 'fencepost.trace/3'"),
         ('{"schema": "fencepost.trace/2", "colour": 1}', "colour: unknown key"),
         ('{"schema": "fencepost.trace/2"}', "version is missing"),
-        ('{"schema": "fencepost.check/2", "results": []}', "has no trace in it"),
+        ('{"schema": "fencepost.check/3", "results": []}', "has no trace in it"),
     ],
 )
 def test_a_file_that_is_no_trace_is_bad_input(

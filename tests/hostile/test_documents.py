@@ -243,7 +243,7 @@ def test_a_result_without_the_form_of_one(
     case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "result.json"
-    path.write_text(json.dumps({"schema": "fencepost.check/2", **CHECKS[case]}), encoding="utf-8")
+    path.write_text(json.dumps({"schema": "fencepost.check/3", **CHECKS[case]}), encoding="utf-8")
     assert "result.json" in refused(capsys, "trace", path)
 
 

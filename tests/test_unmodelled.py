@@ -1,0 +1,104 @@
+"""No verdict on a BookKeeper preset is read without what the model leaves out of the client."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.cli.reports.advice import as_json, as_text
+from fencepost.cli.reports.advice_page import page
+from fencepost.cli.reports.matrices import Report
+from fencepost.cli.reports.page import page as sweep_page
+from fencepost.cli.reports.tables import csv_table, markdown
+from fencepost.cli.reports.text import text
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.properties.catalogue import PROTOCOLS, find, unmodelled
+from fencepost.sweeps.rows import COLUMNS, Row
+from support.advising import smallest
+
+LINE = "not modelled of BookKeeper's client: adds made and queued apart, chained ensemble changes, deletion"
+SENTENCE = f"N{LINE[1:]}."
+SMALLEST = [f"--set={name}=1" for name in ("bookies", "ensemble", "write_quorum", "ack_quorum")]
+
+
+def test_every_model_of_the_client_says_what_it_leaves_out() -> None:
+    """Planted: a preset without the line. The Verified Log and chains of ledgers have no client of BookKeeper."""
+    silent = [name for name, protocol in PROTOCOLS.items() if not protocol.unmodelled]
+    assert silent == ["ledger-chain", *(f"verified-log-0{n}" for n in range(1, 5))]
+    assert unmodelled(PROTOCOLS) == [LINE]
+    for protocol in PROTOCOLS.values():
+        assert bool(protocol.unmodelled) is any("chained ensemble" in said for said in protocol.not_modelled)
+
+
+def test_what_is_left_out_is_a_text() -> None:
+    with pytest.raises(ModelError, match=r"^one: unmodelled= is .*; write a text of one line"):
+        Protocol("one", "", find("ledger-chain").defaults, lambda parameters: None, unmodelled=("a", "b"))  # type: ignore[arg-type, return-value]
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert run(list(arguments)) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("preset", ["bookkeeper", "bookkeeper-4.13", "bookkeeper-no-journal"])
+def test_a_check_says_it_once(preset: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["check", preset, *SMALLEST, "--property=entries-in-order"]
+    assert said(capsys, *asked).count(SENTENCE) == 1
+    assert json.loads(said(capsys, *asked, "--format=json"))["unmodelled"] == LINE
+
+
+def test_a_certificate_of_a_proof_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["check", "bookkeeper", *SMALLEST, "--property=entries-in-order"]
+    said(capsys, *asked, f"--certificates={tmp_path / 'kept'}")
+    assert said(capsys, "certify", str(tmp_path / "kept")).count(SENTENCE) == 1
+    document = json.loads(said(capsys, "certify", str(tmp_path / "kept"), "--format=json"))
+    assert (document["certified"], document["unmodelled"]) == (True, LINE)
+
+
+@pytest.mark.slow
+def test_known_bugs_and_a_description_say_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "check", "--known", "--bug=1067").count(SENTENCE) == 1
+    assert json.loads(said(capsys, "check", "--known", "--bug=1067", "--format=json"))["unmodelled"] == [LINE]
+    assert json.loads(said(capsys, "protocols", "bookkeeper", "--format=json"))["unmodelled"] == LINE
+    assert "chained ensemble changes: failures noted during a change" in said(
+        capsys, "protocols", "bookkeeper"
+    )
+
+
+@pytest.mark.slow
+def test_advice_says_it_in_each_form() -> None:
+    """Planted: the headline "No loss … is known or found" by itself."""
+    assert " ".join(as_text(smallest()).split()).count(SENTENCE) == 1
+    assert json.loads(as_json(smallest()))["unmodelled"] == LINE
+    assert page(smallest()).count(SENTENCE.replace("'", "&#x27;")) == 1
+
+
+def row(protocol: str) -> Row:
+    """A proof as a sweep has it."""
+    parameters = find(protocol).instance().subject
+    settings = {n: str(v) for n, v in {**parameters.parameters, **parameters.switches}.items()}
+    found: Row = {column.name: None for column in COLUMNS}
+    return found | {
+        "id": "a", "protocol": protocol, "settings": settings, "property": "no-divergence", "solver": "cadical",
+        "minimize": "steps", "verdict": "proved", "basis": "induction", "by_actions": True, "seconds": 1.0,
+        "invariants": [], "weight": 1, "host": "here", "rounds": 1, "searched": 1,
+    }  # fmt: skip
+
+
+def test_the_reports_of_a_sweep_say_it() -> None:
+    """In each form, and in the page beside each cell's detail too, which is read by itself."""
+    rows = [row("bookkeeper")]
+    report = Report(Path("kept"), {"engine": "x", "invalid": 0, "obligations": 1}, rows, None)
+    assert text(report).count(LINE) == 1
+    assert markdown(report).count(SENTENCE) == 1
+    (line,) = csv.DictReader(io.StringIO(csv_table(report)))
+    assert line["unmodelled"] == LINE
+    html = sweep_page(report)
+    assert html.count(SENTENCE.replace("'", "&#x27;")) == 1
+    assert html.count(LINE.replace("'", "&#x27;")) == 1
