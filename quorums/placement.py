@@ -55,6 +55,12 @@ def read_racks(text: str, ensemble: int) -> Racks:
         if min(sizes) < 1:
             raise BadInput(f"--racks {text!r}: a rack of {min(sizes)}; every rack has at least 1 bookie")
         return Racks(sizes)
+    if sizes:
+        names = ", ".join(word for word in words if whole(word) is None)
+        raise BadInput(
+            f"--racks {text!r}: numbers ({', '.join(map(str, sizes))}) and names ({names}) together; "
+            "give bookies in each, 2,1,1, or names, a,b,a"
+        )
     if len(words) != ensemble:
         raise BadInput(
             f"--racks {text!r}: {len(words)} names for an ensemble of {ensemble}; give the rack of each position"

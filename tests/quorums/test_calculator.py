@@ -235,6 +235,8 @@ def test_the_table_holds_every_configuration_that_fits() -> None:
         (lambda: read_racks("2,,1", 3), "an empty rack"),
         (lambda: read_racks("2,0", 3), "a rack of 0"),
         (lambda: read_racks("a,b", 3), "2 names for an ensemble of 3"),
+        (lambda: read_racks("2,a,1", 3), "2,a,1': numbers (2, 1) and names (a) together"),
+        (lambda: read_racks("1,1.5,1", 3), "1,1.5,1': numbers (1, 1) and names (1.5) together"),
     ],
 )
 def test_bad_input_says_the_value_and_the_rule(make: Callable[[], Any], said: str) -> None:
