@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
@@ -22,8 +23,12 @@ from fencepost.properties.affected import bugs_of_releases
 from fencepost.properties.known import full_names
 from fencepost.protocols.bookkeeper.releases import NEWEST, listed
 from fencepost.quorums.deployment import Client, Deployment
+from fencepost.quorums.setters import Setter, chosen, latest
+from fencepost.quorums.settings import Settings
 from fencepost.quorums.sources import STORAGES, Source, read_source
 from fencepost.quorums.stripes import Configuration
+
+T = TypeVar("T")
 
 FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json, "html": page}
 """By the name that `--format` takes."""
@@ -49,7 +54,7 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
     "files",
     multiple=True,
     metavar="FILE",
-    help="Read a broker.conf, Helm values (.yaml) or a bk_server.conf (repeatable); options win.",
+    help="Read a broker.conf, Helm values (.yaml) or a bk_server.conf (repeatable); the last wins, options win over all.",
 )
 @click.option(
     "--accept",
@@ -86,46 +91,49 @@ def command(
     """
     if commands and form != "text":
         raise BadInput(f"--commands: --format {form} has them anyway; leave it out")
-    sources = {name: read_source(Path(name)) for name in files}
-    told = [source.settings for source in sources.values() if source.settings is not None]
-    sizes = [
-        _given(flag, option, [getattr(s, name) for s in told])
-        for flag, option, name in (
-            ("-e", ensemble, "ensemble"),
-            ("-w", write_quorum, "write_quorum"),
-            ("-a", ack_quorum, "ack_quorum"),
-            ("-n", bookies, "bookies"),
-        )
-    ]
-    said = list(sources.values())
+    sources = {name: read_source(Path(name)) for name in latest(files)}
+    of_pulsar = {name: source.settings or Settings() for name, source in sources.items()}
+    pulsar = any(source.settings is not None for source in sources.values())
+    set_by: dict[str, Setter] = {}
+
+    def value(name: str, flag: str, option: T | None, from_files: Mapping[str, T | None], default: T) -> T:
+        found, set_by[name] = chosen(flag, option, from_files, default)
+        return found
+
+    def size(name: str, flag: str, option: int | None) -> int:
+        found = value(name, flag, option, {file: getattr(s, name) for file, s in of_pulsar.items()}, None)
+        if found is None:
+            raise BadInput(
+                f"no {flag}: give -e, -w, -a and -n, or --from FILE that has them (a broker.conf has no -n)"
+            )
+        return int(found)
+
     setup = Setup(
-        Configuration(*sizes[:3]),
-        sizes[3],
-        listed(release or NEWEST),
-        _flag(journal, [s.journal for s in said], True),
-        _flag(checks, [s.checks for s in said], False),
-        storage or next((s.storage for s in said if s.storage is not None), "db" if told else "sorted"),
+        Configuration(
+            size("ensemble", "-e", ensemble),
+            size("write_quorum", "-w", write_quorum),
+            size("ack_quorum", "-a", ack_quorum),
+        ),
+        size("bookies", "-n", bookies),
+        listed(value("release", "--release", release, {}, NEWEST)),
+        value("journal", "--journal", _on(journal), {name: s.journal for name, s in sources.items()}, True),
+        value("checks", "--checks", _on(checks), {name: s.checks for name, s in sources.items()}, False),
+        value(
+            "storage",
+            "--storage",
+            storage,
+            {name: s.storage for name, s in sources.items()},
+            "db" if pulsar else "sorted",
+        ),
     )
-    deployment = Deployment(setup.configuration, setup.bookies, Client(), None, bool(told))
-    assumed = release is None, storage is None and all(s.storage is None for s in said)
-    advice = advice_on(setup, deployment, sources, assumed, _accepted(accept), timeout)
+    deployment = Deployment(setup.configuration, setup.bookies, Client(), None, pulsar)
+    advice = advice_on(setup, deployment, sources, set_by, _accepted(accept), timeout)
     emit(as_text(advice, commands) if form == "text" else FORMS[form](advice), output)
     return int(_exit_code(advice))
 
 
-def _given(flag: str, option: int | None, from_files: Sequence[int | None]) -> int:
-    value = option if option is not None else next((v for v in from_files if v is not None), None)
-    if value is None:
-        raise BadInput(
-            f"no {flag}: give -e, -w, -a and -n, or --from FILE that has them (a broker.conf has no -n)"
-        )
-    return value
-
-
-def _flag(option: str | None, from_files: Sequence[bool | None], default: bool) -> bool:
-    if option is not None:
-        return option == "on"
-    return next((value for value in from_files if value is not None), default)
+def _on(option: str | None) -> bool | None:
+    return None if option is None else option == "on"
 
 
 def _accepted(names: Sequence[str]) -> frozenset[str]:
@@ -141,14 +149,14 @@ def advice_on(
     setup: Setup,
     deployment: Deployment,
     sources: dict[str, Source],
-    assumed: tuple[bool, bool],
+    set_by: Mapping[str, Setter],
     accepted: frozenset[str],
     timeout: float,
 ) -> Advice:
     """Ask everything: large searches last, and the last seconds are for saying what was found.
 
     The limit of a search for a known bug is in conflicts, so that a busy machine finds the same ones; the time only ends what
-    the command has no time for. `assumed` says whether the release, and whether the storage, is a default that nobody named.
+    the command has no time for. `set_by` says of each value of the setup what set it.
     """
     found = risks(setup)
     losing = [risk for risk in found if risk.loses]
@@ -182,7 +190,7 @@ def advice_on(
         findings[risk.bug.name] = look_for(risk)
     others = [risk for risk in found if not risk.loses]
     by_risk = [(risk, findings[risk.bug.name]) for risk in losing]
-    return Advice(setup, deployment, sources, *assumed, by_risk, others, rest, accepted)
+    return Advice(setup, deployment, sources, set_by, by_risk, others, rest, accepted)
 
 
 def _exit_code(advice: Advice) -> ExitCode:

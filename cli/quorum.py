@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +21,7 @@ from fencepost.encoding.errors import BadInput
 
 if TYPE_CHECKING:
     from fencepost.quorums.deployment import Client, Deployment
-    from fencepost.quorums.settings import Settings
+    from fencepost.quorums.setters import Setter
 
 LARGEST_TABLE = 20
 
@@ -41,7 +42,13 @@ LARGEST_TABLE = 20
 )
 @click.option("--delay-ensemble-change", is_flag=True, default=None, help="delayEnsembleChange is on.")
 @click.option("--opportunistic-striping", is_flag=True, default=None, help="opportunisticStriping is on.")
-@click.option("--from", "source", metavar="FILE", help="Read a broker.conf, or Helm values (.yaml).")
+@click.option(
+    "--from",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help="Read a broker.conf, or Helm values (.yaml) (repeatable); the last wins, options win over all.",
+)
 @click.option("--table", type=SIZE, metavar="E", help="All configurations with ensembles up to this size.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "csv", "json"]), default="text", show_default=True
@@ -61,7 +68,7 @@ def command(
     enforce_min_racks: bool | None,
     delay_ensemble_change: bool | None,
     opportunistic_striping: bool | None,
-    source: str | None,
+    files: tuple[str, ...],
     table: int | None,
     form: str,
     output: str | None,
@@ -72,11 +79,13 @@ def command(
     """Print the quantities of a configuration, each with formula, value and meaning, and warnings.
 
     The flags of `pulsar-admin namespaces set-persistence` are accepted as typed, its namespace and rate included.
-    Options win over what --from reads. A row that is a theorem names its lemma: see `fencepost prove`.
+    Of several files the last one wins for each value that it has, and options win over all of them.
+    A row that is a theorem names its lemma: see `fencepost prove`.
     """
     from fencepost.quorums.deployment import Client, Deployment
     from fencepost.quorums.placement import read_racks
-    from fencepost.quorums.settings import read_settings
+    from fencepost.quorums.setters import DEFAULT, Setter, chosen, latest
+    from fencepost.quorums.settings import QUORUMS, read_settings
     from fencepost.quorums.stripes import Configuration
 
     if table is not None:
@@ -85,61 +94,55 @@ def command(
             raise BadInput(f"{flag}: not with --table, which has all sizes up to one; leave one of them out")
     if min_racks is not None and racks is None:
         raise BadInput(f"--min-racks {min_racks}: says nothing without --racks; give the rack of each bookie")
-    settings = read_settings(Path(source)) if source is not None else None
-    client = Client(
-        delay_ensemble_change=_first(
-            delay_ensemble_change, settings and settings.delay_ensemble_change, False
-        ),
-        opportunistic_striping=_first(
-            opportunistic_striping, settings and settings.opportunistic_striping, False
-        ),
-        min_racks=_first(min_racks, settings and settings.min_racks, None),
-        enforce_min_racks=_first(enforce_min_racks, settings and settings.enforce_min_racks, False),
-    )
+    said = {name: read_settings(Path(name)) for name in latest(files)}
+    options = {
+        "ensemble": ("-e", ensemble, None),
+        "write_quorum": ("-w", write_quorum, None),
+        "ack_quorum": ("-a", ack_quorum, None),
+        "bookies": ("-n", bookies, None),
+        "delay_ensemble_change": ("--delay-ensemble-change", delay_ensemble_change, False),
+        "opportunistic_striping": ("--opportunistic-striping", opportunistic_striping, False),
+        "min_racks": ("--min-racks", min_racks, None),
+        "enforce_min_racks": ("--enforce-min-racks", enforce_min_racks, False),
+    }
+    values: dict[str, Any] = {}
+    set_by: dict[str, Setter] = {}
+    for name, (flag, option, default) in options.items():
+        files_say = {file: getattr(settings, name) for file, settings in said.items()}
+        values[name], set_by[name] = chosen(flag, option, files_say, default)
+    sizes = [values.pop(name) for name in ("ensemble", "write_quorum", "ack_quorum")]
+    bookies = values.pop("bookies")
+    client = Client(**values)
     if client.min_racks is not None and client.min_racks < 1:
         raise BadInput(f"{client.min_racks} racks per write quorum: it must be at least 1")
-    bookies = _first(bookies, settings and settings.bookies, None)
     if table is not None:
         emit(_table(table, bookies, client, form), output)
         return int(ExitCode.AS_WISHED)
 
-    configuration = Configuration(
-        _size("-e", ensemble, settings, "ensemble"),
-        _size("-w", write_quorum, settings, "write_quorum"),
-        _size("-a", ack_quorum, settings, "ack_quorum"),
-    )
+    for flag, key, size in zip(("-e", "-w", "-a"), QUORUMS, sizes, strict=True):
+        if size is None:
+            missing = f"{', '.join(said)}: has no {key};" if said else f"no {flag}:"
+            raise BadInput(f"{missing} give -e, -w and -a, or --from FILE that has them, or --table E")
+    configuration = Configuration(*sizes)
     placed = read_racks(racks, configuration.ensemble) if racks is not None else None
     if bookies is None:
         bookies = sum(placed.sizes) if placed is not None else configuration.ensemble
-    pulsar = settings is not None or ml_mark_delete_max_rate is not None
+        set_by["bookies"] = Setter("option", "--racks") if placed is not None else DEFAULT
+    pulsar = bool(said) or ml_mark_delete_max_rate is not None
     deployment = Deployment(configuration, bookies, client, placed, pulsar)
-    emit({"text": _text, "json": _json, "csv": _csv}[form](deployment), output)
+    emit({"text": _text, "json": _json, "csv": _csv}[form](deployment, set_by if said else {}), output)
     return int(ExitCode.AS_WISHED)
 
 
-def _first(option: Any, from_file: Any, default: Any) -> Any:
-    """The option if it was given, else what the file says, else the default."""
-    if option is not None:
-        return option
-    return default if from_file is None else from_file
-
-
-def _size(flag: str, option: int | None, settings: Settings | None, name: str) -> int:
-    value = _first(option, settings and getattr(settings, name), None)
-    if value is None:
-        raise BadInput(f"no {flag}: give -e, -w and -a, or --from FILE, or --table E")
-    return int(value)
-
-
-def _text(deployment: Deployment) -> str:
+def _text(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
     from fencepost.quorums.calculator import warnings
     from fencepost.quorums.quantities import quantities
+    from fencepost.quorums.setters import setter_lines
 
-    lines = [f"{deployment.configuration} (E/WQ/AQ) on N = {deployment.bookies}", ""]
-    for warning in warnings(deployment):
-        lines.append(f"warning: {warning.text} [{warning.source}]")
-    if len(lines) > 2:
-        lines.append("")
+    lines = [f"{deployment.configuration} (E/WQ/AQ) on N = {deployment.bookies}"]
+    lines += [*setter_lines(_values(deployment), set_by), ""]
+    warned = [f"warning: {warning.text} [{warning.source}]" for warning in warnings(deployment)]
+    lines += [*warned, ""] if warned else []
     for row in quantities(deployment):
         proof = f"lemma {row.lemma}; " if row.lemma else ""
         lines.append(f"{row.number:>2}  {row.name}: {_shown(row.value)}   = {row.formula}")
@@ -147,11 +150,21 @@ def _text(deployment: Deployment) -> str:
     return "\n".join(lines)
 
 
+def _values(deployment: Deployment) -> dict[str, str]:
+    """Return each value that a file or an option can set, in words, by the name of its field."""
+    e, wq, aq = deployment.asked.sizes
+    client = {name: f"{name} {_shown(value)}" for name, value in asdict(deployment.client).items()}
+    sizes = {"ensemble": f"E {e}", "write_quorum": f"WQ {wq}", "ack_quorum": f"AQ {aq}"}
+    return {**sizes, "bookies": f"N {deployment.bookies}", **client}
+
+
 def _shown(value: object) -> str:
+    if value is None:
+        return "none"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def _json(deployment: Deployment) -> str:
+def _json(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
     from fencepost.quorums.calculator import warnings
     from fencepost.quorums.quantities import quantities
 
@@ -161,6 +174,7 @@ def _json(deployment: Deployment) -> str:
         "version": version("fencepost"),
         "parameters": {"bookies": deployment.bookies, "ensemble": e, "write_quorum": wq, "ack_quorum": aq},
         "client": asdict(deployment.client),
+        "set_by": {name: asdict(setter) for name, setter in set_by.items()},
         "racks": None if deployment.racks is None else asdict(deployment.racks),
         "quantities": [asdict(row) for row in quantities(deployment)],
         "warnings": [asdict(warning) for warning in warnings(deployment)],
@@ -168,7 +182,7 @@ def _json(deployment: Deployment) -> str:
     return json.dumps(said, indent=2)
 
 
-def _csv(deployment: Deployment) -> str:
+def _csv(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
     from fencepost.quorums.quantities import quantities
 
     return _rows_as_csv([asdict(row) for row in quantities(deployment)])

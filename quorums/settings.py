@@ -2,6 +2,7 @@
 
 Keys (ServiceConfiguration): `managedLedgerDefaultEnsembleSize`, `…WriteQuorum`, `…AckQuorum`; client settings behind the
 prefix `bookkeeper_`. A Helm values file has them under `broker.configData`, and N under `bookkeeper.replicaCount`.
+There a key may have the prefix `PULSAR_PREFIX_`, which Pulsar's images take off, and which wins over the key without it.
 """
 
 from __future__ import annotations
@@ -24,15 +25,20 @@ MIN_RACKS = "bookkeeperClientMinNumRacksPerWriteQuorum"
 ENFORCE_RACKS = "bookkeeperClientEnforceMinNumRacksPerWriteQuorum"
 DELAY = "bookkeeper_delayEnsembleChange"
 STRIPING = "bookkeeper_opportunisticStriping"
+QUORUMS = (ENSEMBLE, WRITE_QUORUM, ACK_QUORUM)
+KEYS = (*QUORUMS, MIN_RACKS, ENFORCE_RACKS, DELAY, STRIPING)
+REPLICAS = "bookkeeper.replicaCount"
+PREFIX = "PULSAR_PREFIX_"
+"""Pulsar's images set a key of this prefix (apply-config-from-env.py) without the prefix."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """What a file says; None where it says nothing."""
 
-    ensemble: int
-    write_quorum: int
-    ack_quorum: int
+    ensemble: int | None = None
+    write_quorum: int | None = None
+    ack_quorum: int | None = None
     bookies: int | None = None
     min_racks: int | None = None
     enforce_min_racks: bool | None = None
@@ -41,11 +47,14 @@ class Settings:
 
 
 def read_settings(path: Path) -> Settings:
-    """Settings from a broker.conf, or from Helm values if the name ends in .yaml or .yml. Raises BadInput."""
+    """Return the settings of a broker.conf, or of Helm values if the name ends in .yaml or .yml.
+
+    A file may have a part of them only, as the second of two does. Raises BadInput, also if it has none.
+    """
     text = read_text(path, HINT, SETTINGS)
     if path.suffix in (".yaml", ".yml"):
         return _helm(path, text)
-    return _settings(path, properties(text), None)
+    return _settings(path, properties(text))
 
 
 def properties(text: str) -> dict[str, str]:
@@ -94,9 +103,20 @@ def _unescaped(text: str) -> str:
 
 def _helm(path: Path, text: str) -> Settings:
     values = parse_yaml(text, str(path), HINT)
-    config = _section(_section(values, "broker"), "configData")
-    bookies = _section(values, "bookkeeper").get("replicaCount")
-    return _settings(path, config, bookies)
+    config = without_prefix(_section(_section(values, "broker"), "configData"))
+    bookkeeper = _section(values, "bookkeeper")
+    if "replicaCount" in bookkeeper:
+        config[REPLICAS] = bookkeeper["replicaCount"]
+    return _settings(path, config)
+
+
+def without_prefix(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys as Pulsar's images set them; the value of a key with the prefix comes last, and wins."""
+    return {str(key).removeprefix(PREFIX): config[key] for key in sorted(config, key=_has_prefix)}
+
+
+def _has_prefix(key: object) -> bool:
+    return str(key).startswith(PREFIX)
 
 
 def _section(values: object, name: str) -> Mapping[str, Any]:
@@ -104,18 +124,19 @@ def _section(values: object, name: str) -> Mapping[str, Any]:
     return section if isinstance(section, dict) else {}
 
 
-def _settings(path: Path, config: Mapping[str, Any], bookies: object) -> Settings:
-    required = [key for key in (ENSEMBLE, WRITE_QUORUM, ACK_QUORUM) if key not in config]
-    if required:
-        raise BadInput(
-            f"{path}: has no {', '.join(required)}; a broker.conf or Helm broker.configData has them"
-        )
+def _settings(path: Path, config: Mapping[str, Any]) -> Settings:
+    if not any(key in config for key in (*KEYS, REPLICAS)):
+        raise BadInput(f"{path}: has no {', '.join(KEYS)}; a broker.conf or Helm broker.configData has them")
+
+    def number(key: str) -> int | None:
+        return _number(path, key, config[key]) if key in config else None
+
     return Settings(
-        ensemble=_number(path, ENSEMBLE, config[ENSEMBLE]),
-        write_quorum=_number(path, WRITE_QUORUM, config[WRITE_QUORUM]),
-        ack_quorum=_number(path, ACK_QUORUM, config[ACK_QUORUM]),
-        bookies=None if bookies is None else _number(path, "bookkeeper.replicaCount", bookies),
-        min_racks=_number(path, MIN_RACKS, config[MIN_RACKS]) if MIN_RACKS in config else None,
+        ensemble=number(ENSEMBLE),
+        write_quorum=number(WRITE_QUORUM),
+        ack_quorum=number(ACK_QUORUM),
+        bookies=number(REPLICAS),
+        min_racks=number(MIN_RACKS),
         enforce_min_racks=_flag(path, ENFORCE_RACKS, config),
         delay_ensemble_change=_flag(path, DELAY, config),
         opportunistic_striping=_flag(path, STRIPING, config),

@@ -10,16 +10,15 @@ from typing import Any
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.reading import SETTINGS, parse_yaml, read_text, shown
 from fencepost.quorums.settings import (
-    ACK_QUORUM,
-    ENSEMBLE,
     HINT,
-    WRITE_QUORUM,
+    PREFIX,
+    QUORUMS,
+    REPLICAS,
     Settings,
     properties,
     read_settings,
 )
 
-QUORUMS = (ENSEMBLE, WRITE_QUORUM, ACK_QUORUM)
 JOURNAL, CHECKS, STORAGE = "journalWriteData", "dataIntegrityChecking", "ledgerStorageClass"
 STORAGES = {
     "SortedLedgerStorage": "sorted",
@@ -27,7 +26,8 @@ STORAGES = {
     "DbLedgerStorage": "db",
 }
 """What the classes are called that keep a bookie's entries."""
-REPLICAS = "bookkeeper.replicaCount"
+BROKER = "broker.configData."
+"""Where Helm values have what a broker asks of bookies."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,16 @@ def read_source(path: Path) -> Source:
     text = read_text(path, HINT, SETTINGS)
     helm = path.suffix in (".yaml", ".yml")
     keys: Mapping[str, Any] = _flat(parse_yaml(text, str(path), HINT)) if helm else properties(text)
-    last = {key.rpartition(".")[2]: key for key in keys}
-    has_quorums = any(name in last for name in QUORUMS)
-    if not has_quorums and not {JOURNAL, CHECKS, STORAGE} & set(last):
+    in_place = [key for key in keys if not helm or _name(key) not in QUORUMS or key.startswith(BROKER)]
+    last = {_name(key): key for key in sorted(in_place, key=lambda key: PREFIX in key)}
+    of_pulsar = any(name in last for name in QUORUMS) or (helm and REPLICAS in keys)
+    if not of_pulsar and not {JOURNAL, CHECKS, STORAGE} & set(last):
         raise BadInput(
             f"{path}: has none of {', '.join((*QUORUMS, JOURNAL, CHECKS, STORAGE))}; {HINT}, or a bk_server.conf"
         )
-    settings = read_settings(path) if has_quorums else None
-    wanted = {*(QUORUMS if has_quorums else ()), JOURNAL, CHECKS, STORAGE}
-    read = tuple(k for k in keys if k.rpartition(".")[2] in wanted or (k == REPLICAS and has_quorums))
+    settings = read_settings(path) if of_pulsar else None
+    wanted = {last[name] for name in (*QUORUMS, JOURNAL, CHECKS, STORAGE) if name in last}
+    read = tuple(k for k in keys if k in wanted or (k == REPLICAS and helm))
     return Source(
         settings,
         _flag(path, last.get(JOURNAL), keys),
@@ -64,6 +65,11 @@ def read_source(path: Path) -> Source:
         read,
         tuple(k for k in keys if k not in read),
     )
+
+
+def _name(key: str) -> str:
+    """The last part of a key's path, as Pulsar's images set it."""
+    return key.rpartition(".")[2].removeprefix(PREFIX)
 
 
 def _flat(values: object, before: str = "") -> dict[str, Any]:

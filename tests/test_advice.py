@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -196,7 +198,7 @@ def test_what_was_found_decides_the_exit_code(
     deployment = Deployment(asked.configuration, asked.bookies)
     names = frozenset(filter(None, [accepted]))
     losing: list[tuple[Risk, Finding]] = [(bug, finding(known))]
-    assert _exit_code(Advice(asked, deployment, {}, False, False, losing, [], finding(rest), names)) is code
+    assert _exit_code(Advice(asked, deployment, {}, {}, losing, [], finding(rest), names)) is code
 
 
 def test_what_was_found_on_a_small_instance_alone_decides_nothing() -> None:
@@ -204,9 +206,7 @@ def test_what_was_found_on_a_small_instance_alone_decides_nothing() -> None:
     asked = setup((2, 2, 2), 3, "4.17.4")
     bug = next(risk for risk in risks(asked) if risk.bug.name == "#4651")
     small = replace(finding(Verdict.VIOLATED), shown_on=dict(asked.sizes) | {"ack_quorum": 1, "entries": 2})
-    said = Advice(
-        asked, Deployment(asked.configuration, 3), {}, False, False, [(bug, small)], [], SETTLED, frozenset()
-    )
+    said = Advice(asked, Deployment(asked.configuration, 3), {}, {}, [(bug, small)], [], SETTLED, frozenset())
     assert (said.named, said.undecided) == ([], ["#4651"])
     assert _exit_code(said) is ExitCode.UNDECIDED
     assert "which is not yours" in as_text(said)
@@ -309,6 +309,104 @@ def test_files_say_which_keys_were_read(tmp_path: Path) -> None:
     server.write_text("bookiePort=3181\n", encoding="utf-8")
     with pytest.raises(BadInput, match="has none of managedLedgerDefaultEnsembleSize"):
         read_source(server)
+
+
+CHART = """\
+bookkeeper:
+  component: bookie
+  replicaCount: 4
+  configData:
+    BOOKIE_MEM: -Xms128m
+    journalWriteData: "true"
+autorecovery:
+  configData:
+    PULSAR_PREFIX_useV2WireProtocol: "true"
+broker:
+  replicaCount: 3
+  configData:
+    managedLedgerDefaultEnsembleSize: "2"
+    managedLedgerDefaultWriteQuorum: "2"
+    managedLedgerDefaultAckQuorum: "2"
+"""
+"""Values of the shape of Pulsar's Helm chart."""
+
+OVERLAY = """\
+bookkeeper:
+  replicaCount: 5
+  configData:
+    PULSAR_PREFIX_dataIntegrityChecking: "true"
+    journalWriteData: "false"
+broker:
+  configData:
+    managedLedgerDefaultEnsembleSize: "3"
+    managedLedgerDefaultWriteQuorum: "3"
+"""
+"""What somebody lays over them: a part of the sizes, and other values for bookies."""
+
+
+def quick_advice(setup: Setup, deployment: Deployment, *others: Any) -> Advice:
+    """The advice on a setup of which nothing was asked."""
+    sources, set_by, accepted, _ = others
+    return Advice(setup, deployment, sources, set_by, [], [], SETTLED, accepted)
+
+
+@pytest.fixture
+def two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The options that name the chart's values and the overlay; no question is asked."""
+    monkeypatch.setattr("fencepost.cli.advise.advice_on", quick_advice)
+    monkeypatch.chdir(tmp_path)
+    Path("values.yaml").write_text(CHART, encoding="utf-8")
+    Path("overlay.yaml").write_text(OVERLAY, encoding="utf-8")
+    return ["--from", "values.yaml", "--from", "overlay.yaml"]
+
+
+def test_the_last_file_wins_for_each_value_that_it_has(
+    two_files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As with Helm. Planted: the first file wins; a file that has a part of the sizes is refused."""
+    assert run(["advise", *two_files, "-n", "6", "--format", "json"]) == ExitCode.AS_WISHED
+    said = json.loads(capsys.readouterr().out)
+    assert said["schema"] == "fencepost.advice/2"
+    assert said["parameters"] == {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2, "bookies": 6}
+    assert (said["journal"], said["checks"], said["storage"]) == (False, True, "db")
+    overlay, values = ({"kind": "file", "name": name} for name in ("overlay.yaml", "values.yaml"))
+    assert said["set_by"] == {
+        "ensemble": overlay,
+        "write_quorum": overlay,
+        "ack_quorum": values,
+        "bookies": {"kind": "option", "name": "-n"},
+        "release": {"kind": "default", "name": ""},
+        "journal": overlay,
+        "checks": overlay,
+        "storage": {"kind": "default", "name": ""},
+    }
+
+
+def test_text_and_page_say_what_set_each_value(
+    two_files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Named a second time, at the end, the chart's values win. Planted: files in the order of their first mention."""
+    lines = [
+        "overlay.yaml sets dataIntegrityChecking on",
+        "values.yaml sets E 2, WQ 2, AQ 2, N 4, journal on",
+        "options set release 4.17.4",
+        "defaults set db storage",
+    ]
+    for form in ("text", "html"):
+        again = [*two_files, "--from", "values.yaml", "--release", "4.17.4", "--format", form]
+        assert run(["advise", *again]) == ExitCode.AS_WISHED
+        said = capsys.readouterr().out
+        assert all(line in said for line in lines), said
+
+
+def test_keys_that_stand_elsewhere_in_helm_values_are_not_read(tmp_path: Path) -> None:
+    """Planted: the sizes of any section taken for the broker's."""
+    values = tmp_path / "values.yaml"
+    values.write_text("proxy: {configData: {managedLedgerDefaultAckQuorum: 1}}\n" + CHART, encoding="utf-8")
+    found = read_source(values)
+    assert found.settings is not None
+    assert found.settings.ack_quorum == 2
+    assert "proxy.configData.managedLedgerDefaultAckQuorum" in found.ignored
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import textwrap
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 
 from fencepost.cli.render import WIDTH, sentence
 from fencepost.encoding.checking.verdicts import Verdict
@@ -18,6 +19,7 @@ from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.calculator import warnings
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.quantities import Quantity, quantities
+from fencepost.quorums.setters import DEFAULT, Setter, setter_lines
 from fencepost.quorums.sources import Source
 
 LOSSES = (6, 7, 11, 13, 16)
@@ -31,8 +33,8 @@ class Advice:
     setup: Setup
     deployment: Deployment
     sources: dict[str, Source]
-    default_release: bool
-    default_storage: bool
+    set_by: Mapping[str, Setter]
+    """By its name in JSON, what set each value of the setup."""
     losing: list[tuple[Risk, Finding]]
     other: list[Risk]
     rest: Finding
@@ -74,28 +76,51 @@ class Advice:
 def asked(advice: Advice) -> str:
     """What is to be run."""
     setup = advice.setup
-    newest = " (the newest read; --release says yours)" if advice.default_release else ""
+    newest = " (the newest read; --release says yours)" if _by_default(advice, "release") else ""
     checks = ", dataIntegrityChecking on" if setup.checks else ""
-    journal = f"journal {'on' if setup.journal else 'off'}"
     bookies = amount(setup.bookies, "bookie")
-    said = f"{setup.configuration} on {bookies}, BookKeeper {setup.release}{newest}, {journal}{checks}"
+    said = f"{setup.configuration} on {bookies}, BookKeeper {setup.release}{newest}, journal {_on(setup.journal)}{checks}"
     return f"{said}, {setup.storage} storage{_assumed(advice)}"
+
+
+def _by_default(advice: Advice, name: str) -> bool:
+    return advice.set_by.get(name) == DEFAULT
 
 
 def _assumed(advice: Advice) -> str:
     """Whose default the storage is, where nobody named it."""
-    if not advice.default_storage:
+    if not _by_default(advice, "storage"):
         return ""
     whose = "Pulsar's" if advice.setup.storage == "db" else "BookKeeper's"
     return f" ({whose} default; --storage says yours)"
 
 
 def read(advice: Advice) -> list[str]:
-    """Which keys of which file were read, and which were not."""
-    return [
+    """Which keys of which file were read, which were not, and what set each value."""
+    files = [
         f"{name}: read {', '.join(source.read)}; ignored {amount(len(source.ignored), 'key')}{_some(source)}"
         for name, source in advice.sources.items()
     ]
+    return files + setter_lines(values(advice.setup), advice.set_by)
+
+
+def values(setup: Setup) -> dict[str, str]:
+    """Return each value of a setup in words, by its name in JSON."""
+    e, wq, aq = setup.configuration.sizes
+    return {
+        "ensemble": f"E {e}",
+        "write_quorum": f"WQ {wq}",
+        "ack_quorum": f"AQ {aq}",
+        "bookies": f"N {setup.bookies}",
+        "release": f"release {setup.release}",
+        "journal": f"journal {_on(setup.journal)}",
+        "checks": f"dataIntegrityChecking {_on(setup.checks)}",
+        "storage": f"{setup.storage} storage",
+    }
+
+
+def _on(flag: bool) -> str:
+    return "on" if flag else "off"
 
 
 def _some(source: Source) -> str:
@@ -260,6 +285,7 @@ def as_json(advice: Advice) -> str:
         "journal": setup.journal,
         "checks": setup.checks,
         "storage": setup.storage,
+        "set_by": {name: asdict(setter) for name, setter in advice.set_by.items()},
         "files": {n: {"read": list(s.read), "ignored": list(s.ignored)} for n, s in advice.sources.items()},
         "unmodelled": left_out(advice),
         "losses": [

@@ -404,7 +404,7 @@ def broker(ensemble: str, write: str = "2", ack: str = "2") -> str:
         (broker("100000"), "ensemble (E) is 100000: it must be at most 1,000"),
         (broker("\x1b[2J"), "it must be a whole number"),
         (broker("3") + "bookkeeper_delayEnsembleChange=1\n", "it must be true or false"),
-        (broker("3").replace("\n", " "), "has no managedLedgerDefaultWriteQuorum"),
+        (broker("3").replace("\n", " "), "managedLedgerDefaultEnsembleSize is '3 managedLedger"),
         ("#" + broker("3"), "has no managedLedgerDefaultEnsembleSize"),
         ("\\\n#" + broker("3"), "has no managedLedgerDefaultEnsembleSize"),
     ],

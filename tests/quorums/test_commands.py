@@ -135,6 +135,30 @@ def test_a_helm_file_gives_n_and_options_win_over_it(
     assert out.startswith("3/2/2 (E/WQ/AQ) on N = 6\n")
 
 
+def test_of_several_files_the_last_wins_and_each_value_names_what_set_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Planted: the first file alone is read, or the last; a file with a part of the sizes is refused."""
+    base, overlay = tmp_path / "values.yaml", tmp_path / "overlay.yaml"
+    base.write_text(HELM)
+    overlay.write_text(
+        "broker: {configData: {PULSAR_PREFIX_managedLedgerDefaultEnsembleSize: 3,"
+        " bookkeeper_delayEnsembleChange: true}}\n"
+    )
+    flags = ("quorum", "--from", str(base), "--from", str(overlay), "-a", "1")
+    code, out, _ = said(capsys, *flags)
+    assert code == 0
+    assert out.startswith("3/2/1 (E/WQ/AQ) on N = 4\n")
+    assert f"{overlay} sets E 3, delay_ensemble_change yes" in out
+    assert f"{base} sets WQ 2, N 4" in out
+    assert "options set AQ 1" in out
+    found = json.loads(said(capsys, *flags, "--format", "json")[1])
+    assert found["client"]["delay_ensemble_change"] is True
+    assert found["set_by"]["ensemble"] == {"kind": "file", "name": str(overlay)}
+    assert found["set_by"]["ack_quorum"] == {"kind": "option", "name": "-a"}
+    assert found["set_by"]["min_racks"] == {"kind": "default", "name": ""}
+
+
 def test_client_settings_change_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     flags = ("quorum", "-e", "5", "-w", "3", "-a", "2", "-n", "4")
     assert said(capsys, *flags)[0] == 2

@@ -61,6 +61,14 @@ def test_helm_values(name: str, tmp_path: Path) -> None:
     )
 
 
+def test_a_key_with_the_prefix_of_pulsars_images_wins(tmp_path: Path) -> None:
+    """Its value is set after that of the key without the prefix, whichever comes first in the file."""
+    text = HELM.replace(
+        "  configData:\n", "  configData:\n    PULSAR_PREFIX_managedLedgerDefaultEnsembleSize: 5\n"
+    )
+    assert read_settings(written(tmp_path, "values.yaml", text)).ensemble == 5
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
@@ -80,6 +88,7 @@ def test_helm_values(name: str, tmp_path: Path) -> None:
         ("values.yaml", "- a\n- b\n", "has no managedLedgerDefaultEnsembleSize"),
         ("values.yaml", "broker: {configData: [", "is not YAML"),
         ("values.yaml", HELM.replace("replicaCount: 4", "replicaCount: many"), "replicaCount is 'many'"),
+        ("values.yaml", HELM.replace("replicaCount: 4", "replicaCount:"), "replicaCount is None; it must be"),
         ("values.yaml", HELM.replace('"2"', "2.5", 1), "is 2.5; it must be a whole number"),
     ],
 )

@@ -8,7 +8,21 @@ from fencepost.cli.advise import advice_on
 from fencepost.cli.reports.advice import Advice
 from fencepost.properties.advice import Setup
 from fencepost.quorums.deployment import Deployment
+from fencepost.quorums.setters import DEFAULT, Setter
 from fencepost.quorums.stripes import Configuration
+
+OPTIONS = {
+    "ensemble": "-e",
+    "write_quorum": "-w",
+    "ack_quorum": "-a",
+    "bookies": "-n",
+    "release": "--release",
+    "storage": "--storage",
+}
+SET_BY = {name: Setter("option", flag) for name, flag in OPTIONS.items()} | {
+    "journal": DEFAULT,
+    "checks": DEFAULT,
+}
 
 
 @cache
@@ -16,4 +30,4 @@ def smallest() -> Advice:
     """On 1/1/1 and one bookie of 4.17.3, with bare-fence accepted: two losses decide."""
     setup = Setup(Configuration(1, 1, 1), 1, "4.17.3")
     deployment = Deployment(setup.configuration, setup.bookies)
-    return advice_on(setup, deployment, {}, (False, False), frozenset({"bare-fence"}), 300.0)
+    return advice_on(setup, deployment, {}, SET_BY, frozenset({"bare-fence"}), 300.0)
