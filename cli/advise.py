@@ -43,6 +43,7 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
     "--release", metavar="R", help=f"The release of BookKeeper.  [default: {NEWEST}, the newest read]"
 )
 @click.option("--journal", type=click.Choice(["on", "off"]), help="journalWriteData.  [default: on]")
+@click.option("--sync", type=click.Choice(["on", "off"]), help="journalSyncData.  [default: on]")
 @click.option("--checks", type=click.Choice(["on", "off"]), help="dataIntegrityChecking.  [default: off]")
 @click.option(
     "--storage",
@@ -75,6 +76,7 @@ def command(
     bookies: int | None,
     release: str | None,
     journal: str | None,
+    sync: str | None,
     checks: str | None,
     storage: str | None,
     files: tuple[str, ...],
@@ -125,7 +127,12 @@ def command(
             {name: s.storage for name, s in sources.items()},
             "db" if pulsar else "sorted",
         ),
+        value("sync", "--sync", _on(sync), {name: s.sync for name, s in sources.items()}, True),
     )
+    said = {name: s.sorted_storage for name, s in sources.items()}
+    is_sorted, setter = chosen("", None, said, True)
+    if setup.storage == "sorted" and storage is None and not is_sorted:
+        setup, set_by["storage"] = replace(setup, storage="interleaved"), setter
     deployment = Deployment(setup.configuration, setup.bookies, Client(), None, pulsar)
     advice = advice_on(setup, deployment, sources, set_by, _accepted(accept), timeout)
     emit(as_text(advice, commands) if form == "text" else FORMS[form](advice), output)

@@ -39,6 +39,16 @@ class Setup:
     journal: bool = True
     checks: bool = False
     storage: str = "sorted"
+    sync: bool = True
+    """Whether a bookie answers only after the fsync of its journal (journalSyncData)."""
+
+    @property
+    def unsynced(self) -> bool:
+        """Whether a crash of a machine takes entries and fences, and no check follows it.
+
+        The check of dataIntegrityChecking comes only with journalWriteData=false (EmbeddedServer).
+        """
+        return not self.sync and (self.journal or not self.checks)
 
     @property
     def traits(self) -> frozenset[str]:
@@ -54,6 +64,7 @@ class Setup:
             "no-checks": not self.checks,
             "db": self.storage == "db",
             "no-db": self.storage != "db",
+            "unsynced": self.unsynced,
         }
         return frozenset(trait for trait, holds in held.items() if holds)
 
@@ -77,6 +88,8 @@ class Risk:
     """The properties of which one is violated where the bug bites."""
     entries: int | None = None
     """Entries that it takes, if the bug's own instance has more for another property."""
+    unsynced: bool = False
+    """The journal has no fsync: a crash takes all that a bookie has of the ledger."""
 
     @property
     def is_large(self) -> bool:
@@ -94,6 +107,7 @@ TRAITS = {
     "no-checks": "dataIntegrityChecking off",
     "db": "DbLedgerStorage",
     "no-db": "no DbLedgerStorage",
+    "unsynced": "journalSyncData off",
 }
 """What a bug may need of a setup, in words."""
 
@@ -103,6 +117,7 @@ KEYS = {
     "remedy": Key(str, "what to do", needed=True),
     "asks": Key(list, "names of properties"),
     "entries": Key(int, "a number of entries"),
+    "unsynced": Key(dict, "the same keys, for a journal without fsync"),
 }
 
 
@@ -124,9 +139,11 @@ def risks(setup: Setup) -> list[Risk]:
     for known, *_ in bugs_of_releases():
         if has(known, setup.release):
             row = has_keys(_table()[known.name], KEYS, f"risks.toml, {known.name}")
+            unsynced = setup.unsynced and "unsynced" in row
+            row = has_keys(row["unsynced"], KEYS, f"risks.toml, {known.name}, unsynced") if unsynced else row
             asks = tuple(row.get("asks", (known.property,) if _of_lost_disks(known) else LOSSES))
             needs = frozenset(row["needs"])
-            found.append(Risk(known, row["loses"], needs, row["remedy"], asks, row.get("entries")))
+            found.append(Risk(known, row["loses"], needs, row["remedy"], asks, row.get("entries"), unsynced))
     return [risk for risk in found if risk.needs <= setup.traits]
 
 
@@ -211,7 +228,9 @@ def instance_of(
     name = "bookkeeper" if known.protocol.startswith("bookkeeper-4") else known.protocol
     if known.protocol != name and not sizes:
         settings = {o.name: str(o.default) for o in find(known.protocol).options() if not o.values} | settings
-    if _of_durability(known):
+    if risk.unsynced:
+        settings = UNSYNCED | {str(known.switch): str(known.broken)} | settings
+    elif _of_durability(known):
         settings = {k: v for k, v in settings.items() if k not in DURABILITY} | _stored(setup, known)
     elif _of_crashes(known):
         settings = _as_shipped(setup) | settings
@@ -227,6 +246,15 @@ def _stored(setup: Setup, known: Expectation) -> dict[str, str]:
     return {"storage": setup.storage, "second_copy": second} | {
         switch: own.get(switch, mend) for switch, mend in mends.items()
     }
+
+
+UNSYNCED = {
+    "lose": "both",
+    "fence_on_unclean_shutdown": "yes",
+    "limbo_on_unclean_shutdown": "yes",
+    "boot_fence_scope": "all",
+}
+"""A crash before the first fsync takes entries and fence; what was done about one of them is mended but for the bug."""
 
 
 def _as_shipped(setup: Setup) -> dict[str, str]:

@@ -19,7 +19,17 @@ from fencepost.quorums.settings import (
     read_settings,
 )
 
-JOURNAL, CHECKS, STORAGE = "journalWriteData", "dataIntegrityChecking", "ledgerStorageClass"
+JOURNAL, SYNC, CHECKS = "journalWriteData", "journalSyncData", "dataIntegrityChecking"
+STORAGE, SORTED = "ledgerStorageClass", "sortedLedgerStorageEnabled"
+OF_BOOKIES = (JOURNAL, SYNC, CHECKS, STORAGE, SORTED)
+UNMODELLED = (
+    "skipReplayJournalInvalidRecord",
+    "journalChannelProvider",
+    "dataIntegrityStampMissingCookies",
+    "forceSync",
+    "walSyncData",
+)
+"""Keys that may change what is durable, of bookies and of the metadata store, and that no model has."""
 STORAGES = {
     "SortedLedgerStorage": "sorted",
     "InterleavedLedgerStorage": "interleaved",
@@ -36,8 +46,11 @@ class Source:
 
     settings: Settings | None
     journal: bool | None
+    sync: bool | None
     checks: bool | None
     storage: str | None
+    sorted_storage: bool | None
+    """Whether sorted storage is switched on: without it, that storage is interleaved."""
     read: tuple[str, ...]
     ignored: tuple[str, ...]
 
@@ -47,27 +60,29 @@ def read_source(path: Path) -> Source:
     text = read_text(path, HINT, SETTINGS)
     helm = path.suffix in (".yaml", ".yml")
     keys: Mapping[str, Any] = _flat(parse_yaml(text, str(path), HINT)) if helm else properties(text)
-    in_place = [key for key in keys if not helm or _name(key) not in QUORUMS or key.startswith(BROKER)]
-    last = {_name(key): key for key in sorted(in_place, key=lambda key: PREFIX in key)}
+    in_place = [key for key in keys if not helm or key_name(key) not in QUORUMS or key.startswith(BROKER)]
+    last = {key_name(key): key for key in sorted(in_place, key=lambda key: PREFIX in key)}
     of_pulsar = any(name in last for name in QUORUMS) or (helm and REPLICAS in keys)
-    if not of_pulsar and not {JOURNAL, CHECKS, STORAGE} & set(last):
+    if not of_pulsar and not set(OF_BOOKIES) & set(last):
         raise BadInput(
-            f"{path}: has none of {', '.join((*QUORUMS, JOURNAL, CHECKS, STORAGE))}; {HINT}, or a bk_server.conf"
+            f"{path}: has none of {', '.join((*QUORUMS, *OF_BOOKIES))}; {HINT}, or a bk_server.conf"
         )
     settings = read_settings(path) if of_pulsar else None
-    wanted = {last[name] for name in (*QUORUMS, JOURNAL, CHECKS, STORAGE) if name in last}
+    wanted = {last[name] for name in (*QUORUMS, *OF_BOOKIES) if name in last}
     read = tuple(k for k in keys if k in wanted or (k == REPLICAS and helm))
     return Source(
         settings,
         _flag(path, last.get(JOURNAL), keys),
+        _flag(path, last.get(SYNC), keys),
         _flag(path, last.get(CHECKS), keys),
         _storage(path, last.get(STORAGE), keys),
+        _flag(path, last.get(SORTED), keys),
         read,
         tuple(k for k in keys if k not in read),
     )
 
 
-def _name(key: str) -> str:
+def key_name(key: str) -> str:
     """The last part of a key's path, as Pulsar's images set it."""
     return key.rpartition(".")[2].removeprefix(PREFIX)
 

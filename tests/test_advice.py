@@ -54,8 +54,9 @@ def setup(
     journal: bool = True,
     checks: bool = False,
     storage: str = "sorted",
+    sync: bool = True,
 ) -> Setup:
-    return Setup(Configuration(*sizes), bookies, release, journal, checks, storage)
+    return Setup(Configuration(*sizes), bookies, release, journal, checks, storage, sync)
 
 
 def test_every_bug_of_a_release_has_a_risk_and_no_other_has() -> None:
@@ -78,6 +79,15 @@ def test_every_bug_of_a_release_has_a_risk_and_no_other_has() -> None:
         (setup((3, 3, 2), 3, "4.17.4", journal=False), ["BP-46-2", "#4812"]),
         (
             setup((3, 3, 2), 3, "4.17.4", journal=False, checks=True),
+            ["BP-46-closed", "BP-46-served", "#4812"],
+        ),
+        (
+            setup((3, 3, 2), 3, "4.17.4", checks=True, sync=False),
+            ["BP-46-2", "bare-fence", "#4812", *SORTED],
+        ),
+        (setup((3, 3, 2), 3, "4.17.4", journal=False, sync=False), ["BP-46-2", "#4812"]),
+        (
+            setup((3, 3, 2), 3, "4.17.4", journal=False, checks=True, sync=False),
             ["BP-46-closed", "BP-46-served", "#4812"],
         ),
     ],
@@ -295,7 +305,8 @@ def test_files_say_which_keys_were_read(tmp_path: Path) -> None:
     assert found.ignored == ("bookiePort",)
     shipped = read_source(EXAMPLES / "bk_server.conf")
     assert (shipped.settings, shipped.journal, shipped.checks, shipped.storage) == (None, True, False, "db")
-    assert "journalSyncData" in shipped.ignored
+    assert "journalSyncData" in shipped.read
+    assert shipped.sync is True
     server.write_text("ledgerStorageClass=org.example.OwnStorage\n", encoding="utf-8")
     with pytest.raises(
         BadInput, match=r"ledgerStorageClass is .*OwnStorage.*; known are SortedLedgerStorage"
@@ -378,6 +389,7 @@ def test_the_last_file_wins_for_each_value_that_it_has(
         "release": {"kind": "default", "name": ""},
         "journal": overlay,
         "checks": overlay,
+        "sync": {"kind": "default", "name": ""},
         "storage": {"kind": "default", "name": ""},
     }
 
@@ -397,6 +409,74 @@ def test_text_and_page_say_what_set_each_value(
         assert run(["advise", *again]) == ExitCode.AS_WISHED
         said = capsys.readouterr().out
         assert all(line in said for line in lines), said
+
+
+@pytest.mark.parametrize("form", ["text", "json", "html"])
+def test_a_journal_without_fsync_has_no_clean_bill(
+    form: str, two_files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The key was ignored, under the headline of a journal that is on, and the exit code was 0.
+
+    Planted: the loss decided by the questions alone, which may run out of time.
+    """
+    Path("overlay.yaml").write_text(
+        "bookkeeper: {configData: {journalSyncData: 'false'}}\n", encoding="utf-8"
+    )
+    assert run(["advise", *two_files, "--format", form]) == ExitCode.VIOLATED
+    out = capsys.readouterr().out
+    if form == "json":
+        said = json.loads(out)
+        assert (said["journal"], said["sync"]) == (True, False)
+        assert said["deciding"] == ["journalSyncData=false"]
+        assert said["set_by"]["sync"] == {"kind": "file", "name": "overlay.yaml"}
+    else:
+        words = " ".join(out.split())
+        assert "journal on without fsync (journalSyncData=false)" in words
+        assert "An acknowledged entry can be lost: journalSyncData=false." in words
+        assert "A crash of its machine takes" in words
+    assert run(["advise", *two_files, "--sync", "on"]) == ExitCode.AS_WISHED
+    assert run(["advise", *two_files, "--accept", "BP-46-2"]) == ExitCode.AS_WISHED
+
+
+@pytest.mark.slow
+def test_without_fsync_a_crash_of_one_machine_loses_an_entry() -> None:
+    """Found with what no check does after it: dataIntegrityChecking looks at a journal that is off. Planted: entries kept."""
+    asked = setup((2, 2, 2), 2, "4.17.4", checks=True, sync=False)
+    (risk,) = (risk for risk in risks(asked) if risk.bug.name == "BP-46-2")
+    found = shown(risk, asked, [], Limits(jobs=1))
+    assert found.verdict is Verdict.VIOLATED
+    assert found.story is not None
+    assert found.story.trace.switches["lose"] == "both"
+    assert found.story.trace.switches["limbo_on_unclean_shutdown"] == "no"
+
+
+def test_sorted_storage_that_is_switched_off_is_interleaved(
+    two_files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ServerConfiguration.getLedgerStorageClass. Planted: the key ignored; DbLedgerStorage taken for interleaved."""
+    storage = "ledgerStorageClass: org.apache.bookkeeper.bookie.SortedLedgerStorage\n"
+    Path("overlay.yaml").write_text(f"sortedLedgerStorageEnabled: false\n{storage}", encoding="utf-8")
+    assert run(["advise", *two_files, "--format", "json"]) == ExitCode.AS_WISHED
+    said = json.loads(capsys.readouterr().out)
+    assert (said["storage"], said["set_by"]["storage"]["name"]) == ("interleaved", "overlay.yaml")
+    Path("overlay.yaml").write_text("journalWriteData: true\nsortedLedgerStorageEnabled: false\n")
+    assert run(["advise", *two_files, "--format", "json"]) == ExitCode.AS_WISHED
+    assert json.loads(capsys.readouterr().out)["storage"] == "db"
+
+
+def test_ignored_keys_that_may_change_what_is_durable_are_named_first(
+    two_files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Planted: the first six keys of a section whose name has bookkeeper in it."""
+    Path("overlay.yaml").write_text(
+        "bookkeeper:\n  configData:\n"
+        + "".join(f"    journalKey{number}: 1\n" for number in range(9))
+        + "    journalWriteData: true\n    skipReplayJournalInvalidRecord: true\n",
+        encoding="utf-8",
+    )
+    assert run(["advise", *two_files]) == ExitCode.AS_WISHED
+    out = " ".join(capsys.readouterr().out.split())
+    assert "ignored 10 keys (bookkeeper.configData.skipReplayJournalInvalidRecord, " in out
 
 
 def test_keys_that_stand_elsewhere_in_helm_values_are_not_read(tmp_path: Path) -> None:

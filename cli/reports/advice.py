@@ -20,10 +20,16 @@ from fencepost.quorums.calculator import warnings
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.quantities import Quantity, quantities
 from fencepost.quorums.setters import DEFAULT, Setter, setter_lines
-from fencepost.quorums.sources import Source
+from fencepost.quorums.sources import UNMODELLED, Source, key_name
 
 LOSSES = (6, 7, 11, 13, 16)
 """The quantities of the calculator that say how many losses what survives."""
+
+
+UNSYNCED = "journalSyncData=false"
+"""A loss at any size, whatever else is found: AQ machines that crash at once take what only they acknowledged."""
+BP_46_2 = "BP-46-2"
+"""The known loss after a crash of one machine without fsync; the setting is accepted with it."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,10 @@ class Advice:
             for risk, found in self._deciding
             if found.verdict is Verdict.VIOLATED and self.here(found)
         ]
-        return known + (["a loss that is not known"] if self.rest.verdict is Verdict.VIOLATED else [])
+        unsynced = [UNSYNCED] if self.setup.unsynced and BP_46_2 not in self.accepted else []
+        return (
+            unsynced + known + (["a loss that is not known"] if self.rest.verdict is Verdict.VIOLATED else [])
+        )
 
     @property
     def undecided(self) -> list[str]:
@@ -79,8 +88,27 @@ def asked(advice: Advice) -> str:
     newest = " (the newest read; --release says yours)" if _by_default(advice, "release") else ""
     checks = ", dataIntegrityChecking on" if setup.checks else ""
     bookies = amount(setup.bookies, "bookie")
-    said = f"{setup.configuration} on {bookies}, BookKeeper {setup.release}{newest}, journal {_on(setup.journal)}{checks}"
+    said = (
+        f"{setup.configuration} on {bookies}, BookKeeper {setup.release}{newest}, {_journal(setup)}{checks}"
+    )
     return f"{said}, {setup.storage} storage{_assumed(advice)}"
+
+
+def _journal(setup: Setup) -> str:
+    """Whether entries are journaled, and whether that is on disk before they are acknowledged."""
+    return f"journal {_on(setup.journal)}" + ("" if setup.sync else f" without fsync ({UNSYNCED})")
+
+
+def unsynced(setup: Setup) -> list[str]:
+    """Return what a journal without fsync means, if the setup has one that no check follows."""
+    if not setup.unsynced:
+        return []
+    said = (
+        f"{UNSYNCED}: a bookie acknowledges an entry before its journal is on disk. A crash of its machine takes the "
+        "entries and fences since the last fsync; a crash of its process alone takes none. dataIntegrityChecking looks for "
+        "them only with journalWriteData=false."
+    )
+    return [said]
 
 
 def _by_default(advice: Advice, name: str) -> bool:
@@ -114,6 +142,7 @@ def values(setup: Setup) -> dict[str, str]:
         "bookies": f"N {setup.bookies}",
         "release": f"release {setup.release}",
         "journal": f"journal {_on(setup.journal)}",
+        "sync": f"journalSyncData {_on(setup.sync)}",
         "checks": f"dataIntegrityChecking {_on(setup.checks)}",
         "storage": f"{setup.storage} storage",
     }
@@ -125,8 +154,14 @@ def _on(flag: bool) -> str:
 
 def _some(source: Source) -> str:
     """The ignored keys that are about bookies, by name."""
-    near = [k for k in source.ignored if "bookkeeper" in k.lower() or "journal" in k.lower()]
+    names = {key: key_name(key) for key in source.ignored}
+    near = [key for key, name in names.items() if name in UNMODELLED]
+    near += [key for key, name in names.items() if key not in near and _of_bookies(name.lower())]
     return f" ({', '.join(near[:6])}{', …' if len(near) > 6 else ''})" if near else ""
+
+
+def _of_bookies(name: str) -> bool:
+    return any(word in name for word in ("bookkeeper", "journal", "managedledgerdefault"))
 
 
 def conclusion(advice: Advice) -> str:
@@ -232,7 +267,9 @@ def for_all_sizes(setup: Setup) -> str:
 
 def as_text(advice: Advice, commands: bool = False) -> str:
     """One screen; with `commands`, the one of each verdict besides."""
-    lines = [asked(advice), *read(advice), "", conclusion(advice), sentence(left_out(advice)), "", "Survives"]
+    warned = [f"warning: {text}" for text in unsynced(advice.setup)]
+    said = [conclusion(advice), sentence(left_out(advice)), *warned]
+    lines = [asked(advice), *read(advice), "", *said, "", "Survives"]
     lines += [f"  {quantity.name}: {quantity.value}" for quantity in survived(advice)]
     lines += [f"  warning: {warning.text}" for warning in warnings(advice.deployment)]
     lines += ["", "Known losses of an acknowledged entry that this setup meets the conditions of"]
@@ -283,6 +320,7 @@ def as_json(advice: Advice) -> str:
         "release": setup.release,
         "commit": TAGS[setup.release],
         "journal": setup.journal,
+        "sync": setup.sync,
         "checks": setup.checks,
         "storage": setup.storage,
         "set_by": {name: asdict(setter) for name, setter in advice.set_by.items()},

@@ -18,6 +18,7 @@ from fencepost.cli.reports.advice import (
     read,
     rest_of,
     survived,
+    unsynced,
 )
 from fencepost.cli.reports.templates import filled, part
 from fencepost.cli.reports.words import SIGNS
@@ -44,6 +45,7 @@ def page(advice: Advice) -> str:
         verdict=_tone(advice),
         conclusion=escape(conclusion(advice)),
         left_out=escape(sentence(left_out(advice))),
+        unsynced="".join(f"<p>{escape(text)}</p>" for text in unsynced(setup)),
         losses="\n".join(_loss(risk, found, advice) for risk, found in advice.losing) or "<p>None.</p>",
         rest=_card(advice.rest.verdict, "Anything else", rest_of(advice), "", advice.rest),
         survives="".join(

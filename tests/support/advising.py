@@ -21,6 +21,7 @@ OPTIONS = {
 }
 SET_BY = {name: Setter("option", flag) for name, flag in OPTIONS.items()} | {
     "journal": DEFAULT,
+    "sync": DEFAULT,
     "checks": DEFAULT,
 }
 
