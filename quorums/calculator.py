@@ -7,7 +7,8 @@ from math import comb
 
 from fencepost.quorums import arithmetic
 from fencepost.quorums.deployment import Client, Deployment
-from fencepost.quorums.quantities import Value, bookie_count, most_of_a_rack, writes_without_a_rack
+from fencepost.quorums.quantities import Value, bookie_count
+from fencepost.quorums.rack_losses import creates_without_a_rack, most_of_a_rack, writes_without_a_rack
 from fencepost.quorums.stripes import configurations
 
 
@@ -63,8 +64,36 @@ def warnings(deployment: Deployment) -> list[Warning]:
                 "row 19, lemma loss-is-fencing",
             )
         )
+    if deployment.replaceable < deployment.spare:
+        found.append(
+            Warning(
+                f"racks are enforced: a writer survives {bookie_count(deployment.replaceable, 'failure')}, "
+                f"not N - E = {deployment.spare}, as a bookie is replaced from its rack or from one without "
+                "a bookie of the ensemble",
+                "rows 8, 11, 12 and 16, RackawareEnsemblePlacementPolicyImpl.replaceBookie",
+            )
+        )
+    if client.enforce_min_racks and racks is None:
+        found.append(
+            Warning(
+                "racks are enforced, and --racks does not say how many bookies each has: no row counts that",
+                "rows 1, 8, 11 to 13 and 16",
+            )
+        )
+    if deployment.enforced and e > wq:
+        found.append(
+            Warning(
+                "E > WQ with racks enforced: the client picks bookies one by one, and may fail where an "
+                "ensemble exists",
+                "rows 1, 13 and 21, RackawareEnsemblePlacementPolicyImpl.newEnsembleInternal",
+            )
+        )
     if racks is not None and not writes_without_a_rack(deployment, racks):
-        found.append(Warning("losing the largest rack stops writes until it returns", "row 21"))
+        new_ones = deployment.enforced is not None and creates_without_a_rack(deployment)
+        lost = (
+            "closes ledgers that write to it with an error" if new_ones else "stops writes until it returns"
+        )
+        found.append(Warning(f"losing {'a' if new_ones else 'the largest'} rack {lost}", "row 21"))
     if e > wq:
         found.append(
             Warning(

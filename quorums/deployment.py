@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fencepost.encoding.errors import BadInput
+from fencepost.quorums.enforced import creatable, fewest_successors
 from fencepost.quorums.placement import Racks
 from fencepost.quorums.stripes import Configuration
+
+DEFAULT_MIN_RACKS = 2
+"""minNumRacksPerWriteQuorum unless it is set (AbstractConfiguration)."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,10 @@ class Client:
     opportunistic_striping: bool = False
     min_racks: int | None = None
     enforce_min_racks: bool = False
+
+    def least_racks(self, write_quorum: int) -> int:
+        """Return how many racks a window must span: minNumRacksPerWriteQuorum, by default 2, capped at WQ."""
+        return min(write_quorum, DEFAULT_MIN_RACKS if self.min_racks is None else self.min_racks)
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,10 @@ class Deployment:
                 f"racks of {', '.join(map(str, self.racks.sizes))} bookies are {sum(self.racks.sizes)}, not {self.bookies}: "
                 "the sizes must add up to -n"
             )
+        self._check_bookies()
+        self._check_racks()
+
+    def _check_bookies(self) -> None:
         if self.bookies >= self.asked.ensemble:
             return
         if not self.client.opportunistic_striping:
@@ -50,11 +62,54 @@ class Deployment:
                 "opportunistic striping shrinks E, never below WQ"
             )
 
+    def _check_racks(self) -> None:
+        """Raise BadInput where the client enforces more racks than an ensemble can have here."""
+        if self.racks is None or not self.client.enforce_min_racks:
+            return
+        racks = self.least_racks
+        spanned = self.racks.racks_per_window(self.configuration)
+        if spanned is not None and spanned < racks:
+            raise BadInput(
+                f"racks {','.join(self.racks.placement or ())}: a write set spans {spanned} of them, and {racks} "
+                "are enforced; the client does not create such an ensemble"
+            )
+        if self.enforced is not None and not creatable(self.enforced, self.configuration, racks):
+            raise BadInput(
+                f"racks of {', '.join(map(str, self.enforced))} bookies: no ensemble of {self.configuration} has "
+                f"{racks} racks in every write set, as is enforced, and no ledger can be created "
+                "(BKNotEnoughBookiesException)"
+            )
+
+    @property
+    def least_racks(self) -> int:
+        """Racks that every write set of a new ensemble must span, if that is enforced."""
+        return self.client.least_racks(self.asked.write_quorum)
+
+    @property
+    def enforced(self) -> tuple[int, ...] | None:
+        """The bookies of each rack, most first, if racks are enforced and only these numbers are known."""
+        if self.racks is None or self.racks.placement is not None or not self.client.enforce_min_racks:
+            return None
+        return tuple(sorted(self.racks.sizes, reverse=True))
+
+    @property
+    def replaceable(self) -> int:
+        """Failures that leave a bookie to replace each failed one: N - E, or fewer where racks are enforced."""
+        if self.enforced is None:
+            return self.spare
+        return fewest_successors(self.enforced, self.configuration, self.least_racks)
+
     @property
     def configuration(self) -> Configuration:
-        """What ledgers get: E shrinks to N where opportunistic striping allows it."""
-        ensemble = min(self.asked.ensemble, self.bookies)
-        return Configuration(ensemble, self.asked.write_quorum, self.asked.ack_quorum)
+        """What ledgers get: E shrinks to what can be created where opportunistic striping allows it."""
+        e, wq, aq = self.asked.sizes
+        found = Configuration(min(e, self.bookies), wq, aq)
+        while self.client.opportunistic_striping and found.ensemble > wq and not self._fits(found):
+            found = Configuration(found.ensemble - 1, wq, aq)
+        return found
+
+    def _fits(self, configuration: Configuration) -> bool:
+        return self.enforced is None or creatable(self.enforced, configuration, self.least_racks)
 
     @property
     def spare(self) -> int:

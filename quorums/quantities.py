@@ -11,10 +11,10 @@ from math import comb
 from typing import TypeAlias
 
 from fencepost.quorums import arithmetic
-from fencepost.quorums.placement import Racks
+from fencepost.quorums.deployment import Deployment
+from fencepost.quorums.rack_losses import creations_survived, most_of_a_rack, writes_without_a_rack
 
 Value: TypeAlias = int | float | bool | str
-from fencepost.quorums.deployment import Deployment
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,8 @@ def loss_quantities(deployment: Deployment) -> list[Quantity]:
     sure, lucky = arithmetic.sure_losses(*sizes), arithmetic.lucky_losses(*sizes)
     slack = arithmetic.slack(*sizes)
     client = deployment.client
-    rewriting = min(sure, deployment.spare + (slack if client.delay_ensemble_change else 0))
+    spare = spare_formula(deployment)
+    rewriting = min(sure, deployment.replaceable + (slack if client.delay_ensemble_change else 0))
     return [
         Quantity(
             6,
@@ -126,7 +127,7 @@ def loss_quantities(deployment: Deployment) -> list[Quantity]:
         Quantity(
             8,
             "and recovery can re-write what it read",
-            "min(AQ - 1, N - E + WQ - AQ)" if client.delay_ensemble_change else "min(AQ - 1, N - E)",
+            f"min(AQ - 1, {spare} + WQ - AQ)" if client.delay_ensemble_change else f"min(AQ - 1, {spare})",
             rewriting,
             f"With {bookie_count(rewriting)} down recovery also finds where to write entries back.",
             "client: ReadOnlyLedgerHandle.handleBookieFailure",
@@ -154,14 +155,15 @@ def loss_quantities(deployment: Deployment) -> list[Quantity]:
 def writing_quantities(deployment: Deployment) -> list[Quantity]:
     sizes = deployment.configuration.sizes
     write_quorum = deployment.configuration.write_quorum
-    slack, spare, client = arithmetic.slack(*sizes), deployment.spare, deployment.client
+    slack, spare, client = arithmetic.slack(*sizes), deployment.replaceable, deployment.client
+    formula = spare_formula(deployment)
     floor = write_quorum if client.opportunistic_striping else deployment.asked.ensemble
-    creatable = deployment.bookies - floor
+    over_racks = f" over at least {bookie_count(deployment.least_racks, 'rack')} in every write set"
     return [
         Quantity(
             11,
             "failures survived by a running writer, no change delayed",
-            "N - E",
+            formula,
             spare,
             f"Every failed bookie must be replaced: failure {spare + 1} closes the ledger with an error.",
             "client: handleBookieFailure",
@@ -169,7 +171,7 @@ def writing_quantities(deployment: Deployment) -> list[Quantity]:
         Quantity(
             12,
             "failures survived by a running writer with delayEnsembleChange",
-            "N - E + WQ - AQ",
+            f"{formula} + WQ - AQ",
             spare + slack,
             f"Up to {slack} failed in a write set need no replacement"
             + (
@@ -183,9 +185,14 @@ def writing_quantities(deployment: Deployment) -> list[Quantity]:
         Quantity(
             13,
             "failures after which a new ledger can be created",
-            "N - WQ" if client.opportunistic_striping else "N - E",
-            creatable,
+            "fewest whose loss leaves no ensemble, less 1"
+            if deployment.enforced
+            else "N - WQ"
+            if client.opportunistic_striping
+            else "N - E",
+            creations_survived(deployment, floor),
             f"A new ledger needs {bookie_count(floor)}"
+            + (over_racks if deployment.enforced else "")
             + (", E shrinks to what is there." if client.opportunistic_striping else "."),
             "client: LedgerCreateOp.initiate",
         ),
@@ -209,13 +216,19 @@ def writing_quantities(deployment: Deployment) -> list[Quantity]:
         Quantity(
             16,
             "failures after which auto-recovery can restore all copies",
-            "N - E",
+            formula,
             spare,
             "Each lost bookie of an ensemble needs a live one outside it"
-            + ("; there is none." if spare == 0 else "."),
+            + (", of its rack or of one without a bookie of the ensemble" if deployment.enforced else "")
+            + ("." if spare else "; there may be none." if deployment.enforced else "; there is none."),
             "client: issue #3905",
         ),
     ]
+
+
+def spare_formula(deployment: Deployment) -> str:
+    """Return the formula of `Deployment.replaceable`."""
+    return "fewest that may replace one" if deployment.enforced else "N - E"
 
 
 def forgetting_quantities(deployment: Deployment) -> list[Quantity]:
@@ -284,10 +297,15 @@ def rack_quantities(deployment: Deployment) -> list[Quantity]:
             Quantity(
                 21,
                 "keeps writing after the loss of any one rack",
-                "N - largest rack >= E",
+                "N - largest rack >= E" + (", and other racks replace it" if deployment.enforced else ""),
                 writes_without_a_rack(deployment, racks),
                 f"{bookie_count(remaining)} remain after the largest; new ensembles take {e}"
                 + (", over enough racks" if client.enforce_min_racks else "")
+                + (
+                    ", and each lost one a rack without a bookie of its ensemble"
+                    if deployment.enforced
+                    else ""
+                )
                 + ("; the spare are taken to be elsewhere." if racks.placement and deployment.spare else "."),
                 "client: RackawareEnsemblePlacementPolicyImpl",
             )
@@ -305,18 +323,6 @@ def rack_quantities(deployment: Deployment) -> list[Quantity]:
         )
     )
     return found
-
-
-def most_of_a_rack(deployment: Deployment, racks: Racks) -> int:
-    enforced = deployment.client.min_racks if deployment.client.enforce_min_racks else None
-    return racks.most_in_a_window(deployment.configuration, enforced)
-
-
-def writes_without_a_rack(deployment: Deployment, racks: Racks) -> bool:
-    client, left = deployment.client, len(racks.sizes) - 1
-    wanted = (client.min_racks or 1) if client.enforce_min_racks else 1
-    enough_racks = left >= min(wanted, deployment.configuration.write_quorum)
-    return enough_racks and deployment.bookies - racks.largest >= deployment.configuration.ensemble
 
 
 def cost_quantities(deployment: Deployment) -> list[Quantity]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import pytest
@@ -137,6 +138,186 @@ def test_new_ledgers_are_created_as_often_as_simulated(c: Configuration, n: int,
     )
 
 
+# Racks that are enforced. A bookie is its number; its rack is the one that its number falls into.
+
+
+def rack_of(sizes: tuple[int, ...]) -> list[int]:
+    return [rack for rack, size in enumerate(sizes) for _ in range(size)]
+
+
+def allowed(bookies: list[int], e: int, w: int, least: int, racks: list[int]) -> list[tuple[int, ...]]:
+    """Every ensemble of these bookies that the policy lets through: each write set on at least so many racks."""
+    return [
+        ensemble
+        for ensemble in permutations(bookies, e)
+        if all(len({racks[ensemble[(s + i) % e]] for i in range(w)}) >= least for s in range(e))
+    ]
+
+
+def successors(ensemble: tuple[int, ...], lost: int, racks: list[int], free: list[int]) -> list[int]:
+    """Whom the policy takes for a lost bookie: one of its rack, else one of a rack without another of the ensemble."""
+    same = [b for b in free if racks[b] == racks[lost]]
+    taken = {racks[b] for b in ensemble if b != lost}
+    return same or [b for b in free if racks[b] not in taken]
+
+
+def may_stop(ensemble: tuple[int, ...], w: int, slack: int, racks: list[int], dead: set[int]) -> bool:
+    """Whether a writer may end with an error, whichever bookies the policy picks."""
+    for start in range(len(ensemble)):
+        failed = [i for i in sorted((start + i) % len(ensemble) for i in range(w)) if ensemble[i] in dead]
+        if len(failed) <= slack:
+            continue
+        first = failed[0]
+        free = [b for b in range(len(racks)) if b not in dead and b not in ensemble]
+        found = successors(ensemble, ensemble[first], racks, free)
+        return not found or any(
+            may_stop((*ensemble[:first], b, *ensemble[first + 1 :]), w, slack, racks, dead) for b in found
+        )
+    return False
+
+
+def may_stay_lost(ensemble: tuple[int, ...], racks: list[int], dead: set[int]) -> bool:
+    """Whether auto-recovery may find no place for a copy; it looks at the ensemble as it was, for each lost bookie."""
+
+    def stuck(lost: list[int], free: list[int]) -> bool:
+        if not lost:
+            return False
+        found = successors(ensemble, lost[0], racks, free)
+        return not found or any(stuck(lost[1:], [f for f in free if f != b]) for b in found)
+
+    free = [b for b in range(len(racks)) if b not in dead and b not in ensemble]
+    return stuck([b for b in ensemble if b in dead], free)
+
+
+ENFORCED = [
+    ((2, 2, 1), (1, 1), 1, True),
+    ((2, 2, 1), (2, 2), 2, False),
+    ((2, 2, 2), (2, 1, 1), 2, False),
+    ((3, 3, 2), (3, 1), 2, False),
+    ((3, 3, 2), (2, 2), 2, True),
+    ((3, 3, 2), (2, 2, 2), 2, False),
+    ((3, 3, 2), (1, 1, 1, 1, 1), 2, False),
+    ((3, 3, 2), (2, 2, 1), 3, False),
+    ((3, 3, 1), (3, 1, 1), 3, False),
+    ((3, 3, 1), (1, 1, 1, 1, 1, 1), 9, False),
+    ((2, 1, 1), (2, 2), 2, False),
+    ((3, 2, 1), (2, 2, 1), 2, False),
+    ((3, 2, 2), (2, 1, 1, 1), 2, True),
+    ((4, 2, 1), (3, 3), 2, False),
+    ((4, 3, 2), (2, 2, 1), 2, False),
+    ((4, 3, 2), (2, 2, 1), 3, False),
+]
+"""E/WQ/AQ, bookies of each rack, minNumRacksPerWriteQuorum, and whether striping is opportunistic."""
+
+
+@pytest.mark.parametrize(("c", "sizes", "least", "opportunistic"), ENFORCED, ids=str)
+def test_enforced_racks_count_in_each_row_that_they_change(
+    c: tuple[int, int, int], sizes: tuple[int, ...], least: int, opportunistic: bool
+) -> None:
+    """Each ensemble that the policy allows, each set of failures, each pick. Planted: N - E whatever is enforced."""
+    e, w, a = c
+    racks, n, wanted = rack_of(sizes), sum(sizes), min(w, least)
+
+    def creates(dead: set[int]) -> None:
+        alive = [b for b in range(n) if b not in dead]
+        smallest = w if opportunistic else e
+        if not any(allowed(alive, size, w, wanted, racks) for size in range(smallest, e + 1)):
+            raise Stopped("no ensemble")
+
+    def deploy(delay: bool = False) -> Deployment:
+        client = Client(delay, opportunistic, least, enforce_min_racks=True)
+        return Deployment(Configuration(*c), n, client, Racks(sizes))
+
+    try:
+        creates(set())
+    except Stopped:
+        with pytest.raises(BadInput, match="no ledger can be created"):
+            deploy()
+        return
+    got = deploy().configuration.ensemble
+    ensembles = allowed(list(range(n)), got, w, wanted, racks)
+    assert ensembles
+    assert opportunistic or got == e
+    assert not any(allowed(list(range(n)), size, w, wanted, racks) for size in range(got + 1, e + 1))
+
+    def writes(slack: int) -> Callable[[set[int]], None]:
+        def attempt(dead: set[int]) -> None:
+            if any(may_stop(ensemble, w, slack, racks, dead) for ensemble in ensembles):
+                raise Stopped("no bookie to replace a failed one")
+
+        return attempt
+
+    def recovers(dead: set[int]) -> None:
+        if any(may_stay_lost(ensemble, racks, dead) for ensemble in ensembles):
+            raise Stopped("no bookie for a copy")
+
+    def survives_racks() -> bool:
+        for rack in range(len(sizes)):
+            dead = {b for b in range(n) if racks[b] == rack}
+            try:
+                if not allowed([b for b in range(n) if b not in dead], got, w, wanted, racks):
+                    return False
+                writes(0)(dead)
+            except Stopped:
+                return False
+        return True
+
+    said = {q.number: q.value for q in quantities(deploy())}
+    assert said[13] == most_survived(n, creates)
+    assert said[11] == (kept := most_survived(n, writes(0)))
+    assert said[12] == (delayed := most_survived(n, writes(w - a)))
+    assert said[8] == min(a - 1, kept)
+    assert row(deploy(delay=True), 8).value == min(a - 1, delayed)
+    assert said[16] == most_survived(n, recovers)
+    assert said[21] is survives_racks()
+    most = max(
+        max(Counter(racks[ens[(s + i) % got]] for i in range(w)).values())
+        for ens in ensembles
+        for s in range(got)
+    )
+    assert most <= a - 1 or said[19] is False
+
+
+@pytest.mark.parametrize(
+    ("sizes", "least", "said"),
+    [
+        ((3,), None, "racks of 3 bookies: no ensemble of 3/3/2 has 2 racks in every write set"),
+        ((2, 2), 3, "racks of 2, 2 bookies: no ensemble of 3/3/2 has 3 racks in every write set"),
+    ],
+)
+def test_a_ledger_that_no_client_creates_is_refused(
+    sizes: tuple[int, ...], least: int | None, said: str
+) -> None:
+    """Two racks are wanted unless it is said otherwise. Planted: one rack wanted by default."""
+    client = Client(min_racks=least, enforce_min_racks=True)
+    with pytest.raises(BadInput, match=said):
+        Deployment(Configuration(3, 3, 2), sum(sizes), client, Racks(sizes))
+
+
+def test_a_placement_that_no_client_makes_is_refused() -> None:
+    """Planted: the racks of positions not looked at."""
+    client = Client(enforce_min_racks=True)
+    with pytest.raises(BadInput, match="racks a,a,a: a write set spans 1 of them, and 2 are enforced"):
+        Deployment(Configuration(3, 3, 2), 3, client, read_racks("a,a,a", 3))
+    assert Deployment(Configuration(3, 3, 2), 4, client, read_racks("a,a,b", 3)).replaceable == 1
+
+
+@pytest.mark.parametrize(
+    ("c", "sizes", "said"),
+    [
+        (Configuration(12, 3, 2), (12, 12), "E = 12 > WQ = 3"),
+        (Configuration(1000, 3, 2), (500, 500), "E = 1000 > WQ = 3"),
+        (Configuration(30, 30, 2), tuple(range(10, 30)), "more than 100,000 ensembles"),
+    ],
+    ids=str,
+)
+def test_what_would_take_long_is_refused(c: Configuration, sizes: tuple[int, ...], said: str) -> None:
+    """Planted: windows of any ensemble looked at, until Python's stack is full."""
+    client = Client(enforce_min_racks=True)
+    with pytest.raises(BadInput, match=said):
+        quantities(Deployment(c, sum(sizes), client, Racks(sizes)))
+
+
 def test_opportunistic_striping_shrinks_the_ensemble_and_says_so() -> None:
     deployment = Deployment(Configuration(5, 3, 2), 3, Client(opportunistic_striping=True))
     assert deployment.configuration == Configuration(3, 3, 2)
@@ -185,6 +366,22 @@ def test_every_theorem_names_a_lemma_that_there_is_and_the_rest_a_source() -> No
         (Deployment(Configuration(3, 3, 2), 3), "N = E", "#3905"),
         (Deployment(Configuration(3, 3, 2), 4, racks=Racks((2, 2))), "losing one rack", "loss-is-fencing"),
         (Deployment(Configuration(3, 3, 2), 4, racks=Racks((2, 1, 1))), "stops writes", "row 21"),
+        (
+            Deployment(Configuration(3, 3, 2), 6, Client(enforce_min_racks=True), Racks((2, 2, 2))),
+            "a writer survives 1 failure, not N - E = 3",
+            "replaceBookie",
+        ),
+        (
+            Deployment(Configuration(3, 3, 2), 6, Client(enforce_min_racks=True), Racks((2, 2, 2))),
+            "losing a rack closes ledgers",
+            "row 21",
+        ),
+        (Deployment(Configuration(3, 3, 2), 6, Client(enforce_min_racks=True)), "no row counts", "rows 1, 8"),
+        (
+            Deployment(Configuration(4, 3, 2), 6, Client(enforce_min_racks=True), Racks((2, 2, 2))),
+            "picks bookies one by one",
+            "newEnsembleInternal",
+        ),
         (Deployment(Configuration(4, 3, 2), 5), "E > WQ", "#3005"),
         (Deployment(Configuration(4, 3, 2), 5, pulsar=True), "sticky reads", "StickyReads"),
         (Deployment(Configuration(6, 6, 4), 7, pulsar=True), "cap of 5", "MaxEnsembleSize"),

@@ -1,0 +1,44 @@
+"""What the loss of bookies or of a rack leaves of a deployment: whether ledgers can be created, and written on."""
+
+from __future__ import annotations
+
+from fencepost.quorums.deployment import Deployment
+from fencepost.quorums.enforced import creatable, failures_before_creation, replaces_a_rack
+from fencepost.quorums.placement import Racks
+from fencepost.quorums.stripes import Configuration
+
+
+def creations_survived(deployment: Deployment, floor: int) -> int:
+    """Return the failures after which an ensemble of `floor` bookies, or more, can be created."""
+    if deployment.enforced is None:
+        return deployment.bookies - floor
+    _, wq, aq = deployment.asked.sizes
+    return failures_before_creation(deployment.enforced, Configuration(floor, wq, aq), deployment.least_racks)
+
+
+def most_of_a_rack(deployment: Deployment, racks: Racks) -> int:
+    """Return the most bookies of one rack in a write set."""
+    enforced = deployment.least_racks if deployment.client.enforce_min_racks else None
+    return racks.most_in_a_window(deployment.configuration, enforced)
+
+
+def writes_without_a_rack(deployment: Deployment, racks: Racks) -> bool:
+    """Return whether writing goes on without any one of the racks: the writer's ledger, and new ones."""
+    if deployment.enforced is not None:
+        return creates_without_a_rack(deployment) and replaces_a_rack(
+            deployment.enforced, deployment.configuration, deployment.least_racks
+        )
+    wanted = deployment.least_racks if deployment.client.enforce_min_racks else 1
+    return (
+        len(racks.sizes) - 1 >= wanted
+        and deployment.bookies - racks.largest >= deployment.configuration.ensemble
+    )
+
+
+def creates_without_a_rack(deployment: Deployment) -> bool:
+    """Whether new ensembles can be created without any one of the racks that are enforced."""
+    sizes = deployment.enforced or ()
+    return all(
+        creatable((*sizes[:lost], *sizes[lost + 1 :]), deployment.configuration, deployment.least_racks)
+        for lost in range(len(sizes))
+    )
