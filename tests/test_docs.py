@@ -501,6 +501,8 @@ def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any
     yield "fencepost.known-in-releases/2", in_releases
     yield from (("A bug in releases", bug) for bug in in_releases["bugs"])
     yield "fencepost.release/1", output("releases", "4.13.0")
+    quorum = output("quorum", "--from", str(ROOT / "examples" / "broker.conf"))
+    yield from (("What set a value", one) for one in quorum["set_by"].values())
     for protocol in (example, endless, "bookkeeper-4.13"):
         described = output("protocols", protocol)
         yield "fencepost.protocol/2", described

@@ -175,7 +175,7 @@ def conclusion(advice: Advice) -> str:
     accepted = (
         f", but for what was accepted ({', '.join(sorted(advice.accepted))})" if advice.accepted else ""
     )
-    return f"No loss of an acknowledged entry is known or found here{accepted}."
+    return f"No loss of an acknowledged entry is known or found at the sizes that are named below{accepted}."
 
 
 def _why_open(advice: Advice) -> str:

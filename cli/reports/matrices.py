@@ -10,6 +10,7 @@ from typing import Any
 from fencepost.cli.render import unlike_newest
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import amount, show_all
+from fencepost.encoding.reading import whole
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
 from fencepost.sweeps.obligations import CODE
@@ -156,6 +157,18 @@ def changed(row: Row) -> dict[str, str]:
     except BadInput:
         defaults = {}
     return {name: value for name, value in row["settings"].items() if defaults.get(name) != value}
+
+
+def asked(rows: Sequence[Row]) -> str:
+    """Return the sizes that the rows of a protocol were asked with: each setting that is a number, or its range."""
+    sizes: dict[str, list[int]] = {}
+    for row in rows:
+        for name, value in row["settings"].items():
+            if (number := whole(value)) is not None:
+                sizes.setdefault(name, []).append(number)
+    ranges = {name: sorted({min(numbers), max(numbers)}) for name, numbers in sizes.items()}
+    said = [f"{name} {' to '.join(map(str, ends))}" for name, ends in ranges.items()]
+    return f"asked with {', '.join(said)}" if said else "asked without sizes"
 
 
 def unlike(rows: Sequence[Row]) -> str:

@@ -7,7 +7,7 @@ from functools import cache
 from html import escape
 
 from fencepost.cli.render import sentence, trace_text
-from fencepost.cli.reports.matrices import Matrix, Report, changed, matrices, named, unlike
+from fencepost.cli.reports.matrices import Matrix, Report, asked, changed, matrices, named, unlike
 from fencepost.cli.reports.plot import MARKS, plot
 from fencepost.cli.reports.templates import filled, part
 from fencepost.cli.reports.text import COLUMNS, solver_lines
@@ -44,10 +44,14 @@ WIDE = 3
 def page(report: Report) -> str:
     """The page; it loads nothing. Raises InternalError if a counterexample is not the row's, or does not replay."""
     sections = [_section(report, protocol, rows) for protocol, rows in report.protocols.items()]
+    title = ", ".join(report.protocols)
+    if len(report.protocols) == 1:
+        title += f", {asked(report.rows)}"
     return filled(
         "page.html",
         version=escape(version()),
-        title=escape(", ".join(report.protocols)),
+        title=escape(title),
+        asked=_small(title) if len(report.protocols) == 1 else "",
         style=f"{style()}\n{part('page.css').rstrip()}",
         script=f'"use strict";\n{script()}\n{part("page.js").rstrip()}',
         obligations=str(len(report.rows)),
@@ -59,6 +63,10 @@ def page(report: Report) -> str:
         sections="\n".join(sections),
         details="\n".join(_detail(report, row) for row in report.rows),
     )
+
+
+def _small(text: str) -> str:
+    return f" <small>{escape(text)}</small>"
 
 
 def _left_out(report: Report) -> str:
@@ -109,6 +117,7 @@ def _section(report: Report, protocol: str, rows: Sequence[Row]) -> str:
     return filled(
         "page.section.html",
         protocol=escape(protocol),
+        asked=_small(asked(rows)),
         unlike="".join(
             f'<p class="unlike">{escape(sentence(said))}</p>'
             for said in [*filter(None, [unlike(rows)]), *unmodelled([protocol])]
@@ -195,7 +204,7 @@ def _configurations(lines: Sequence[Mapping[str, object]]) -> str:
     columns = COLUMNS["configurations"]
     cells = [list(columns), *([cell(line) for cell in columns.values()] for line in lines)]
     return (
-        "<details><summary>Each configuration in numbers, over all switches</summary>"
+        "<details><summary>Each configuration in numbers, over the switches that were asked</summary>"
         f'<div class="scroll">{_table(cells)}</div></details>'
     )
 
@@ -226,6 +235,7 @@ def _detail(report: Report, row: Row) -> str:
         name=escape(named(row)),
         property=escape(row["property"]),
         protocol=escape(row["protocol"]),
+        asked=escape(asked([row])),
         finding=escape(_first_up(finding(row))),
         meaning=escape(meaning(row)),
         evidence=_evidence(report, row),

@@ -15,14 +15,17 @@ from fencepost.sweeps.rows import ERROR, VERDICTS, Row
 SIGNS = {"proved": "✓", "holds": "≈", "violated": "✗", "undecided": "?", "vacuous": "∅", "error": "!"}
 
 MEANINGS = {
-    Verdict.PROVED.value: "It cannot happen. Every execution of this configuration was covered, however long: whatever the "
-    "order of messages, losses and crashes that the model allows, the property holds.",
-    Verdict.HOLDS.value: "Not found as far as the bound that is named. Longer executions exist, and nobody has looked at them.",
-    Verdict.VIOLATED.value: "It can happen. An execution breaks the property, and you can read it step by step; it was replayed "
-    "on plain values before anyone saw it.",
-    Verdict.UNDECIDED.value: "Time or memory ran out. Nothing was found in the rounds that were finished; beyond them, nobody knows.",
-    Verdict.VACUOUS.value: "Nothing was tested: what the property is about cannot come up here.",
-    ERROR: "Fencepost failed. This says nothing about the configuration.",
+    Verdict.PROVED.value: "No execution of this instance breaks the property, however long it is, and whatever the order "
+    "of messages, losses and crashes that its settings allow. That is said of this instance, with these sizes; "
+    "no larger instance was asked.",
+    Verdict.HOLDS.value: "Not found in this instance as far as the bound that is named. Longer executions exist, and nobody "
+    "has looked at them.",
+    Verdict.VIOLATED.value: "An execution of this instance breaks the property, and you can read it step by step; it was "
+    "replayed on plain values before anyone saw it.",
+    Verdict.UNDECIDED.value: "Time or memory ran out. Nothing was found in the rounds of this instance that were finished; "
+    "beyond them, nobody knows.",
+    Verdict.VACUOUS.value: "Nothing was tested: what the property is about did not come up in this instance.",
+    ERROR: "Fencepost failed. This says nothing about the instance.",
 }
 """What a verdict says to someone who has never seen a solver."""
 

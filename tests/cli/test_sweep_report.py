@@ -112,6 +112,50 @@ def test_every_row_is_in_one_cell_with_the_colour_and_the_words_of_its_verdict(
         assert cell["words"].startswith(f"{SIGNS[row['verdict']]} {row['verdict']} {brief(row)}")
 
 
+def said_of(page: str) -> str:
+    """The text of a page, in one line."""
+    body = re.sub(r"<(style|script|svg).*?</\1>", " ", page[page.index("<body") :], flags=re.DOTALL)
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", body)))
+
+
+def test_the_heading_names_each_size_that_was_asked(rows: list[Row], page: str) -> None:
+    """With one protocol the page's, else the protocol's. Planted: the sizes that vary, or the ones that do not, left out."""
+    sizes = (
+        "bookies 1 to 4, ensemble 1 to 3, write_quorum 1 to 3, ack_quorum 1 to 3, entries 1, recoverers 1, "
+        "fragments 2, inflight 2, silent 0, crashes 0, restarts 0, disks 0, reimages 0"
+    )
+    assert f"bookkeeper-4.13 asked with {sizes} " in said_of(page)
+    assert "<title>Which configuration may I use? bookkeeper-4.13, ledger-chain</title>" in page
+    one = FORMS["html"](reported([row for row in rows if row["protocol"] == "bookkeeper-4.13"]))
+    assert f"Which configuration may I use? bookkeeper-4.13, asked with {sizes} Each cell" in said_of(one)
+    (row, *_) = rows
+    sizes = f"asked with bookies {row['settings']['bookies']}, ensemble {row['settings']['ensemble']}, "
+    assert f"{row['property']} of {row['protocol']}, {sizes}" in Reader(page).details[row["id"]]
+
+
+def test_the_title_names_the_sizes_too(rows: list[Row]) -> None:
+    """So does a tab of the browser. Planted: the protocol's name alone."""
+    one = FORMS["html"](reported([row for row in rows if row["protocol"] == "bookkeeper-4.13"]))
+    title = "Which configuration may I use? bookkeeper-4.13, asked with bookies 1 to 4, ensemble 1 to 3, "
+    assert f"<title>{title}" in one
+
+
+def test_no_sentence_says_more_than_the_instance_of_its_cell(page: str) -> None:
+    """E > WQ was proved with one entry, under "It cannot happen"; #3005 takes more. Planted: the old words."""
+    said = said_of(page)
+    for more in (
+        "cannot happen",
+        "can happen",
+        "of this configuration",
+        "about the configuration",
+        "all switches",
+    ):
+        assert more not in said
+    assert "no larger instance was asked" in MEANINGS["proved"]
+    assert "An answer is for the instance of its cell alone" in said
+    assert "fencepost advise" in said
+
+
 def test_a_cell_is_where_its_sizes_and_switches_say(page: str, rows: list[Row]) -> None:
     known = {row["id"]: row for row in rows}
     sized = [cell for cell in Reader(page).cells if cell["title"]]
