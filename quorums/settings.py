@@ -29,7 +29,7 @@ QUORUMS = (ENSEMBLE, WRITE_QUORUM, ACK_QUORUM)
 KEYS = (*QUORUMS, MIN_RACKS, ENFORCE_RACKS, DELAY, STRIPING)
 REPLICAS = "bookkeeper.replicaCount"
 PREFIX = "PULSAR_PREFIX_"
-"""Pulsar's images set a key of this prefix (apply-config-from-env.py) without the prefix."""
+"""Pulsar's images set a key of this prefix without the prefix (bin/apply-config-from-env*.py)."""
 
 
 @dataclass(frozen=True)
