@@ -227,7 +227,7 @@ def open_advice(found: Finding) -> Advice:
     asked = setup((2, 2, 2), 2, "4.17.4")
     bug = next(risk for risk in risks(asked) if risk.bug.name == "bare-fence")
     deployment = Deployment(asked.configuration, asked.bookies)
-    return Advice(asked, deployment, {}, False, False, [(bug, found)], [], SETTLED, frozenset())
+    return Advice(asked, deployment, {}, {}, [(bug, found)], [], SETTLED, frozenset())
 
 
 def test_the_headline_blames_the_time_only_if_the_time_was_over() -> None:
@@ -263,7 +263,7 @@ def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest
         monkeypatch.setattr(f"fencepost.cli.advise.{name}", nothing_found)
     monkeypatch.setattr("fencepost.cli.advise.anything_else", lambda *_: SETTLED)
     setup_ = setup((5, 3, 2), 6, "4.16.6")
-    advice = advice_on(setup_, Deployment(setup_.configuration, 6), {}, (False, False), frozenset(), 300.0)
+    advice = advice_on(setup_, Deployment(setup_.configuration, 6), {}, {}, frozenset(), 300.0)
     assert set(asked) == {(1, CONFLICTS)}
     names = [risk.bug.name for risk, _ in advice.losing]
     assert names == [risk.bug.name for risk in risks(setup_) if risk.loses]

@@ -19,6 +19,7 @@ from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas import commutation, sendings
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.formulas.symbolic import Effect
 from fencepost.encoding.induction import orbits
 from fencepost.encoding.induction.asking import Asker, Kept, Left, Message
 from fencepost.encoding.induction.obligations import Question
@@ -253,7 +254,7 @@ def keys_forget_badly_defined_steps(plant: pytest.MonkeyPatch) -> None:
     plant.setattr(
         commutation,
         "_text",
-        lambda effect: text(commutation.Effect(**{**vars(effect), "wrong": neg(effect.guard)})),
+        lambda effect: text(Effect(**{**vars(effect), "wrong": neg(effect.guard)})),
     )
 
 
