@@ -12,11 +12,13 @@ from random import Random
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.encoding.checking.verdicts import Basis
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.evidence import filling
 from fencepost.encoding.evidence.filling import refutation
-from fencepost.encoding.evidence.manifests import PROVER, RejectedError
+from fencepost.encoding.evidence.manifests import PROVER, Claim, RejectedError
 from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
+from fencepost.encoding.evidence.questions import questions
 from fencepost.encoding.evidence.rechecking import CHECKER, check_proof, read_proof
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System
@@ -131,6 +133,41 @@ def test_a_budget_is_part_of_what_is_certified(tmp_path: Path, fencepost: Fencep
     assert (code, fencepost("certify", folder, "--protocol", COPIES)[0]) == (0, 0)
     edit_manifest(folder, lambda document: document.update(budgets={}))
     assert "is not what the manifest gives" in rejected(fencepost, folder, "--protocol", COPIES)
+
+
+def test_a_witness_with_more_faults_than_the_budget_is_rejected(tmp_path: Path, fencepost: Fencepost) -> None:
+    """Planted: faults of the witness are not counted, and a property is exercised by what the budget excludes."""
+    arguments = (
+        "check",
+        COPIES,
+        "--set",
+        "acknowledge=reachable",
+        "--set",
+        "fence=yes",
+        "--budget",
+        "lost=0",
+    )
+    folder = tmp_path / "made"
+    assert fencepost(*arguments, "--certificates", folder)[0] == 0
+    path = folder / "witness-nothing-lost.json"
+    document = json.loads(path.read_text())
+    answers = ("store", "receive answer")
+    gone = [s for s in document["steps"] if s["action"] in answers and s["arguments"]["copy"] == "c2"]
+    kept = [step for step in document["steps"] if step not in gone]
+    document |= {"initial": {**document["initial"], "write_lost[1, c2]": True}, "faults": {"lost": 1}}
+    document["steps"] = [{**step, "index": number} for number, step in enumerate(kept, 1)]
+    for sending in (sending for step in kept for sending in step["sent"]):
+        sending["lost"] = sending["kind"] == "write" and sending["to"] == "c2"
+    path.write_text(json.dumps(document))
+    why = rejected(fencepost, folder, "--protocol", COPIES)
+    assert why == "witness-nothing-lost: has more than 0 faults of the kind lost"
+
+
+def test_each_claim_of_a_certificate_is_asked_about() -> None:
+    """Planted: the questions of the first claim alone, so that a proof of the second may be anything."""
+    claims = [Claim(name, Basis.ROUNDS, 2) for name in ("one", "other")]
+    asked = [question.name for question in questions(claims, built("bookkeeper-4.13", TWO_BOOKIES)[0])]
+    assert asked == ["well-defined", "completeness", "property-one", "property-other"]
 
 
 CERTIFIED = ("BOOKKEEPER-799", "#2614", "early-commit", "#1067")

@@ -119,7 +119,7 @@ class Refining:
                 failing.append(here)
                 continue
             effect = self.core.effects[slot]
-            failing.append(conj((here, neg(there(effect.guard)))))
+            failing.append(conj((here, disj((neg(there(effect.guard)), there(effect.wrong))))))
             for place, after in effect.after.items():
                 following[place] = [
                     ite(here, there(new), old) for new, old in zip(after, following[place], strict=True)

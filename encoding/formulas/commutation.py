@@ -94,12 +94,14 @@ class Commutation:
         return self.symbolic.past[earlier] if concerned else _unchanged
 
     def _key(self, a: int, b: int) -> str:
-        """A hash of the question, equal for questions that differ only in the names of variables."""
+        """A hash of the question, equal for questions that differ only in the names of variables.
+
+        How many values a variable has besides those that are mentioned makes no difference: all their Booleans may be false.
+        """
         first, second = self._texts[a], self._texts[b]
         numbers: dict[int, int] = {}
         renamed = [numbers.setdefault(place, len(numbers)) for place in (*first.places, *second.places)]
-        sizes = [len(self.symbolic.bits[place]) for place in numbers]
-        return hashlib.sha256(repr((first.skeleton, second.skeleton, renamed, sizes)).encode()).hexdigest()
+        return hashlib.sha256(repr((first.skeleton, second.skeleton, renamed)).encode()).hexdigest()
 
     @cached_property
     def _texts(self) -> list[_Text]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -104,6 +105,30 @@ def test_a_witness_is_not_called_unreachable_where_a_step_may_be_badly_defined()
     made = System(s, (each(count, s),), (prop,), default_rounds=4, invariants=(Invariant("i", "", ~s.flag),))
     with pytest.raises(ModelError, match="count sets number to 3"):
         result(made)
+
+
+# Budgets.
+
+
+def fall(s: Counter) -> Action:
+    """A crash."""
+    return Action(when=~s.flag, then=[s.flag.set(True)], actor="me", fault="crashes")
+
+
+def after_a_fall(s: Counter) -> Action:
+    """Counts once more after a crash."""
+    return Action(when=s.flag & (s.number == 1), then=[s.number.set(2)], actor="me")
+
+
+def test_executions_with_faults_within_the_budget_count_for_completeness() -> None:
+    """With a crash there is one more round. Planted: only executions without faults are asked about."""
+    s = Counter(2)
+    made = system(s, after_a_fall, fall, count_to(1), holds=s.number < 2)
+    limits = Limits(jobs=1, induction="none", budgets={"crashes": 1})
+    (found,) = check(made, SUBJECT, made.properties, limits).results
+    assert (found.verdict, found.steps) == (Verdict.VIOLATED, 3)
+    (found,) = check(made, SUBJECT, made.properties, replace(limits, budgets={"crashes": 0})).results
+    assert found.verdict is Verdict.PROVED
 
 
 # Names of the engine's own.

@@ -10,7 +10,7 @@ import pytest
 
 from fencepost.encoding.checking.knowledge import Knowledge
 from fencepost.encoding.checking.limits import Limits, Minimize
-from fencepost.encoding.checking.messages import Heard, Replayed, Untrue
+from fencepost.encoding.checking.messages import ByActions, Heard, NotByActions, Replayed, Unreached, Untrue
 from fencepost.encoding.checking.verdicts import Basis, Fewest, Verdict
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
 from fencepost.encoding.language.system import Property
@@ -31,6 +31,7 @@ SAFE = Property("safe", "nothing is lost", TRUE, TRUE, "something is acknowledge
 ANYTHING = Execution(1, (0,), ())
 SEEN = Witnessed("safe", ANYTHING)
 INDUCTION = Inductive("safe", 3)
+BY_ACTIONS = ByActions("safe", ())
 NO_INDUCTION = NotInductive("safe", 4, ("safe",), (), ANYTHING)
 
 
@@ -126,6 +127,14 @@ RULES = (
     Rule(
         "induction with an invariant that is none",
         [SEEN, INDUCTION, clean(2), Upheld(2), Untrue(trace(3))], None, False, inducing=True, invariants=("kept",),
+    ),
+    Rule("induction over one action, about something", [SEEN, BY_ACTIONS], PROVED, True, basis=Basis.INDUCTION),
+    Rule("induction over one action, about nothing so far", [BY_ACTIONS], None, False),
+    Rule("induction over one action, about nothing ever", [BY_ACTIONS, Unreached("safe")], VACUOUS, True),
+    Rule("no induction over one action", [SEEN, NotByActions("safe", "not inductive")], None, False),
+    Rule(
+        "no cheaper one in rounds that cover the shorter ones but those of one step less",
+        [violated(9), clean(2, (0, 9)), Complete(2, 7)], VIOLATED, False, fewest=Fewest.WITHIN_ROUNDS,
     ),
     Rule("a violation may still be made smaller", [violated(9)], VIOLATED, False),
     Rule("… or need not", [violated(9)], VIOLATED, True, Limits(minimize=Minimize.NONE)),

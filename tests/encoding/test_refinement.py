@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,10 +14,10 @@ from fencepost.encoding.all_sizes.refining import Refining
 from fencepost.encoding.all_sizes.settling import Tied, Untied, settle
 from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.quantifiers import exists
+from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.sorts import BOOL, integers, is_in, labels, subsets
 from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.system import Action, Invariant, Property, System, each
+from fencepost.encoding.language.system import Action, Axiom, Invariant, Property, System, each
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, all_of, lift
 from fencepost.encoding.solving.answers import Deadline, No, SolverGaveUpError, Yes, answered
 from fencepost.encoding.solving.logic import conj, disj
@@ -68,7 +69,13 @@ def said(name: str, holds: Term) -> Property:
 
 def pieces() -> tuple[Tank, dict[str, Any]]:
     """A refinement that is right, to be spoiled."""
-    s, c = Tank(), Count()
+    s = Tank()
+    return s, pieces_of(s)
+
+
+def pieces_of(s: Tank) -> dict[str, Any]:
+    """The refinement of that tank."""
+    c = Count()
 
     def fills(pump: str) -> list[CoreStep]:
         pair = Some(lambda pair: all_of(*(s.ran[p] for p in s.pump if is_in(p, pair))))
@@ -77,7 +84,7 @@ def pieces() -> tuple[Tank, dict[str, Any]]:
             CoreStep("fill", (pair,), when=~s.full, leaving=lift(s.full == TRUE)),
         ]
 
-    return s, {
+    return {
         "whole": System(s, (each(run_pump, s, s.pump),), properties=(said("never-full", ~s.full),)),
         "core": System(
             c, (each(turn_on, c, c.pump), each(fill, c, c.pair)), properties=(said("empty", c.amount == 0),)
@@ -172,12 +179,47 @@ SPOILED: Mapping[str, tuple[Callable[[Tank], dict[str, Any]], str, str]] = {
         "ran[p1] ends as mapped",
         "by the mapping",
     ),
+    "a step that the core lacks": (
+        lambda s: {"scripts": {"run pump": a_pump_that_the_core_lacks(s)}},
+        "step 1, turn on",
+        "the core has no turn on(p4)",
+    ),
+    "the last action is not followed": (
+        lambda s: {"scripts": {"run pump": only_the_last_does_nothing(s)}},
+        "ran[p3] ends as mapped",
+        "ran[p3] is no in the core, and yes by the mapping",
+    ),
+    "a mapping that gives several values": (
+        lambda s: {"mapping": {**pieces_mapping(s), "amount": ByValue(several)}},
+        "amount has one value",
+        "amount is mapped to 0, 2, not to one value",
+    ),
     "a mapping that gives no value": (
         lambda s: {"mapping": {**pieces_mapping(s), "amount": ByValue(lambda v: s.full if v else FALSE)}},
         "amount has one value",
         "amount is mapped to none",
     ),
 }
+
+
+def a_pump_that_the_core_lacks(s: Tank) -> Callable[..., list[CoreStep]]:
+    def script(pump: str) -> list[CoreStep]:
+        return [CoreStep("turn on", ("p4",)), *pieces_of(s)["scripts"]["run pump"](pump)]
+
+    return script
+
+
+def only_the_last_does_nothing(s: Tank) -> Callable[..., list[CoreStep]]:
+    def script(pump: str) -> list[CoreStep]:
+        fills: list[CoreStep] = pieces_of(s)["scripts"]["run pump"](pump)
+        return [] if pump == "p3" else fills
+
+    return script
+
+
+def several(value: object) -> Term:
+    """A mapping that gives 0 and the most at once."""
+    return lift(value in (0, MOST))
 
 
 def pieces_mapping(s: Tank) -> dict[str, Any]:
@@ -197,6 +239,51 @@ def test_each_planted_mistake_is_found_by_both_readings(mistake: str) -> None:
     assert said is not None and by_following in said
     settled = settle(wrong, Deadline(60))
     assert isinstance(settled, Untied) and by_following in settled.why
+
+
+BEGINNINGS: Mapping[str, tuple[Callable[[Tank], dict[str, Any]], str]] = {
+    "the core begins elsewhere": (
+        lambda s: {"mapping": {**pieces_mapping(s), "ran": lambda p: ~s.ran[p]}},
+        "at first: ran[p1] is yes in the core, and no by the mapping",
+    ),
+    "a fact is false at first": (
+        lambda s: {"facts": (Invariant("runs", "a pump has run", exists(s.pump, lambda p: s.ran[p])),)},
+        "at first: does not keep runs, which the refinement rests on",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", BEGINNINGS)
+def test_the_beginning_is_asked_about(mistake: str) -> None:
+    """Planted: the core's first state is not compared, or the facts are asked of actions alone."""
+    s, right = pieces()
+    spoil, why = BEGINNINGS[mistake]
+    assert settle(Refinement(**{**right, **spoil(s)}), Deadline(60)) == Untied(why)
+
+
+def test_axioms_of_the_core_must_be_true_of_its_instance() -> None:
+    """Planted: a theorem about cores in which each pair has all pumps, said of one in which it has two."""
+    _, right = pieces()
+    c = right["core"].state
+    axiom = Axiom("all-in-each", "", forall(c.pump, lambda p: forall(c.pair, lambda pair: c.member[p, pair])))
+    core = replace(right["core"], axioms=(axiom,))
+    settled = settle(Refinement(**{**right, "core": core}), Deadline(60))
+    assert settled == Untied("the core's instance does not meet all-in-each")
+
+
+def fill_beyond(s: Count, pair: Parameter) -> Action:
+    """The tank is filled with more than the core's instance can say."""
+    return Action(when=s.amount == 0, then=[s.amount.set(MOST + 1)], actor="tank")
+
+
+def test_a_step_of_the_core_that_is_badly_defined_is_none() -> None:
+    """Planted: a core whose instance is too small, and takes the value that it lacks for the first one."""
+    s, right = pieces()
+    c = right["core"].state
+    core = System(c, (each(turn_on, c, c.pump), replace(each(fill_beyond, c, c.pair), name="fill")))
+    stays = {**pieces_mapping(s), "amount": ByValue(lambda v: TRUE if v == 0 else FALSE)}
+    found = strays(Refinement(**{**right, "core": core, "mapping": stays, "implied": {}}))
+    assert "step 2, fill" in found
 
 
 def test_a_mapping_of_everything_to_the_start_implies_nothing() -> None:

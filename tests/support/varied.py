@@ -49,7 +49,7 @@ Scope = Mapping[str, Sequence[Term]]
 
 NEEDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("up", "has", "leads", "chosen", "follows another"), ("node",)),
-    **dict.fromkeys(("follows", "next", "same", "got"), ("node", "node")),
+    **dict.fromkeys(("follows", "next", "same", "got", "noticed"), ("node", "node")),
     "seen": ("twin",),
     "known": ("client",),
     "agreed": ("pair",),
@@ -74,6 +74,9 @@ SELDOM = {
 }
 """How often a system has what a kind of literals is about. A constant that tells nodes apart leaves little symmetry."""
 
+MAILED = ("got", "noticed")
+"""What there is only where nodes send messages."""
+
 MISTAKES = (None, None, None, None, "shared", "again", "forgotten again")
 """What is wrong with the losses of messages: one for several, one for a message sent again, one that is not named."""
 
@@ -83,16 +86,22 @@ class Net(StateSpace):
 
     def __init__(self, chance: random.Random, mailing: bool) -> None:
         self.node = labels("node", "n", 2 if mailing else chance.choice((2, 3, 3)))
-        self.some = Sort("some", chance.choice((("n1",), *3 * (self.node.values,))), part_of="node")
+        self.some = Sort("some", chance.choice((("n1",), ("n2",), *2 * (self.node.values,))), part_of="node")
         self.twin = Sort("twin", self.node.values)
         self.pair = subsets("pair", self.node, 2)
         self.client = Sort("client", ("w1", "w2", "r1", "r2"))
         self.writer = Sort("writer", ("w1", "w2"), part_of="client")
-        named_twice = chance.random() < 0.04
+        named_twice = chance.random() < 0.07
         self.reader = Sort("writer" if named_twice else "reader", ("r1", "r2"), part_of="client")
         self.position = integers(1, 2)
 
-        self.kinds = [kind for kind in NEEDS if chance.random() < SELDOM.get(kind, 1)]
+        there = [kind for kind in NEEDS if chance.random() < SELDOM.get(kind, 1)]
+        there = [kind for kind in there if mailing or kind not in MAILED]
+        few = chance.sample(there, min(len(there), chance.choice((1, 2, 3, 20))))
+        self.kinds = [*few, chance.choice(("up", "known", "known") if "known" in there else ("up",))]
+        """What literals are about: of a system that is about few things, more is true."""
+        if mailing:
+            self.kinds += MAILED
         turn, leader = chance.choice((0, 0, 1)), chance.choice((None, "n1", "n3", "n3"))
         self.up = family(BOOL, self.node)
         self.has = family(BOOL, self.node)
@@ -100,7 +109,9 @@ class Net(StateSpace):
         if "chosen" in self.kinds:
             self.chosen = variable(self.node)
         self.number = variable(integers(0, chance.choice((1, 2, 2, 300))))
-        self.got = family(BOOL, self.node, self.node)
+        if mailing:
+            self.got = family(BOOL, self.node, self.node)
+            self.noticed = family(BOOL, self.node, self.node)
         if "seen" in self.kinds:
             self.seen = family(BOOL, self.twin)
         if "known" in self.kinds:
@@ -173,9 +184,11 @@ class _Maker:
             (s.node, s.node),
             (s.some, s.node),
             (s.twin, s.node),
+            (s.client, s.client),
             (s.writer, s.reader),
-            (s.writer, s.writer),
         )
+        about = {wanted for kind in s.kinds for wanted in NEEDS[kind]} | {"twin"}
+        over = [sorts for sorts in (*one, *two) if {sort.type for sort in sorts} <= about]
 
         def action(*given: Parameter) -> Action:
             scope: Scope = {}
@@ -184,11 +197,11 @@ class _Maker:
             self.within = "guards"
             guard = [self._literal(scope) for _ in range(chance.choice((0, 0, 1, 1, 2)))]
             then = [self._update(scope) for _ in range(chance.choice((1, 2, 2, 3)))]
-            if chance.random() < 0.95:
+            if chance.random() < 0.9:
                 then = list({update.target.family: update for update in then}.values())
             return Action(all_of(*guard), then, "me")
 
-        self._add(chance.choice((*one, *two)), action)
+        self._add(chance.choice(over), action)
 
     def _update(self, scope: Scope) -> Update:
         s, chance = self.s, self.chance
@@ -201,7 +214,7 @@ class _Maker:
             (getattr(s, kind), NEEDS[kind][0]) for kind in flags if NEEDS[kind][0] in scope
         ]
         kind = chance.random()
-        if kind < 0.15 or not fitting:
+        if kind < 0.06 or not fitting:
             return s.number.set(chance.choice((s.number + 1, s.number + 2, s.number - 1, 1)), when=when)
         if kind < 0.3 and "node" in scope and "chosen" in s.kinds:
             return s.chosen.set(self._of("node", scope), when=when)
@@ -254,8 +267,8 @@ class _Maker:
             return Action(under_way, [got], "me", received=message("note", sender, receiver))
 
         def notice(receiver: Parameter, sender: Parameter) -> Action:
-            then = chance.choice((s.up[receiver], s.has[sender])).set(True)
-            return Action(first[sender] & is_lost(sender, receiver), [then], "me")
+            then = [s.noticed[sender, receiver].set(True)]
+            return Action(first[sender] & is_lost(sender, receiver), then, "me")
 
         self._add((s.node, s.node), receive)
         self._add((s.node, s.node), notice)
@@ -308,6 +321,8 @@ class _Maker:
                 return some("node") == some("node")
             case "got":
                 return s.got[some("node"), some("node")]
+            case "noticed":
+                return s.noticed[some("node"), some("node")]
             case "seen":
                 return s.seen[some("twin")]
             case "known":
@@ -328,14 +343,13 @@ class _Maker:
     def _claim(self) -> Term:
         """Something that is said of all of one sort or two: most often that a flag is down unless something else is so."""
         s, chance = self.s, self.chance
-        over = chance.choice(
-            ((s.node, s.node), (s.node,), (s.client, s.client), (s.client,), (s.twin,), (s.pair,), ())
-        )
+        nodes = ((s.node, s.node), (s.node, s.node), (s.node,), (s.some,))
+        over = chance.choice((*nodes, (s.client, s.client), (s.writer, s.reader), (s.reader,), (s.twin,), ()))
 
         def said(sorts: Sequence[Sort], scope: Scope) -> Term:
             if sorts:
                 return forall(sorts[0], lambda value: said(sorts[1:], _with(scope, value)))
-            flags = [kind for kind in ("up", "has", "seen", "known", "got") if kind in s.kinds]
+            flags = [kind for kind in ("up", "has", "seen", "known", *MAILED) if kind in s.kinds]
             down = [kind for kind in flags if all(wanted in scope for wanted in NEEDS[kind])]
             some = [self._literal(scope) for _ in range(chance.choice((0, 1, 1, 2) if down else (1, 2)))]
             return any_of(*(~self._atom(chance.choice(down), scope) for _ in down[:1]), *some)
