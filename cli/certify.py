@@ -88,8 +88,7 @@ def command(
 
     The clauses of each query are built again from the protocol and compared with those in DIR; each lemma of each
     proof is checked by another solver's unit propagation; each witness is replayed. No proof rests on symmetry here: every
-    action is asked about. Exits with 0 if all stands, with
-    1 if something was read and refuted, and says what.
+    action is asked about. Exits with 0 if all stands, with 1 if something was read and refuted, and says what.
     """
     found = read_manifest(Path(folder))
     instance = _instance(Path(folder), found, source)

@@ -77,7 +77,7 @@ def _cap(name: str, number: int, parameters: Mapping[str, Json]) -> str:
 
 
 FAULTS = {
-    "lost": ("lost message", "lost messages"),
+    "lost": ("lost or late message", "lost or late messages"),
     "silent": ("silent bookie", "silent bookies"),
     "crashes": ("crash", "crashes"),
     "restarts": ("restart", "restarts"),

@@ -18,14 +18,14 @@ LACKING = "without silent bookies, crashes, restarts, lost disks or re-imaged bo
 @pytest.mark.parametrize(
     "protocol, settings, said",
     [
-        ("bookkeeper-4.13", {}, f"with any number of lost messages; {LACKING}"),
+        ("bookkeeper-4.13", {}, f"with any number of lost or late messages; {LACKING}"),
         (
             "bookkeeper-no-journal",
             {"crashes": "2"},
-            "with any number of lost messages and at most 2 crashes; without silent bookies, "
+            "with any number of lost or late messages and at most 2 crashes; without silent bookies, "
             + "restarts, lost disks or re-imaged bookies",
         ),
-        ("verified-log-02", {}, "with any number of lost messages and at most 1 crash"),
+        ("verified-log-02", {}, "with any number of lost or late messages and at most 1 crash"),
         ("verified-log-01", {}, "without crashes"),
         ("ledger-chain", {}, "and the instance has no faults"),
     ],
@@ -58,10 +58,13 @@ def test_a_proof_without_crashes_does_not_read_as_if_it_covered_them(
     ]
     assert run(["check", "bookkeeper-4.13", "--property=no-divergence", *settings]) == 0
     said = capsys.readouterr().out
-    assert f"no execution of any length violates it, with any number of lost messages; {LACKING}  [" in said
+    assert (
+        f"no execution of any length violates it, with any number of lost or late messages; {LACKING}  ["
+        in said
+    )
 
 
 def test_a_fault_of_ones_own_is_named_as_it_is() -> None:
     copies = load(Path(__file__).parents[2] / "examples" / "two_copies.py")
     said = allowed(copies.instance([("storage", "memory")]))
-    assert said == "with any number of lost messages and any number of restarts"
+    assert said == "with any number of lost or late messages and any number of restarts"

@@ -91,17 +91,17 @@ class Net(StateSpace):
         self.pair = subsets("pair", self.node, 2)
         self.client = Sort("client", ("w1", "w2", "r1", "r2"))
         self.writer = Sort("writer", ("w1", "w2"), part_of="client")
-        named_twice = chance.random() < 0.07
-        self.reader = Sort("writer" if named_twice else "reader", ("r1", "r2"), part_of="client")
         self.position = integers(1, 2)
 
-        there = [kind for kind in NEEDS if chance.random() < SELDOM.get(kind, 1)]
-        there = [kind for kind in there if mailing or kind not in MAILED]
-        few = chance.sample(there, min(len(there), chance.choice((1, 2, 3, 20))))
-        self.kinds = [*few, chance.choice(("up", "known", "known") if "known" in there else ("up",))]
+        there = [kind for kind in NEEDS if kind not in MAILED and chance.random() < SELDOM.get(kind, 1)]
+        few = chance.sample(there, min(len(there), chance.choice((2, 3, 20))))
+        one = [chance.choice(("leads", "next", "same", "follows", "known", "chosen"))]
+        self.kinds = [chance.choice(("up", "has")), *(one if chance.random() < 0.5 else few)]
         """What literals are about: of a system that is about few things, more is true."""
         if mailing:
             self.kinds += MAILED
+        named_twice = "known" in self.kinds and chance.random() < 0.25
+        self.reader = Sort("writer" if named_twice else "reader", ("r1", "r2"), part_of="client")
         turn, leader = chance.choice((0, 0, 1)), chance.choice((None, "n1", "n3", "n3"))
         self.up = family(BOOL, self.node)
         self.has = family(BOOL, self.node)
@@ -152,7 +152,7 @@ class _Maker:
 
     def system(self) -> System:
         chance = self.chance
-        mailing = chance.random() < 0.3
+        mailing = chance.random() < 0.25
         self.labelled = chance.choice(("", "", "guards", "updates", "claims"))
         self.s = Net(chance, mailing)
         if mailing:
@@ -197,8 +197,9 @@ class _Maker:
             self.within = "guards"
             guard = [self._literal(scope) for _ in range(chance.choice((0, 0, 1, 1, 2)))]
             then = [self._update(scope) for _ in range(chance.choice((1, 2, 2, 3)))]
-            if chance.random() < 0.9:
-                then = list({update.target.family: update for update in then}.values())
+            then = list({update.target.family: update for update in then}.values())
+            if chance.random() < 0.15:
+                then.append(replace(then[0], when=self._literal(scope)))
             return Action(all_of(*guard), then, "me")
 
         self._add(chance.choice(over), action)
