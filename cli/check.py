@@ -248,7 +248,7 @@ def _all(requests: Sequence[Request], walks: int | None, progress: Progress, out
     for request in reversed(requests):
         gone = elapsed()
         share = max(0.0, request.limits.timeout - gone) / (len(requests) - len(outcomes))
-        limits = replace(request.limits, timeout=gone + share, gone=gone)
+        limits = replace(request.limits, timeout=min(gone + share, request.limits.timeout), gone=gone)
         progress.hear(
             Remark(f"{', '.join(p.name for p in request.properties)} of {instance_line(request.instance)}")
         )

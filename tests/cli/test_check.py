@@ -284,6 +284,12 @@ def test_too_little_memory_is_undecided(capsys: pytest.CaptureFixture[str]) -> N
     assert (code, "no-divergence: undecided: " in out, "memory" in out) == (3, True, True)
 
 
+def test_a_time_out_that_is_over_at_the_start_names_the_time_that_was_given() -> None:
+    """Planted: the time that the start took. On a busy machine `--timeout 1` was said to be over after 1.4 s."""
+    done = subprocess.run([*COMMAND, *LARGE, "--timeout", "0.1"], capture_output=True, text=True, check=False)
+    assert (done.returncode, "undecided: time-out after 0.1 s; no " in done.stdout) == (3, True)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_a_time_out_is_undecided_and_leaves_no_process_behind() -> None:
     process = subprocess.Popen([*COMMAND, *LARGE, "--timeout", "1"], stdout=subprocess.PIPE, text=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fencepost.encoding.errors import ModelError
@@ -154,6 +156,18 @@ def test_a_label_that_a_claim_names_stands_for_no_other() -> None:
     never = claim("never", ~state(system).has["n2"])
     assert len(orbits_of(system, never)) == 6
     assert broken(system, [never]) == {"never": "take"}
+
+
+def take_after_n1(s: Tokens, node: Parameter) -> Action:
+    """A node takes a token once n1 has had one."""
+    return replace(take(s, node), when=~s.had[node] & s.had["n1"])
+
+
+def test_a_label_that_a_guard_names_stands_for_no_other() -> None:
+    """Asking about n1 alone would prove that nobody has a token who did not have one before: n1 cannot take another."""
+    s = Tokens()
+    system = System(s, (each(take_after_n1, s, s.node),))
+    assert len(orbits_of(system, who_has_it_had_it(s))) == 3
 
 
 def test_a_constant_that_tells_labels_apart_is_noticed() -> None:

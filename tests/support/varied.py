@@ -145,6 +145,8 @@ class _Maker:
     chance: random.Random
     chosen: bool
     schemas: list[Schema] = field(default_factory=list)
+    terse: bool = False
+    """One action makes one thing true: then some claims are broken by it and by nothing else."""
     labelled: str = ""
     """Where labels are written out. One is enough to tell it apart from the others."""
     within: str = "guards"
@@ -157,10 +159,14 @@ class _Maker:
         self.s = Net(chance, mailing)
         if mailing:
             self._mail()
-        for _ in range(1 if mailing else chance.choice((2, 2, 3))):
+        self.terse = not mailing and chance.random() < 0.4
+        for _ in range(1 if mailing or self.terse else chance.choice((2, 2, 3))):
             self._act_somehow()
         self.within = "claims"
-        facts = [Invariant(f"i{n}", "", self._claim()) for n in range(chance.choice((1, 2, 3, 4)))]
+        facts = [
+            Invariant(f"i{n}", "", self._claim())
+            for n in range(4 if self.terse else chance.choice((1, 2, 3, 4)))
+        ]
         wanted = Property("p", "", self._claim(), self._literal({}), "it is so")
         return System(self.s, tuple(self.schemas), (wanted,), invariants=tuple(facts))
 
@@ -196,7 +202,7 @@ class _Maker:
                 scope = _with(scope, parameter)
             self.within = "guards"
             guard = [self._literal(scope) for _ in range(chance.choice((0, 0, 1, 1, 2)))]
-            then = [self._update(scope) for _ in range(chance.choice((1, 2, 2, 3)))]
+            then = [self._update(scope) for _ in range(1 if self.terse else chance.choice((1, 2, 2, 3)))]
             then = list({update.target.family: update for update in then}.values())
             if chance.random() < 0.15:
                 then.append(replace(then[0], when=self._literal(scope)))
@@ -207,14 +213,14 @@ class _Maker:
     def _update(self, scope: Scope) -> Update:
         s, chance = self.s, self.chance
         self.within = "guards"
-        when = self._literal(scope) if chance.random() < 0.3 else TRUE
+        when = self._literal(scope) if chance.random() < 0.3 and not self.terse else TRUE
         self.within = "updates"
-        value = chance.choice((TRUE, TRUE, FALSE, self._literal(scope)))
+        value = TRUE if self.terse else chance.choice((TRUE, TRUE, FALSE, self._literal(scope)))
         flags = [kind for kind in ("up", "has", "seen", "known", "agreed", "passed") if kind in s.kinds]
         fitting: list[tuple[Family, str]] = [
             (getattr(s, kind), NEEDS[kind][0]) for kind in flags if NEEDS[kind][0] in scope
         ]
-        kind = chance.random()
+        kind = 1.0 if self.terse and fitting else chance.random()
         if kind < 0.06 or not fitting:
             return s.number.set(chance.choice((s.number + 1, s.number + 2, s.number - 1, 1)), when=when)
         if kind < 0.3 and "node" in scope and "chosen" in s.kinds:
@@ -280,7 +286,7 @@ class _Maker:
         """Something of that type that may be named, or now and then a label written out."""
         sorts = {"node": self.s.node, "twin": self.s.twin, "client": self.s.client, "pair": self.s.pair}
         if kind in sorts and self.labelled == self.within and self.chance.random() < 0.3:
-            return Constant(kind, self.chance.choice(sorts[kind].values))
+            return Constant(kind, self.chance.choice((sorts[kind].values[0], *sorts[kind].values)))
         return self.chance.choice(scope[kind])
 
     def _literal(self, scope: Scope, kind: str | None = None) -> Term:
@@ -352,7 +358,11 @@ class _Maker:
                 return forall(sorts[0], lambda value: said(sorts[1:], _with(scope, value)))
             flags = [kind for kind in ("up", "has", "seen", "known", *MAILED) if kind in s.kinds]
             down = [kind for kind in flags if all(wanted in scope for wanted in NEEDS[kind])]
-            some = [self._literal(scope) for _ in range(chance.choice((0, 1, 1, 2) if down else (1, 2)))]
+            telling = [kind for kind in s.kinds if kind in ("leads", "next", "same", "has")]
+            about = chance.choice(telling) if telling and chance.random() < 0.6 else None
+            some = [
+                self._literal(scope, about) for _ in range(chance.choice((0, 1, 1, 2) if down else (1, 2)))
+            ]
             return any_of(*(~self._atom(chance.choice(down), scope) for _ in down[:1]), *some)
 
         return said(over, {})
