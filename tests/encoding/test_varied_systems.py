@@ -16,10 +16,9 @@ from fencepost.encoding.checking.proving import Proving
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Fewest, Verdict
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.formulas import commutation, sendings
+from fencepost.encoding.formulas import sendings
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.sendings import sent_at_most_once
-from fencepost.encoding.formulas.symbolic import Effect
 from fencepost.encoding.induction import orbits
 from fencepost.encoding.induction.asking import Asker, Kept, Left, Message
 from fencepost.encoding.induction.obligations import Question
@@ -240,16 +239,6 @@ def badly_defined_steps_move_like_others(plant: pytest.MonkeyPatch) -> None:
     plant.setattr(Commutation, "_counterexample", counterexample)
 
 
-def keys_forget_badly_defined_steps(plant: pytest.MonkeyPatch) -> None:
-    """Two questions that differ in badly defined steps have one key, and so one answer."""
-    text = commutation._text
-    plant.setattr(
-        commutation,
-        "_text",
-        lambda effect: text(Effect(**{**vars(effect), "wrong": neg(effect.guard)})),
-    )
-
-
 def one_loss_may_stand_for_several(plant: pytest.MonkeyPatch) -> None:
     """An action may send several messages with one loss."""
     plant.setattr(sendings, "_one_loss_each", lambda schema: None)
@@ -273,7 +262,6 @@ PLANTED: Mapping[Plant, tuple[Callable[[System, Truth], bool] | None, int]] = {
     one_round_of_answers_is_enough: (proves_what_is_false, 10),
     badly_defined_steps_prove: (proves_what_is_false, 0),
     badly_defined_steps_move_like_others: (rounds_differ, 364),
-    keys_forget_badly_defined_steps: (rounds_differ, 0),
     one_loss_may_stand_for_several: (None, 8052),
     losses_may_be_forgotten: (None, 215),
 }
