@@ -1,6 +1,6 @@
 """Every engine against plain exploring, on varied systems made at random; and planted mistakes, each shown by some system.
 
-A system that is refused, or has too many states, is left out. docs/trust.md says how many systems were looked at.
+A system that is refused, or has too many states, is left out. docs/encoding.md says how many systems were looked at.
 """
 
 from __future__ import annotations
