@@ -304,3 +304,17 @@ def test_only_shorter_executions_are_of_use_once_everything_is_violated() -> Non
     faults = knowledge(Rule("", [violated(9, faults=1), clean(2, (1, 9))], VIOLATED, False))
     assert faults.longest_of_use() is None
     assert knowledge(Rule("", [clean(2)], None, False)).longest_of_use() is None
+
+
+def test_shorter_executions_are_of_use_where_steps_are_all_that_is_counted() -> None:
+    """The last cost is the steps; what is counted before them, if anything, is faults."""
+    only_steps = Replayed("safe", trace(9), 2, (9,))
+    assert knowledge(Rule("", [only_steps, clean(2, (9,))], VIOLATED, False)).longest_of_use() == 8
+
+
+def test_a_larger_bound_may_reach_a_witness_that_the_bound_leaves_out_and_no_other() -> None:
+    """Where every execution was covered without a bound, the reason promises nothing of a larger one."""
+    cut = Rule("", [clean(3), Complete(3, 9), Surpassed(True)], VACUOUS, True, Limits(bound=9))
+    whole = Rule("", [clean(3), Complete(3, None)], VACUOUS, True)
+    says = [knowledge(rule).result("safe", 1.0, "").reason or "" for rule in (cut, whole)]
+    assert ["a larger bound may reach it" in reason for reason in says] == [True, False]
