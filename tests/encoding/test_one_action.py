@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from dataclasses import replace
 
 import pytest
@@ -9,7 +11,14 @@ import pytest
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.asking import Asker, Kept, Left, induct, share_out
-from fencepost.encoding.induction.obligations import INITIALLY, WELL_DEFINED, obligations
+from fencepost.encoding.induction.counterexamples import smallest
+from fencepost.encoding.induction.obligations import (
+    INITIALLY,
+    WELL_DEFINED,
+    Obligations,
+    Question,
+    obligations,
+)
 from fencepost.encoding.induction.orbits import interchangeable, representatives
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels
@@ -189,3 +198,35 @@ def test_a_claim_may_not_read_a_choice() -> None:
     s = Tokens()
     with pytest.raises(ModelError, match="a choice made up front"):
         obligations(Symbolic(tokens(s)), [claim("lost", s.lost["n1"])])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_counterexample_is_as_small_as_its_clauses_allow(seed: int) -> None:
+    """No choice is true and no variable has another value than at first, unless the clauses and those before it ask for it.
+
+    The clauses are made at random over three Booleans of state, two choices and one claim; all assignments are tried.
+    """
+    dice = random.Random(seed)
+    clauses = [[dice.choice((-1, 1)) * v for v in dice.sample(range(1, 7), 3)] for _ in range(14)]
+    models = [
+        model
+        for bits in itertools.product((-1, 1), repeat=6)
+        if all(set(clause) & set(model := [bit * v for v, bit in enumerate(bits, 1)]) for clause in clauses)
+    ]
+    question = Question(0, 7, {"claim": 8})
+    asked = Obligations([*clauses, [7], [8]], 8, [1, 2], 2, {"held": 6}, (question,))
+    asking = smallest(
+        Asker(asked, backend("cadical")), asked, question, [], "claim", [[False], [True, False]]
+    )
+    if not models:
+        with pytest.raises(AssertionError):
+            list(asking)
+        return
+    for usual in ({-4}, {-5}, {-1}, {2, -3}):
+        models = [model for model in models if usual <= set(model)] or models
+    with pytest.raises(StopIteration) as ended:
+        while True:
+            next(asking)
+    start = ended.value.value
+    found = [bit for values in start.values for bit in values] + [n in start.choices for n in range(2)]
+    assert found in [[literal > 0 for literal in model[:5]] for model in models]
