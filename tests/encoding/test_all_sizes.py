@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
 import random
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.exploring import wander
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.quantifiers import at_least, everywhere, forall
-from fencepost.encoding.language.sorts import BOOL, Value, integers, of_any_size
+from fencepost.encoding.language.sorts import BOOL, Value, integers, members, of_any_size
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Action, Invariant, System, each
 from fencepost.encoding.language.terms import TRUE, Family, Parameter, Update
@@ -184,3 +185,43 @@ def test_nothing_goes_through_a_sort_of_any_size() -> None:
         print(system.ground_actions)
     with pytest.raises(TypeError, match="lamp is a sort of any size"):
         Concrete(system).initial()
+
+
+class Colour(enum.Enum):
+    """A counted domain of more than two values."""
+
+    OFF = "off"
+    RED = "red"
+    GREEN = "green"
+
+
+class Signals(StateSpace):
+    """Any number of signals, and which of them was seen red."""
+
+    def __init__(self) -> None:
+        self.signal = of_any_size("signal")
+        self.shows = family(members(Colour), self.signal)
+        self.seen = family(BOOL, self.signal)
+
+
+def forget(s: Signals, signal: Parameter) -> Action:
+    """What was seen of a green signal is forgotten."""
+    return Action(when=s.shows[signal] == Colour.GREEN, then=[s.seen[signal].set(False)], actor="a")
+
+
+def test_a_variable_has_one_of_three_values() -> None:
+    """Planted: a signal that is red and green at once, of which no claim about red ones would be kept."""
+    s = Signals()
+    red = Invariant("red", "", forall(s.signal, lambda k: (s.shows[k] != Colour.RED) | s.seen[k]))
+    green = Invariant("green", "", forall(s.signal, lambda k: (s.shows[k] != Colour.GREEN) | s.seen[k]))
+    system = System(s, (each(forget, s, s.signal),), invariants=(red, green))
+    steps = [name for name in proved(system) if name.endswith("forget")]
+    assert steps == ["red.forget"]
+
+
+def test_equal_terms_are_read_as_equal_formulas() -> None:
+    """The names of bound variables do not depend on what was read before."""
+    s, system = lamps()
+    reading = Unbounded(system.state)
+    none = forall(s.lamp, lambda k: ~s.lit[k])
+    assert reading.holds(none, reading.before).eq(reading.holds(none, reading.before))

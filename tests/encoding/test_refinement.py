@@ -328,3 +328,22 @@ def test_a_disjunction_of_all_ways_is_what_is_asked() -> None:
     for straying in refining.strayings():
         question = conj((straying.happens, disj(straying.ways.values())))
         assert refining.whole.states().ask(question) == No()
+
+
+def test_only_the_property_that_does_not_follow_is_named() -> None:
+    """Of two properties of the whole one follows from the core's, and is not blamed."""
+    s, right = pieces()
+    never_early = replace(said("never-early", ~s.full), holds=TRUE)
+    whole = replace(right["whole"], properties=(*right["whole"].properties, never_early))
+    still = {"ran": lambda p: False, "amount": ByValue(lambda v: TRUE if v == 0 else FALSE)}
+    lazy = {"mapping": still, "scripts": {"run pump": nothing}, "whole": whole}
+    both = Refinement(**{**right, **lazy, "implied": {"never-early": "empty", "never-full": "empty"}})
+    settled = settle(both, Deadline(60))
+    assert isinstance(settled, Untied) and settled.why.startswith("never-full: a property of the core")
+
+
+def test_a_property_that_this_core_lacks_is_not_asked_about() -> None:
+    """A core in which copies may vanish has no property of copies, and the others are compared all the same."""
+    _, right = pieces()
+    refinement = Refinement(**{**right, "implied": {"never-full": "readable"}})
+    assert Refining(refinement).unimplied() == {}
