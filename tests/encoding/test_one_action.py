@@ -20,11 +20,12 @@ from fencepost.encoding.induction.obligations import (
     obligations,
 )
 from fencepost.encoding.induction.orbits import interchangeable, representatives
+from fencepost.encoding.induction.walks import walks
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
-from fencepost.encoding.language.system import Action, Invariant, System, each
-from fencepost.encoding.language.terms import TRUE, Parameter, Term, implies
+from fencepost.encoding.language.system import Action, Invariant, Property, System, each
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, implies
 from fencepost.encoding.solving.solvers import backend
 from support.one_action import broken
 
@@ -230,3 +231,14 @@ def test_a_counterexample_is_as_small_as_its_clauses_allow(seed: int) -> None:
     start = ended.value.value
     found = [bit for values in start.values for bit in values] + [n in start.choices for n in range(2)]
     assert found in [[literal > 0 for literal in model[:5]] for model in models]
+
+
+def test_a_walk_tells_of_each_witness_and_of_each_false_fact_once() -> None:
+    """A witness that nothing reaches keeps it walking, and a fact that was told of before is not told of again."""
+    system = tokens()
+    s = state(system)
+    never, had = claim("never", ~s.had["n1"]), who_has_it_had_it(s)
+    reached = Property("reached", "", TRUE, s.count == 3, "all have been asked")
+    unreached = Property("unreached", "", TRUE, FALSE, "nothing")
+    names = [found.name for found in walks(system, [reached, unreached], [never, had])]
+    assert sorted(names) == ["never", "reached"]
