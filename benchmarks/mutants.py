@@ -1,6 +1,6 @@
 """Change the engine's code in one place, many times over, and see whether a quick test notices.
 
-    python benchmarks/mutants.py                                  every mutant: hours
+    python benchmarks/mutants.py                                  every mutant: an hour or two
     python benchmarks/mutants.py --sample 150 --seed 1            a random sample, the same for the same arguments
     python benchmarks/mutants.py --only rounds/search.py          mutants whose name contains that
     python benchmarks/mutants.py --sample 150 --results found.jsonl --output docs/generated/mutants.md
@@ -449,7 +449,7 @@ def page(every: Sequence[Mutant], chosen: Sequence[Mutant], found: Mapping[str, 
     ]
     lives = [
         [m.name, f"`{m.before}`", f"`{m.after}`", reasons.get(m.description, "**not looked at**")]
-        for m in chosen
+        for m in sorted(chosen, key=lambda m: (m.file, m.line, m.column))
         if found[m.name] == LIVED
     ]
     return TEXT.format(
@@ -490,7 +490,7 @@ def main() -> None:
                 f"--sample {arguments.sample}: there are {len(chosen)} mutants; valid: 1 to {len(chosen)}"
             )
         numbers = random.Random(arguments.seed).sample(range(len(chosen)), arguments.sample)
-        chosen = [chosen[number] for number in sorted(numbers)]
+        chosen = [chosen[number] for number in numbers]  # in this order: a run cut short is a sample too
     if not chosen or arguments.jobs < 1:
         parser.error(
             "no mutant has such a name" if not chosen else f"--jobs {arguments.jobs}: valid: 1 or more"

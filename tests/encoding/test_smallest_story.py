@@ -17,6 +17,9 @@ from fencepost.encoding.checking.limits import Limits, Minimize
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.concrete.compiling import Concrete, State
+from fencepost.encoding.formulas.commutation import Commutation
+from fencepost.encoding.formulas.one_round import template
+from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.sorts import BOOL, integers, members
@@ -24,7 +27,7 @@ from fencepost.encoding.language.state import StateSpace, choice, family, variab
 from fencepost.encoding.language.system import Action, Property, Schema, System, each
 from fencepost.encoding.language.terms import TRUE, Parameter
 from fencepost.encoding.language.traces import Subject, Trace
-from fencepost.encoding.rounds.search import Finding, Task, Violated, hunt
+from fencepost.encoding.rounds.search import Broken, Finding, Story, Task, Upheld, Violated, hunt
 from fencepost.encoding.rounds.session import Session
 from support.generated import ACTIONS, by_seeds, generate
 
@@ -174,6 +177,35 @@ def test_fewest_is_not_said_before_the_rounds_of_the_trace_are_searched(
     result = copies(Limits(jobs=1))
     assert (result.verdict, result.fewest) == (Verdict.VIOLATED, None)
     assert "(shorter ones may exist)" in violated(result)
+
+
+def hunted(task: Task) -> list[Finding]:
+    """What a hunt in the ring says, where the invariant `begun` says that the token stays at the first place."""
+    symbolic = Symbolic(ring())
+    (never,) = symbolic.system.properties
+    at = symbolic.system.variables[0].family[()]
+    outputs = {"holds:never": never.holds, "witness:never": never.witness, "invariant:begun": at == 0}
+    session = Session(template(symbolic, Commutation(symbolic).blockers(), outputs), "cadical")
+    return list(hunt(session, task))
+
+
+def test_a_story_that_does_less_than_one_that_was_told_is_another() -> None:
+    """Of two stories one may fire all that the other fires, and more: the other is not left out with it."""
+    go_on, _, drop = range(3)
+    told = Story(frozenset({go_on, drop}), frozenset())
+    (found,) = [m for m in hunted(Task(("never",), rounds=3, avoid=(told,))) if isinstance(m, Violated)]
+    assert drop not in found.execution.slots
+    both = (told, Story(frozenset({go_on}), frozenset()))
+    (other,) = [m for m in hunted(Task(("never",), rounds=4, avoid=both)) if isinstance(m, Violated)]
+    assert set(other.execution.slots) not in ({go_on}, {go_on, drop})
+
+
+def test_an_invariant_that_is_false_is_told_of_once() -> None:
+    """And without invariants there is nothing to uphold."""
+    kinds = [type(m) for m in hunted(Task(("never",), rounds=3, invariants=("begun",)))]
+    assert (kinds.count(Broken), kinds.count(Upheld)) == (1, 0)
+    kinds = [type(m) for m in hunted(Task(("never",), rounds=3))]
+    assert (kinds.count(Broken), kinds.count(Upheld)) == (0, 0)
 
 
 # Late messages.
