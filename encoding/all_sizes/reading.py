@@ -118,7 +118,7 @@ class Unbounded:
             function = z3.Function(name, *over, self.sort(family.domain))
             return lambda *index: function(*index)
         first, *others = family.domain.values
-        if others == [True]:
+        if family.domain.type == "bool":
             predicate = z3.Function(name, *over, z3.BoolSort())
             return lambda *index: _truth(predicate(*index))
         predicates = {
@@ -223,7 +223,7 @@ def _choose(condition: Any, then: Thing, otherwise: Thing) -> Thing:
     if not isinstance(then, dict):
         return z3.If(condition, then, otherwise)
     no = z3.BoolVal(False)
-    if True in then or True in otherwise:
+    if any(value is True for value in (*then, *otherwise)):  # 1 == True, and a number is no truth value
         return _truth(z3.If(condition, then.get(True, no), otherwise.get(True, no)))
     return {
         value: z3.If(condition, then.get(value, no), otherwise.get(value, no))

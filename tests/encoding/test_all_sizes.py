@@ -6,6 +6,7 @@ import enum
 import itertools
 import random
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,10 +18,10 @@ from fencepost.encoding.concrete.compiling import Concrete, State
 from fencepost.encoding.concrete.exploring import wander
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.quantifiers import at_least, everywhere, forall
-from fencepost.encoding.language.sorts import BOOL, Value, integers, members, of_any_size
+from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, members, of_any_size
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Action, Invariant, System, each
-from fencepost.encoding.language.terms import TRUE, Family, Parameter, Update
+from fencepost.encoding.language.terms import TRUE, Family, Parameter, Term, Update
 from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.protocols.bookkeeper.core import CoreParameters, core, core_of_any_size
 
@@ -225,3 +226,31 @@ def test_equal_terms_are_read_as_equal_formulas() -> None:
     reading = Unbounded(system.state)
     none = forall(s.lamp, lambda k: ~s.lit[k])
     assert reading.holds(none, reading.before).eq(reading.holds(none, reading.before))
+
+
+def shows_none(levels: Family, level: Value, lamp: Parameter) -> Term:
+    """That lamp is not at that level."""
+    return levels[lamp] != level
+
+
+@pytest.mark.parametrize(
+    "domain", [integers(0, 2), integers(1, 3), integers(0, 1)], ids=["0-2", "1-3", "0-1"]
+)
+def test_a_number_is_no_truth_value(domain: Sort) -> None:
+    """1 == True in Python: a family of numbers was read as one of truth values after an update, and 2 was never reached."""
+
+    class Levels(StateSpace):
+        def __init__(self) -> None:
+            self.lamp = of_any_size("lamp")
+            self.level = family(domain, self.lamp)
+
+    def turn(s: Levels, lamp: Parameter) -> Action:
+        """To the highest level."""
+        return Action(when=TRUE, then=[s.level[lamp].set(domain.values[-1])], actor="a")
+
+    s = Levels()
+    kept = []
+    for level in domain:
+        never = Invariant("never", "", forall(s.lamp, partial(shows_none, s.level, level)))
+        kept.append("never.turn" in proved(System(s, (each(turn, s, s.lamp),), invariants=(never,))))
+    assert kept == [level != domain.values[-1] for level in domain]
