@@ -13,10 +13,14 @@ from fencepost.encoding.checking.limits import Limits
 from fencepost.encoding.checking.running import check
 from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import InternalError
+from fencepost.encoding.formulas.commutation import Commutation
+from fencepost.encoding.formulas.one_round import template
+from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.rounds.cubes import FIRST, Cube, split
+from fencepost.encoding.rounds.cubes import FIRST, Cube, candidates, split
+from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.rounds.unrolling import Early, Unrolling
 from fencepost.encoding.solving.clauses import Clause
 from support.generated import compare, generate
@@ -204,3 +208,17 @@ def test_fewest_is_not_claimed_beside_a_cube_that_is_not_refuted_for_good() -> N
     holds = replace(REFUTED, verdict=Verdict.HOLDS, complete=False)
     assert joined(holds, FOUND).fewest == Fewest.WITHIN_ROUNDS
     assert joined(holds, replace(FOUND, cube=("-a", "+b"))).fewest is None
+
+
+def test_of_the_two_halves_of_a_split_one_says_that_the_slot_fires() -> None:
+    """Planted: both halves say that it does not, and no cube looks at executions in which it does."""
+    symbolic = Symbolic(generate(1))
+    made = template(symbolic, Commutation(symbolic).blockers(), {})
+    for slot in candidates(made):
+        for fires in (True, False):
+            session = Session(made, "cadical", cube=(Early(slot, 2, fires),))
+            session.deepen()
+            session.deepen()
+            does = [session.unrolling.fire(slot, r) for r in (1, 2)]
+            assert session.solve([-literal for literal in does]) is not fires
+            assert any(session.solve([literal]) for literal in does) is fires
