@@ -32,7 +32,7 @@ dev: .venv/bin/python      ## run from the working tree; again after adding a fi
 bench: .venv/installed
 	$(BIN)/python benchmarks/run.py
 
-mutants: dev               ## changes of the engine that no quick test notices; an hour or two
+mutants: dev               ## changes of the engine that no quick test notices; hours
 	nice -n 10 $(BIN)/python benchmarks/mutants.py --results .venv/mutants.jsonl
 
 browser:                   ## Chromium and its driver, in which the page of a trace is tested

@@ -1,6 +1,6 @@
 """Change the engine's code in one place, many times over, and see whether a quick test notices.
 
-    python benchmarks/mutants.py                                  every mutant: an hour or two
+    python benchmarks/mutants.py                                  every mutant: hours
     python benchmarks/mutants.py --sample 150 --seed 1            a random sample, the same for the same arguments
     python benchmarks/mutants.py --only rounds/search.py          mutants whose name contains that
     python benchmarks/mutants.py --sample 150 --results found.jsonl --output docs/generated/mutants.md
