@@ -16,6 +16,7 @@ from fencepost.encoding.concrete.exploring import explore
 from fencepost.encoding.concrete.walking import walk
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.evidence.one_action import steps
+from fencepost.encoding.evidence.queries import Kind, Query
 from fencepost.encoding.evidence.questions import Asking
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.obligations import WELL_DEFINED, Never
@@ -24,6 +25,7 @@ from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Action, Invariant, Property, System, each
 from fencepost.encoding.language.terms import TRUE, Term
 from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.solving.answers import No, Yes
 from fencepost.encoding.solving.solvers import backend
 from fencepost.encoding.solving.terms import Terms
 
@@ -129,6 +131,20 @@ def test_executions_with_faults_within_the_budget_count_for_completeness() -> No
     assert (found.verdict, found.steps) == (Verdict.VIOLATED, 3)
     (found,) = check(made, SUBJECT, made.properties, replace(limits, budgets={"crashes": 0})).results
     assert found.verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize(("most", "answer"), [(0, No), (1, Yes)])
+def test_a_script_for_other_solvers_counts_the_faults_of_every_round(most: int, answer: type) -> None:
+    """The crash is in the first of two rounds. Planted: rounds that the budget of a script leaves out."""
+    s = Counter(2)
+    made = system(s, after_a_fall, fall, count_to(1), holds=s.number < 2)
+    asking = Asking(made, made.properties, {"crashes": most}, cached=False)
+    query = Query(Kind.PROPERTY, 2, "p")
+    script, solver = Terms(), backend("cadical")
+    script.read(asking.smtlib(query, []))
+    solver.add(asking.clauses(query).clauses)
+    assert isinstance(script.ask(), answer)
+    assert isinstance(solver.ask([], 10_000), answer)
 
 
 # Names of the engine's own.
