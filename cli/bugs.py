@@ -186,7 +186,7 @@ def _text(report: Report) -> str:
 
 
 def _unmodelled(report: Report) -> list[str]:
-    """What the models leave out in which the bugs were looked for."""
+    """Return one line for each thing that the models of these bugs leave out."""
     return unmodelled(row.run.known.protocol for row in report.rows)
 
 

@@ -37,7 +37,7 @@ class Report:
     manifest: Manifest
     heading: str
     unmodelled: str = ""
-    """What the protocol leaves out, in one line."""
+    """One line that names the parts that the protocol leaves out."""
     checked: list[Checked] = field(default_factory=list)
     rejected: str | None = None
     undecided: str | None = None

@@ -47,7 +47,7 @@ class Request:
 
 
 def not_begun(request: Request, interrupted: bool = True) -> Outcome:
-    """What a request comes to that an interrupt came before, or that was not reached yet."""
+    """Return the outcome of a request that was interrupted before it began, or was not reached yet."""
     reason = "interrupted" if interrupted else "not reached"
     results = [
         Result(prop.name, Verdict.UNDECIDED, seconds=0.0, solver=request.limits.solver, reason=reason)

@@ -73,7 +73,7 @@ class Progress(StatusLine):
         super().__init__("building")
         self.announcing: Callable[[], None] = lambda: None
         self.under_way: Callable[[], Outcome] | None = None
-        """What the check comes to that is under way, if it ends now; None between two checks."""
+        """A call for the outcome of the running check as if it ended now; None between two checks."""
         self._verbose = verbose
         self._begun = self._said = time.perf_counter()
         self._title: str | None = None

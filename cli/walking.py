@@ -19,7 +19,7 @@ def refuse_limits(limits: Limits) -> None:
 
 
 def take(walks: int, instance: Instance, properties: Sequence[Property], limits: Limits) -> Outcome:
-    """What so many random walks come to, in the time that there is."""
+    """Return the outcome of so many random walks, or of those that the time allows."""
     from fencepost.encoding.concrete.walking import walk
     from fencepost.encoding.formulas.traps import check_traps_of
 

@@ -109,7 +109,7 @@ TRAITS = {
     "no-db": "no DbLedgerStorage",
     "unsynced": "journalSyncData off",
 }
-"""What a bug may need of a setup, in words."""
+"""The conditions that a bug may need of a setup, in words."""
 
 KEYS = {
     "loses": Key(bool, "true or false", needed=True),
@@ -128,7 +128,7 @@ def _table() -> Mapping[str, Mapping[str, Any]]:
 
 
 def needed_setup(bug: str) -> list[str]:
-    """What the known bug of that name needs of a setup, in words; nothing if it is in no release that was read."""
+    """Return the conditions that the known bug needs of a setup, in words; none if no release that was read has it."""
     needed = _table().get(bug, {}).get("needs", ())
     return [words for trait, words in TRAITS.items() if trait in needed]
 

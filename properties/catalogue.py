@@ -96,7 +96,7 @@ _CLIENT_NOT_MODELLED = (
     "chained ensemble changes: failures noted during a change, one difference over several changes",
     "a writer that goes on after its ensemble change has failed",
 )
-"""What every model of the client leaves out, beside deletion (docs/bookkeeper.md)."""
+"""The parts that every model of the client leaves out, beside deletion (docs/bookkeeper.md)."""
 
 _NOT_MODELLED = (
     *_CLIENT_NOT_MODELLED,
@@ -250,6 +250,6 @@ def find(name: str) -> Protocol:
 
 
 def unmodelled(names: Iterable[str]) -> list[str]:
-    """What the shipped protocols of those names leave out, each line once; a protocol of a file says nothing here."""
+    """Return the parts that the shipped protocols of those names leave out, each line once; none for a protocol of a file."""
     found = (PROTOCOLS[name].unmodelled for name in names if name in PROTOCOLS)
     return list(dict.fromkeys(line for line in found if line))

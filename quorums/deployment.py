@@ -101,7 +101,7 @@ class Deployment:
 
     @property
     def configuration(self) -> Configuration:
-        """What ledgers get: E shrinks to what can be created where opportunistic striping allows it."""
+        """The E of new ledgers: it shrinks to an ensemble that can be created where opportunistic striping allows it."""
         e, wq, aq = self.asked.sizes
         found = Configuration(min(e, self.bookies), wq, aq)
         while self.client.opportunistic_striping and found.ensemble > wq and not self._fits(found):

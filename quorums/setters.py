@@ -1,4 +1,4 @@
-"""What set a value of a configuration: an option, the last file that has it, or a default."""
+"""The setter of a value of a configuration: an option, the last file that has it, or a default."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Setter:
-    """What set a value; `name` is the option's flag or the file's name, and empty for a default."""
+    """The setter of a value; `name` is the option's flag or the file's name, and empty for a default."""
 
     kind: Literal["option", "file", "default"]
     name: str = ""

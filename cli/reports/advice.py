@@ -179,7 +179,7 @@ def conclusion(advice: Advice) -> str:
 
 
 def _why_open(advice: Advice) -> str:
-    """What was not decided, and why not, those with the same reason together."""
+    """Return the questions that were not decided, grouped by their reason."""
     by_reason: dict[str, list[str]] = {}
     for name, found in advice.open_ones.items():
         by_reason.setdefault(_why_not(found), []).append(name)
@@ -194,7 +194,7 @@ def _why_not(found: Finding) -> str:
 
 
 def left_out(advice: Advice) -> str:
-    """What the models leave out in which everything was looked for, in one line."""
+    """Return one line that names the parts that the models leave out."""
     return "; ".join(unmodelled(["bookkeeper", *(risk.bug.protocol for risk, _ in advice.losing)]))
 
 

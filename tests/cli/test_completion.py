@@ -1,4 +1,4 @@
-"""What a shell asks when somebody presses Tab: through both processes of a command, and with nothing on stderr."""
+"""Completion by a shell: it goes through both processes of a command, with nothing on stderr."""
 
 from __future__ import annotations
 

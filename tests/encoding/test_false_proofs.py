@@ -1,4 +1,4 @@
-"""What was once proved of systems that an execution violates, or that have a badly defined step: each must be noticed."""
+"""Systems that were once proved although an execution violates them, or that have a badly defined step."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ MOST_STATES = 3000
 """States of a system that is looked at, at most."""
 
 Scope = Mapping[str, Sequence[Term]]
-"""What a term may name, by type: the parameters of an action, and what a quantifier binds."""
+"""The terms that may be named, by type: the parameters of an action, and the values that a quantifier binds."""
 
 NEEDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("up", "has", "leads", "chosen", "follows another"), ("node",)),
@@ -75,10 +75,10 @@ SELDOM = {
 """How often a system has what a kind of literals is about. A constant that tells nodes apart leaves little symmetry."""
 
 MAILED = ("got", "noticed")
-"""What there is only where nodes send messages."""
+"""The kinds that exist only where nodes send messages."""
 
 MISTAKES = (None, None, None, None, "shared", "again", "forgotten again")
-"""What is wrong with the losses of messages: one for several, one for a message sent again, one that is not named."""
+"""Mistakes in the losses of messages: one for several, one for a message sent again, one that is not named."""
 
 
 class Net(StateSpace):
@@ -97,7 +97,7 @@ class Net(StateSpace):
         few = chance.sample(there, min(len(there), chance.choice((2, 3, 20))))
         one = [chance.choice(("leads", "next", "same", "follows", "known", "chosen"))]
         self.kinds = [chance.choice(("up", "has")), *(one if chance.random() < 0.5 else few)]
-        """What literals are about: of a system that is about few things, more is true."""
+        """The kinds of literals that occur. More claims are true of a system with few kinds."""
         if mailing:
             self.kinds += MAILED
         named_twice = "known" in self.kinds and chance.random() < 0.25
@@ -378,7 +378,7 @@ def _with(scope: Scope, named: Term) -> Scope:
 
 @dataclass(frozen=True)
 class Truth:
-    """What plain exploring finds: in how few steps each claim is false, whether the witness is reached, and whether a step
+    """The result of plain exploring: in how few steps each claim is false, whether the witness is reached, and whether a step
     is badly defined."""
 
     false: Mapping[str, int]
@@ -387,7 +387,7 @@ class Truth:
 
 
 def explored(system: System) -> Truth | None:
-    """What is true of a system; None if it has more than `MOST_STATES` states."""
+    """Explore a system; None if it has more than `MOST_STATES` states."""
     concrete = Concrete(system)
     (wanted,) = system.properties
     claims = {**{i.name: i.holds for i in system.invariants}, wanted.name: wanted.holds}
@@ -407,7 +407,7 @@ def explored(system: System) -> Truth | None:
 
 
 def inductive(system: System) -> Proving:
-    """What the default proof says of the property and the invariants, asked in this process as `check` asks it."""
+    """Run the default proof of the property and the invariants in this process, as `check` runs it."""
     *_, posed = pose(lambda message: None, system, system.properties, system.invariants)[0]
     assert isinstance(posed, Posed)
     proving = Proving(posed)
