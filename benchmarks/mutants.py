@@ -80,7 +80,8 @@ TESTS: Mapping[str, Sequence[str]] = {
         *("encoding/test_smallest_story.py", "hostile/test_forged.py", "encoding/test_false_proofs.py"),
     ),
     "encoding/evidence": (
-        *("hostile/test_forged_induction.py", "encoding/test_queries.py", "test_certificates.py"),
+        *("hostile/test_forged_induction.py", "encoding/test_queries.py", "encoding/test_false_proofs.py"),
+        "test_certificates.py",
     ),
     "encoding/formulas/sendings.py": (
         *("encoding/test_receipts.py", "encoding/test_refusals.py", "encoding/test_false_proofs.py"),

@@ -99,7 +99,7 @@ class Proving:
 
     @property
     def proved(self) -> frozenset[str]:
-        """What holds in every reachable state: the claims that are left, if they were asked about with `WELL_DEFINED`.
+        """The claims that hold in every reachable state: those that are left, if `WELL_DEFINED` is among them.
 
         A step that is badly defined leads to no state that a question knows of. If one is possible, nothing is proved.
         """

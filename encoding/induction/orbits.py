@@ -30,7 +30,7 @@ def representatives(symbolic: Symbolic, claims: Sequence[Statement]) -> list[int
 
 
 def _orbit(action: GroundAction, sorts: Sequence[Sort]) -> object:
-    """What an action has in common with those that a renaming makes of it: its arguments, labels numbered as they come.
+    """Return the same for all actions that a renaming makes of one: its arguments, labels numbered as they come.
 
     Two sorts with the same labels are renamed together: the first of them stands for both.
     """
@@ -49,9 +49,8 @@ def _orbit(action: GroundAction, sorts: Sequence[Sort]) -> object:
 def interchangeable(symbolic: Symbolic, claims: Sequence[Statement]) -> list[Sort]:
     """The index sets of labels that nothing in the system or the claims tells apart."""
     system = symbolic.system
-    said = [
-        *subterms(*(t for s in system.schemas for t in s.terms), *(claim.holds for claim in claims)),
-    ]
+    acts = (term for schema in system.schemas for term in schema.terms)
+    said = list(subterms(*acts, *(claim.holds for claim in claims)))
     named = {term.value for term in said if isinstance(term, Constant)}
     mentioned = sorts_in(system.state.families, said)
     constants = [v for v in system.variables if not v.is_choice and v.place not in symbolic.written]

@@ -80,7 +80,7 @@ class Schema:
 
     @property
     def terms(self) -> Iterator[Term]:
-        """What decides whether the action may happen, and what it does."""
+        """The terms of its guard and its updates, and its parameters."""
         yield from self.parameters
         yield self.action.when
         for update in self.action.then:
@@ -286,7 +286,7 @@ class System:
 
     @property
     def _said(self) -> Iterator[tuple[str, Iterable[Term]]]:
-        """What each action and each claim says."""
+        """Each action and each claim, by name, with its terms."""
         yield from ((schema.name, schema.terms) for schema in self.schemas)
         yield from ((p.name, (p.holds, p.witness, *p.traps.values())) for p in self.properties)
         yield from ((invariant.name, (invariant.holds,)) for invariant in self.invariants)
