@@ -2,7 +2,7 @@
 # make test and make test-long also install Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
 PYTHON ?= python3
 BIN := .venv/bin
-FOLDERS := cli encoding explore properties protocols quorums realcode sweeps
+FOLDERS := answers cli encoding explore properties protocols quorums realcode sweeps
 SOURCES := $(shell git ls-files $(FOLDERS:%='%/*') pyproject.toml)
 
 .PHONY: quick test test-long test-bookkeeper lint dev bench mutants browser java clean

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fencepost.encoding.concrete.compiling import Concrete, State
-from fencepost.encoding.language.folding import Folding, constants
-from fencepost.encoding.language.printing import line
+from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.language.fold import Folding, constants
+from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import integers
 from fencepost.encoding.language.state import StateSpace, choice
 from fencepost.encoding.language.system import GroundAction, Group, Schema, System

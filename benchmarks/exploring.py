@@ -12,18 +12,18 @@ import time
 from statistics import median
 
 from fencepost.encoding.forms.diagram import diagram
-from fencepost.explore.session import Explorer
+from fencepost.explore.explorer import Explorer
+from fencepost.explore.paths import ExplorerPath, Take
 from fencepost.explore.views import view
-from fencepost.explore.walks import Take, Walk
 from fencepost.properties.catalogue import find
 
 SETTINGS = {"bookies": 6, "entries": 3, "recoverers": 2}
 STEPS, WALKS = 40, 3
 
 
-def walked(explorer: Explorer, seed: int) -> tuple[Walk, list[float]]:
+def walked(explorer: Explorer, seed: int) -> tuple[ExplorerPath, list[float]]:
     """A random walk that closes the ledger late, and the seconds of each step."""
-    chance, walk, seconds = random.Random(seed), Walk(), list[float]()
+    chance, walk, seconds = random.Random(seed), ExplorerPath(), list[float]()
     for _ in range(STEPS):
         seconds.append(answered(explorer, walk))
         enabled = explorer.at(walk).enabled
@@ -34,7 +34,7 @@ def walked(explorer: Explorer, seed: int) -> tuple[Walk, list[float]]:
     return walk, seconds
 
 
-def answered(explorer: Explorer, walk: Walk) -> float:
+def answered(explorer: Explorer, walk: ExplorerPath) -> float:
     """Seconds of the processor for what the page is told of the end of a walk."""
     begun = time.process_time()
     here = explorer.at(walk)

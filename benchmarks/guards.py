@@ -27,18 +27,18 @@ from conjuncts import (
     relaxed,
     without,
 )
-from fencepost.encoding.checking.limits import Limits, Minimize
-from fencepost.encoding.checking.preparing import Send
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Result, Verdict
-from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.preparation import Send
+from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import InternalError, ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import all_of
 from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import executed
-from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.solving.solvers import Progress
 from fencepost.encoding.solving.workers import Ended, Worker
 
@@ -275,7 +275,7 @@ def _deciding(system: System, chosen: Sequence[Conjunct]) -> Iterator[Progress |
     symbolic = Symbolic(system)
     outputs = {str(number): needed(system, conjunct) for number, conjunct in enumerate(chosen)}
     made = template(symbolic, Commutation(symbolic).blockers(), outputs, over_choices=True)
-    session = Session(made, "cadical")
+    session = RoundSolver(made, "cadical")
     actions = _places(symbolic)
     longer = True
     while longer:
@@ -303,7 +303,7 @@ def _places(symbolic: Symbolic) -> list[int]:
     return [order[action] for action in symbolic.actions]
 
 
-def _path(session: Session, actions: Sequence[int]) -> Path:
+def _path(session: RoundSolver, actions: Sequence[int]) -> Path:
     """The execution that was just found."""
     execution = executed(session)
     return Path(tuple(actions[slot] for slot in execution.slots), execution.choices)
@@ -429,7 +429,7 @@ def _breaking(
 
 def _relaxed_session(
     system: System, chosen: Sequence[Conjunct], clean: Sequence[Property]
-) -> tuple[Session, list[int], list[int]]:
+) -> tuple[RoundSolver, list[int], list[int]]:
     """A session without rounds, the variable that leaves out each conjunct, and the ground action of each slot."""
     from fencepost.encoding.formulas.commutation import Commutation
     from fencepost.encoding.formulas.one_round import template
@@ -437,14 +437,14 @@ def _relaxed_session(
 
     symbolic = Symbolic(relaxed(system, chosen))
     outputs = {"bad": ~all_of(*(p.holds for p in clean))}
-    session = Session(template(symbolic, Commutation(symbolic).blockers(), outputs), "cadical")
+    session = RoundSolver(template(symbolic, Commutation(symbolic).blockers(), outputs), "cadical")
     first = session.unrolling.template.choices - len(chosen)
     left_out = [session.unrolling.choice(first + number) for number in range(len(chosen))]
     session.add([[-a, -b] for a, b in itertools.combinations(left_out, 2)])
     return session, left_out, _places(symbolic)
 
 
-def _goes_wrong(session: Session, left_out: int) -> bool | None:
+def _goes_wrong(session: RoundSolver, left_out: int) -> bool | None:
     """After the last round something is not well-defined, or a clean property violated; None if not found out."""
     answers = []
     for name in ("wrong", "bad"):

@@ -65,17 +65,17 @@ _PROVING = (
 TESTS: Mapping[str, Sequence[str]] = {
     "encoding/induction": _PROVING,
     "encoding/all_sizes": ("encoding/test_all_sizes.py", "encoding/test_refinement.py", "test_theorem.py"),
-    "encoding/checking/knowledge.py": (
+    "encoding/engine/knowledge.py": (
         *("encoding/test_knowledge.py", "encoding/test_induction.py", "encoding/test_smallest_story.py"),
         *("encoding/test_false_proofs.py", "encoding/test_engines.py"),
     ),
-    "encoding/checking/proving.py": _PROVING,
+    "encoding/engine/houdini.py": _PROVING,
     "encoding/rounds": (
         *("encoding/test_smallest_story.py", "encoding/test_cubes.py", "encoding/test_readings_agree.py"),
         *("encoding/test_induction.py", "encoding/test_queries.py", "encoding/test_false_proofs.py"),
         *(f"{_VARIED}rounds_reach_what_exploring_reaches[few]", "encoding/test_engines.py"),
     ),
-    "encoding/concrete/replaying.py": (
+    "encoding/concrete/replay.py": (
         *("encoding/test_receipts.py", "encoding/test_refusals.py", "encoding/test_readings_agree.py"),
         *("encoding/test_smallest_story.py", "hostile/test_forged.py", "encoding/test_false_proofs.py"),
     ),

@@ -43,7 +43,9 @@ def main() -> None:
         for row in rows:
             print(f"{row.name:30} {row.command}")
         return
-    subprocess.run([sys.executable, "-c", "import fencepost.cli.check, z3, pysat.solvers"], check=True)
+    subprocess.run(
+        [sys.executable, "-c", "import fencepost.cli.commands.check, z3, pysat.solvers"], check=True
+    )
     load = os.getloadavg()[0]
     measured = measure_all(rows, arguments.runs)
     if arguments.output:

@@ -25,15 +25,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fencepost.cli.reports.matrices import named
-from fencepost.cli.reports.words import in_words
+from fencepost.cli.rendering.sweep_matrices import named
+from fencepost.cli.rendering.words import in_words
 from fencepost.sweeps.grid import read_grid
-from fencepost.sweeps.obligations import together
 from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE, lasting
 from fencepost.sweeps.rows import Row, obligation_of
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.store import Store
 from fencepost.sweeps.summary import counts
+from fencepost.sweeps.sweep_cases import together
 
 GRID = """
 [[grid]]
@@ -54,7 +54,7 @@ LOOP = """
 import sys
 from pathlib import Path
 from fencepost.sweeps.grid import read_grid
-from fencepost.sweeps.obligations import together
+from fencepost.sweeps.sweep_cases import together
 from fencepost.sweeps.solve import Allowance, solve_all
 for task in together(read_grid(Path(sys.argv[1])).obligations):
     list(solve_all(task, "any", Allowance()))

@@ -10,10 +10,10 @@ import argparse
 import statistics
 import time
 
-from fencepost.encoding.concrete.walking import walk
+from fencepost.answers.known import KNOWN
+from fencepost.encoding.concrete.simulation import walk
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation
-from fencepost.properties.known import KNOWN
 
 LOSSES = ("no-divergence", "acked-entries-readable")
 """The properties of which a violation is the loss of an acknowledged entry."""

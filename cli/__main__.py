@@ -4,7 +4,7 @@ import signal
 
 signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
 
-from fencepost.cli.supervising import main
+from fencepost.cli.process.supervisor import main
 
 if __name__ == "__main__":
     main()

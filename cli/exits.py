@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from fencepost.encoding.checking.verdicts import Outcome, Verdict, worst
+from fencepost.encoding.engine.verdicts import Outcome, Verdict, worst
 
 
 class ExitCode(IntEnum):

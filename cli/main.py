@@ -14,24 +14,36 @@ from click.shell_completion import shell_complete
 
 from fencepost.cli.exits import ExitCode
 from fencepost.encoding.errors import BadInput, InternalError
-from fencepost.encoding.saying import defused, one_line
+from fencepost.encoding.safe_text import defused, one_line
 from fencepost.encoding.solving.answers import SolverGaveUpError
 
 COMMANDS = {
-    "protocols": ("fencepost.cli.protocols", "List the protocols that can be checked, or describe one."),
-    "check": ("fencepost.cli.check", "Search a protocol for violations of its properties."),
-    "prove": ("fencepost.cli.prove", "Prove the quorum lemmas for all configurations."),
-    "quorum": ("fencepost.cli.quorum", "Say what an E/WQ/AQ configuration survives."),
-    "facts": ("fencepost.cli.facts", "Say which facts are inductive, and what breaks those that are not."),
-    "certify": ("fencepost.cli.certify", "Check a certificate of what was proved."),
-    "export": ("fencepost.cli.export", "Write a query for other solvers."),
-    "advise": ("fencepost.cli.advise", "Say what a configuration risks on a release."),
-    "releases": ("fencepost.cli.releases", "Say which known bug is in which release."),
-    "sweep": ("fencepost.cli.sweep", "Check a grid of instances on Spark, and report what came out."),
-    "reproduce": ("fencepost.cli.reproduce", "Drive the real BookKeeper through a saved trace."),
-    "explore": ("fencepost.cli.explore", "Step through a protocol by hand, and ask the solver from there."),
-    "conform": ("fencepost.cli.conform", "Take random walks of a model on the real BookKeeper."),
-    "trace": ("fencepost.cli.trace", "Replay and show a saved trace."),
+    "protocols": (
+        "fencepost.cli.commands.protocols",
+        "List the protocols that can be checked, or describe one.",
+    ),
+    "check": ("fencepost.cli.commands.check", "Search a protocol for violations of its properties."),
+    "prove": ("fencepost.cli.commands.prove", "Prove the quorum lemmas for all configurations."),
+    "quorum": ("fencepost.cli.commands.quorum", "Say what an E/WQ/AQ configuration survives."),
+    "facts": (
+        "fencepost.cli.commands.invariants",
+        "Say which facts are inductive, and what breaks those that are not.",
+    ),
+    "certify": ("fencepost.cli.commands.certify", "Check a certificate of what was proved."),
+    "export": ("fencepost.cli.commands.export", "Write a query for other solvers."),
+    "advise": ("fencepost.cli.commands.advise", "Say what a configuration risks on a release."),
+    "releases": ("fencepost.cli.commands.releases", "Say which known bug is in which release."),
+    "sweep": (
+        "fencepost.cli.commands.sweep",
+        "Check a grid of instances on Spark, and report what came out.",
+    ),
+    "reproduce": ("fencepost.cli.commands.reproduce", "Drive the real BookKeeper through a saved trace."),
+    "explore": (
+        "fencepost.cli.commands.explore",
+        "Step through a protocol by hand, and ask the solver from there.",
+    ),
+    "conform": ("fencepost.cli.commands.conform", "Take random walks of a model on the real BookKeeper."),
+    "trace": ("fencepost.cli.commands.trace", "Replay and show a saved trace."),
 }
 """Name of each subcommand, the module that holds it (as `command`), and its line in `--help`."""
 

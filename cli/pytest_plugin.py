@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from fencepost.cli.obligations import Checker
+    from fencepost.cli.cases import Checker
     from fencepost.properties.expectations import Run
 
 PATTERN = "*.obligations.toml"
@@ -23,23 +23,23 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes long; leave it out with -m 'not slow'")
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ObligationFile | None:
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CasesFile | None:
     """Every file of obligations, wherever pytest looks for tests."""
-    return ObligationFile.from_parent(parent, path=file_path) if file_path.match(PATTERN) else None
+    return CasesFile.from_parent(parent, path=file_path) if file_path.match(PATTERN) else None
 
 
 @pytest.fixture
 def fencepost(request: pytest.FixtureRequest) -> Checker:
     """Checks properties of protocols: `fencepost.check(PROTOCOL, "property", entries=2).must_be("proved")`."""
-    from fencepost.cli.obligations import Checker
+    from fencepost.cli.cases import Checker
 
     return Checker(request.node.user_properties.append)
 
 
-class ObligationFile(pytest.File):
+class CasesFile(pytest.File):
     """A file of obligations."""
 
-    def collect(self) -> Iterator[ObligationItem]:
+    def collect(self) -> Iterator[CaseItem]:
         """One test for each."""
         from fencepost.encoding.errors import BadInput
         from fencepost.properties.expectations import read
@@ -50,10 +50,10 @@ class ObligationFile(pytest.File):
             raise self.CollectError(str(error)) from None
         for expectation in expectations:
             for run in expectation.runs():
-                yield ObligationItem.from_parent(self, name=run.name, run=run)
+                yield CaseItem.from_parent(self, name=run.name, run=run)
 
 
-class ObligationItem(pytest.Item):
+class CaseItem(pytest.Item):
     """An obligation as a test: it passes if the property comes to what is expected, and fails if that is not known."""
 
     def __init__(self, *, run: Run, **given: object) -> None:
@@ -64,7 +64,7 @@ class ObligationItem(pytest.Item):
 
     def runtest(self) -> None:
         """Decide it."""
-        from fencepost.cli.obligations import check_run
+        from fencepost.cli.cases import check_run
         from fencepost.encoding.errors import BadInput
 
         try:
@@ -76,7 +76,7 @@ class ObligationItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> object:  # type: ignore[override]
         """What differs, with the counterexample; no lines of Python."""
-        from fencepost.cli.obligations import Unmet
+        from fencepost.cli.cases import Unmet
 
         if isinstance(excinfo.value, Unmet):
             return str(excinfo.value)

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.forms.story import Story, Travel, action_line, gathered, message_line
+from fencepost.encoding.forms.counterexample import (
+    Counterexample,
+    Travel,
+    action_line,
+    gathered,
+    message_line,
+)
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.traces import TraceStep
-from fencepost.explore.session import Here, Option
-from fencepost.explore.walks import Move, Take
+from fencepost.explore.explorer import Here, OfferedAction
+from fencepost.explore.paths import Move, Take
 
 
 @dataclass(frozen=True)
-class Change:
+class StateChange:
     """A variable that a step changes."""
 
     name: str
@@ -32,14 +38,14 @@ class Offer:
     is_fault: bool
     received: str
     sent: tuple[str, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[StateChange, ...]
     breaks: tuple[str, ...]
     """The properties and facts that hold here and would not after it."""
     error: str | None
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedAction:
     """An action that is not possible: how many parts of its guard are false, and whether a loss has ended it."""
 
     name: str
@@ -59,7 +65,7 @@ class UnderWay:
 
 
 @dataclass(frozen=True)
-class Fact:
+class StateVariable:
     """A property or fact, whether it holds here, and after which step it was first false."""
 
     name: str
@@ -81,7 +87,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Family:
+class VariableFamily:
     """The variables of one family."""
 
     name: str
@@ -106,13 +112,13 @@ class View:
     step: int
     moves: tuple[Made, ...]
     possible: tuple[Offer, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedAction, ...]
     under_way: tuple[UnderWay, ...]
-    facts: tuple[Fact, ...]
+    facts: tuple[StateVariable, ...]
     no_longer: tuple[str, ...]
     violated: str | None
     explanation: str
-    families: tuple[Family, ...]
+    families: tuple[VariableFamily, ...]
 
 
 def view(here: Here, undone: Sequence[Move] = ()) -> View:
@@ -146,7 +152,7 @@ def _moves(here: Here) -> Iterator[Made]:
             yield Made(move.name, f"{lost} is lost", None)
 
 
-def _offer(here: Here, option: Option) -> Offer:
+def _offer(here: Here, option: OfferedAction) -> Offer:
     schema = option.action.schema
     if option.step is None or option.after is None:
         words = (option.action.name, "", option.action.name, schema.meaning)
@@ -167,15 +173,15 @@ def _offer(here: Here, option: Option) -> Offer:
     )
 
 
-def _changes(here: Here, step: TraceStep) -> Iterator[Change]:
+def _changes(here: Here, step: TraceStep) -> Iterator[StateChange]:
     before = here.trace.states[-1]
     for name, after in step.changes.items():
-        yield Change(name, show(before[name]), show(after))
+        yield StateChange(name, show(before[name]), show(after))
 
 
-def _refused(here: Here) -> Iterator[Refused]:
+def _refused(here: Here) -> Iterator[RefusedAction]:
     """The nearest first; what a loss has ended last."""
-    found = (Refused(action.name, lacks, is_over) for action, (lacks, is_over) in here.refused.items())
+    found = (RefusedAction(action.name, lacks, is_over) for action, (lacks, is_over) in here.refused.items())
     yield from sorted(found, key=lambda action: (action.is_over, action.lacks))
 
 
@@ -184,14 +190,16 @@ def _under_way(travel: Travel) -> UnderWay:
     return UnderWay(message_line(message), travel.sender, travel.receiver, travel.sent, message.choice)
 
 
-def _facts(here: Here) -> Iterator[Fact]:
+def _facts(here: Here) -> Iterator[StateVariable]:
     properties = {prop.name for prop in here.explorer.system.properties}
     for fact in here.explorer.facts:
         since = here.false_since.get(fact.name)
-        yield Fact(fact.name, fact.meaning, fact.name in properties, fact.name not in here.false, since)
+        yield StateVariable(
+            fact.name, fact.meaning, fact.name in properties, fact.name not in here.false, since
+        )
 
 
-def _families(here: Here, story: Story) -> Iterator[Family]:
+def _families(here: Here, story: Counterexample) -> Iterator[VariableFamily]:
     """Those that tell more than that a step was taken come first."""
     last = here.previous.state if here.previous is not None else here.state
     families: dict[str, list[Value]] = {}
@@ -203,4 +211,4 @@ def _families(here: Here, story: Story) -> Iterator[Family]:
             Value(variable.name, index, show(value), moved, now)
         )
     for family in sorted(families, key=lambda name: name not in story.telling):
-        yield Family(family, family in story.telling, tuple(families[family]))
+        yield VariableFamily(family, family in story.telling, tuple(families[family]))

@@ -25,7 +25,13 @@ from fencepost.properties.verified_log.safety import verified_log_properties
 from fencepost.protocols import ledger_chain as chains
 from fencepost.protocols.bookkeeper.core import CoreParameters, core
 from fencepost.protocols.bookkeeper.ledger import ledger
-from fencepost.protocols.bookkeeper.parameters import NO_JOURNAL, TODAY, V4_13, V4_13_TLA, Parameters
+from fencepost.protocols.bookkeeper.parameters import (
+    NO_JOURNAL,
+    TODAY,
+    V4_13,
+    V4_13_TLA,
+    BookKeeperParameters,
+)
 from fencepost.protocols.bookkeeper.releases import NEWEST, as_in
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
 from fencepost.protocols.bookkeeper_tweaks import unbounded_ledgers as unbounded
@@ -33,7 +39,7 @@ from fencepost.protocols.verified_log import parameters as stages
 from fencepost.protocols.verified_log.log import verified_log as segment_log
 
 
-def bookkeeper(parameters: Parameters) -> System:
+def bookkeeper(parameters: BookKeeperParameters) -> System:
     """One ledger with its properties."""
     system = ledger(parameters)
     return replace(system, properties=ledger_properties(system), invariants=ledger_invariants(system))
@@ -44,10 +50,10 @@ def bookkeeper_core(parameters: CoreParameters) -> System:
     return with_properties(core(parameters))
 
 
-def guaranteed_write_quorum(parameters: gwq.Parameters) -> System:
+def guaranteed_write_quorum(parameters: gwq.GuaranteedParameters) -> System:
     """One ledger with a guaranteed write quorum, with its properties."""
     system = gwq.ledger(parameters)
-    assert isinstance(system.state, gwq.Ledger)
+    assert isinstance(system.state, gwq.GuaranteedLedger)
     return replace(
         system,
         properties=guaranteed_write_quorum_properties(system.state),
@@ -55,10 +61,10 @@ def guaranteed_write_quorum(parameters: gwq.Parameters) -> System:
     )
 
 
-def unbounded_ledgers(parameters: unbounded.Parameters) -> System:
+def unbounded_ledgers(parameters: unbounded.UnboundedParameters) -> System:
     """One unbounded ledger with its properties."""
     system = unbounded.ledger(parameters)
-    assert isinstance(system.state, unbounded.Ledger)
+    assert isinstance(system.state, unbounded.UnboundedLedger)
     return replace(
         system,
         properties=unbounded_ledger_properties(system.state),
@@ -66,13 +72,13 @@ def unbounded_ledgers(parameters: unbounded.Parameters) -> System:
     )
 
 
-def verified_log(parameters: stages.Parameters) -> System:
+def verified_log(parameters: stages.LogParameters) -> System:
     """One Verified Log with its properties."""
     system = segment_log(parameters)
     return replace(system, properties=verified_log_properties(system), invariants=log_invariants(system))
 
 
-def ledger_chain(parameters: chains.Parameters) -> System:
+def ledger_chain(parameters: chains.ChainParameters) -> System:
     """A chain of ledgers with its properties."""
     system = chains.chain(parameters)
     assert isinstance(system.state, chains.Chain)
@@ -134,7 +140,7 @@ _VERIFIED_LOG_NOT_MODELLED = (
 )
 
 
-def _stage(number: str, summary: str, defaults: stages.Parameters) -> Protocol:
+def _stage(number: str, summary: str, defaults: stages.LogParameters) -> Protocol:
     return Protocol(
         name=f"verified-log-{number}",
         summary=f"a log of segments, each on R nodes and owned by one producer: {summary}",
@@ -205,7 +211,7 @@ PROTOCOLS: dict[str, Protocol] = {
             name="bookkeeper-guaranteed-write-quorum",
             summary="a tweak: an entry is pending until all of its write quorum have it, so that fragments that are "
             "over and closed ledgers are fully replicated",
-            defaults=gwq.Parameters(),
+            defaults=gwq.GuaranteedParameters(),
             build=guaranteed_write_quorum,
             sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolWithGuaranteedWriteQuorum.tla",),
             not_modelled=_TWEAKS_NOT_MODELLED,
@@ -214,7 +220,7 @@ PROTOCOLS: dict[str, Protocol] = {
         Protocol(
             name="bookkeeper-unbounded",
             summary="a tweak on top of it: clients take a ledger over one after another, by terms, and write on",
-            defaults=unbounded.Parameters(),
+            defaults=unbounded.UnboundedParameters(),
             build=unbounded_ledgers,
             sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolUnboundedLedgersAndGWQ.tla",),
             not_modelled=(*_TWEAKS_NOT_MODELLED, "normal writes that stay at AQ"),
@@ -224,7 +230,7 @@ PROTOCOLS: dict[str, Protocol] = {
             name="ledger-chain",
             summary="ledgers chained to a log without end: leaders take turns, close the last ledger and append one of "
             "their own",
-            defaults=chains.Parameters(),
+            defaults=chains.ChainParameters(),
             build=ledger_chain,
             sources=("Vanlightly/bookkeeper-tlaplus, LedgerChaining.tla",),
             not_modelled=(

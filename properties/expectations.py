@@ -12,10 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.checking.limits import Limits, Minimize
-from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
-from fencepost.encoding.errors import BadInput
-from fencepost.encoding.reading import (
+from fencepost.encoding.documents import (
     SETTINGS,
     Key,
     has_keys,
@@ -27,6 +24,9 @@ from fencepost.encoding.reading import (
     text_key,
     whole_key,
 )
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
+from fencepost.encoding.errors import BadInput
 from fencepost.encoding.solving.solvers import SOLVERS
 
 TABLES = Path(__file__).parent / "expected"

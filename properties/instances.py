@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fencepost.properties.boot import INSTANCE as TWO_THAT_BOOT
+from fencepost.properties.boot_ways import INSTANCE as TWO_THAT_BOOT
 
 Settings = Mapping[str, object]
 

@@ -39,7 +39,7 @@ _MODULE = "Vanlightly/bookkeeper-tlaplus, LedgerChaining.tla"
 
 
 @dataclass(frozen=True)
-class Parameters:
+class ChainParameters:
     """One instance. Raises BadInput if it is to retry after a comparison that it does not make."""
 
     clients: int = parameter(3, "clients that may lead")
@@ -77,7 +77,7 @@ class Parameters:
 # State: the store's metadata, what is on the bookies, and what each client has read.
 
 
-class Metadata(Enum):
+class ChainMetadata(Enum):
     """What the store says of a ledger."""
 
     NOT_CREATED = "not created"
@@ -85,7 +85,7 @@ class Metadata(Enum):
     CLOSED = "closed"
 
 
-class Status(Enum):
+class ChainStatus(Enum):
     """What a client is about to do."""
 
     WAITING = "waiting"
@@ -104,7 +104,7 @@ class Chain(StateSpace):
         STORE: ("leader", "metadata", "position", "list_version", "elections")
     }
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: ChainParameters) -> None:
         p = self.parameters = parameters
         client = self.client = labels("client", "c", p.clients)
         ledger = self.ledger = integers(1, p.ledgers)
@@ -112,7 +112,7 @@ class Chain(StateSpace):
 
         # Metadata store.
         self.leader = variable(client)
-        self.metadata = family(members(Metadata), ledger)
+        self.metadata = family(members(ChainMetadata), ledger)
         self.position = family(count, ledger)
         """Where the ledger stands in the list, from 1; 0 if it is not in it."""
         self.list_version = variable(count)
@@ -125,7 +125,7 @@ class Chain(StateSpace):
         self.fenced = family(BOOL, ledger)
 
         # Clients: what each has read, or written, and will not look at again before it acts on it.
-        self.status = family(members(Status), client)
+        self.status = family(members(ChainStatus), client)
         self.own_position = family(count, client, ledger)
         self.own_version = family(integers(NOTHING_READ, p.ledgers), client, initial=NOTHING_READ)
         self.own_ledger = family(count, client)
@@ -142,8 +142,8 @@ class Chain(StateSpace):
 
     def is_next(self, ledger: TermLike) -> Term:
         """The ledger is the one to be created next."""
-        return (self.metadata[ledger] == Metadata.NOT_CREATED) & forall(
-            self.ledger, lambda m: implies(m < ledger, self.metadata[m] != Metadata.NOT_CREATED)
+        return (self.metadata[ledger] == ChainMetadata.NOT_CREATED) & forall(
+            self.ledger, lambda m: implies(m < ledger, self.metadata[m] != ChainMetadata.NOT_CREATED)
         )
 
     def listed(self, ledger: TermLike) -> Term:
@@ -160,9 +160,9 @@ class Chain(StateSpace):
 
     def leads(self, client: TermLike) -> Term:
         """The client believes that it leads."""
-        return self.status[client] != Status.WAITING
+        return self.status[client] != ChainStatus.WAITING
 
-    def at(self, client: TermLike, status: Status, ledger: TermLike) -> Term:
+    def at(self, client: TermLike, status: ChainStatus, ledger: TermLike) -> Term:
         """The client has that status, and that ledger in hand."""
         return (self.status[client] == status) & (self.own_ledger[client] == ledger)
 
@@ -174,7 +174,7 @@ def abdicate(s: Chain, client: Parameter) -> Action:
     """A leader notices that it leads no longer; its ledger stays open (Abdicate)."""
     return Action(
         when=s.leads(client) & (s.leader != client),
-        then=[s.status[client].set(Status.WAITING)],
+        then=[s.status[client].set(ChainStatus.WAITING)],
         actor=client,
         note="notices that it leads no longer",
     )
@@ -195,7 +195,7 @@ def become_leader(s: Chain, client: Parameter) -> Action:
     """A client notices that it leads (BecomeLeader)."""
     return Action(
         when=~s.leads(client) & (s.leader == client),
-        then=[s.status[client].set(Status.GET_LAST_LEDGER)],
+        then=[s.status[client].set(ChainStatus.GET_LAST_LEDGER)],
         actor=client,
         note="notices that it leads",
     )
@@ -204,8 +204,8 @@ def become_leader(s: Chain, client: Parameter) -> Action:
 def find_no_ledger(s: Chain, client: Parameter) -> Action:
     """A leader reads the list, which is empty (GetLastLedger)."""
     return Action(
-        when=(s.status[client] == Status.GET_LAST_LEDGER) & ~exists(s.ledger, s.listed),
-        then=[*_read_list(s, client), s.status[client].set(Status.CREATE_LEDGER)],
+        when=(s.status[client] == ChainStatus.GET_LAST_LEDGER) & ~exists(s.ledger, s.listed),
+        then=[*_read_list(s, client), s.status[client].set(ChainStatus.CREATE_LEDGER)],
         actor=client,
         note="reads the list, which is empty",
     )
@@ -214,12 +214,12 @@ def find_no_ledger(s: Chain, client: Parameter) -> Action:
 def find_last_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
     """A leader reads the list, and the metadata of the ledger at its end (GetLastLedger)."""
     return Action(
-        when=(s.status[client] == Status.GET_LAST_LEDGER) & s.is_last(ledger),
+        when=(s.status[client] == ChainStatus.GET_LAST_LEDGER) & s.is_last(ledger),
         then=[
             *_read_list(s, client),
             s.own_ledger[client].set(ledger),
-            s.own_open[client].set(s.metadata[ledger] == Metadata.OPEN),
-            s.status[client].set(Status.CLOSE_LAST_LEDGER),
+            s.own_open[client].set(s.metadata[ledger] == ChainMetadata.OPEN),
+            s.status[client].set(ChainStatus.CLOSE_LAST_LEDGER),
         ],
         actor=client,
         note="reads the list, and the metadata of ledger {ledger} at its end",
@@ -229,8 +229,8 @@ def find_last_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 def leave_closed(s: Chain, client: Parameter, ledger: Parameter) -> Action:
     """A leader has read that the last ledger is closed already (LedgerAlreadyClosed)."""
     return Action(
-        when=s.at(client, Status.CLOSE_LAST_LEDGER, ledger) & ~s.own_open[client],
-        then=[s.status[client].set(Status.CREATE_LEDGER)],
+        when=s.at(client, ChainStatus.CLOSE_LAST_LEDGER, ledger) & ~s.own_open[client],
+        then=[s.status[client].set(ChainStatus.CREATE_LEDGER)],
         actor=client,
         note="has read that ledger {ledger} is closed already",
     )
@@ -240,13 +240,13 @@ def close_last_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
     """A leader closes the last ledger: compare-and-set of its metadata, and a fence (CloseLastLedgerSuccess)."""
     fences = s.parameters.close_fences == "yes"
     return Action(
-        when=s.at(client, Status.CLOSE_LAST_LEDGER, ledger)
+        when=s.at(client, ChainStatus.CLOSE_LAST_LEDGER, ledger)
         & s.own_open[client]
-        & (s.metadata[ledger] == Metadata.OPEN),
+        & (s.metadata[ledger] == ChainMetadata.OPEN),
         then=[
-            s.metadata[ledger].set(Metadata.CLOSED),
+            s.metadata[ledger].set(ChainMetadata.CLOSED),
             *([s.fenced[ledger].set(True)] if fences else []),
-            s.status[client].set(Status.CREATE_LEDGER),
+            s.status[client].set(ChainStatus.CREATE_LEDGER),
         ],
         actor=client,
         note="closes ledger {ledger} (compare-and-set)"
@@ -257,10 +257,10 @@ def close_last_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 def fail_to_close_last_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
     """A leader would close the last ledger, but somebody has, and it reads again (CloseLastLedgerBadVersion)."""
     return Action(
-        when=s.at(client, Status.CLOSE_LAST_LEDGER, ledger)
+        when=s.at(client, ChainStatus.CLOSE_LAST_LEDGER, ledger)
         & s.own_open[client]
-        & (s.metadata[ledger] == Metadata.CLOSED),
-        then=[s.status[client].set(Status.GET_LAST_LEDGER)],
+        & (s.metadata[ledger] == ChainMetadata.CLOSED),
+        then=[s.status[client].set(ChainStatus.GET_LAST_LEDGER)],
         actor=client,
         note="cannot close ledger {ledger} (bad version), and will read the list again",
     )
@@ -269,12 +269,12 @@ def fail_to_close_last_ledger(s: Chain, client: Parameter, ledger: Parameter) ->
 def create_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
     """A leader creates a ledger, which is not in the list yet (CreateLedger)."""
     return Action(
-        when=(s.status[client] == Status.CREATE_LEDGER) & s.is_next(ledger),
+        when=(s.status[client] == ChainStatus.CREATE_LEDGER) & s.is_next(ledger),
         then=[
-            s.metadata[ledger].set(Metadata.OPEN),
+            s.metadata[ledger].set(ChainMetadata.OPEN),
             s.own_ledger[client].set(ledger),
             s.own_open[client].set(True),
-            s.status[client].set(Status.APPEND_LEDGER),
+            s.status[client].set(ChainStatus.APPEND_LEDGER),
         ],
         actor=client,
         note="creates ledger {ledger}, open",
@@ -289,14 +289,14 @@ def append_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
     version = s.list_version + 1
     others = [m for m in s.ledger if isinstance(m, int)]
     return Action(
-        when=s.at(client, Status.APPEND_LEDGER, ledger) & unchanged,
+        when=s.at(client, ChainStatus.APPEND_LEDGER, ledger) & unchanged,
         then=[
             *(s.position[m].set(s.own_position[client, m], when=ledger != m) for m in others),
             s.position[ledger].set(end),
             s.list_version.set(version),
             s.own_position[client, ledger].set(end),
             s.own_version[client].set(version),
-            s.status[client].set(Status.LEDGER_OPEN),
+            s.status[client].set(ChainStatus.LEDGER_OPEN),
         ],
         actor=client,
         note="appends ledger {ledger} to the list that it has read"
@@ -307,8 +307,8 @@ def append_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 def fail_to_append(s: Chain, client: Parameter, ledger: Parameter) -> Action:
     """A leader would append its ledger, but the list has changed, and it abdicates (AppendLedgerBadVersion)."""
     return Action(
-        when=s.at(client, Status.APPEND_LEDGER, ledger) & (s.own_version[client] < s.list_version),
-        then=[s.status[client].set(Status.WAITING)],
+        when=s.at(client, ChainStatus.APPEND_LEDGER, ledger) & (s.own_version[client] < s.list_version),
+        then=[s.status[client].set(ChainStatus.WAITING)],
         actor=client,
         note="cannot append ledger {ledger} (bad version), and gives up leading",
     )
@@ -317,7 +317,7 @@ def fail_to_append(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 def read_list_again(s: Chain, client: Parameter, ledger: Parameter) -> Action:
     """Mutant: the list has changed, and the leader will append its ledger to what it is now."""
     return Action(
-        when=s.at(client, Status.APPEND_LEDGER, ledger) & (s.own_version[client] < s.list_version),
+        when=s.at(client, ChainStatus.APPEND_LEDGER, ledger) & (s.own_version[client] < s.list_version),
         then=_read_list(s, client),
         actor=client,
         note="cannot append ledger {ledger} (bad version), reads the list again, and will append to that",
@@ -328,7 +328,7 @@ def write(s: Chain, client: Parameter, ledger: Parameter) -> Action:
     """A leader writes the entry of its ledger, which the bookies must not know yet (WriteToLedger)."""
     refused = s.on_bookies(ledger) if s.parameters.write_checks_fence == "yes" else s.written(ledger)
     return Action(
-        when=s.at(client, Status.LEDGER_OPEN, ledger) & ~refused,
+        when=s.at(client, ChainStatus.LEDGER_OPEN, ledger) & ~refused,
         then=[s.entry[ledger].set(maximum(s.ledger, lambda m: s.entry[m]) + 1)],
         actor=client,
         note="writes the entry of ledger {ledger}",
@@ -338,10 +338,10 @@ def write(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 def close_own_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
     """A leader closes its own ledger to go on with another: no fence, and the list as it is (CloseOwnLedgerSuccess)."""
     return Action(
-        when=s.at(client, Status.LEDGER_OPEN, ledger)
+        when=s.at(client, ChainStatus.LEDGER_OPEN, ledger)
         & s.on_bookies(ledger)
-        & (s.metadata[ledger] == Metadata.OPEN),
-        then=[s.metadata[ledger].set(Metadata.CLOSED), s.status[client].set(Status.CREATE_LEDGER)],
+        & (s.metadata[ledger] == ChainMetadata.OPEN),
+        then=[s.metadata[ledger].set(ChainMetadata.CLOSED), s.status[client].set(ChainStatus.CREATE_LEDGER)],
         actor=client,
         note="closes its own ledger {ledger} (compare-and-set)",
     )
@@ -350,10 +350,10 @@ def close_own_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 def fail_to_close_own_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
     """A leader would close its own ledger, but somebody has, and it abdicates (CloseOwnLedgerBadVersion)."""
     return Action(
-        when=s.at(client, Status.LEDGER_OPEN, ledger)
+        when=s.at(client, ChainStatus.LEDGER_OPEN, ledger)
         & s.on_bookies(ledger)
-        & (s.metadata[ledger] == Metadata.CLOSED),
-        then=[s.status[client].set(Status.WAITING)],
+        & (s.metadata[ledger] == ChainMetadata.CLOSED),
+        then=[s.status[client].set(ChainStatus.WAITING)],
         actor=client,
         note="cannot close its own ledger {ledger} (bad version), and gives up leading",
     )
@@ -368,7 +368,7 @@ def _read_list(s: Chain, client: TermLike) -> list[Update]:
 # The system.
 
 
-def chain(parameters: Parameters) -> System:
+def chain(parameters: ChainParameters) -> System:
     """The transition system of one instance, without properties."""
     s = Chain(parameters)
     bounded = {"elections": parameters.elections} if parameters.elections else {}

@@ -16,13 +16,13 @@ from typing import Any
 import z3
 
 from fencepost.quorums.arithmetic import Formulas, Number
-from fencepost.quorums.lemmas import Lemma, Verdict
+from fencepost.quorums.lemmas import Lemma, LemmaVerdict
 from fencepost.quorums.questions import (
     Apart,
-    AtLeast,
+    AtLeastOf,
     AtMost,
     Constraint,
-    Question,
+    SetQuestion,
     Sets,
     Union,
     Within,
@@ -229,7 +229,7 @@ def set_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligation]
 # One configuration at a time
 
 
-def questions(cohort: Cohort, formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+def questions(cohort: Cohort, formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     """Each pair of definitions that could disagree: enough answers against the other three."""
     asked = cohort.positions(configuration)
     aq = configuration.ack_quorum
@@ -238,15 +238,15 @@ def questions(cohort: Cohort, formulas: Formulas, configuration: Configuration) 
         *partition(asked, (cohort.counts, *cohort.others)),
         Union("silent", cohort.others),
     )
-    enough, short = AtLeast(needed, cohort.counts, asked), AtMost(needed - 1, cohort.counts, asked)
+    enough, short = AtLeastOf(needed, cohort.counts, asked), AtMost(needed - 1, cohort.counts, asked)
     quorum = (*exactly(aq, "ack quorum", asked), Within("ack quorum", asked))
     quorums = list(combinations(asked, aq))
 
-    def question(sentence: str, *constraints: Constraint) -> Question:
-        return Question(configuration, sentence, (*answers, *constraints))
+    def question(sentence: str, *constraints: Constraint) -> SetQuestion:
+        return SetQuestion(configuration, sentence, (*answers, *constraints))
 
     said = f"{cohort.formula} is {needed} here"
-    yield question(f"{said}: enough answers, yet AQ are silent", enough, AtLeast(aq, "silent", asked))
+    yield question(f"{said}: enough answers, yet AQ are silent", enough, AtLeastOf(aq, "silent", asked))
     yield question(
         f"{said}: too few answers, yet fewer than AQ are silent", short, AtMost(aq - 1, "silent", asked)
     )
@@ -260,7 +260,7 @@ def questions(cohort: Cohort, formulas: Formulas, configuration: Configuration) 
     yield question(
         f"{said}: too few answers, yet one from every ack quorum",
         short,
-        *(AtLeast(1, cohort.counts, members) for members in quorums),
+        *(AtLeastOf(1, cohort.counts, members) for members in quorums),
     )
     yield question(
         f"{said}: too few answers, yet no ack quorum is silent",
@@ -283,7 +283,7 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
         "  <=>  S meets every Q within C with |Q| = AQ  <=>  |C - S| < AQ  <=>  no such Q within C - S"
     )
 
-    def ask_about(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+    def ask_about(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
         return questions(cohort, formulas, configuration)
 
     def is_broken(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
@@ -293,7 +293,7 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
         name=f"coverage-{cohort.name}",
         sentence=sentence,
         statement=statement,
-        expected=Verdict.PROVED,
+        expected=LemmaVerdict.PROVED,
         obligations=lambda formulas: sizes_obligations(cohort, formulas),
         restated=lambda formulas: set_obligations(cohort, formulas),
         questions=ask_about,
@@ -304,7 +304,7 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
         name=f"coverage-{cohort.name}-enumerated",
         sentence=f"Set by set, with pending and unknown answers: {sentence}",
         statement=statement,
-        expected=Verdict.HOLDS,
+        expected=LemmaVerdict.HOLDS,
         questions=ask_about,
         breaks=is_broken,
     )

@@ -11,9 +11,9 @@ import z3
 from fencepost.quorums.arithmetic import Formulas, Number
 from fencepost.quorums.coverage import AQ, VALID, WQ, E
 from fencepost.quorums.questions import (
-    AtLeast,
+    AtLeastOf,
     AtMost,
-    Question,
+    SetQuestion,
     Sets,
     about_ensemble,
 )
@@ -171,7 +171,7 @@ def spread_obligations(formulas: Formulas) -> list[ProofObligation]:
     ]
 
 
-def fewest_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+def fewest_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     """Fewer answers never suffice; that many sometimes do, which is asked as: does even spreading fail?"""
     fewest = formulas.fewest_answers(*configuration.sizes)
     yield about_ensemble(
@@ -184,9 +184,9 @@ def fewest_questions(formulas: Formulas, configuration: Configuration) -> Iterab
     yield about_ensemble(
         configuration,
         f"with {fewest} bookies heard and the silent spread evenly, a window is uncovered",
-        *(AtLeast(1, "silent", (position,)) for position in sorted(silent)),
+        *(AtLeastOf(1, "silent", (position,)) for position in sorted(silent)),
         AtMost(len(silent), "silent", configuration.positions),
-        AtLeast(1, "uncovered", configuration.positions),
+        AtLeastOf(1, "uncovered", configuration.positions),
         *(
             AtMost(configuration.ensemble if len(silent & set(window)) >= configuration.ack_quorum else 0,
                    "uncovered", (start,))

@@ -16,12 +16,12 @@ from fencepost.encoding.errors import InternalError
 from fencepost.encoding.solving.answers import Answer, Deadline, GaveUp, No, SolverGaveUpError, Yes
 from fencepost.encoding.solving.scripts import cvc5_version
 from fencepost.quorums.arithmetic import Formulas
-from fencepost.quorums.questions import Question, Sets, ask
+from fencepost.quorums.questions import SetQuestion, Sets, ask
 from fencepost.quorums.smt import ProofObligation, ask_cvc5, ask_z3
 from fencepost.quorums.stripes import Configuration, configurations
 
 
-class Verdict(Enum):
+class LemmaVerdict(Enum):
     """What became of a lemma."""
 
     PROVED = "proved"  # every obligation is unsatisfiable: for all sizes
@@ -47,7 +47,7 @@ class Settled:
 
     name: str
     sentence: str
-    answer: Verdict
+    answer: LemmaVerdict
     solver: str
     confirmed: str
     seconds: float
@@ -55,14 +55,14 @@ class Settled:
 
 
 @dataclass(frozen=True)
-class Result:
+class LemmaResult:
     """What became of a lemma; plain data, free of solver objects. `expected` is what the theory says."""
 
     name: str
     sentence: str
     statement: str
-    expected: Verdict
-    verdict: Verdict
+    expected: LemmaVerdict
+    verdict: LemmaVerdict
     basis: str
     confirmed: str
     seconds: float
@@ -80,7 +80,7 @@ def unheard(doing: str) -> None:
 
 
 @dataclass(frozen=True)
-class Job:
+class LemmaJob:
     """What the lemmas are decided with: the formulas, the size of the enumerations, and the time there is.
 
     Theorems are tied to the whole protocol on the instance of these `settings`, or on all of up to so many `bookies`.
@@ -96,7 +96,7 @@ class Job:
 
 
 Obligations = Callable[[Formulas], Sequence[ProofObligation]]
-Questions = Callable[[Formulas, Configuration], Iterable[Question]]
+Questions = Callable[[Formulas, Configuration], Iterable[SetQuestion]]
 Breaks = Callable[[Formulas, Configuration, Sets], bool]
 
 
@@ -116,7 +116,7 @@ class Lemma:
     name: str
     sentence: str
     statement: str
-    expected: Verdict
+    expected: LemmaVerdict
     questions: Questions
     breaks: Breaks
     obligations: Obligations = nothing
@@ -126,7 +126,7 @@ class Lemma:
     def all_obligations(self, formulas: Formulas) -> list[ProofObligation]:
         return [*self.obligations(formulas), *self.restated(formulas)]
 
-    def decide(self, job: Job) -> Result:
+    def decide(self, job: LemmaJob) -> LemmaResult:
         """Decide the lemma: for all sizes if it has obligations, else up to `job.up_to`."""
         started = time.monotonic()
         obligations = self.obligations(job.formulas)
@@ -138,35 +138,35 @@ class Lemma:
             result = self._for_all_sizes(job, tuple(settled))
         return replace(result, seconds=time.monotonic() - started)
 
-    def _result(self, verdict: Verdict, basis: str, confirmed: str) -> Result:
-        return Result(
+    def _result(self, verdict: LemmaVerdict, basis: str, confirmed: str) -> LemmaResult:
+        return LemmaResult(
             self.name, self.sentence, self.statement, self.expected, verdict, basis, confirmed, seconds=0.0
         )
 
-    def _by_enumeration(self, job: Job) -> Result:
+    def _by_enumeration(self, job: LemmaJob) -> LemmaResult:
         basis = f"enumeration of all E >= WQ >= AQ >= 1 with E <= {job.up_to}"
         both = "z3 on bit-vectors and PySAT on CNF agree on every question"
         try:
             example = self.counterexample(job)
         except SolverGaveUpError as why:
-            return replace(self._result(Verdict.UNDECIDED, basis, "not confirmed"), reason=str(why))
+            return replace(self._result(LemmaVerdict.UNDECIDED, basis, "not confirmed"), reason=str(why))
         if example is None:
-            return self._result(Verdict.HOLDS, basis, both)
+            return self._result(LemmaVerdict.HOLDS, basis, both)
         return replace(
-            self._result(Verdict.REFUTED, "smallest counterexample, re-checked on plain sets", both),
+            self._result(LemmaVerdict.REFUTED, "smallest counterexample, re-checked on plain sets", both),
             example=example,
         )
 
-    def _for_all_sizes(self, job: Job, settled: tuple[Settled, ...]) -> Result:
+    def _for_all_sizes(self, job: LemmaJob, settled: tuple[Settled, ...]) -> LemmaResult:
         verdict = overall(settled)
         result = replace(
             self._result(verdict, all_sizes_basis(settled, self.argument), confirmation(settled)),
             obligations=settled,
             reason="; ".join(f"{s.name}: {s.reason}" for s in settled if s.reason),
         )
-        return self._with_example(job, result) if verdict is Verdict.REFUTED else result
+        return self._with_example(job, result) if verdict is LemmaVerdict.REFUTED else result
 
-    def _with_example(self, job: Job, result: Result) -> Result:
+    def _with_example(self, job: LemmaJob, result: LemmaResult) -> LemmaResult:
         """A refutation is reported only with a configuration and bookies that a person can check."""
         try:
             example = self.counterexample(job)
@@ -174,10 +174,10 @@ class Lemma:
         except SolverGaveUpError as reason:
             example, why = None, str(reason)
         if example is None:
-            return replace(result, verdict=Verdict.UNDECIDED, reason=why)
+            return replace(result, verdict=LemmaVerdict.UNDECIDED, reason=why)
         return replace(result, example=example)
 
-    def counterexample(self, job: Job) -> Example | None:
+    def counterexample(self, job: LemmaJob) -> Example | None:
         """The first counterexample, smallest configuration first; None if there is none up to the size.
 
         Raises SolverGaveUpError when time is up, and InternalError if a solver's sets are no counterexample by the definitions.
@@ -215,29 +215,29 @@ def settle(obligation: ProofObligation, deadline: Deadline) -> Settled:
     """z3's answer, checked for vacuity, and cvc5's word on it; raises InternalError if they contradict each other."""
     reply = ask_z3(obligation.script, deadline)
     seconds, (answer, reason) = reply.seconds, _verdict(reply.answer)
-    if answer is Verdict.PROVED and obligation.premises is not None:
+    if answer is LemmaVerdict.PROVED and obligation.premises is not None:
         premises = ask_z3(obligation.premises, deadline)
         seconds += premises.seconds
         match premises.answer:
             case Yes():
                 pass
             case No():
-                answer, reason = Verdict.VACUOUS, "the premises contradict each other"
+                answer, reason = LemmaVerdict.VACUOUS, "the premises contradict each other"
             case GaveUp(why):
-                answer, reason = Verdict.UNDECIDED, f"premises not shown satisfiable ({why})"
+                answer, reason = LemmaVerdict.UNDECIDED, f"premises not shown satisfiable ({why})"
     confirmed, took = _second_opinion(obligation, reply.answer, deadline)
     return Settled(obligation.name, obligation.sentence, answer, "z3", confirmed, seconds + took, reason)
 
 
-def _verdict(answer: Answer[object]) -> tuple[Verdict, str]:
+def _verdict(answer: Answer[object]) -> tuple[LemmaVerdict, str]:
     """What a solver's answer to an obligation means, and why there is none if there is none."""
     match answer:
         case Yes():
-            return Verdict.REFUTED, ""
+            return LemmaVerdict.REFUTED, ""
         case No():
-            return Verdict.PROVED, ""
+            return LemmaVerdict.PROVED, ""
         case GaveUp(why):
-            return Verdict.UNDECIDED, why
+            return LemmaVerdict.UNDECIDED, why
 
 
 CONFIRMED = "cvc5"
@@ -266,28 +266,28 @@ def confirm_alone(obligation: ProofObligation, deadline: Deadline) -> Settled:
     """An obligation over finite sets, which only cvc5 can read. Without cvc5 it is undecided, which `overall` leaves out."""
     if cvc5_version() is None:
         return Settled(
-            obligation.name, obligation.sentence, Verdict.UNDECIDED, "cvc5", NOT_INSTALLED, 0.0, ""
+            obligation.name, obligation.sentence, LemmaVerdict.UNDECIDED, "cvc5", NOT_INSTALLED, 0.0, ""
         )
     reply = ask_cvc5(obligation.script, deadline)
     answer, why = _verdict(reply.answer)
-    confirmed = CONFIRMED if answer is not Verdict.UNDECIDED else f"not confirmed (cvc5: {why})"
+    confirmed = CONFIRMED if answer is not LemmaVerdict.UNDECIDED else f"not confirmed (cvc5: {why})"
     return Settled(obligation.name, obligation.sentence, answer, "cvc5", confirmed, reply.seconds, "")
 
 
-def overall(settled: Sequence[Settled]) -> Verdict:
+def overall(settled: Sequence[Settled]) -> LemmaVerdict:
     """The worst of z3's answers, and a refutation by anyone: proved only if every obligation is."""
     answers = {s.answer for s in settled if s.solver == "z3"}
-    if any(s.answer is Verdict.REFUTED for s in settled):
-        return Verdict.REFUTED
-    for verdict in (Verdict.UNDECIDED, Verdict.VACUOUS):
+    if any(s.answer is LemmaVerdict.REFUTED for s in settled):
+        return LemmaVerdict.REFUTED
+    for verdict in (LemmaVerdict.UNDECIDED, LemmaVerdict.VACUOUS):
         if verdict in answers:
             return verdict
-    return Verdict.PROVED
+    return LemmaVerdict.PROVED
 
 
 def all_sizes_basis(settled: Sequence[Settled], argument: str) -> str:
     ours = [s for s in settled if s.solver == "z3"]
-    proved = sum(s.answer is Verdict.PROVED for s in ours)
+    proved = sum(s.answer is LemmaVerdict.PROVED for s in ours)
     count = f"all sizes: {proved} of {len(ours)} obligations proved by z3"
     return f"{count}; {argument}" if argument else count
 

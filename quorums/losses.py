@@ -9,12 +9,12 @@ import z3
 
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.coverage import AQ, REDUCED, VALID, WQ, E
-from fencepost.quorums.lemmas import Lemma, Verdict
+from fencepost.quorums.lemmas import Lemma, LemmaVerdict
 from fencepost.quorums.questions import (
     LOST,
-    AtLeast,
+    AtLeastOf,
     AtMost,
-    Question,
+    SetQuestion,
     Sets,
     Union,
     about_ensemble,
@@ -46,20 +46,20 @@ def losses_obligations(formulas: Formulas) -> list[ProofObligation]:
     ]
 
 
-def losses_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+def losses_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     most = formulas.sure_losses(*configuration.sizes)
     aq = configuration.ack_quorum
     yield about_ensemble(
         configuration,
         f"{most} lost bookies are an ack quorum of some entry",
         AtMost(most, "lost", configuration.positions),
-        AtLeast(aq, "lost", configuration.window(0)),
+        AtLeastOf(aq, "lost", configuration.window(0)),
         parts=LOST,
     )
     yield about_ensemble(
         configuration,
         f"{most + 1} lost bookies, next to each other, leave their window covered",
-        AtLeast(most + 1, "lost", configuration.window(0)),
+        AtLeastOf(most + 1, "lost", configuration.window(0)),
         AtMost(aq - 1, "lost", configuration.window(0)),
         parts=LOST,
     )
@@ -93,14 +93,14 @@ def slack_obligations(formulas: Formulas) -> list[ProofObligation]:
 ACKS = ("acks", "silent")
 
 
-def slack_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+def slack_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     write_set, aq = configuration.window(0), configuration.ack_quorum
     slack = formulas.slack(*configuration.sizes)
     split = partition(write_set, ACKS)
-    few, many = AtMost(slack, "silent", write_set), AtLeast(slack + 1, "silent", write_set)
-    short, enough = AtMost(aq - 1, "acks", write_set), AtLeast(aq, "acks", write_set)
-    yield Question(configuration, f"at most {slack} silent, yet no ack quorum", (*split, few, short))
-    yield Question(configuration, f"more than {slack} silent, yet an ack quorum", (*split, many, enough))
+    few, many = AtMost(slack, "silent", write_set), AtLeastOf(slack + 1, "silent", write_set)
+    short, enough = AtMost(aq - 1, "acks", write_set), AtLeastOf(aq, "acks", write_set)
+    yield SetQuestion(configuration, f"at most {slack} silent, yet no ack quorum", (*split, few, short))
+    yield SetQuestion(configuration, f"more than {slack} silent, yet an ack quorum", (*split, many, enough))
 
 
 def slack_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
@@ -127,17 +127,17 @@ def racks_obligations(formulas: Formulas) -> list[ProofObligation]:
     ]
 
 
-def racks_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+def racks_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     """One write set: the lost rack's bookies, and each other bookie in a rack of its own or with others."""
     write_set, aq = configuration.window(0), configuration.ack_quorum
     racks = formulas.sufficient_racks(*configuration.sizes)
     split = partition(write_set, LOST)
-    yield Question(
+    yield SetQuestion(
         configuration,
         f"a write set over {racks} racks loses one of them, and with it an ack quorum",
-        (*split, AtLeast(racks - 1, "up", write_set), AtLeast(aq, "lost", write_set)),
+        (*split, AtLeastOf(racks - 1, "up", write_set), AtLeastOf(aq, "lost", write_set)),
     )
-    yield Question(
+    yield SetQuestion(
         configuration,
         f"a write set over {racks - 1} racks, crowded into one, loses it, but no ack quorum",
         (
@@ -186,7 +186,7 @@ def forgetting_obligations(formulas: Formulas) -> list[ProofObligation]:
 REMEMBER = ("remember", "forgot", "never had it")
 
 
-def forgetting_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+def forgetting_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     e, wq, aq = configuration.sizes
     qc, ec = formulas.negative_answers(e, wq, aq), formulas.fencing_answers(e, wq, aq)
     write_set = configuration.window(0)
@@ -214,19 +214,19 @@ def _forgetting(
     bound: int,
     enough: int,
     said: str,
-) -> Iterable[Question]:
+) -> Iterable[SetQuestion]:
     common = (
         *partition(cohort, REMEMBER),
         Union("say no", ("forgot", "never had it")),
         *exactly(len(cohort) - had, "never had it", cohort),
     )
-    few, many = AtMost(bound, "forgot", cohort), AtLeast(bound + 1, "forgot", cohort)
-    yield Question(
+    few, many = AtMost(bound, "forgot", cohort), AtLeastOf(bound + 1, "forgot", cohort)
+    yield SetQuestion(
         configuration,
         f"{said}: at most {bound} forgot, yet {enough} can say no",
-        (*common, few, AtLeast(enough, "say no", cohort)),
+        (*common, few, AtLeastOf(enough, "say no", cohort)),
     )
-    yield Question(
+    yield SetQuestion(
         configuration,
         f"{said}: more than {bound} forgot, yet {enough} cannot say no",
         (*common, many, AtMost(enough - 1, "say no", cohort)),
@@ -255,7 +255,7 @@ def lemmas() -> Sequence[Lemma]:
             "sure-losses",
             "AQ - 1 bookies can be lost, whichever they are; AQ within one window cannot.",
             "|D| <= AQ - 1  =>  every window has fewer than AQ of D; and AQ - 1 is the most",
-            Verdict.PROVED,
+            LemmaVerdict.PROVED,
             losses_questions,
             losses_breaks,
             losses_obligations,
@@ -265,7 +265,7 @@ def lemmas() -> Sequence[Lemma]:
             "slack",
             "An add completes exactly if at most WQ - AQ bookies of its write set are silent.",
             "WQ - |silent| >= AQ  <=>  |silent| <= WQ - AQ",
-            Verdict.PROVED,
+            LemmaVerdict.PROVED,
             slack_questions,
             slack_breaks,
             slack_obligations,
@@ -275,7 +275,7 @@ def lemmas() -> Sequence[Lemma]:
             "racks",
             "WQ - AQ + 2 racks in every write set are the fewest that survive the loss of any rack.",
             "every window spans m racks, m >= WQ - AQ + 2  =>  no rack holds AQ of a window; false for one fewer",
-            Verdict.PROVED,
+            LemmaVerdict.PROVED,
             racks_questions,
             racks_breaks,
             racks_obligations,
@@ -285,7 +285,7 @@ def lemmas() -> Sequence[Lemma]:
             "forgetting",
             "Of h bookies with an entry h - AQ may forget it; of f fenced bookies f - EC may forget the fence.",
             "QC NoSuchEntry possible <=> forgot > h - AQ;  AQ unfenced possible <=> forgot > f - EC",
-            Verdict.PROVED,
+            LemmaVerdict.PROVED,
             forgetting_questions,
             forgetting_breaks,
             forgetting_obligations,

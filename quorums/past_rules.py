@@ -10,9 +10,9 @@ import z3
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.coverage import AQ, VALID, WQ, E
 from fencepost.quorums.questions import (
-    AtLeast,
+    AtLeastOf,
     AtMost,
-    Question,
+    SetQuestion,
     Sets,
     about_ensemble,
 )
@@ -26,12 +26,12 @@ from fencepost.quorums.stripes import (
 from fencepost.quorums.windows import first_window_has
 
 
-def first_ack_quorum_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+def first_ack_quorum_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     heads = (configuration.window(start, configuration.ack_quorum) for start in configuration.positions)
     yield about_ensemble(
         configuration,
         "one of the first AQ positions of every window was heard, yet an ack quorum was not",
-        *(AtLeast(1, "heard", head) for head in heads),
+        *(AtLeastOf(1, "heard", head) for head in heads),
         first_window_has(configuration, "silent"),
     )
 
@@ -41,12 +41,12 @@ def first_ack_quorum_breaks(formulas: Formulas, configuration: Configuration, se
     return covered_by_first_ack_quorum(configuration, heard) and is_stranded(configuration, heard)
 
 
-def pr_2281_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+def pr_2281_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     needed = formulas.negative_answers(*configuration.sizes)
     yield about_ensemble(
         configuration,
         f"WQ - AQ + 1 = {needed} bookies were heard, yet an ack quorum was not",
-        AtLeast(needed, "heard", configuration.positions),
+        AtLeastOf(needed, "heard", configuration.positions),
         first_window_has(configuration, "silent"),
     )
 
@@ -76,7 +76,7 @@ def pr_2281_obligations(formulas: Formulas) -> list[ProofObligation]:
     ]
 
 
-def pr_2281_striped_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+def pr_2281_striped_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     """With E = WQ the rule must not fail; with E > WQ the set that shows it failing must be one."""
     if configuration.ensemble == configuration.write_quorum:
         yield from pr_2281_questions(formulas, configuration)
@@ -86,7 +86,7 @@ def pr_2281_striped_questions(formulas: Formulas, configuration: Configuration) 
     yield about_ensemble(
         configuration,
         "one bookie outside a window and WQ - AQ inside it do not satisfy the rule",
-        *(AtLeast(1, "heard", (position,)) for position in heard),
+        *(AtLeastOf(1, "heard", (position,)) for position in heard),
         AtMost(min(len(heard), needed - 1), "heard", configuration.positions),
     )
 

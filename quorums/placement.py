@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from fencepost.encoding.documents import whole
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.reading import whole
 from fencepost.quorums.stripes import Configuration
 
 

@@ -25,7 +25,7 @@ Sets: TypeAlias = Mapping[str, frozenset[int]]
 
 
 @dataclass(frozen=True)
-class AtLeast:
+class AtLeastOf:
     """At least `count` of the positions `among` are in the set `of`."""
 
     count: int
@@ -66,11 +66,11 @@ class Union:
     parts: tuple[str, ...]
 
 
-Constraint: TypeAlias = AtLeast | AtMost | Apart | Within | Union
+Constraint: TypeAlias = AtLeastOf | AtMost | Apart | Within | Union
 
 
 @dataclass(frozen=True)
-class Question:
+class SetQuestion:
     """Do sets exist, over the positions of the configuration, that meet all constraints?"""
 
     configuration: Configuration
@@ -89,7 +89,7 @@ class Question:
 
 def _names(constraint: Constraint) -> tuple[str, ...]:
     match constraint:
-        case AtLeast(of=of) | AtMost(of=of) | Within(of=of):
+        case AtLeastOf(of=of) | AtMost(of=of) | Within(of=of):
             return (of,)
         case Apart(left, right):
             return (left, right)
@@ -105,12 +105,12 @@ def partition(positions: Positions, parts: Sequence[str]) -> tuple[Constraint, .
         *(Apart(a, b) for a, b in pairs),
         Union(everyone, tuple(parts)),
         Within(everyone, positions),
-        AtLeast(len(positions), everyone, positions),
+        AtLeastOf(len(positions), everyone, positions),
     )
 
 
 def exactly(count: int, of: str, among: Positions) -> tuple[Constraint, ...]:
-    return AtLeast(count, of, among), AtMost(count, of, among)
+    return AtLeastOf(count, of, among), AtMost(count, of, among)
 
 
 HEARD, LOST = ("heard", "silent"), ("up", "lost")
@@ -119,22 +119,22 @@ HEARD, LOST = ("heard", "silent"), ("up", "lost")
 
 def about_ensemble(
     configuration: Configuration, sentence: str, *constraints: Constraint, parts: tuple[str, ...] = HEARD
-) -> Question:
+) -> SetQuestion:
     """A question about the ensemble split into `parts`, each bookie in one."""
-    return Question(configuration, sentence, (*partition(configuration.positions, parts), *constraints))
+    return SetQuestion(configuration, sentence, (*partition(configuration.positions, parts), *constraints))
 
 
 # Plain reading
 
 
-def holds(question: Question, sets: Sets) -> bool:
+def holds(question: SetQuestion, sets: Sets) -> bool:
     """Whether the sets meet every constraint, by looking."""
     return all(_met(constraint, sets) for constraint in question.constraints)
 
 
 def _met(constraint: Constraint, sets: Sets) -> bool:
     match constraint:
-        case AtLeast(count, of, among):
+        case AtLeastOf(count, of, among):
             return len(sets[of] & set(among)) >= count
         case AtMost(count, of, among):
             return len(sets[of] & set(among)) <= count
@@ -149,7 +149,7 @@ def _met(constraint: Constraint, sets: Sets) -> bool:
 # Bit-vectors
 
 
-def ask_bitvectors(question: Question, deadline: Deadline) -> Sets | None:
+def ask_bitvectors(question: SetQuestion, deadline: Deadline) -> Sets | None:
     """Sets that answer the question, by z3 on bit-vectors; None if there are none; raises SolverGaveUpError."""
     width = question.configuration.ensemble
     vectors = {name: z3.BitVec(name, width) for name in question.names()}
@@ -172,7 +172,7 @@ def _bits(constraint: Constraint, vectors: dict[str, Any], width: int) -> Any:
         return _ones(vectors[of] & mask(among), width)
 
     match constraint:
-        case AtLeast(count, of, among):
+        case AtLeastOf(count, of, among):
             chosen = mask(among)
             if not 0 < count <= len(among):
                 return z3.BoolVal(count <= 0)
@@ -214,7 +214,7 @@ def _ones(vector: Any, width: int) -> Any:
 # CNF
 
 
-def ask_cnf(question: Question, deadline: Deadline) -> Sets | None:
+def ask_cnf(question: SetQuestion, deadline: Deadline) -> Sets | None:
     """Sets that answer the question, by a SAT solver on CNF; None if there are none; raises SolverGaveUpError."""
     positions = question.configuration.positions
     pool = IDPool()
@@ -235,7 +235,7 @@ def _clauses(
     constraint: Constraint, variables: dict[tuple[str, int], int], positions: Positions, pool: IDPool
 ) -> Iterator[list[int]]:
     match constraint:
-        case AtLeast(count, of, among):
+        case AtLeastOf(count, of, among):
             yield from _count_clauses("atleast", [variables[of, p] for p in sorted(set(among))], count, pool)
         case AtMost(count, of, among):
             yield from _count_clauses("atmost", [variables[of, p] for p in sorted(set(among))], count, pool)
@@ -267,7 +267,7 @@ def _count_clauses(kind: str, literals: list[int], count: int, pool: IDPool) -> 
 # Both
 
 
-def ask(question: Question, deadline: Deadline) -> Sets | None:
+def ask(question: SetQuestion, deadline: Deadline) -> Sets | None:
     """The answer of both engines; raises InternalError if they differ or if sets do not meet the constraints."""
     by_vectors = ask_bitvectors(question, deadline)
     by_cnf = ask_cnf(question, deadline)

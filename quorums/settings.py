@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fencepost.encoding.documents import SETTINGS, is_a, parse_yaml, read_text, shown, whole
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.reading import SETTINGS, is_a, parse_yaml, read_text, shown, whole
 
 HINT = "give a broker.conf or Helm values"
 

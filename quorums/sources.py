@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fencepost.encoding.documents import SETTINGS, parse_yaml, read_text, shown
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.reading import SETTINGS, parse_yaml, read_text, shown
 from fencepost.quorums.settings import (
     HINT,
     PREFIX,

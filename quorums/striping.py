@@ -15,8 +15,8 @@ from fencepost.quorums import losses
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.coverage import AQ, REDUCED, VALID, WQ, E, quorums_meet, set_script
 from fencepost.quorums.fewest_answers import fewest_breaks, fewest_obligations, fewest_questions
-from fencepost.quorums.lemmas import Lemma, Verdict
-from fencepost.quorums.losing import (
+from fencepost.quorums.lemmas import Lemma, LemmaVerdict
+from fencepost.quorums.loss_sets import (
     few_entries_breaks,
     few_entries_questions,
     loss_breaks,
@@ -35,9 +35,9 @@ from fencepost.quorums.past_rules import (
 )
 from fencepost.quorums.questions import (
     Apart,
-    AtLeast,
+    AtLeastOf,
     AtMost,
-    Question,
+    SetQuestion,
     Sets,
     Within,
     about_ensemble,
@@ -90,12 +90,12 @@ def count_covers_sets(formulas: Formulas) -> list[ProofObligation]:
     ]
 
 
-def count_covers_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+def count_covers_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     needed = formulas.fencing_answers(*configuration.sizes)
     yield about_ensemble(
         configuration,
         f"EC = {needed} bookies were heard, yet a window has AQ silent ones",
-        AtLeast(needed, "heard", configuration.positions),
+        AtLeastOf(needed, "heard", configuration.positions),
         first_window_has(configuration, "silent"),
     )
 
@@ -105,7 +105,7 @@ def count_covers_breaks(formulas: Formulas, configuration: Configuration, sets: 
     return covered_by_total(sets["heard"], needed) and is_stranded(configuration, sets["heard"])
 
 
-def windows_spare_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+def windows_spare_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     needed = formulas.fencing_answers(*configuration.sizes)
     yield about_ensemble(
         configuration,
@@ -123,17 +123,17 @@ def windows_spare_breaks(formulas: Formulas, configuration: Configuration, sets:
 # Any two quorums meet
 
 
-def meet_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+def meet_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     write_set, aq = configuration.window(0), configuration.ack_quorum
     needed = formulas.negative_answers(*configuration.sizes)
-    yield Question(
+    yield SetQuestion(
         configuration,
         f"an ack quorum and QC = {needed} bookies that answered have none in common",
         (
             Within("ack quorum", write_set),
             Within("answered", write_set),
-            AtLeast(aq, "ack quorum", write_set),
-            AtLeast(needed, "answered", write_set),
+            AtLeastOf(aq, "ack quorum", write_set),
+            AtLeastOf(needed, "answered", write_set),
             Apart("ack quorum", "answered"),
         ),
     )
@@ -166,7 +166,7 @@ def meet_sets(formulas: Formulas) -> list[ProofObligation]:
     ]
 
 
-def stripes_questions(formulas: Formulas, configuration: Configuration) -> Iterable[Question]:
+def stripes_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     """All that is said of windows, on the actual windows of one configuration."""
     yield from count_covers_questions(formulas, configuration)
     yield from fewest_questions(formulas, configuration)
@@ -189,7 +189,7 @@ def lemmas() -> Sequence[Lemma]:
             "quorums-meet",
             "Any ack quorum and any QC bookies of the same write set have a bookie in common.",
             "for all A, C within a write set:  |A| >= AQ and |C| >= (WQ - AQ) + 1  =>  A meets C",
-            Verdict.PROVED,
+            LemmaVerdict.PROVED,
             meet_questions,
             meet_breaks,
             quorums_meet,
@@ -200,7 +200,7 @@ def lemmas() -> Sequence[Lemma]:
             "count-covers-windows",
             "EC answers, wherever they come from, cover every window.",
             "|heard| >= (E - AQ) + 1  =>  every window of WQ positions has fewer than AQ silent",
-            Verdict.PROVED,
+            LemmaVerdict.PROVED,
             count_covers_questions,
             count_covers_breaks,
             count_covers_obligations,
@@ -211,7 +211,7 @@ def lemmas() -> Sequence[Lemma]:
             "windows-need-the-count",
             "The converse is wrong: with E > WQ every window can be covered by fewer than EC answers.",
             "every window has fewer than AQ silent  =>  |heard| >= (E - AQ) + 1",
-            Verdict.REFUTED,
+            LemmaVerdict.REFUTED,
             windows_spare_questions,
             windows_spare_breaks,
         ),
@@ -219,7 +219,7 @@ def lemmas() -> Sequence[Lemma]:
             "fewest-answers",
             "The fewest answers that can cover every window are E - floor(E (AQ - 1) / WQ).",
             "min { |heard| : every window has fewer than AQ silent } = E - floor(E (AQ - 1) / WQ)",
-            Verdict.PROVED,
+            LemmaVerdict.PROVED,
             fewest_questions,
             fewest_breaks,
             fewest_obligations,
@@ -229,7 +229,7 @@ def lemmas() -> Sequence[Lemma]:
             "loss-is-fencing",
             "With at least E entries, bookies whose loss can lose an acknowledged entry are those whose loss blocks fencing.",
             "L >= E  =>  (some entry has an ack quorum within D  <=>  some window has at least AQ of D)",
-            Verdict.PROVED,
+            LemmaVerdict.PROVED,
             loss_questions,
             loss_breaks,
             loss_obligations,
@@ -240,7 +240,7 @@ def lemmas() -> Sequence[Lemma]:
             "loss-is-fencing-few-entries",
             "With fewer than E entries it is wrong: all entries can be there and the ledger impossible to fence.",
             "L < E  =>  (some entry has an ack quorum within D  <=>  some window has at least AQ of D)",
-            Verdict.REFUTED,
+            LemmaVerdict.REFUTED,
             few_entries_questions,
             few_entries_breaks,
         ),
@@ -248,7 +248,7 @@ def lemmas() -> Sequence[Lemma]:
             "first-ack-quorum-rule",
             "The rule of 4.3 and before, one answer from the first AQ positions of every window, is not enough.",
             "every window has an answer among its first AQ positions  =>  every ack quorum has one (BOOKKEEPER-799)",
-            Verdict.REFUTED,
+            LemmaVerdict.REFUTED,
             first_ack_quorum_questions,
             first_ack_quorum_breaks,
         ),
@@ -256,7 +256,7 @@ def lemmas() -> Sequence[Lemma]:
             "pr-2281-rule",
             "The rule of PR #2281, WQ - AQ + 1 answers from anywhere in the ensemble, is not enough.",
             "|heard| >= (WQ - AQ) + 1  =>  every ack quorum has an answer",
-            Verdict.REFUTED,
+            LemmaVerdict.REFUTED,
             pr_2281_questions,
             pr_2281_breaks,
         ),
@@ -264,7 +264,7 @@ def lemmas() -> Sequence[Lemma]:
             "pr-2281-unsafe-iff-striped",
             "The rule of PR #2281 is unsafe exactly when E > WQ.",
             "some heard set with |heard| >= (WQ - AQ) + 1 misses an ack quorum  <=>  E > WQ",
-            Verdict.PROVED,
+            LemmaVerdict.PROVED,
             pr_2281_striped_questions,
             pr_2281_striped_breaks,
             pr_2281_obligations,
@@ -274,7 +274,7 @@ def lemmas() -> Sequence[Lemma]:
             "stripes-enumerated",
             "The lemmas about windows and losses, on the windows themselves.",
             "count-covers-windows, fewest-answers, sure-losses and loss-is-fencing at each E/WQ/AQ",
-            Verdict.HOLDS,
+            LemmaVerdict.HOLDS,
             stripes_questions,
             stripes_breaks,
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.quorums.questions import (
-    AtLeast,
+    AtLeastOf,
     AtMost,
     Constraint,
 )
@@ -19,4 +19,4 @@ def every_window_covered(configuration: Configuration) -> tuple[Constraint, ...]
 
 def first_window_has(configuration: Configuration, of: str) -> Constraint:
     """The first window has an ack quorum of the set; it stands for all where positions are otherwise treated alike."""
-    return AtLeast(configuration.ack_quorum, of, configuration.window(0))
+    return AtLeastOf(configuration.ack_quorum, of, configuration.window(0))

@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.formulas.answers import cache_folder
+from fencepost.encoding.formulas.commutation_cache import cache_folder
 from fencepost.protocols.bookkeeper.releases import ordered
 
 RELEASE = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}")

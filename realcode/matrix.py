@@ -9,18 +9,25 @@ from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
 
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
+from fencepost.answers.known import KNOWN, chosen, decide
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, Run
-from fencepost.properties.known import KNOWN, chosen, decide
-from fencepost.protocols.bookkeeper.parameters import V4_13_TLA, Parameters
-from fencepost.realcode.driving.actions import UNDRIVABLE
-from fencepost.realcode.driving.code import NoSeam
-from fencepost.realcode.releases import is_there, refused_at
-from fencepost.realcode.reproducing import Ending, Reproduction, Setting, as_code_can, needs, without_needless
+from fencepost.protocols.bookkeeper.parameters import V4_13_TLA, BookKeeperParameters
+from fencepost.realcode.drive.actions import UNDRIVABLE
+from fencepost.realcode.drive.code import NoSeam
+from fencepost.realcode.release_behaviour import is_there, refused_at
+from fencepost.realcode.reproduction import (
+    Ending,
+    Reproduction,
+    Setting,
+    as_code_can,
+    needs,
+    without_needless,
+)
 
 
 class Mark(Enum):
@@ -89,7 +96,7 @@ def bugs(names: Sequence[str]) -> list[Expectation]:
 
 def _is_of_the_code(known: Expectation) -> bool:
     defaults = find(known.protocol).defaults
-    return isinstance(defaults, Parameters) and defaults.read_decision != V4_13_TLA.read_decision
+    return isinstance(defaults, BookKeeperParameters) and defaults.read_decision != V4_13_TLA.read_decision
 
 
 def without_running(known: Expectation, setting: Setting) -> Cell | None:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fencepost.encoding.documents import Key, Keys, has_keys, one_of, parse_json, read_json, shown, text_key
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.reading import Key, Keys, has_keys, one_of, parse_json, read_json, shown, text_key
+from fencepost.realcode.harness_session import Playback, dumped
 from fencepost.realcode.library import RELEASE
-from fencepost.realcode.reproducing import STORAGES, Setting
-from fencepost.realcode.session import Playback, dumped
+from fencepost.realcode.reproduction import STORAGES, Setting
 
 SCHEMA = "fencepost.transcript/1"
 HINT = "give what `reproduce --transcript` wrote"

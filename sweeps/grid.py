@@ -16,17 +16,17 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.checking.limits import Minimize
+from fencepost.answers.known import KNOWN, chosen
+from fencepost.encoding.documents import SETTINGS, Key, has_keys, parse_toml, read_text
+from fencepost.encoding.engine.limits import Minimize
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.parameters import Option
 from fencepost.encoding.language.protocol import Instance, Protocol
-from fencepost.encoding.reading import SETTINGS, Key, has_keys, parse_toml, read_text
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
-from fencepost.properties.known import KNOWN, chosen
-from fencepost.sweeps import ranges, walks
-from fencepost.sweeps.obligations import Obligation
+from fencepost.sweeps import conformance_cases, ranges
 from fencepost.sweeps.ranges import LISTED
+from fencepost.sweeps.sweep_cases import SweepCase
 
 HINT = "give a grid file; docs/sweeps.md has its form"
 
@@ -65,7 +65,7 @@ MOST_COMBINATIONS = 100_000
 class Plan:
     """The obligations of a grid, hardest first, each once."""
 
-    obligations: tuple[Obligation, ...]
+    obligations: tuple[SweepCase, ...]
     invalid: int
     """Combinations of settings that break a rule of their protocol."""
     inapplicable: int
@@ -91,7 +91,7 @@ def read_grid(path: Path, own: Protocol | None = None) -> Plan:
 def plan(document: Mapping[str, Any], own: Protocol | None = None) -> Plan:
     """The obligations of a grid, given as what its file says."""
     tables = has_keys(document, FILE, "a grid")["grid"]
-    found: dict[Obligation, None] = {}
+    found: dict[SweepCase, None] = {}
     invalid = inapplicable = asked = 0
     for table in tables:
         for made in _asked(table, own):
@@ -118,7 +118,7 @@ def _asked(table: Mapping[str, Any], own: Protocol | None) -> Iterator[Plan]:
         yield _obligations(grid, protocol)
 
 
-def _of_known_bugs(table: Mapping[str, Any]) -> Iterator[Obligation]:
+def _of_known_bugs(table: Mapping[str, Any]) -> Iterator[SweepCase]:
     """The runs of `fencepost check --known`, of all bugs or of those named, put to each solver."""
     for key in table:
         if key in KEYS and key not in KNOWN_KEYS:
@@ -129,16 +129,16 @@ def _of_known_bugs(table: Mapping[str, Any]) -> Iterator[Obligation]:
     for run in (run for known in chosen(KNOWN, names) for run in known.runs()):
         protocol = find(run.known.protocol)
         instance = protocol.instance(run.settings.items())
-        asked = Obligation(
+        asked = SweepCase(
             protocol.name, _settings(instance), run.known.property, bound=run.bound, minimize=run.minimize
         )
         weight = len(instance.system.variables)
         yield from (replace(asked, solver=solver, weight=weight) for solver in solvers)
 
 
-ABOUT_WHAT_SHIPS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Iterator[Obligation]], str]] = {
+ABOUT_WHAT_SHIPS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Iterator[SweepCase]], str]] = {
     "known": (_of_known_bugs, "is about protocols that ship"),
-    "releases": (walks.asked, "are of BookKeeper"),
+    "releases": (conformance_cases.asked, "are of BookKeeper"),
 }
 """By the key that tells them, the tables that are no grid of instances: how each is read, and whose it is."""
 
@@ -221,7 +221,7 @@ def _other(option: Option, value: str) -> str | None:
 
 def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
     """What a table asks of one protocol."""
-    found: list[Obligation] = []
+    found: list[SweepCase] = []
     invalid = inapplicable = 0
     missing, known = set(grid.properties), set[str]()
     for settings in _combinations(grid, protocol):
@@ -240,7 +240,7 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
         inapplicable += len(set(wanted) - set(names))
         weight = len(written.variables)
         found += [
-            Obligation(
+            SweepCase(
                 protocol.name,
                 _settings(instance),
                 name,

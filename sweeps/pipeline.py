@@ -17,8 +17,8 @@ from typing import Any
 
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.solving.solvers import countable
+from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan
-from fencepost.sweeps.obligations import Obligation, together
 from fencepost.sweeps.rows import (
     ERROR,
     TASK,
@@ -44,8 +44,8 @@ from fencepost.sweeps.splitting import (
     solve_cube,
 )
 from fencepost.sweeps.store import Manner, Store, opened, repeated, written
+from fencepost.sweeps.sweep_cases import SweepCase, together
 from fencepost.sweeps.tables import summarize
-from fencepost.sweeps.versions import engine
 
 AT_ONCE = 2
 """Waves under way side by side: the second takes the cores that the first has no work for any more."""
@@ -70,7 +70,7 @@ committed or not."""
 Answer = Callable[[Iterator[Any]], Iterator[Any]]
 """Arrow batches of what is asked in, of rows out."""
 
-Task = tuple[Obligation, ...]
+Task = tuple[SweepCase, ...]
 """Obligations that are answered one after another, as they share a proof."""
 
 

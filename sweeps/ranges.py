@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from fencepost.encoding.documents import shown, whole
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.reading import shown, whole
 
 RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})")
 

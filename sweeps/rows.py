@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.encoding.checking.limits import Minimize
-from fencepost.encoding.checking.verdicts import Result, Verdict
-from fencepost.sweeps.obligations import Obligation
+from fencepost.encoding.engine.limits import Minimize
+from fencepost.encoding.engine.verdicts import Result, Verdict
+from fencepost.sweeps.sweep_cases import SweepCase
 
 Row = dict[str, Any]
 
@@ -109,7 +109,7 @@ VARYING = ("seconds", "host")
 """The columns in which two runs of one sweep may differ."""
 
 
-def asked(obligation: Obligation, engine: str) -> Row:
+def asked(obligation: SweepCase, engine: str) -> Row:
     """The row of an obligation that is still to be answered: the columns `ASKED`."""
     return {
         "id": obligation.identify(engine),
@@ -126,20 +126,20 @@ def asked(obligation: Obligation, engine: str) -> Row:
     }
 
 
-def task_of(obligations: Sequence[Obligation], engine: str) -> Row:
+def task_of(obligations: Sequence[SweepCase], engine: str) -> Row:
     """The task of obligations that differ in their property alone: the columns `TASK`."""
     first = asked(obligations[0], engine) | {"properties": [one.property for one in obligations]}
     return {column.name: first[column.name] for column in TASK}
 
 
-def obligations_of(task: Row) -> list[Obligation]:
+def obligations_of(task: Row) -> list[SweepCase]:
     """The obligations of a task."""
     return [obligation_of({**task, "property": name}) for name in task["properties"]]
 
 
-def obligation_of(row: Mapping[str, Any]) -> Obligation:
+def obligation_of(row: Mapping[str, Any]) -> SweepCase:
     """The obligation that a row is about."""
-    return Obligation(
+    return SweepCase(
         row["protocol"],
         tuple(dict(row["settings"]).items()),
         row["property"],

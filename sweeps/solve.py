@@ -16,19 +16,19 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import check, settled_by_induction
-from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.engine.check import check, settled_by_induction
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.evidence.making import make_certificate
+from fencepost.encoding.evidence.writer import make_certificate
 from fencepost.encoding.language.protocol import Instance, load
 from fencepost.encoding.language.system import System
 from fencepost.encoding.rounds.cubes import Part
 from fencepost.encoding.solving.workers import Ended, Worker
 from fencepost.properties.catalogue import find
-from fencepost.sweeps import walks
-from fencepost.sweeps.obligations import CODE, Obligation
+from fencepost.sweeps import conformance_cases
 from fencepost.sweeps.rows import ERROR, Row, asked, found, unanswered
+from fencepost.sweeps.sweep_cases import CODE, SweepCase
 
 GRACE = 5.0
 """Seconds that a check may overrun its time before it is killed: it bounds its solvers by itself, but not the
@@ -57,15 +57,15 @@ class Allowance:
     """The lib folder of each release of BookKeeper that is walked on. It is there on every machine."""
 
 
-Check = Callable[[Obligation, Allowance], Result]
+Check = Callable[[SweepCase, Allowance], Result]
 
 
-def decide(obligation: Obligation, allowance: Allowance) -> Result:
+def decide(obligation: SweepCase, allowance: Allowance) -> Result:
     """What checking the obligation comes to."""
     return checked(obligation, allowance).results[0]
 
 
-def checked(obligation: Obligation, allowance: Allowance, part: Part | None = None) -> Outcome:
+def checked(obligation: SweepCase, allowance: Allowance, part: Part | None = None) -> Outcome:
     """What an obligation comes to, or one cube of it.
 
     One search at a time (`jobs=1`): obligations are what runs side by side, and an answer then does not
@@ -77,7 +77,7 @@ def checked(obligation: Obligation, allowance: Allowance, part: Part | None = No
     return check(asked.system, asked.subject, properties, limited, part=part)
 
 
-def instance(obligation: Obligation, source: Path | None = None) -> Instance:
+def instance(obligation: SweepCase, source: Path | None = None) -> Instance:
     """What an obligation is about; raises BadInput if there is no such protocol here,
     or the text of it is another."""
     protocol = find(obligation.protocol) if source is None else load(source)
@@ -89,7 +89,7 @@ def instance(obligation: Obligation, source: Path | None = None) -> Instance:
     return found
 
 
-def limits(obligation: Obligation, allowance: Allowance, system: System) -> Limits:
+def limits(obligation: SweepCase, allowance: Allowance, system: System) -> Limits:
     """How far to search, and with what."""
     return Limits(
         bound=obligation.bound,
@@ -103,7 +103,7 @@ def limits(obligation: Obligation, allowance: Allowance, system: System) -> Limi
     ).of(system)
 
 
-def solve(obligation: Obligation, engine: str, allowance: Allowance, decided: Check = decide) -> Row:
+def solve(obligation: SweepCase, engine: str, allowance: Allowance, decided: Check = decide) -> Row:
     """The row of an obligation; whatever goes wrong is a row too, `undecided` or an `error`."""
     row = asked(obligation, engine)
     folder = allowance.certificates and allowance.certificates / row["id"]
@@ -116,7 +116,7 @@ def solve(obligation: Obligation, engine: str, allowance: Allowance, decided: Ch
     return {**row, **answer, "host": platform.node()}
 
 
-def solve_all(obligations: Sequence[Obligation], engine: str, allowance: Allowance) -> Iterator[Row]:
+def solve_all(obligations: Sequence[SweepCase], engine: str, allowance: Allowance) -> Iterator[Row]:
     """The rows of obligations that differ in their property alone, one after another.
 
     What the proof took that they share is counted in equal parts.
@@ -130,12 +130,12 @@ def solve_all(obligations: Sequence[Obligation], engine: str, allowance: Allowan
         yield {**row, "seconds": round(row["seconds"] + part, 3)}
 
 
-def _known(result: Result, obligation: Obligation, allowance: Allowance) -> Result:
+def _known(result: Result, obligation: SweepCase, allowance: Allowance) -> Result:
     """A result that is there already, and costs nothing more."""
     return replace(result, seconds=0.0)
 
 
-def _shared(obligations: Sequence[Obligation], allowance: Allowance) -> Mapping[str, Result]:
+def _shared(obligations: Sequence[SweepCase], allowance: Allowance) -> Mapping[str, Result]:
     """What induction proves of them together, by property; nothing if it fails: each says then by itself why."""
     try:
         found = _apart(partial(_settled, obligations, allowance), allowance)
@@ -144,21 +144,23 @@ def _shared(obligations: Sequence[Obligation], allowance: Allowance) -> Mapping[
     return {result.property: result for result in found} if isinstance(found, tuple) else {}
 
 
-def _settled(obligations: Sequence[Obligation], allowance: Allowance) -> tuple[Result, ...]:
+def _settled(obligations: Sequence[SweepCase], allowance: Allowance) -> tuple[Result, ...]:
     about = instance(obligations[0], allowance.source)
     properties = about.properties(*(one.property for one in obligations))
     limited = limits(obligations[0], allowance, about.system)
     return settled_by_induction(about.system, about.subject, properties, limited)
 
 
-def _walked(obligation: Obligation, allowance: Allowance) -> Row:
+def _walked(obligation: SweepCase, allowance: Allowance) -> Row:
     settings = dict(obligation.settings)
-    came_to = walks.walked(obligation.protocol, settings, allowance.libraries, allowance.timeout)
-    row = unanswered(walks.verdict(came_to).value, walks.in_words(came_to), came_to.seconds)
-    return {**row, "steps": walks.shortest(came_to), "witness": came_to.walks > 0}
+    came_to = conformance_cases.walked(obligation.protocol, settings, allowance.libraries, allowance.timeout)
+    row = unanswered(
+        conformance_cases.verdict(came_to).value, conformance_cases.in_words(came_to), came_to.seconds
+    )
+    return {**row, "steps": conformance_cases.shortest(came_to), "witness": came_to.walks > 0}
 
 
-def _found(obligation: Obligation, allowance: Allowance, decided: Check, folder: Path | None) -> Row:
+def _found(obligation: SweepCase, allowance: Allowance, decided: Check, folder: Path | None) -> Row:
     begun = time.perf_counter()
     result = decided(obligation, allowance)
     if folder is not None and result.verdict is Verdict.PROVED:
@@ -168,7 +170,7 @@ def _found(obligation: Obligation, allowance: Allowance, decided: Check, folder:
 
 
 def _certified(
-    obligation: Obligation, allowance: Allowance, result: Result, folder: Path, left: float
+    obligation: SweepCase, allowance: Allowance, result: Result, folder: Path, left: float
 ) -> Result:
     """The proof with its certificate in the folder, or with why there is none."""
     asked = instance(obligation, allowance.source)

@@ -14,13 +14,13 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from fencepost.encoding.checking.joining import CubeAnswer, join
-from fencepost.encoding.checking.verdicts import Basis, Fewest, Outcome, Verdict
+from fencepost.encoding.engine.joining import CubeAnswer, join
+from fencepost.encoding.engine.verdicts import Basis, Fewest, Outcome, Verdict
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.rounds.cubes import Part
-from fencepost.sweeps.obligations import Obligation
 from fencepost.sweeps.rows import ASKED, COLUMNS, ERROR, Column, Row, found, obligation_of, unanswered
 from fencepost.sweeps.solve import Allowance, answered, checked
+from fencepost.sweeps.sweep_cases import SweepCase
 
 CUBES_ASKED = (
     *ASKED,
@@ -38,7 +38,7 @@ CUBE_COLUMNS = CUBES_ASKED + COLUMNS[len(ASKED) :] + CUBES_FOUND
 
 UNKNOWN: Row = {"cube": None, "surpassed": None}
 
-Check = Callable[[Obligation, Allowance, Part], Outcome]
+Check = Callable[[SweepCase, Allowance, Part], Outcome]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def failed_cube(row: Row, reason: str) -> Row:
     return {**row, **UNKNOWN, **unanswered(ERROR, reason, 0.0), "host": platform.node()}
 
 
-def _found(obligation: Obligation, allowance: Allowance, part: Part, decided: Check) -> Row | None:
+def _found(obligation: SweepCase, allowance: Allowance, part: Part, decided: Check) -> Row | None:
     outcome = decided(obligation, allowance, part)
     if not outcome.results:
         return None

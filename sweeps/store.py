@@ -25,8 +25,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from fencepost.encoding.documents import Key, has_keys, one_of, read_json, text_key, whole_key
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.reading import Key, has_keys, one_of, read_json, text_key, whole_key
 from fencepost.encoding.versions import version
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import VERDICTS, Row, from_arrow

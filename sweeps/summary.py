@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from fencepost.encoding.checking.verdicts import Fewest
+from fencepost.encoding.engine.verdicts import Fewest
 from fencepost.encoding.language.state import amount
-from fencepost.sweeps.obligations import CODE
 from fencepost.sweeps.rows import ERROR, VERDICTS, Row
+from fencepost.sweeps.sweep_cases import CODE
 
 SIZES = ("ensemble", "write_quorum", "ack_quorum")
 """The settings that are written E/WQ/AQ."""

@@ -38,8 +38,8 @@ def answers_of_this_run(folder_of_this_run: Path) -> Iterator[None]:
 def quick_machine() -> Iterator[None]:
     """Nothing is said for the reason that a command has gone on for long: a test compares all of stderr on a busy machine too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fencepost.cli.progress.PAUSE", math.inf)
-        patch.setattr("fencepost.cli.progress.HELD", math.inf)
+        patch.setattr("fencepost.cli.rendering.progress.PAUSE", math.inf)
+        patch.setattr("fencepost.cli.rendering.progress.HELD", math.inf)
         yield
 
 

@@ -9,17 +9,8 @@ from typing import Any
 
 import pytest
 
-from fencepost.cli.advise import CONFLICTS, FORMS, _exit_code, advice_on
-from fencepost.cli.exits import ExitCode
-from fencepost.cli.main import run
-from fencepost.cli.reports.advice import Advice, as_text, conclusion
-from fencepost.encoding.checking.limits import Limits, Minimize
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Result, Verdict
-from fencepost.encoding.concrete.replaying import NotAnExecution
-from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import choose
-from fencepost.properties.advice import (
+from fencepost.answers.affected import bugs_of_releases, has
+from fencepost.answers.risks import (
     LOSSES,
     Finding,
     Risk,
@@ -31,9 +22,18 @@ from fencepost.properties.advice import (
     shown,
     unmet,
 )
-from fencepost.properties.affected import bugs_of_releases, has
+from fencepost.answers.without_spare import replayed_in, violations_without_spare
+from fencepost.cli.commands.advise import CONFLICTS, FORMS, _exit_code, advice_on
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.main import run
+from fencepost.cli.rendering.advice import Advice, as_text, conclusion
+from fencepost.encoding.concrete.replay import NotAnExecution
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Result, Verdict
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.protocol import choose
 from fencepost.properties.catalogue import find
-from fencepost.properties.without_spare import replayed_in, violations_without_spare
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.sources import read_source
@@ -155,7 +155,7 @@ def test_a_violation_that_does_not_replay_with_a_spare_bookie_does_not_count(
     def refused(instance: object, trace: object) -> None:
         raise NotAnExecution("step 1: not enabled")
 
-    monkeypatch.setattr("fencepost.properties.without_spare.replayed_in", refused)
+    monkeypatch.setattr("fencepost.answers.without_spare.replayed_in", refused)
     assert carried() == ()
 
 
@@ -260,8 +260,8 @@ def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest
         return finding(Verdict.UNDECIDED)
 
     for name in ("shown", "shown_small"):
-        monkeypatch.setattr(f"fencepost.cli.advise.{name}", nothing_found)
-    monkeypatch.setattr("fencepost.cli.advise.anything_else", lambda *_: SETTLED)
+        monkeypatch.setattr(f"fencepost.cli.commands.advise.{name}", nothing_found)
+    monkeypatch.setattr("fencepost.cli.commands.advise.anything_else", lambda *_: SETTLED)
     setup_ = setup((5, 3, 2), 6, "4.16.6")
     advice = advice_on(setup_, Deployment(setup_.configuration, 6), {}, {}, frozenset(), 300.0)
     assert set(asked) == {(1, CONFLICTS)}
@@ -364,7 +364,7 @@ def quick_advice(setup: Setup, deployment: Deployment, *others: Any) -> Advice:
 @pytest.fixture
 def two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The options that name the chart's values and the overlay; no question is asked."""
-    monkeypatch.setattr("fencepost.cli.advise.advice_on", quick_advice)
+    monkeypatch.setattr("fencepost.cli.commands.advise.advice_on", quick_advice)
     monkeypatch.chdir(tmp_path)
     Path("values.yaml").write_text(CHART, encoding="utf-8")
     Path("overlay.yaml").write_text(OVERLAY, encoding="utf-8")
@@ -524,7 +524,7 @@ def test_advice_is_word_for_word(form: str, file: str, request: pytest.FixtureRe
 @pytest.mark.slow
 def test_the_command_says_it_in_each_form(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Planted: the exit code of what is shown, whatever was accepted."""
-    monkeypatch.setattr("fencepost.cli.advise.advice_on", lambda *_: smallest())
+    monkeypatch.setattr("fencepost.cli.commands.advise.advice_on", lambda *_: smallest())
     sizes = ["-e", "1", "-w", "1", "-a", "1", "-n", "1", "--release", "4.17.3", "--accept", "bare-fence"]
     for form, begins in (("text", "1/1/1 on 1 bookie,"), ("json", "{"), ("html", "<!DOCTYPE html>")):
         file = tmp_path / form

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.verdicts import Verdict
-from fencepost.encoding.concrete.compiling import Concrete, State
-from fencepost.encoding.concrete.exploring import explore
-from fencepost.encoding.concrete.replaying import Replayer
+from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase

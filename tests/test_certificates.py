@@ -11,19 +11,19 @@ from random import Random
 
 import pytest
 
+from fencepost.answers.known import KNOWN, chosen
 from fencepost.cli.main import run
-from fencepost.encoding.checking.verdicts import Basis
+from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.evidence import filling
-from fencepost.encoding.evidence.filling import refutation
+from fencepost.encoding.evidence import contents
+from fencepost.encoding.evidence.contents import refutation
 from fencepost.encoding.evidence.manifests import PROVER, Claim, RejectedError
 from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
-from fencepost.encoding.evidence.questions import questions
-from fencepost.encoding.evidence.rechecking import CHECKER, check_proof, read_proof
+from fencepost.encoding.evidence.question_files import questions
+from fencepost.encoding.evidence.recheck import CHECKER, check_proof, read_proof
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System
 from fencepost.properties.expectations import Expectation, Run
-from fencepost.properties.known import KNOWN, chosen
 from support.instances import TWO_BOOKIES, built
 from support.propagation import refutes
 from support.refusing import slow_machine
@@ -412,7 +412,7 @@ def test_a_result_without_a_certificate_is_named_with_the_reason(
 def test_a_time_out_leaves_nothing_behind(
     tmp_path: Path, fencepost: Fencepost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filling, "refutation", lambda clauses, name: time.sleep(600))
+    monkeypatch.setattr(contents, "refutation", lambda clauses, name: time.sleep(600))
     code, out, err = fencepost("check", *SMALL, "--certificates", tmp_path / "made", "--timeout", "8")
     assert "no-divergence: proved" in out
     said = (

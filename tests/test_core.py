@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.encoding.all_sizes.obligations import claims
+from fencepost.encoding.all_sizes.quantified_claims import claims
 from fencepost.encoding.all_sizes.refinement import unmet_axioms
-from fencepost.encoding.concrete.compiling import Concrete
-from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.answers import Deadline, Yes, answered
 from fencepost.properties.bookkeeper.core import core_invariant, with_properties
 from fencepost.properties.bookkeeper.lemmas import core_lemmas
 from fencepost.protocols.bookkeeper.core import Core, CoreParameters, core, core_of_any_size
 from fencepost.quorums import arithmetic
-from fencepost.quorums.lemmas import Job, Verdict
+from fencepost.quorums.lemmas import LemmaJob, LemmaVerdict
 from fencepost.quorums.smt import ask_z3, obligation
 
 OPEN = with_properties(core_of_any_size())
@@ -96,7 +96,7 @@ def test_an_axiom_that_a_finite_instance_does_not_meet_is_named() -> None:
 
 
 def test_each_axiom_that_is_a_lemma_names_one() -> None:
-    from fencepost.properties.lemmas import all_lemmas
+    from fencepost.answers.lemmas import all_lemmas
 
     names = {lemma.name for lemma in all_lemmas()}
     assert {a.because for a in OPEN.axioms} - {""} == {"quorums-meet"} <= names
@@ -117,8 +117,8 @@ SHORTEST = {
 @pytest.mark.parametrize("name", SHORTEST)
 def test_what_is_taken_away_shows_in_a_shortest_execution(name: str) -> None:
     lemma = next(one for one in core_lemmas() if one.name == name)
-    result = lemma.decide(Job(arithmetic.BP46, 3, Deadline(120)))
-    assert result.verdict is Verdict.REFUTED and result.as_expected
+    result = lemma.decide(LemmaJob(arithmetic.BP46, 3, Deadline(120)))
+    assert result.verdict is LemmaVerdict.REFUTED and result.as_expected
     assert result.example is not None and len(result.example.steps) == SHORTEST[name]
 
 
@@ -126,7 +126,7 @@ def test_a_proof_about_nothing_is_vacuous(monkeypatch: pytest.MonkeyPatch) -> No
     """With no bookie that is ever small enough to look at, nothing shows what the properties speak of."""
     monkeypatch.setattr("fencepost.properties.bookkeeper.lemmas.MOST_BOOKIES", 0)
     lemma = next(one for one in core_lemmas() if one.name == "limbo-suffices")
-    assert lemma.decide(Job(arithmetic.BP46, 3, Deadline(120))).verdict is Verdict.VACUOUS
+    assert lemma.decide(LemmaJob(arithmetic.BP46, 3, Deadline(120))).verdict is LemmaVerdict.VACUOUS
 
 
 def test_the_invariant_reads_as_sentences() -> None:

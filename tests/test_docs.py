@@ -15,17 +15,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from fencepost.answers.known import KNOWN
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import cli, run
-from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
-from fencepost.properties.boot import BOOT, differences
+from fencepost.properties.boot_ways import BOOT, differences
 from fencepost.properties.expectations import Expectation, Several, title
-from fencepost.properties.known import KNOWN
-from fencepost.realcode.driving.actions import DRIVEN, UNDRIVABLE, Drive
-from fencepost.realcode.releases import seen
-from fencepost.realcode.walking import AT_ONCE, ELSEWHERE
+from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE, Drive
+from fencepost.realcode.release_behaviour import seen
+from fencepost.realcode.runs import AT_ONCE, ELSEWHERE
 from fencepost.sweeps.grid import plan
 from fencepost.sweeps.rows import COLUMNS
 from support.instances import SMALL_BUG
@@ -455,7 +455,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
         patch.chdir(tmp_path_factory.mktemp("formats"))
         example, endless = str(ROOT / EXAMPLE), str(ROOT / ENDLESS)
         unmended = replace(SMALL_BUG, name="nothing mends it", switch=None)
-        patch.setattr("fencepost.cli.bugs.KNOWN", (SMALL_BUG, unmended))
+        patch.setattr("fencepost.cli.commands.known.KNOWN", (SMALL_BUG, unmended))
         yield list(_everything(example, endless))
 
 

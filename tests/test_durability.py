@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.checking.limits import Limits, Minimize
-from fencepost.encoding.checking.verdicts import Verdict
-from fencepost.encoding.concrete.compiling import State
-from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
+from fencepost.encoding.concrete.compiler import State
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.terms import TRUE, Term
 from fencepost.properties.catalogue import find

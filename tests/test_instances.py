@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from conjuncts import conjuncts, without
-from fencepost.encoding.checking.limits import Limits, Minimize
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Verdict
-from fencepost.encoding.concrete.replaying import Replayer
-from fencepost.encoding.concrete.walking import walk
+from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.concrete.simulation import walk
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.system import System

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.encoding.checking.verdicts import Basis, Fewest, Result, Verdict
+from fencepost.answers.known import KNOWN, chosen
+from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, Run, as_expected, read
-from fencepost.properties.known import KNOWN, chosen
 from support.instances import found
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.checking.limits import Limits, Minimize
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Basis
-from fencepost.encoding.concrete.compiling import Concrete, State
-from fencepost.encoding.concrete.exploring import explore
-from fencepost.encoding.concrete.walking import walk
+from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.concrete.simulation import walk
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.quantifiers import forall
@@ -25,7 +25,7 @@ from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import TABLES, Expectation, Several, differs, instances, title
 from fencepost.properties.ledger_chain.safety import of_any_two
-from fencepost.protocols.ledger_chain import Chain, Metadata, Parameters, Status
+from fencepost.protocols.ledger_chain import Chain, ChainMetadata, ChainParameters, ChainStatus
 from support.instances import built, nearest_violation, replayed
 from support.ledger_chaining import Client, Ledger, World, Written, successors
 
@@ -133,7 +133,7 @@ def module_state(system: System, code: State) -> World:
     def at(name: str, *index: Any) -> Any:
         return values[name, *index]
 
-    created: list[Any] = [m for m in state.ledger if at("metadata", m) is not Metadata.NOT_CREATED]
+    created: list[Any] = [m for m in state.ledger if at("metadata", m) is not ChainMetadata.NOT_CREATED]
 
     def listed(name: str, *client: Any) -> tuple[int, ...]:
         places = {m: at(name, *client, m) for m in created}
@@ -145,7 +145,7 @@ def module_state(system: System, code: State) -> World:
     def client(c: Value) -> Client:
         own = metadata(at("own_ledger", c), at("own_open", c))
         read = listed("own_position", c), at("own_version", c)
-        return Client(at("status", c) is not Status.WAITING, at("status", c), *read, own)
+        return Client(at("status", c) is not ChainStatus.WAITING, at("status", c), *read, own)
 
     def written(m: int) -> Written | None:
         entry, fenced = at("entry", m), at("fenced", m)
@@ -156,7 +156,7 @@ def module_state(system: System, code: State) -> World:
         leader=state.client.values.index(at("leader")),
         llist=listed("position"),
         llist_version=at("list_version"),
-        ledgers=tuple(metadata(m, at("metadata", m) is Metadata.OPEN) for m in created),
+        ledgers=tuple(metadata(m, at("metadata", m) is ChainMetadata.OPEN) for m in created),
         bookies=tuple(written(m) for m in created),
         next_entry=max((at("entry", m) for m in created), default=0),
     )
@@ -196,7 +196,7 @@ def one_open_by_position(s: Chain) -> Term:
     """As the module has it: of the ledgers 1 to the length of the list, listed or not, at most one is open."""
 
     def is_open(m: Term) -> Term:
-        return (m <= s.list_version) & (s.metadata[m] == Metadata.OPEN)
+        return (m <= s.list_version) & (s.metadata[m] == ChainMetadata.OPEN)
 
     return of_any_two(s, lambda m, n: (m == n) | ~(is_open(m) & is_open(n)))
 
@@ -334,7 +334,7 @@ def test_elections_are_a_cap_if_they_are_bounded() -> None:
 
 def test_a_trace_is_asked_by_variable_not_by_name() -> None:
     """What a trace leaves out because it never changes has the value it had at first."""
-    s = Chain(Parameters(ledgers=2))
+    s = Chain(ChainParameters(ledgers=2))
     waiting = TraceStep(1, "wait", {}, "c1", None, (), "", {"entry[1]": 1})
     again = TraceStep(2, "wait", {}, "c2", None, (), "", {"entry[1]": 2})
     trace = Trace("test", {}, {}, "p", {}, {"entry[1]": 0}, (waiting, again))

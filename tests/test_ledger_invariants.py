@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from fencepost.encoding.concrete.compiling import Concrete
-from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.language.system import System
 from fencepost.properties.bookkeeper.invariants import ledger_invariants, metadata_is_the_writers
 from fencepost.protocols.bookkeeper.state import Ledger

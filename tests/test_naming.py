@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.answers.explained_by import known_bugs
 from fencepost.cli.exits import exit_code
-from fencepost.cli.known_names import line, names_of, new
 from fencepost.cli.main import run
-from fencepost.encoding.checking.limits import Limits, Minimize
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
+from fencepost.cli.rendering.known_names import line, names_of, new
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
-from fencepost.properties.naming import known_bugs
 from support.realcode import kept_trace
 
 
@@ -79,7 +79,7 @@ def test_a_mend_is_tried_once_for_all_bugs_that_it_mends(monkeypatch: pytest.Mon
         asked.append(mended)
         return False
 
-    monkeypatch.setattr("fencepost.properties.naming._is_mended", tried)
+    monkeypatch.setattr("fencepost.answers.explained_by._is_mended", tried)
     assert known_bugs(kept_trace("#2614-2/2/2")) == []
     assert {"recovery_reads_fence": "yes"} in asked
     assert len(asked) == len({tuple(mended.items()) for mended in asked})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.encoding.concrete.replaying import Replayer
-from fencepost.properties.boot import BOOT, differences
+from fencepost.encoding.concrete.replay import Replayer
+from fencepost.properties.boot_ways import BOOT, differences
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Several, differs, title
 from fencepost.protocols.bookkeeper.state import Ledger

@@ -227,7 +227,7 @@ def test_what_the_protocol_does_not_have_fails_in_one_line(
 TESTS = """
 import pytest
 from two_copies import PROTOCOL
-from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.engine.limits import Limits
 
 def test_met(fencepost):
     fencepost.check(PROTOCOL, "nothing-lost", fence="yes", entries=2).must_be("proved")

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.answers.affected import OF_BOOKKEEPER, bugs_of_releases, has, mended, unless
+from fencepost.answers.known import KNOWN, chosen
 from fencepost.cli.main import run
-from fencepost.cli.render import heading
-from fencepost.encoding.checking.limits import Limits, Minimize
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.cli.rendering.check_text import heading
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.parameters import assign, options
-from fencepost.properties.affected import OF_BOOKKEEPER, bugs_of_releases, has, mended, unless
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation
-from fencepost.properties.known import KNOWN, chosen
-from fencepost.protocols.bookkeeper.parameters import NO_JOURNAL, TODAY, V4_13, Parameters
+from fencepost.protocols.bookkeeper.parameters import NO_JOURNAL, TODAY, V4_13, BookKeeperParameters
 from fencepost.protocols.bookkeeper.releases import (
     NEWEST,
     RULES,
@@ -33,7 +33,7 @@ from fencepost.protocols.bookkeeper.releases import (
     ordered,
 )
 from fencepost.protocols.bookkeeper.switches import Switches
-from fencepost.realcode.releases import driven, seen
+from fencepost.realcode.release_behaviour import driven, seen
 
 # The table.
 
@@ -138,7 +138,7 @@ def git(*arguments: str) -> str:
 # Known bugs by release.
 
 
-def verdict(known: Expectation, parameters: Parameters) -> Verdict:
+def verdict(known: Expectation, parameters: BookKeeperParameters) -> Verdict:
     """What checking the property of a bug on that instance comes to."""
     protocol = find(known.protocol)
     system = protocol.system(parameters)
@@ -148,10 +148,10 @@ def verdict(known: Expectation, parameters: Parameters) -> Verdict:
     return result.verdict
 
 
-def instance(known: Expectation) -> Parameters:
+def instance(known: Expectation) -> BookKeeperParameters:
     """The instance that shows a bug, without the bug."""
     parameters = find(known.protocol).parameters(known.settings.items())
-    assert isinstance(parameters, Parameters)
+    assert isinstance(parameters, BookKeeperParameters)
     return parameters if known.switch is None else assign(parameters, [(known.switch, known.mended)])
 
 

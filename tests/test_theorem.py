@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from fencepost.answers.theorems import BOOKKEEPER
 from fencepost.cli.main import run
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement
-from fencepost.encoding.all_sizes.settling import Tied, Untied, settle
+from fencepost.encoding.all_sizes.refinement_check import Tied, Untied, settle
 from fencepost.encoding.language.terms import FALSE, TRUE
 from fencepost.encoding.solving.answers import Deadline
 from fencepost.properties.bookkeeper.refinement import ledger_refinement
 from fencepost.properties.catalogue import find
-from fencepost.properties.theorems import BOOKKEEPER
 from fencepost.quorums.arithmetic import BP46
-from fencepost.quorums.lemmas import Job, Verdict
+from fencepost.quorums.lemmas import LemmaJob, LemmaVerdict
 
 SMALL = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 SPARE = {"bookies": 3, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2}
@@ -136,8 +136,8 @@ def test_a_core_whose_acks_stay_at_a_change_is_not_followed() -> None:
 
 @pytest.mark.slow
 def test_the_theorem_is_proved_and_says_what_is_for_all_sizes() -> None:
-    result = BOOKKEEPER.decide(Job(BP46, 3, Deadline(300), bookies=1))
-    assert result.verdict is Verdict.PROVED
+    result = BOOKKEEPER.decide(LemmaJob(BP46, 3, Deadline(300), bookies=1))
+    assert result.verdict is LemmaVerdict.PROVED
     every, each = result.basis.split("size by size: ")
     assert every.startswith("all sizes: ") and "on 1 instances" in each
 
@@ -145,7 +145,7 @@ def test_the_theorem_is_proved_and_says_what_is_for_all_sizes() -> None:
 def test_a_step_of_the_core_that_nothing_takes_makes_it_vacuous(monkeypatch: pytest.MonkeyPatch) -> None:
     """On an instance without a spare bookie no ensemble changes."""
     lonely = replace(BOOKKEEPER, shown_on=(("bookies", "3"),))
-    monkeypatch.setattr("fencepost.properties.theorems.WALKS", 20)
+    monkeypatch.setattr("fencepost.answers.theorems.WALKS", 20)
     assert {"change ensemble", "change own ensemble"} <= lonely.untaken(Deadline(60))
 
 

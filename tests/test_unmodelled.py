@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.cli.reports.advice import as_json, as_text
-from fencepost.cli.reports.advice_page import page
-from fencepost.cli.reports.matrices import Report
-from fencepost.cli.reports.page import page as sweep_page
-from fencepost.cli.reports.tables import csv_table, markdown
-from fencepost.cli.reports.text import text
+from fencepost.cli.rendering.advice import as_json, as_text
+from fencepost.cli.rendering.advice_page import page
+from fencepost.cli.rendering.sweep_matrices import SweepReport
+from fencepost.cli.rendering.sweep_page import page as sweep_page
+from fencepost.cli.rendering.sweep_tables import csv_table, markdown
+from fencepost.cli.rendering.sweep_text import text
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.properties.catalogue import PROTOCOLS, find, unmodelled
@@ -94,7 +94,7 @@ def row(protocol: str) -> Row:
 def test_the_reports_of_a_sweep_say_it() -> None:
     """In each form, and in the page beside each cell's detail too, which is read by itself."""
     rows = [row("bookkeeper")]
-    report = Report(Path("kept"), {"engine": "x", "invalid": 0, "obligations": 1}, rows, None)
+    report = SweepReport(Path("kept"), {"engine": "x", "invalid": 0, "obligations": 1}, rows, None)
     assert text(report).count(LINE) == 1
     assert markdown(report).count(SENTENCE) == 1
     (line,) = csv.DictReader(io.StringIO(csv_table(report)))

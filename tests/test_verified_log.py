@@ -10,18 +10,18 @@ from dataclasses import replace
 import pytest
 
 from conjuncts import conjuncts, without
-from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
-from fencepost.encoding.concrete.compiling import State
-from fencepost.encoding.concrete.replaying import Replayer
+from fencepost.answers.known import KNOWN, chosen
+from fencepost.encoding.concrete.compiler import State
+from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.terms import TRUE, Term
 from fencepost.encoding.language.traces import Json, Sending, Subject, TraceStep, plain
 from fencepost.properties.expectations import TABLES, Expectation, differs, read
-from fencepost.properties.known import KNOWN, chosen
 from fencepost.protocols.verified_log.network import Network
-from fencepost.protocols.verified_log.state import Phase
+from fencepost.protocols.verified_log.state import ProducerPhase
 from support.instances import built, checked, checked_all, happens, nearest_violation, wanderings
 
 Settings = Mapping[str, object]
@@ -377,7 +377,10 @@ def under_way(
 
         if f"up[{machine}]" in named:
             return value(f"up[{machine}]") is False
-        return f"phase[{machine}]" in named and value(f"phase[{machine}]") in (Phase.DONE, Phase.HALTED)
+        return f"phase[{machine}]" in named and value(f"phase[{machine}]") in (
+            ProducerPhase.DONE,
+            ProducerPhase.HALTED,
+        )
 
     waiting: Counter[Json] = Counter()
     for step, before in zip(steps, states, strict=False):

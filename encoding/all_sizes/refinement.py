@@ -127,7 +127,7 @@ def _meant(values: Sequence[Value], given: TermLike | Some) -> list[tuple[Value,
 
 def unmet_axioms(core: System) -> list[str]:
     """The axioms, and the facts about the beginning, that a finite instance of a core does not meet, by name."""
-    from fencepost.encoding.concrete.compiling import Concrete
+    from fencepost.encoding.concrete.compiler import Concrete
 
     concrete = Concrete(core)
     first = concrete.initial()

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import z3
 
-from fencepost.encoding.checking.verdicts import Basis
-from fencepost.encoding.concrete.rereading import SUBJECT, saved_subject
+from fencepost.encoding.concrete.saved_traces import SUBJECT, saved_subject
+from fencepost.encoding.documents import Key, has_keys, one_of, read_json, shown, text_key
+from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.reading import Key, has_keys, one_of, read_json, shown, text_key
 from fencepost.encoding.versions import version
 
 SCHEMA = "fencepost.certificate/1"

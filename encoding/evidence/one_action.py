@@ -16,7 +16,13 @@ from fencepost.encoding.evidence.smtlib import plain
 from fencepost.encoding.formulas.guarded import ladder
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.induction.obligations import INITIALLY, WELL_DEFINED, Formulas, formulas, in_clauses
+from fencepost.encoding.induction.proof_obligations import (
+    INITIALLY,
+    WELL_DEFINED,
+    ClaimFormulas,
+    formulas,
+    in_clauses,
+)
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.solving.logic import Renaming, conj, disj, named
@@ -31,7 +37,7 @@ def action_part(action: str) -> str:
 
 
 @dataclass(frozen=True)
-class Step:
+class ActionStep:
     """Can an action of that name, or the beginning if there is no name, make one of these claims false?"""
 
     action: str | None
@@ -63,10 +69,10 @@ class Step:
         )
 
 
-def steps(system: System, claims: Iterable[str]) -> list[Step]:
+def steps(system: System, claims: Iterable[str]) -> list[ActionStep]:
     """What must have no answer for these claims to be inductive: about the beginning, and about every action."""
     names = tuple(c.name for c in chosen(system, claims))
-    return [Step(action, names) for action in (None, *dict.fromkeys(s.name for s in system.schemas))]
+    return [ActionStep(action, names) for action in (None, *dict.fromkeys(s.name for s in system.schemas))]
 
 
 def chosen(system: System, names: Iterable[str]) -> list[Property | Invariant]:
@@ -85,7 +91,7 @@ class SingleActions:
         sent_at_most_once(system)
         self._system, self._symbolic = system, Symbolic(system)
 
-    def clauses(self, step: Step) -> Clauses:
+    def clauses(self, step: ActionStep) -> Clauses:
         """The question as clauses."""
         read = self._formulas(step)
         asked = in_clauses(read)
@@ -99,7 +105,7 @@ class SingleActions:
             clauses += [[literal] for literal in asked.holds.values()]
         return Clauses(clauses, asking, dict(enumerate(self._names(read), 1)))
 
-    def smtlib(self, step: Step, said: Iterable[str]) -> str:
+    def smtlib(self, step: ActionStep, said: Iterable[str]) -> str:
         """A closed script that is unsatisfiable if and only if the answer is no: the formulas before they become clauses."""
         read = self._formulas(step)
         names = [plain(name) for name in self._names(read)]
@@ -114,13 +120,13 @@ class SingleActions:
         lines += [f"(assert {renamed(f).sexpr()})" for f in (*read.constraints, *held, question)]
         return "\n".join([*lines, "(check-sat)"]) + "\n"
 
-    def _formulas(self, step: Step) -> Formulas:
+    def _formulas(self, step: ActionStep) -> ClaimFormulas:
         actions = enumerate(self._symbolic.actions)
         slots = [slot for slot, action in actions if action.schema.name == step.action]
         asked = [INITIALLY] if step.action is None else slots
         return formulas(self._symbolic, chosen(self._system, step.claims), asked)
 
-    def _names(self, read: Formulas) -> Iterator[str]:
+    def _names(self, read: ClaimFormulas) -> Iterator[str]:
         """What the named Booleans stand for."""
         for variable in self._system.variables:
             if variable.place in self._symbolic.written:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
-from fencepost.encoding.checking.preparing import tally
+from fencepost.encoding.engine.preparation import tally
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.formulas.answers import Cache, cache_folder
 from fencepost.encoding.formulas.commutation import Commutation
+from fencepost.encoding.formulas.commutation_cache import Cache, cache_folder
 from fencepost.encoding.formulas.one_round import Round, one_round, template
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
@@ -24,8 +24,8 @@ from fencepost.encoding.induction.over_rounds import Window, base, carried
 from fencepost.encoding.language.state import amount, show
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import Term
+from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Tally, counters, within
-from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving.answers import Answer, SolverGaveUpError
 from fencepost.encoding.solving.clauses import Clause
@@ -258,7 +258,7 @@ class Encoded:
     def clauses(self, query: Query) -> Clauses:
         """The query as clauses, put together as the search does it."""
         recorded = _Recorded()
-        session = Session(self.template(query), recorded, unrolling=query.unrolling)
+        session = RoundSolver(self.template(query), recorded, unrolling=query.unrolling)
         limits = counters(session, self.limits(query))
         for _ in range(query.unrolled):
             session.deepen()

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.forms.html import html
 from fencepost.encoding.forms.itf import itf
 from fencepost.encoding.forms.mermaid import mermaid
 from fencepost.encoding.forms.sequencediagram import sequencediagram
-from fencepost.encoding.forms.story import Story
 
 
 @dataclass(frozen=True)
 class Form:
     """How a story is written, and how the file it is written to ends."""
 
-    write: Callable[[Story], str]
+    write: Callable[[Counterexample], str]
     ending: str
 
 

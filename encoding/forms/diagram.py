@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from fencepost.encoding.forms.drawing import NARROW, WIDE, Drawing
-from fencepost.encoding.forms.story import Story
+from fencepost.encoding.forms.counterexample import Counterexample
+from fencepost.encoding.forms.lifelines import NARROW, WIDE, Drawing
 
 SHRUNK = 0.84
 """A wide drawing is shown where it need not be made smaller than that."""
@@ -17,7 +17,7 @@ _GROWN = 1.15
 """No drawing is made larger than that."""
 
 
-def diagram(story: Story) -> str:
+def diagram(story: Counterexample) -> str:
     """An element of class `diagram`: it scrolls by itself if it is given a height, and its heads stay in view."""
     wide, narrow = Drawing(story, WIDE), Drawing(story, NARROW)
     sizes = f"--wide: {wide.width * _GROWN:.0f}px; --narrow: {narrow.width * _GROWN:.0f}px; --least: {narrow.width:.0f}px"

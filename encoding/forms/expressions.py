@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
-from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.forms.story import Story
+from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import System
@@ -144,7 +144,7 @@ class Reader:
         raise BadInput(f"{given}: no such {sort.name}; valid: {', '.join(map(show, sort))}")
 
 
-def along(story: Story, term: Term) -> list[Json]:
+def along(story: Counterexample, term: Term) -> list[Json]:
     """What the term is at first and after each step."""
     concrete = Concrete(story.system)
     function = concrete.function(term, {})
@@ -152,7 +152,7 @@ def along(story: Story, term: Term) -> list[Json]:
     return [bool(value) if term.type == "bool" else plain(value) for value in values]
 
 
-def _codes(story: Story, index: int) -> Iterator[int]:
+def _codes(story: Counterexample, index: int) -> Iterator[int]:
     """The state after that many steps, as the trace has it: positions in domains."""
     return (_code(v, story.value(v, index)) for v in story.system.variables)
 

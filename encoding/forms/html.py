@@ -11,15 +11,21 @@ from collections.abc import Collection, Mapping
 from html import escape
 from string import Template
 
+from fencepost.encoding.forms.counterexample import (
+    Counterexample,
+    action_line,
+    gathered,
+    message_line,
+    read_by,
+)
 from fencepost.encoding.forms.diagram import diagram, part, script, style
 from fencepost.encoding.forms.script import title
-from fencepost.encoding.forms.story import Story, action_line, gathered, message_line, read_by
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.traces import Json, TraceStep
 from fencepost.encoding.versions import version
 
 
-def html(story: Story) -> str:
+def html(story: Counterexample) -> str:
     """The page; it is the same for the same story, and loads nothing."""
     trace = story.trace
     used = {name: value for name, value in trace.parameters.items() if value}
@@ -58,7 +64,7 @@ def _terms(values: Mapping[str, Json], changed: Collection[str]) -> str:
     )
 
 
-def _data(story: Story) -> str:
+def _data(story: Counterexample) -> str:
     """What the page's script reads, as JSON in which nothing can end the element that holds it."""
     initial = {v.name: show(story.value(v, 0)) for v in story.shown}
     at_stake = read_by(story.prop)
@@ -85,7 +91,7 @@ def _data(story: Story) -> str:
     return json.dumps(document, ensure_ascii=False).replace("<", "\\u003c")
 
 
-def _step(story: Story, step: TraceStep) -> dict[str, object]:
+def _step(story: Counterexample, step: TraceStep) -> dict[str, object]:
     travel = story.arrivals.get(step.index)
     late = travel is not None and story.is_late(travel)
     meanings = {schema.name: schema.meaning for schema in story.system.schemas}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from fencepost.encoding.forms.story import Story
+from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.traces import Json, plain
@@ -15,7 +15,7 @@ TAKEN = "mbt::actionTaken"
 """The variable in which Quint, and those who read its traces, look for the action that led to a state."""
 
 
-def itf(story: Story) -> str:
+def itf(story: Counterexample) -> str:
     """Each state in full: a family is a map from its index (a tuple if there are several) to its value."""
     trace, families = story.trace, _families(story)
     states = [_state(story, families, index) for index in range(len(trace.steps) + 1)]
@@ -43,7 +43,7 @@ def _lines(values: Sequence[object]) -> str:
     return "[\n" + ",\n".join(map(_line, values)) + "\n]"
 
 
-def _families(story: Story) -> Mapping[str, list[Variable]]:
+def _families(story: Counterexample) -> Mapping[str, list[Variable]]:
     """The variables of the trace, by family."""
     families: dict[str, list[Variable]] = {}
     for variable in story.shown:
@@ -51,7 +51,9 @@ def _families(story: Story) -> Mapping[str, list[Variable]]:
     return families
 
 
-def _state(story: Story, families: Mapping[str, Sequence[Variable]], index: int) -> dict[str, object]:
+def _state(
+    story: Counterexample, families: Mapping[str, Sequence[Variable]], index: int
+) -> dict[str, object]:
     step = story.trace.steps[index - 1] if index else None
     meta: dict[str, object] = {"index": index}
     if step is not None:
@@ -60,7 +62,7 @@ def _state(story: Story, families: Mapping[str, Sequence[Variable]], index: int)
     return {"#meta": meta, **values, TAKEN: step.action if step is not None else "init"}
 
 
-def _family(story: Story, group: Sequence[Variable], index: int) -> object:
+def _family(story: Counterexample, group: Sequence[Variable], index: int) -> object:
     if not group[0].index:
         return _value(story.value(group[0], index))
     return {"#map": [[_key(v.index), _value(story.value(v, index))] for v in group]}

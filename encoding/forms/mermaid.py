@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from fencepost.encoding.forms.counterexample import Counterexample, spelled
 from fencepost.encoding.forms.script import Arrow, Note, script, title
-from fencepost.encoding.forms.story import Story, spelled
 
 RESERVED = {
     "activate",
@@ -39,7 +39,7 @@ RESERVED = {
 """Words that Mermaid would not take for a participant."""
 
 
-def mermaid(story: Story) -> str:
+def mermaid(story: Counterexample) -> str:
     """`w-)b1: …` where a message is received, `w-xb1: …` where one is lost, `w->>w: …` for a step of one's own."""
     names = spelled(story.participants, RESERVED)
     lines = ["---", f"title: {_quoted(title(story))}", "---", "sequenceDiagram"]

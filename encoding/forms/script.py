@@ -10,7 +10,13 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fencepost.encoding.forms.story import Story, Travel, action_line, gathered, message_line
+from fencepost.encoding.forms.counterexample import (
+    Counterexample,
+    Travel,
+    action_line,
+    gathered,
+    message_line,
+)
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.traces import TraceStep
 
@@ -37,7 +43,7 @@ class Note:
     lines: tuple[str, ...]
 
 
-def script(story: Story) -> Iterator[Arrow | Note]:
+def script(story: Counterexample) -> Iterator[Arrow | Note]:
     """The story from its first step to what it comes to."""
     for step in story.trace.steps:
         yield from _step(story, step)
@@ -49,12 +55,12 @@ def script(story: Story) -> Iterator[Arrow | Note]:
     yield Note(across, tuple(textwrap.wrap(end, WIDTH)))
 
 
-def title(story: Story) -> str:
+def title(story: Counterexample) -> str:
     """One line: what is violated, and by which protocol."""
     return f"{story.trace.property} violated by {story.trace.protocol}"
 
 
-def _step(story: Story, step: TraceStep) -> Iterator[Arrow | Note]:
+def _step(story: Counterexample, step: TraceStep) -> Iterator[Arrow | Note]:
     actor, stores = show(step.actor), [s for s in story.touched(step) if s != show(step.actor)]
     sends = tuple(f"sends {text} to {', '.join(to)}" for text, to in gathered(step.sent).items())
     arrival = story.arrivals.get(step.index)
@@ -79,13 +85,13 @@ def _arrow(
     return Arrow(sender, receiver, (f"{step.index}. {text}", *more), is_message)
 
 
-def _remarks(story: Story, travel: Travel) -> tuple[str, ...]:
+def _remarks(story: Counterexample, travel: Travel) -> tuple[str, ...]:
     """When it was sent, if that is not just before."""
     if story.is_late(travel):
         return (f"LATE: sent in step {travel.sent}, overtaken by a message sent after it",)
     return (f"sent in step {travel.sent}",) if travel.received != travel.sent + 1 else ()
 
 
-def _ends(story: Story) -> tuple[str, ...]:
+def _ends(story: Counterexample) -> tuple[str, ...]:
     """The first participant and the last, for what goes across all."""
     return tuple(dict.fromkeys((story.participants[0], story.participants[-1])))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from fencepost.encoding.forms.counterexample import Counterexample, spelled
 from fencepost.encoding.forms.script import Arrow, Note, script, title
-from fencepost.encoding.forms.story import Story, spelled
 
 
-def sequencediagram(story: Story) -> str:
+def sequencediagram(story: Counterexample) -> str:
     """`w->b1: …` where a message is received, `w--xb1: …` where one is lost, `note over …` for what changes."""
     names = spelled(story.participants)
     lines = [f"title {_text((title(story),))}", ""]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fencepost.encoding.formulas.answers import Cache, cache_folder
+from fencepost.encoding.formulas.commutation_cache import Cache, cache_folder
 from fencepost.encoding.formulas.symbolic import Effect, Symbolic
 from fencepost.encoding.solving.answers import Answer, GaveUp, No, Yes
 from fencepost.encoding.solving.logic import FALSE, Formula, conj, disj, iff, neg

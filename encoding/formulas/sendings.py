@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.messages import Message
 from fencepost.encoding.language.patterns import conjuncts, same, same_place, subterms
-from fencepost.encoding.language.printing import line
+from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import Schema, System

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.induction.obligations import Statement
+from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.patterns import sorts_in, subterms
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable

@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.induction.obligations import WELL_DEFINED
+from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
+from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Execution, Task, executed
-from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.solvers import Progress
@@ -83,7 +83,7 @@ def base(rounds: int) -> int:
     return max(rounds - 1, 1)
 
 
-def induct(session: Session, task: Task) -> Iterator[Inductive | NotInductive | Progress]:
+def induct(session: RoundSolver, task: Task) -> Iterator[Inductive | NotInductive | Progress]:
     """Ask of 1, 2, 3 … rounds in the middle of an execution whether a property is inductive over them.
 
     The session's unrolling is a `Window`. The property, the invariants and `WELL_DEFINED` hold until the last round,
@@ -111,7 +111,7 @@ def induct(session: Session, task: Task) -> Iterator[Inductive | NotInductive | 
                 waiting.remove(name)
 
 
-def _asked(session: Session, assumptions: list[int]) -> Generator[Progress, None, bool]:
+def _asked(session: RoundSolver, assumptions: list[int]) -> Generator[Progress, None, bool]:
     """The answer to a question, a slice at a time: others that take turns in this process need not wait for it."""
     while (answer := session.attempt(assumptions)) is None:
         yield session.progress()

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.patterns import new_subterms, plain_index, sorts_in
-from fencepost.encoding.language.printing import line
+from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.terms import Family, Read, Term
-from fencepost.encoding.saying import one_line
+from fencepost.encoding.safe_text import one_line
 
 
 def once(what: str, names: Iterable[str]) -> None:

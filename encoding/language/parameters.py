@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from fencepost.encoding.documents import whole
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.reading import whole
-from fencepost.encoding.saying import is_name
+from fencepost.encoding.safe_text import is_name
 
 P = TypeVar("P")
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.language.authoring import file_name, listed, must_be
+from fencepost.encoding.language.author_errors import file_name, listed, must_be
 from fencepost.encoding.language.canonical import digest
-from fencepost.encoding.language.folding import folded
+from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.parameters import Option, assign, options
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Json, Subject

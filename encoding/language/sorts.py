@@ -10,7 +10,7 @@ from math import comb
 from typing import TypeAlias
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.saying import is_name
+from fencepost.encoding.safe_text import is_name
 
 Value: TypeAlias = bool | int | str | Enum
 """A plain value: a truth value, a small integer, the label of a bookie or client, or a member of an Enum."""

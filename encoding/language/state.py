@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cached_property, wraps
 from typing import ClassVar, TypeVar, cast
 
-from fencepost.encoding.language.authoring import fits_in
+from fencepost.encoding.language.author_errors import fits_in
 from fencepost.encoding.language.sorts import BOOL, Sort, Value
 from fencepost.encoding.language.terms import Family, Read, Term, TermLike
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.authoring import file_name, fits_in, listed, must_be, term_of_state
+from fencepost.encoding.language.author_errors import file_name, fits_in, listed, must_be, term_of_state
 from fencepost.encoding.language.consistency import consistent, once
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import rewritten

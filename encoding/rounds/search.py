@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.rounds.session import Counter, Session
+from fencepost.encoding.rounds.round_solver import Counter, RoundSolver
 from fencepost.encoding.rounds.unrolling import Early, fired, true_choices
 from fencepost.encoding.solving.solvers import Progress
 
@@ -24,7 +24,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Story:
+class Footprint:
     """What tells one counterexample from another: the slots that fire, and the faults chosen that it cannot do without."""
 
     slots: frozenset[int]
@@ -47,7 +47,7 @@ class Task:
     rounds: int | None = None
     budgets: tuple[tuple[Tally, int], ...] = ()
     objectives: tuple[Tally, ...] = ()
-    avoid: tuple[Story, ...] = ()
+    avoid: tuple[Footprint, ...] = ()
     """Stories told: no execution that fires just the slots of one, with all of its choices true, is looked for.
 
     With more choices true it would be the same story, with losses that it can do without.
@@ -150,7 +150,7 @@ class Surpassed:
 Finding = Violated | Clean | Witnessed | Wrong | Upheld | Broken | Complete | Longer | Surpassed | Progress
 
 
-def hunt(session: Session, task: Task) -> Iterator[Finding]:
+def hunt(session: RoundSolver, task: Task) -> Iterator[Finding]:
     """Search for violations and witnesses in 1, 2, 3 … rounds."""
     hunter = _Hunter(session, task)
     missing = list(task.properties)
@@ -176,14 +176,14 @@ def hunt(session: Session, task: Task) -> Iterator[Finding]:
             yield from hunter.search(name)
 
 
-def executed(session: Session) -> Execution:
+def executed(session: RoundSolver) -> Execution:
     """The execution of the last model."""
     unrolling, rounds, model = session.unrolling, session.rounds, session.model()
     return Execution(rounds, tuple(fired(unrolling, rounds, model)), tuple(true_choices(unrolling, model)))
 
 
 def counters(
-    session: Session, budgets: Sequence[tuple[Tally, int]], steps: int | None = None
+    session: RoundSolver, budgets: Sequence[tuple[Tally, int]], steps: int | None = None
 ) -> list[Counter]:
     """A counter for each budget, and one of all steps if they are bounded; see `within`."""
     found = [session.counter(tally.slots, tally.choices, most) for tally, most in budgets]
@@ -200,7 +200,7 @@ def within(limits: Sequence[Counter]) -> list[int]:
 class _Hunter:
     """The state of a hunt: the counters in use, and the least cost found for each property."""
 
-    def __init__(self, session: Session, task: Task) -> None:
+    def __init__(self, session: RoundSolver, task: Task) -> None:
         self._session, self._task = session, task
         self._limits = counters(session, task.budgets, task.bound)
         self._least: dict[str, tuple[int, ...]] = {}
@@ -227,7 +227,7 @@ class _Hunter:
         """From now on leave out executions that tell a story to avoid, in whatever rounds."""
         self._avoiding = [self._other_than(story) for story in self._task.avoid]
 
-    def _other_than(self, story: Story) -> int:
+    def _other_than(self, story: Footprint) -> int:
         """A literal under which other slots fire so far, or a choice of the story is false."""
         unrolling, rounds = self._session.unrolling, self._session.rounds
         others = [s for s in range(len(unrolling.template.fires)) if s not in story.slots]
@@ -299,7 +299,7 @@ class _Hunter:
         )
 
 
-def exhaust(session: Session, task: Task, steps: int | None) -> Iterator[Finding]:
+def exhaust(session: RoundSolver, task: Task, steps: int | None) -> Iterator[Finding]:
     """Search for executions that need more than 0, 1, 2 … rounds, until there are none.
 
     `steps` bounds the steps of the executions looked at.
@@ -316,7 +316,7 @@ def exhaust(session: Session, task: Task, steps: int | None) -> Iterator[Finding
         yield Longer(session.rounds - 1, steps)
 
 
-def surpass(session: Session, task: Task, bound: int) -> Iterator[Finding]:
+def surpass(session: RoundSolver, task: Task, bound: int) -> Iterator[Finding]:
     """Whether some execution takes more than `bound` steps."""
     from pysat.card import CardEnc, EncType
 

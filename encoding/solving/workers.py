@@ -19,7 +19,7 @@ from typing import Any
 
 from fencepost.encoding.errors import BadInput, InternalError, ModelError
 from fencepost.encoding.solving.answers import SolverGaveUpError
-from fencepost.encoding.solving.dying import awaited_seconds, die_with, limit_reached
+from fencepost.encoding.solving.process_end import awaited_seconds, die_with, limit_reached
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class Reads(Protocol):
     def fence_sent(self, client: TermLike, bookie: TermLike, /) -> Term: ...
 
 
-class Ledger(Clients, Reads, Protocol):
+class LedgerVariables(Clients, Reads, Protocol):
     """The state of a ledger that has a writer and recoverers, as far as these facts read it."""
 
     client: Sort
@@ -77,13 +77,15 @@ def has_begun(s: Clients, client: TermLike) -> Term:
     return s.phase[client] != idle
 
 
-def accepted(s: Ledger, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+def accepted(
+    s: LedgerVariables, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+) -> Term:
     """The bookie handled that add, and did not refuse it."""
     index = client, fragment, entry, bookie
     return s.add_handled[index] & ~s.add_refused[index]
 
 
-def took(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+def took(s: LedgerVariables, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """The bookie accepted the entry from the client, for whichever fragment."""
     return exists(s.fragment, lambda g: accepted(s, client, g, entry, bookie))
 
@@ -102,7 +104,7 @@ def holds_entry(s: Clients, client: TermLike, fragment: TermLike, entry: TermLik
     return starts_below(fragment) & ~exists(s.fragment, lambda h: (fragment < h) & starts_below(h))
 
 
-def same_list(s: Ledger, client: TermLike, same_ensemble: Callable[[Term], Term]) -> Term:
+def same_list(s: LedgerVariables, client: TermLike, same_ensemble: Callable[[Term], Term]) -> Term:
     """The metadata's list is the client's: as long, and the same in each fragment."""
     return all_of(
         s.last_fragment == s.own_last_fragment[client],
@@ -118,7 +120,7 @@ def same_list(s: Ledger, client: TermLike, same_ensemble: Callable[[Term], Term]
 # Lists of fragments.
 
 
-def metadata_is_the_writers(s: Ledger, same: Term) -> Invariant:
+def metadata_is_the_writers(s: LedgerVariables, same: Term) -> Invariant:
     """`same` says that it is."""
     return Invariant(
         name="metadata-is-the-writers",
@@ -127,7 +129,7 @@ def metadata_is_the_writers(s: Ledger, same: Term) -> Invariant:
     )
 
 
-def recoverers_know_the_writers(s: Ledger, same_ensemble: Callable[[Term, Term], Term]) -> Invariant:
+def recoverers_know_the_writers(s: LedgerVariables, same_ensemble: Callable[[Term, Term], Term]) -> Invariant:
     """`same_ensemble` says of a recoverer and a fragment that its ensemble is the writer's."""
 
     def same(r: Term, g: Term) -> Term:
@@ -151,7 +153,7 @@ def recoverers_know_the_writers(s: Ledger, same_ensemble: Callable[[Term, Term],
 # Adds and contents.
 
 
-def acked_was_accepted(s: Ledger) -> Invariant:
+def acked_was_accepted(s: LedgerVariables) -> Invariant:
     return Invariant(
         name="acked-was-accepted",
         meaning="what a client counts as acked by a bookie, the bookie accepted",
@@ -161,7 +163,7 @@ def acked_was_accepted(s: Ledger) -> Invariant:
     )
 
 
-def contents_are_the_writers(s: Ledger) -> Invariant:
+def contents_are_the_writers(s: LedgerVariables) -> Invariant:
     def genuine(content: Term, e: Term) -> Term:
         return (content == NOTHING) | (content == e)
 
@@ -178,7 +180,7 @@ def contents_are_the_writers(s: Ledger) -> Invariant:
     )
 
 
-def found_as_answered(s: Ledger) -> Invariant:
+def found_as_answered(s: LedgerVariables) -> Invariant:
     return Invariant(
         name="found-as-answered",
         meaning="a recoverer has the content of an entry that some bookie gave it",
@@ -218,7 +220,7 @@ def answered_was_asked(
     )
 
 
-def written_back_was_found(s: Ledger) -> Invariant:
+def written_back_was_found(s: LedgerVariables) -> Invariant:
     return Invariant(
         name="written-back-was-found",
         meaning="what a recoverer writes back it has found",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import FALSE, Term, TermLike, implies
-from fencepost.protocols.bookkeeper.core import Content, Core, Status
+from fencepost.protocols.bookkeeper.core import Content, Core, CoreStatus
 
 
 def with_properties(system: System) -> System:
@@ -173,7 +173,7 @@ def _places(s: Core) -> tuple[Invariant, ...]:
         Invariant(
             "begun-is-in-recovery",
             "Once a recoverer has begun, the ledger is not open any more.",
-            implies(exists(s.client, lambda c: s.began[c]), s.status != Status.OPEN),
+            implies(exists(s.client, lambda c: s.began[c]), s.status != CoreStatus.OPEN),
         ),
         Invariant(
             "asked-where-writer-wrote",
@@ -299,7 +299,7 @@ def _copies_vanish(s: Core) -> bool:
 
 
 def _closed(s: Core) -> Term:
-    return s.status == Status.CLOSED
+    return s.status == CoreStatus.CLOSED
 
 
 def _recovered(s: Core) -> Term:

@@ -7,7 +7,7 @@ from functools import partial
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall_over
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term, implies
-from fencepost.properties.bookkeeper.explaining import (
+from fencepost.properties.bookkeeper.explanations import (
     explain_divergence,
     explain_few_copies,
     explain_lost_fence,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import Term, all_of, any_of, implies, lift
-from fencepost.protocols.bookkeeper.layers.durability import Kept
+from fencepost.protocols.bookkeeper.layers.durability import KeptOnDisk
 from fencepost.protocols.bookkeeper.state import Ledger
 
 
@@ -24,7 +24,7 @@ def keys_are_replayed(s: Ledger) -> Invariant:
     def sound(b: Term) -> Term:
         stores = exists(s.entry, lambda e: s.has(b, e))
         return all_of(
-            s.key_is_replayed(b) | (s.key_kept[b] == Kept.MEMORY),
+            s.key_is_replayed(b) | (s.key_kept[b] == KeptOnDisk.MEMORY),
             implies(stores | (fence_has_key & s.fenced[b]), s.key_is_replayed(b)),
         )
 
@@ -40,8 +40,8 @@ def keys_are_replayed(s: Ledger) -> Invariant:
 def fences_are_replayed(s: Ledger) -> Invariant:
     def sound(b: Term) -> Term:
         kept = s.fence_kept[b]
-        replayed = any_of(kept == Kept.JOURNAL, kept == Kept.INDEX)
-        return all_of(implies(s.fenced[b], replayed), implies(~s.fenced[b], kept == Kept.MEMORY))
+        replayed = any_of(kept == KeptOnDisk.JOURNAL, kept == KeptOnDisk.INDEX)
+        return all_of(implies(s.fenced[b], replayed), implies(~s.fenced[b], kept == KeptOnDisk.MEMORY))
 
     return Invariant(
         name="fences-are-replayed",

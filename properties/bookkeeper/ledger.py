@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.encoding.language.system import Property, System
-from fencepost.properties.bookkeeper.boot import repair_is_complete
+from fencepost.properties.bookkeeper.boot_properties import repair_is_complete
 from fencepost.properties.bookkeeper.durability import durability_properties
 from fencepost.properties.bookkeeper.recovery import fencing_is_enough, recovery_can_finish
 from fencepost.properties.bookkeeper.safety import (

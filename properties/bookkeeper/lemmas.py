@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from fencepost.encoding.all_sizes.obligations import claims
-from fencepost.encoding.concrete.compiling import Concrete, State
-from fencepost.encoding.concrete.exploring import Visit, explore
+from fencepost.encoding.all_sizes.quantified_claims import claims
+from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.exploration import Visit, explore
 from fencepost.encoding.language.quantifiers import forall_over
 from fencepost.encoding.language.system import GroundAction, Property, System
 from fencepost.encoding.language.terms import Term, implies
@@ -19,10 +19,10 @@ from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.coverage import quorums_meet
 from fencepost.quorums.lemmas import (
     Example,
-    Job,
-    Result,
+    LemmaJob,
+    LemmaResult,
+    LemmaVerdict,
     Settled,
-    Verdict,
     all_sizes_basis,
     confirmation,
     overall,
@@ -46,7 +46,7 @@ class CoreLemma:
     name: str
     sentence: str
     statement: str
-    expected: Verdict
+    expected: LemmaVerdict
     parameters: CoreParameters
     also: Callable[[Core], tuple[Property, ...]] = lambda s: ()
 
@@ -59,11 +59,11 @@ class CoreLemma:
             *(obligation(f"{self.name}.{c.name}", c.sentence, c.assume, c.claim) for c in claims(system)),
         ]
 
-    def decide(self, job: Job) -> Result:
+    def decide(self, job: LemmaJob) -> LemmaResult:
         """Settle every obligation; then show that the proof is about something, or the shortest way to break it."""
         started = time.monotonic()
         settled = tuple(settle(o, job.deadline) for o in self.all_obligations(job.formulas))
-        result = Result(
+        result = LemmaResult(
             self.name,
             self.sentence,
             self.statement,
@@ -78,7 +78,7 @@ class CoreLemma:
         try:
             result = self._shown(job, result)
         except SolverGaveUpError as why:
-            result = replace(result, verdict=Verdict.UNDECIDED, reason=str(why))
+            result = replace(result, verdict=LemmaVerdict.UNDECIDED, reason=str(why))
         return replace(result, seconds=time.monotonic() - started)
 
     def _claiming(self, system: System) -> System:
@@ -86,29 +86,29 @@ class CoreLemma:
         assert isinstance(found.state, Core)
         return replace(found, properties=(*found.properties, *self.also(found.state)))
 
-    def _shown(self, job: Job, result: Result) -> Result:
-        if result.verdict is Verdict.PROVED:
+    def _shown(self, job: LemmaJob, result: LemmaResult) -> LemmaResult:
+        if result.verdict is LemmaVerdict.PROVED:
             return self._with_witness(job, result)
-        if result.verdict is Verdict.REFUTED:
+        if result.verdict is LemmaVerdict.REFUTED:
             return self._with_execution(job, result)
         return result
 
-    def _with_witness(self, job: Job, result: Result) -> Result:
+    def _with_witness(self, job: LemmaJob, result: LemmaResult) -> LemmaResult:
         """A proof says something only if what the properties speak of can happen."""
         found = self._shortest(job.deadline, lambda p: p.witness, some=False)
         if found is None:
             why = "no small execution shows what the properties speak of"
-            return replace(result, verdict=Verdict.VACUOUS, reason=why)
+            return replace(result, verdict=LemmaVerdict.VACUOUS, reason=why)
         met = f"what it speaks of happens within {len(found.steps)} steps at {found.configuration}"
         return replace(result, basis=f"{result.basis}; {met}")
 
-    def _with_execution(self, job: Job, result: Result) -> Result:
+    def _with_execution(self, job: LemmaJob, result: LemmaResult) -> LemmaResult:
         """Some obligation fails: the invariant is too weak, or the claim is false, which only an execution shows."""
-        failing = ", ".join(_short(s) for s in result.obligations if s.answer is Verdict.REFUTED)
+        failing = ", ".join(_short(s) for s in result.obligations if s.answer is LemmaVerdict.REFUTED)
         found = self._shortest(job.deadline, lambda p: ~p.holds, some=True)
         if found is None:
             why = f"not inductive ({failing}), but no small execution breaks it"
-            return replace(result, verdict=Verdict.UNDECIDED, reason=why)
+            return replace(result, verdict=LemmaVerdict.UNDECIDED, reason=why)
         basis = f"shortest execution; obligations that fail: {failing}"
         return replace(result, basis=basis, example=found)
 
@@ -236,7 +236,7 @@ def core_lemmas() -> list[CoreLemma]:
             "absent-never-acknowledged",
             "An entry that recovery declares absent has not been and will never be acknowledged, nor any after it.",
             f"the core of BookKeeper, ensemble changes included  =>  {SAFE}",
-            Verdict.PROVED,
+            LemmaVerdict.PROVED,
             CoreParameters(),
             absent_never_acknowledged,
         ),
@@ -245,56 +245,56 @@ def core_lemmas() -> list[CoreLemma]:
             "If a bookie that may have lost entries fences its ledgers and never says NoSuchEntry, all still agree on where "
             "a ledger ends (BP-46).",
             "a restart loses entries, then limbo and fence  =>  nothing acknowledged is beyond the end of a closed ledger",
-            Verdict.PROVED,
+            LemmaVerdict.PROVED,
             CoreParameters(forgets="entries-then-limbo"),
         ),
         CoreLemma(
             "absent-without-fencing-reads",
             "With fencing, but no fence on recovery reads, it fails (issue #2614).",
             f"recovery reads do not fence  =>  {SAFE}",
-            Verdict.REFUTED,
+            LemmaVerdict.REFUTED,
             CoreParameters(recovery_reads_fence="no"),
         ),
         CoreLemma(
             "absent-with-forgotten-fences",
             "If a bookie may forget its fence, it fails (BP-46, scenario 1).",
             f"a restart loses the fence  =>  {SAFE}",
-            Verdict.REFUTED,
+            LemmaVerdict.REFUTED,
             CoreParameters(forgets="fences"),
         ),
         CoreLemma(
             "absent-with-forgotten-entries",
             "If a bookie may forget an entry, it fails (BP-46, scenario 2).",
             f"a restart loses entries  =>  {SAFE}",
-            Verdict.REFUTED,
+            LemmaVerdict.REFUTED,
             CoreParameters(forgets="entries"),
         ),
         CoreLemma(
             "absent-on-too-few-answers",
             "If one NoSuchEntry answer fewer ends recovery, it fails: some ack quorum was not asked.",
             f"QC = WQ - AQ  =>  {SAFE}",
-            Verdict.REFUTED,
+            LemmaVerdict.REFUTED,
             CoreParameters(absent_quorum="one-fewer"),
         ),
         CoreLemma(
             "change-without-unset-acks",
             "If an ensemble change leaves the acks of the bookie that it replaces, it fails.",
             f"acks of bookies outside the write set count  =>  {SAFE}",
-            Verdict.REFUTED,
+            LemmaVerdict.REFUTED,
             CoreParameters(unset_acks="kept"),
         ),
         CoreLemma(
             "change-during-recovery",
             "If the writer may commit an ensemble change while the ledger is in recovery, it fails.",
             f"a change needs no open ledger  =>  {SAFE}",
-            Verdict.REFUTED,
+            LemmaVerdict.REFUTED,
             CoreParameters(change_in_recovery="committed"),
         ),
         CoreLemma(
             "no-means-never-stored",
             "A bookie that answered NoSuchEntry can still get the entry: a recoverer's write-back passes the fence.",
             "no_such_entry(r, b, e)  =>  b does not store e later",
-            Verdict.REFUTED,
+            LemmaVerdict.REFUTED,
             CoreParameters(),
             no_means_never_stored,
         ),

@@ -7,7 +7,7 @@ from functools import partial
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.system import Property, Schema, System
 from fencepost.encoding.language.terms import FALSE, Constant, Parameter, Term, any_of, implies, lift
-from fencepost.properties.bookkeeper.explaining import (
+from fencepost.properties.bookkeeper.explanations import (
     explain_stuck,
 )
 from fencepost.properties.bookkeeper.safety import (

@@ -14,8 +14,7 @@ from fencepost.properties.bookkeeper.common_invariants import took
 from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.properties.bookkeeper.invariants import is_home, ledger_invariants
 from fencepost.protocols.bookkeeper.bookies import NOTHING
-from fencepost.protocols.bookkeeper.core import Content, CoreParameters, core
-from fencepost.protocols.bookkeeper.core import Status as CoreStatus
+from fencepost.protocols.bookkeeper.core import Content, CoreParameters, CoreStatus, core
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.state import Ledger
 

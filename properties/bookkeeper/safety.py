@@ -7,7 +7,7 @@ from functools import partial
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term, implies, lift
-from fencepost.properties.bookkeeper.explaining import (
+from fencepost.properties.bookkeeper.explanations import (
     explain_dirty_read,
     explain_disorder,
     explain_divergence,

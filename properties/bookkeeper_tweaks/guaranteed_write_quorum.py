@@ -16,10 +16,10 @@ from fencepost.properties.bookkeeper_tweaks.full_replication import (
 )
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import WRITER, Status
-from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import Ledger
+from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import GuaranteedLedger
 
 
-def guaranteed_write_quorum_properties(s: Ledger) -> tuple[Property, ...]:
+def guaranteed_write_quorum_properties(s: GuaranteedLedger) -> tuple[Property, ...]:
     """The properties of the current protocol, headline first, then those that the tweak is for."""
     return (
         no_divergence(s),
@@ -34,7 +34,7 @@ def guaranteed_write_quorum_properties(s: Ledger) -> tuple[Property, ...]:
     )
 
 
-def no_divergence(s: Ledger) -> Property:
+def no_divergence(s: GuaranteedLedger) -> Property:
     """Nothing acknowledged is beyond the end of a closed ledger (NoDivergenceBetweenClientAndMetaData)."""
     return Property(
         name="no-divergence",
@@ -46,7 +46,7 @@ def no_divergence(s: Ledger) -> Property:
     )
 
 
-def acked_entries_readable(s: Ledger) -> Property:
+def acked_entries_readable(s: GuaranteedLedger) -> Property:
     """Acknowledged entries can be read where the metadata says they are (AllAckedEntriesAreReadable)."""
     moved = exists(s.entry, lambda e: (e <= s.lac(WRITER)) & s.sent[WRITER, 1, e]) & (s.last_fragment > 1)
     return Property(
@@ -58,7 +58,7 @@ def acked_entries_readable(s: Ledger) -> Property:
     )
 
 
-def ack_quorum_reached(s: Ledger) -> Property:
+def ack_quorum_reached(s: GuaranteedLedger) -> Property:
     """What counts as written is on AQ bookies, before the close too."""
     return Property(
         name="ack-quorum-reached",
@@ -75,7 +75,7 @@ def ack_quorum_reached(s: Ledger) -> Property:
     )
 
 
-def entries_in_order(s: Ledger) -> Property:
+def entries_in_order(s: GuaranteedLedger) -> Property:
     """Bookies hold as entry e what the writer pushed as e (NoOutOfOrderEntries)."""
     return Property(
         name="entries-in-order",

@@ -30,10 +30,10 @@ from fencepost.properties.bookkeeper_tweaks.full_replication_invariants import (
 )
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import WRITER, Status
-from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import Ledger, Phase
+from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import GuaranteedLedger, GuaranteedPhase
 
 
-def guaranteed_write_quorum_invariants(s: Ledger) -> tuple[Invariant, ...]:
+def guaranteed_write_quorum_invariants(s: GuaranteedLedger) -> tuple[Invariant, ...]:
     """The facts about one ledger."""
     p = s.parameters
     return (
@@ -67,7 +67,7 @@ def guaranteed_write_quorum_invariants(s: Ledger) -> tuple[Invariant, ...]:
 # What the facts speak of.
 
 
-def _same_list(s: Ledger, client: TermLike) -> Term:
+def _same_list(s: GuaranteedLedger, client: TermLike) -> Term:
     """The metadata's list is the client's."""
 
     def same_set(g: Term) -> Term:
@@ -79,7 +79,7 @@ def _same_list(s: Ledger, client: TermLike) -> Term:
 # The ledger and its fragments.
 
 
-def phases_and_status(s: Ledger) -> Invariant:
+def phases_and_status(s: GuaranteedLedger) -> Invariant:
     some_recoverer = exists(s.recoverer, lambda r: has_begun(s, r))
     return Invariant(
         name="phases-and-status",
@@ -89,24 +89,26 @@ def phases_and_status(s: Ledger) -> Invariant:
             has_begun(s, WRITER) == (s.status != Status.NONE),
             implies(some_recoverer, any_of(s.status == Status.IN_RECOVERY, s.status == Status.CLOSED)),
             implies(s.status == Status.IN_RECOVERY, some_recoverer),
-            forall(s.client, lambda c: implies(s.phase[c] == Phase.CLOSED, s.status == Status.CLOSED)),
-            forall(s.recoverer, lambda r: s.phase[r] != Phase.WITHDRAWN),
+            forall(
+                s.client, lambda c: implies(s.phase[c] == GuaranteedPhase.CLOSED, s.status == Status.CLOSED)
+            ),
+            forall(s.recoverer, lambda r: s.phase[r] != GuaranteedPhase.WITHDRAWN),
         ),
     )
 
 
-def metadata_is_the_writers(s: Ledger) -> Invariant:
+def metadata_is_the_writers(s: GuaranteedLedger) -> Invariant:
     return common_invariants.metadata_is_the_writers(s, _same_list(s, WRITER))
 
 
-def recoverers_know_the_writers(s: Ledger) -> Invariant:
+def recoverers_know_the_writers(s: GuaranteedLedger) -> Invariant:
     def same_set(r: Term, g: Term) -> Term:
         return forall(s.bookie, lambda b: s.own_member[r, g, b] == s.own_member[WRITER, g, b])
 
     return common_invariants.recoverers_know_the_writers(s, same_set)
 
 
-def own_fragments_above_start(s: Ledger) -> Invariant:
+def own_fragments_above_start(s: GuaranteedLedger) -> Invariant:
     return Invariant(
         name="own-fragments-above-start",
         meaning="a fragment that a recoverer added starts above where its LAFR started, after enough bookies answered",
@@ -122,7 +124,7 @@ def own_fragments_above_start(s: Ledger) -> Invariant:
 # Adds.
 
 
-def sent_to_own_fragments(s: Ledger) -> Invariant:
+def sent_to_own_fragments(s: GuaranteedLedger) -> Invariant:
     return Invariant(
         name="sent-to-own-fragments",
         meaning="adds are sent to fragments of the client's list only",
@@ -132,7 +134,7 @@ def sent_to_own_fragments(s: Ledger) -> Invariant:
     )
 
 
-def accepted_is_stored(s: Ledger) -> Invariant:
+def accepted_is_stored(s: GuaranteedLedger) -> Invariant:
     return Invariant(
         name="accepted-is-stored",
         meaning="what a bookie accepted it stores",
@@ -143,7 +145,7 @@ def accepted_is_stored(s: Ledger) -> Invariant:
     )
 
 
-def acknowledged_stays_acked(s: Ledger) -> Invariant:
+def acknowledged_stays_acked(s: GuaranteedLedger) -> Invariant:
     return Invariant(
         name="acknowledged-stays-acked",
         meaning="no ensemble change takes acks away that the LAC counts: the bookie is pinned",
@@ -157,7 +159,7 @@ def acknowledged_stays_acked(s: Ledger) -> Invariant:
     )
 
 
-def adds_carry_own_prefixes(s: Ledger) -> Invariant:
+def adds_carry_own_prefixes(s: GuaranteedLedger) -> Invariant:
     frozen = s.parameters.recovery_adds == "frozen"
 
     def own(c: Term, g: Term, e: Term) -> Term:
@@ -191,7 +193,7 @@ def adds_carry_own_prefixes(s: Ledger) -> Invariant:
 # Contents.
 
 
-def read_is_stored(s: Ledger) -> Invariant:
+def read_is_stored(s: GuaranteedLedger) -> Invariant:
     return Invariant(
         name="read-is-stored",
         meaning="an entry that a bookie gave a recoverer is stored there",
@@ -205,7 +207,7 @@ def read_is_stored(s: Ledger) -> Invariant:
 # Recovery.
 
 
-def reading_fences(s: Ledger) -> Invariant:
+def reading_fences(s: GuaranteedLedger) -> Invariant:
     return Invariant(
         name="reading-fences",
         meaning="a bookie that handled a recovery read is fenced",
@@ -216,7 +218,7 @@ def reading_fences(s: Ledger) -> Invariant:
     )
 
 
-def reads_above_start(s: Ledger) -> Invariant:
+def reads_above_start(s: GuaranteedLedger) -> Invariant:
     return Invariant(
         name="reads-above-start",
         meaning="entries are read above where the recoverer's LAFR started, after enough bookies answered",
@@ -227,7 +229,7 @@ def reads_above_start(s: Ledger) -> Invariant:
     )
 
 
-def absent_stays_absent(s: Ledger) -> Invariant:
+def absent_stays_absent(s: GuaranteedLedger) -> Invariant:
     def absent(r: Term, e: Term, b: Term) -> Term:
         return s.read_handled[r, e, b] & (s.read_content[r, e, b] == NOTHING)
 
@@ -240,9 +242,9 @@ def absent_stays_absent(s: Ledger) -> Invariant:
     )
 
 
-def closed_for_a_reason(s: Ledger) -> Invariant:
+def closed_for_a_reason(s: GuaranteedLedger) -> Invariant:
     by_writer = all_of(
-        s.phase[WRITER] == Phase.CLOSED,
+        s.phase[WRITER] == GuaranteedPhase.CLOSED,
         s.last_entry == s.lac(WRITER),
         s.last_entry == s.lafr(WRITER),
         _same_list(s, WRITER),
@@ -251,7 +253,7 @@ def closed_for_a_reason(s: Ledger) -> Invariant:
 
     def recovered(r: Term) -> Term:
         return all_of(
-            s.phase[r] == Phase.CLOSED,
+            s.phase[r] == GuaranteedPhase.CLOSED,
             s.last_entry == s.lafr(r),
             s.start(r) <= s.last_entry,
             _same_list(s, r),
@@ -266,7 +268,7 @@ def closed_for_a_reason(s: Ledger) -> Invariant:
     )
 
 
-def lafrs_below_the_writers(s: Ledger) -> Invariant:
+def lafrs_below_the_writers(s: GuaranteedLedger) -> Invariant:
     """Recovery starts at most at the writer's LAFR: of one recoverer, or if write-backs carry its start."""
     return Invariant(
         name="lafrs-below-the-writers",

@@ -22,12 +22,12 @@ from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import (
     CREATOR,
     NOTHING,
-    Ledger,
-    Phase,
+    UnboundedLedger,
+    UnboundedPhase,
 )
 
 
-def unbounded_ledger_invariants(s: Ledger) -> tuple[Invariant, ...]:
+def unbounded_ledger_invariants(s: UnboundedLedger) -> tuple[Invariant, ...]:
     """The facts about one ledger."""
     return (
         phases_and_status(s),
@@ -59,53 +59,53 @@ def unbounded_ledger_invariants(s: Ledger) -> tuple[Invariant, ...]:
 # What the facts speak of.
 
 
-def took(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+def took(s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """The bookie stored the entry for the client, for whichever fragment."""
     return exists(s.fragment, lambda g: s.add_stored(client, g, entry, bookie))
 
 
-def emptied(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+def emptied(s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """The bookie deleted the entry when it stored the client's NoOp below it."""
     return exists(s.entry, lambda n: (n < entry) & s.is_no_op(client, n) & took(s, client, n, bookie))
 
 
-def touched(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+def touched(s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """The bookie stored or deleted the entry for the client."""
     return took(s, client, entry, bookie) | emptied(s, client, entry, bookie)
 
 
-def left_there(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+def left_there(s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """What a client that touched the entry left there."""
     return if_(took(s, client, entry, bookie), s.content_sent(client, entry), NOTHING)
 
 
-def earlier(s: Ledger, client: TermLike, other: TermLike) -> Term:
+def earlier(s: UnboundedLedger, client: TermLike, other: TermLike) -> Term:
     """The one client's term is lower than the other's."""
     return s.term[client] < s.term[other]
 
 
-def holds_term(s: Ledger, client: TermLike) -> Term:
+def holds_term(s: UnboundedLedger, client: TermLike) -> Term:
     """The ledger is in the client's term."""
     return s.ledger_term == s.term[client]
 
 
-def is_writing(s: Ledger, client: TermLike) -> Term:
+def is_writing(s: UnboundedLedger, client: TermLike) -> Term:
     """The client writes, or did until it closed the ledger."""
-    return any_of(s.phase[client] == Phase.WRITING, s.phase[client] == Phase.CLOSED)
+    return any_of(s.phase[client] == UnboundedPhase.WRITING, s.phase[client] == UnboundedPhase.CLOSED)
 
 
-def has_opened(s: Ledger, client: TermLike) -> Term:
+def has_opened(s: UnboundedLedger, client: TermLike) -> Term:
     """The client has opened the ledger; of one that has withdrawn, its NoOp and the next client's list tell."""
     known = exists(s.client, lambda d: (s.term[d] == s.term[client] + 1) & _takes_list(s, d, client))
     ended = (lift(CREATOR) == client) | (_is_above_no_op(s, client) & known)
-    return is_writing(s, client) | ((s.phase[client] == Phase.WITHDRAWN) & ended)
+    return is_writing(s, client) | ((s.phase[client] == UnboundedPhase.WITHDRAWN) & ended)
 
 
-def _takes_list(s: Ledger, successor: TermLike, client: TermLike) -> Term:
+def _takes_list(s: UnboundedLedger, successor: TermLike, client: TermLike) -> Term:
     return has_begun(s, successor) & (s.base[successor] == s.own_last_fragment[client])
 
 
-def _is_above_no_op(s: Ledger, client: TermLike) -> Term:
+def _is_above_no_op(s: UnboundedLedger, client: TermLike) -> Term:
     """The NoOp of the client is on all of its write set."""
     return exists(s.entry, lambda n: s.is_no_op(client, n) & (n <= s.lafr(client)))
 
@@ -113,12 +113,12 @@ def _is_above_no_op(s: Ledger, client: TermLike) -> Term:
 # Terms.
 
 
-def phases_and_status(s: Ledger) -> Invariant:
+def phases_and_status(s: UnboundedLedger) -> Invariant:
     def fits(c: Term) -> Term:
         return all_of(
-            (s.phase[c] == Phase.RECOVERING) == (s.status == Status.IN_RECOVERY),
-            (s.phase[c] == Phase.WRITING) == (s.status == Status.OPEN),
-            (s.phase[c] == Phase.CLOSED) == (s.status == Status.CLOSED),
+            (s.phase[c] == UnboundedPhase.RECOVERING) == (s.status == Status.IN_RECOVERY),
+            (s.phase[c] == UnboundedPhase.WRITING) == (s.status == Status.OPEN),
+            (s.phase[c] == UnboundedPhase.CLOSED) == (s.status == Status.CLOSED),
         )
 
     return Invariant(
@@ -127,15 +127,15 @@ def phases_and_status(s: Ledger) -> Invariant:
         "and no other has closed it",
         holds=all_of(
             (s.status == Status.NONE) == (s.ledger_term == 0),
-            s.phase[CREATOR] != Phase.RECOVERING,
+            s.phase[CREATOR] != UnboundedPhase.RECOVERING,
             forall(s.client, lambda c: has_begun(s, c) == (s.term[c] <= s.ledger_term)),
             forall(s.client, lambda c: implies(holds_term(s, c), fits(c))),
-            forall(s.client, lambda c: implies(s.phase[c] == Phase.CLOSED, holds_term(s, c))),
+            forall(s.client, lambda c: implies(s.phase[c] == UnboundedPhase.CLOSED, holds_term(s, c))),
         ),
     )
 
 
-def terms_only_rise(s: Ledger) -> Invariant:
+def terms_only_rise(s: UnboundedLedger) -> Invariant:
     def known(c: Term, b: Term) -> Term:
         reads = exists(s.entry, lambda e: s.read_handled[c, e, b])
         adds = exists(s.entry, lambda e: took(s, c, e, b))
@@ -159,7 +159,7 @@ def terms_only_rise(s: Ledger) -> Invariant:
 # The ledger and its fragments.
 
 
-def metadata_is_the_holders(s: Ledger) -> Invariant:
+def metadata_is_the_holders(s: UnboundedLedger) -> Invariant:
     def same(c: Term, g: Term) -> Term:
         return (s.first[g] == s.own_first[c, g]) & forall(
             s.bookie, lambda b: s.member[g, b] == s.own_member[c, g, b]
@@ -183,7 +183,7 @@ def metadata_is_the_holders(s: Ledger) -> Invariant:
     )
 
 
-def lists_are_handed_on(s: Ledger) -> Invariant:
+def lists_are_handed_on(s: UnboundedLedger) -> Invariant:
     def same(c: Term, d: Term, g: Term) -> Term:
         return (s.own_first[c, g] == s.own_first[d, g]) & forall(
             s.bookie, lambda b: s.own_member[c, g, b] == s.own_member[d, g, b]
@@ -191,7 +191,7 @@ def lists_are_handed_on(s: Ledger) -> Invariant:
 
     def handed_on(c: Term, d: Term) -> Term:
         opened = is_writing(s, c) | (lift(CREATOR) == c)
-        withdrawn = (s.phase[c] == Phase.WITHDRAWN) & _is_above_no_op(s, c)
+        withdrawn = (s.phase[c] == UnboundedPhase.WITHDRAWN) & _is_above_no_op(s, c)
         last = s.own_last_fragment[c]
         return all_of(
             any_of(
@@ -214,7 +214,7 @@ def lists_are_handed_on(s: Ledger) -> Invariant:
     )
 
 
-def own_fragments_above_start(s: Ledger) -> Invariant:
+def own_fragments_above_start(s: UnboundedLedger) -> Invariant:
     return Invariant(
         name="own-fragments-above-start",
         meaning="a fragment that a client added after a takeover began starts above where its LAFR started, after enough "
@@ -231,7 +231,7 @@ def own_fragments_above_start(s: Ledger) -> Invariant:
 # Adds.
 
 
-def sent_to_own_fragments(s: Ledger) -> Invariant:
+def sent_to_own_fragments(s: UnboundedLedger) -> Invariant:
     return Invariant(
         name="sent-to-own-fragments",
         meaning="adds are of entries above where the client's LAFR started, to fragments of its list that start at or below "
@@ -248,7 +248,7 @@ def sent_to_own_fragments(s: Ledger) -> Invariant:
     )
 
 
-def acked_was_accepted(s: Ledger) -> Invariant:
+def acked_was_accepted(s: UnboundedLedger) -> Invariant:
     return Invariant(
         name="acked-was-accepted",
         meaning="what a client counts as acked by a bookie, the bookie stored for it",
@@ -261,7 +261,7 @@ def acked_was_accepted(s: Ledger) -> Invariant:
 # Takeovers.
 
 
-def reads_above_start(s: Ledger) -> Invariant:
+def reads_above_start(s: UnboundedLedger) -> Invariant:
     def in_turn(c: Term, e: Term) -> Term:
         below = forall(s.entry, lambda n: implies((s.start(c) < n) & (n < e), s.positive(c, n)))
         return s.covered(c) & (s.start(c) < e) & below
@@ -273,7 +273,7 @@ def reads_above_start(s: Ledger) -> Invariant:
     )
 
 
-def found_is_something(s: Ledger) -> Invariant:
+def found_is_something(s: UnboundedLedger) -> Invariant:
     return Invariant(
         name="found-is-something",
         meaning="a client has the content of an entry that some bookie gave it, and pushes values only",
@@ -287,10 +287,10 @@ def found_is_something(s: Ledger) -> Invariant:
     )
 
 
-def written_back_was_found(s: Ledger) -> Invariant:
+def written_back_was_found(s: UnboundedLedger) -> Invariant:
     def has_reason(c: Term, e: Term) -> Term:
         above = exists(s.entry, lambda n: (n < e) & s.is_no_op(c, n) & (n <= s.lafr(c)))
-        return any_of(s.positive(c, e), s.is_no_op(c, e), above & (s.phase[c] != Phase.RECOVERING))
+        return any_of(s.positive(c, e), s.is_no_op(c, e), above & (s.phase[c] != UnboundedPhase.RECOVERING))
 
     return Invariant(
         name="written-back-was-found",
@@ -300,7 +300,7 @@ def written_back_was_found(s: Ledger) -> Invariant:
     )
 
 
-def opened_above_the_no_op(s: Ledger) -> Invariant:
+def opened_above_the_no_op(s: UnboundedLedger) -> Invariant:
     return Invariant(
         name="opened-above-the-no-op",
         meaning="a client that took the ledger over and writes has its NoOp fully replicated",
@@ -308,7 +308,7 @@ def opened_above_the_no_op(s: Ledger) -> Invariant:
     )
 
 
-def no_op_comes_first(s: Ledger) -> Invariant:
+def no_op_comes_first(s: UnboundedLedger) -> Invariant:
     def above(c: Term, n: Term, e: Term) -> Term:
         return (n < e) & s.is_no_op(c, n)
 
@@ -334,7 +334,7 @@ def no_op_comes_first(s: Ledger) -> Invariant:
 # What bookies store and tell.
 
 
-def stored_by_the_last(s: Ledger) -> Invariant:
+def stored_by_the_last(s: UnboundedLedger) -> Invariant:
     def later(c: Term, e: Term, b: Term) -> Term:
         return exists(s.client, lambda d: earlier(s, c, d) & touched(s, d, e, b))
 
@@ -358,7 +358,7 @@ def stored_by_the_last(s: Ledger) -> Invariant:
     )
 
 
-def read_as_stored(s: Ledger) -> Invariant:
+def read_as_stored(s: UnboundedLedger) -> Invariant:
     def in_between(c: Term, d: Term, e: Term, b: Term) -> Term:
         return exists(s.client, lambda m: earlier(s, c, m) & earlier(s, m, d) & touched(s, m, e, b))
 
@@ -401,7 +401,7 @@ def read_as_stored(s: Ledger) -> Invariant:
     )
 
 
-def adds_carry_own_prefixes(s: Ledger) -> Invariant:
+def adds_carry_own_prefixes(s: UnboundedLedger) -> Invariant:
     def own(c: Term, g: Term, e: Term) -> Term:
         return all_of(
             s.sent_lac[c, g, e] <= s.lac(c),
@@ -421,7 +421,7 @@ def adds_carry_own_prefixes(s: Ledger) -> Invariant:
     )
 
 
-def told_is_confirmed(s: Ledger) -> Invariant:
+def told_is_confirmed(s: UnboundedLedger) -> Invariant:
     def counts(d: Term, b: Term) -> Term:
         return s.fence_answered[d, b] | (s.fence_handled[d, b] & ~s.covered(d))
 
@@ -440,10 +440,10 @@ def told_is_confirmed(s: Ledger) -> Invariant:
     )
 
 
-def closed_for_a_reason(s: Ledger) -> Invariant:
+def closed_for_a_reason(s: UnboundedLedger) -> Invariant:
     def closed(c: Term) -> Term:
         return all_of(
-            s.phase[c] == Phase.CLOSED,
+            s.phase[c] == UnboundedPhase.CLOSED,
             s.last_entry == s.lac(c),
             s.last_entry == s.lafr(c),
         )

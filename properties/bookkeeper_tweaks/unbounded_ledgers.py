@@ -17,10 +17,10 @@ from fencepost.properties.bookkeeper_tweaks.full_replication import (
     valid_fragments,
 )
 from fencepost.protocols.bookkeeper.metadata import Status
-from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import Ledger, Phase
+from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import UnboundedLedger, UnboundedPhase
 
 
-def unbounded_ledger_properties(s: Ledger) -> tuple[Property, ...]:
+def unbounded_ledger_properties(s: UnboundedLedger) -> tuple[Property, ...]:
     """The properties of rule 15, headline first, then those of both tweaks."""
     return (
         acked_values_readable(s),
@@ -36,7 +36,7 @@ def unbounded_ledger_properties(s: Ledger) -> tuple[Property, ...]:
     )
 
 
-def acked_values_readable(s: Ledger) -> Property:
+def acked_values_readable(s: UnboundedLedger) -> Property:
     """Nothing acknowledged is lost or overwritten (AllAckedValuesAreReadable)."""
 
     def readable(c: Term, e: Term) -> Term:
@@ -52,7 +52,7 @@ def acked_values_readable(s: Ledger) -> Property:
     )
 
 
-def acked_ids_readable(s: Ledger) -> Property:
+def acked_ids_readable(s: UnboundedLedger) -> Property:
     """Every entry that counts as confirmed has something under its id (AllCommittedIdsAreReadable)."""
     return Property(
         name="acked-ids-readable",
@@ -64,7 +64,7 @@ def acked_ids_readable(s: Ledger) -> Property:
     )
 
 
-def ack_quorum_reached(s: Ledger) -> Property:
+def ack_quorum_reached(s: UnboundedLedger) -> Property:
     """What counts as written is on AQ bookies, before the close too."""
     return Property(
         name="ack-quorum-reached",
@@ -81,7 +81,7 @@ def ack_quorum_reached(s: Ledger) -> Property:
     )
 
 
-def same_value(s: Ledger) -> Property:
+def same_value(s: UnboundedLedger) -> Property:
     """Readers are told the same by every bookie (NoLogDivergence)."""
 
     def readable(b: Term, e: Term) -> Term:
@@ -104,7 +104,7 @@ def same_value(s: Ledger) -> Property:
     )
 
 
-def no_divergence(s: Ledger) -> Property:
+def no_divergence(s: UnboundedLedger) -> Property:
     """Nothing acknowledged is beyond the end of a closed ledger (NoDivergenceBetweenClientAndMetaData)."""
     return Property(
         name="no-divergence",
@@ -115,22 +115,22 @@ def no_divergence(s: Ledger) -> Property:
     )
 
 
-def _every(s: Ledger, which: Callable[[Term, Term], Term], so: Callable[[Term, Term], Term]) -> Term:
+def _every(s: UnboundedLedger, which: Callable[[Term, Term], Term], so: Callable[[Term, Term], Term]) -> Term:
     """Of every client and entry of which the one is so, the other is."""
     return forall_over((s.client, s.entry), lambda c, e: implies(which(c, e), so(c, e)))
 
 
-def _counts(s: Ledger, client: Term, entry: Term) -> Term:
+def _counts(s: UnboundedLedger, client: Term, entry: Term) -> Term:
     """The client acknowledged the entry; or it writes, or closed the ledger, and its LAC is not below the entry."""
-    writes = any_of(s.phase[client] == Phase.WRITING, s.phase[client] == Phase.CLOSED)
+    writes = any_of(s.phase[client] == UnboundedPhase.WRITING, s.phase[client] == UnboundedPhase.CLOSED)
     return any_of(s.acknowledged(client, entry), writes & (entry <= s.lac(client)))
 
 
-def _acknowledged(s: Ledger) -> Term:
+def _acknowledged(s: UnboundedLedger) -> Term:
     """Some client has acknowledged an entry."""
     return exists_over((s.client, s.entry), s.acknowledged)
 
 
-def _taken_over(s: Ledger) -> Term:
+def _taken_over(s: UnboundedLedger) -> Term:
     """A client that took the ledger over writes on."""
-    return exists(s.successor, lambda c: s.phase[c] == Phase.WRITING)
+    return exists(s.successor, lambda c: s.phase[c] == UnboundedPhase.WRITING)

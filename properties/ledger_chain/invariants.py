@@ -17,7 +17,7 @@ from fencepost.encoding.language.quantifiers import at_least, exists, forall, fo
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import Term, all_of, any_of, if_, implies
 from fencepost.properties.ledger_chain.safety import in_order, of_any_two
-from fencepost.protocols.ledger_chain import NOTHING_READ, Chain, Metadata, Status
+from fencepost.protocols.ledger_chain import NOTHING_READ, Chain, ChainMetadata, ChainStatus
 
 Position = Callable[[Term], Term]
 """A list: the position of each ledger in it, 0 if it is not in it."""
@@ -54,7 +54,7 @@ def created_first(s: Chain) -> Invariant:
     return Invariant(
         name="created-first",
         meaning="a ledger that is not created is in no list, not on the bookies and in no client's hand",
-        holds=forall(s.ledger, lambda m: implies(s.metadata[m] == Metadata.NOT_CREATED, nowhere(m))),
+        holds=forall(s.ledger, lambda m: implies(s.metadata[m] == ChainMetadata.NOT_CREATED, nowhere(m))),
     )
 
 
@@ -93,18 +93,18 @@ def ledgers_in_hand(s: Chain) -> Invariant:
         return forall(s.ledger, lambda n: implies(m != n, s.own_position[c, n] < s.own_position[c, m]))
 
     def appending_elsewhere(c: Term, m: Term) -> Term:
-        return exists(s.client, lambda d: (c != d) & s.at(d, Status.APPEND_LEDGER, m))
+        return exists(s.client, lambda d: (c != d) & s.at(d, ChainStatus.APPEND_LEDGER, m))
 
     def known(c: Term, m: Term) -> Term:
-        closes, writes = s.at(c, Status.CLOSE_LAST_LEDGER, m), s.at(c, Status.LEDGER_OPEN, m)
-        new = (s.metadata[m] == Metadata.OPEN) & ~s.on_bookies(m) & ~appending_elsewhere(c, m)
+        closes, writes = s.at(c, ChainStatus.CLOSE_LAST_LEDGER, m), s.at(c, ChainStatus.LEDGER_OPEN, m)
+        new = (s.metadata[m] == ChainMetadata.OPEN) & ~s.on_bookies(m) & ~appending_elsewhere(c, m)
         return all_of(
             implies(
-                s.at(c, Status.APPEND_LEDGER, m),
+                s.at(c, ChainStatus.APPEND_LEDGER, m),
                 new & _every_list(s, lambda position: position(m) == 0),
             ),
             implies(any_of(closes, writes), (s.own_position[c, m] > 0) & at_end_of_copy(c, m)),
-            implies(closes & ~s.own_open[c], s.metadata[m] == Metadata.CLOSED),
+            implies(closes & ~s.own_open[c], s.metadata[m] == ChainMetadata.CLOSED),
         )
 
     return Invariant(
@@ -131,7 +131,7 @@ def only_the_end_is_open(s: Chain) -> Invariant:
     """Nobody appends behind an open ledger."""
 
     def closed_before(position: Position, m: Term, n: Term) -> Term:
-        return implies((position(m) > 0) & (position(m) < position(n)), s.metadata[m] == Metadata.CLOSED)
+        return implies((position(m) > 0) & (position(m) < position(n)), s.metadata[m] == ChainMetadata.CLOSED)
 
     return Invariant(
         name="only-the-end-is-open",
@@ -144,7 +144,9 @@ def ready_to_append(s: Chain) -> Invariant:
     """Whoever creates or appends has made sure that what is there is closed."""
 
     def all_closed(c: Term) -> Term:
-        return forall(s.ledger, lambda m: implies(s.own_position[c, m] > 0, s.metadata[m] == Metadata.CLOSED))
+        return forall(
+            s.ledger, lambda m: implies(s.own_position[c, m] > 0, s.metadata[m] == ChainMetadata.CLOSED)
+        )
 
     return Invariant(
         name="ready-to-append",
@@ -152,7 +154,7 @@ def ready_to_append(s: Chain) -> Invariant:
         holds=forall(
             s.client,
             lambda c: implies(
-                any_of(s.status[c] == Status.CREATE_LEDGER, s.status[c] == Status.APPEND_LEDGER),
+                any_of(s.status[c] == ChainStatus.CREATE_LEDGER, s.status[c] == ChainStatus.APPEND_LEDGER),
                 all_closed(c),
             ),
         ),
@@ -164,7 +166,7 @@ def closed_ledgers_known(s: Chain) -> Invariant:
     return Invariant(
         name="closed-ledgers-known",
         meaning="a closed ledger was written or fenced",
-        holds=forall(s.ledger, lambda m: implies(s.metadata[m] == Metadata.CLOSED, s.on_bookies(m))),
+        holds=forall(s.ledger, lambda m: implies(s.metadata[m] == ChainMetadata.CLOSED, s.on_bookies(m))),
     )
 
 
@@ -174,8 +176,8 @@ def appends_counted(s: Chain) -> Invariant:
     def room(appended: int, appending: int) -> Term:
         return implies(
             (s.list_version >= appended)
-            & at_least(appending, s.client, lambda c: s.status[c] == Status.APPEND_LEDGER),
-            at_least(appended + appending, s.ledger, lambda m: s.metadata[m] != Metadata.NOT_CREATED),
+            & at_least(appending, s.client, lambda c: s.status[c] == ChainStatus.APPEND_LEDGER),
+            at_least(appended + appending, s.ledger, lambda m: s.metadata[m] != ChainMetadata.NOT_CREATED),
         )
 
     counts = itertools.product(range(len(s.ledger) + 1), range(len(s.client) + 1))

@@ -8,8 +8,12 @@ from functools import partial
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term, implies
-from fencepost.properties.ledger_chain.explaining import explain_disorder, explain_two_open, explain_unlisted
-from fencepost.protocols.ledger_chain import Chain, Metadata
+from fencepost.properties.ledger_chain.explanations import (
+    explain_disorder,
+    explain_two_open,
+    explain_unlisted,
+)
+from fencepost.protocols.ledger_chain import Chain, ChainMetadata
 
 
 def chain_properties(s: Chain) -> tuple[Property, ...]:
@@ -46,7 +50,7 @@ def one_open_ledger(s: Chain) -> Property:
     """Only the end of the log can grow (OnlyOneLedgerOpenAtATime, which takes list positions for ledger ids)."""
 
     def is_open(m: Term) -> Term:
-        return s.listed(m) & (s.metadata[m] == Metadata.OPEN)
+        return s.listed(m) & (s.metadata[m] == ChainMetadata.OPEN)
 
     return Property(
         name="one-open-ledger",

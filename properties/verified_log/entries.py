@@ -19,7 +19,7 @@ from fencepost.properties.verified_log.words import (
     sent_in,
     was_closed,
 )
-from fencepost.protocols.verified_log.state import NOTHING, Log, Order, Phase, Status
+from fencepost.protocols.verified_log.state import NOTHING, Log, Order, ProducerPhase, SegmentStatus
 
 
 def written_in_order(s: Log) -> Invariant:
@@ -45,7 +45,7 @@ def written_in_order(s: Log) -> Invariant:
             start = start + s.count[p, t]
         done = s.next[p] == last + 1
         return all_of(
-            *parts, s.next[p] == start, (s.next[p] <= last) | done, (s.phase[p] == Phase.DONE) == done
+            *parts, s.next[p] == start, (s.next[p] <= last) | done, (s.phase[p] == ProducerPhase.DONE) == done
         )
 
     return Invariant(
@@ -72,7 +72,7 @@ def answered_was_handled(s: Log) -> Invariant:
         return all_of(
             s.ack.sent[t, e, n] == s.append.received[t, e, n],
             implies(s.sealed[t, e, n], is_sealed(s, n, t)),
-            implies(s.ack.sent[t, e, n], s.status[n, t] != Status.UNKNOWN),
+            implies(s.ack.sent[t, e, n], s.status[n, t] != SegmentStatus.UNKNOWN),
             implies(accepted(s, t, e, n), s.ever_stored[e, n]),
         )
 
@@ -97,8 +97,8 @@ def acks_are_of_this_entry(s: Log) -> Invariant:
 
     def sound(p: Term, n: Term) -> Term:
         phase = s.phase[p]
-        left = (phase == Phase.WANT) & stuck(p) | (phase == Phase.HALTED)
-        return if_(phase == Phase.WRITE, s.acks[p, n] == current(p, n), implies(s.acks[p, n], left))
+        left = (phase == ProducerPhase.WANT) & stuck(p) | (phase == ProducerPhase.HALTED)
+        return if_(phase == ProducerPhase.WRITE, s.acks[p, n] == current(p, n), implies(s.acks[p, n], left))
 
     def missing(p: Term) -> Term:
         return ~at_least(s.parameters.replicas, s.node, lambda n: s.acks[p, n])
@@ -107,7 +107,7 @@ def acks_are_of_this_entry(s: Log) -> Invariant:
         name="acks-are-of-this-entry",
         meaning="a writing producer has counted the acks of the entry that it writes, and one is missing",
         holds=forall_over((s.producer, s.node), sound)
-        & forall(s.producer, lambda p: implies(s.phase[p] == Phase.WRITE, missing(p))),
+        & forall(s.producer, lambda p: implies(s.phase[p] == ProducerPhase.WRITE, missing(p))),
     )
 
 

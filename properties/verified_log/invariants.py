@@ -7,7 +7,7 @@ rule of the protocol each fact stands for, and which bug breaks it. Some hold on
 from __future__ import annotations
 
 from fencepost.encoding.language.system import Invariant, System
-from fencepost.properties.verified_log import closing, entries, reading, segments, takeovers
+from fencepost.properties.verified_log import closes, entries, reads, segments, takeovers
 from fencepost.protocols.verified_log.state import Log
 
 
@@ -32,9 +32,9 @@ def log_invariants(system: System) -> tuple[Invariant, ...]:
         entries.logs_as_sent(s),
         entries.accepted_is_stored(s),
         entries.committed_where(s),
-        closing.sealed_by_order(s),
+        closes.sealed_by_order(s),
         *(_closing(s) if coordinated else []),
-        *([closing.crashes_are_counted(s)] if p.crashes else []),
+        *([closes.crashes_are_counted(s)] if p.crashes else []),
         *(_takeovers(s) if taking else []),
         *(_reading(s) if p.consumers else []),
     )
@@ -42,10 +42,10 @@ def log_invariants(system: System) -> tuple[Invariant, ...]:
 
 def _closing(s: Log) -> list[Invariant]:
     return [
-        closing.closed_at_the_count(s),
-        closing.orders_have_reasons(s),
-        closing.followed_for_a_reason(s),
-        closing.orders_are_repeated(s),
+        closes.closed_at_the_count(s),
+        closes.orders_have_reasons(s),
+        closes.followed_for_a_reason(s),
+        closes.orders_are_repeated(s),
     ]
 
 
@@ -69,10 +69,10 @@ def _reading(s: Log) -> list[Invariant]:
     coordinated, taking = p.coordinator == "yes", p.takeover == "yes"
     stays = not taking or (p.one_order == "yes" and p.suspend_demotes == "no")
     return [
-        reading.served_is_committed(s),
-        reading.read_so_far(s),
-        *([reading.left_for_a_reason(s)] if coordinated else []),
-        *([reading.last_read_was_sent(s)] if taking else []),
-        reading.read_without_gaps(s),
-        *([reading.left_when_closed(s)] if stays and coordinated else []),
+        reads.served_is_committed(s),
+        reads.read_so_far(s),
+        *([reads.left_for_a_reason(s)] if coordinated else []),
+        *([reads.last_read_was_sent(s)] if taking else []),
+        reads.read_without_gaps(s),
+        *([reads.left_when_closed(s)] if stays and coordinated else []),
     ]

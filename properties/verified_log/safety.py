@@ -8,7 +8,7 @@ from functools import partial
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import FALSE, Term, all_of, any_of, implies, lift
-from fencepost.properties.verified_log.explaining import (
+from fencepost.properties.verified_log.explanations import (
     explain_disagreement,
     explain_late_commit,
     explain_reopening,
@@ -17,7 +17,15 @@ from fencepost.properties.verified_log.explaining import (
     explain_truncation,
     explain_uncommitted,
 )
-from fencepost.protocols.verified_log.state import NOTHING, Log, Order, Phase, Reading, Served, Status
+from fencepost.protocols.verified_log.state import (
+    NOTHING,
+    Log,
+    Order,
+    ProducerPhase,
+    Reading,
+    SegmentStatus,
+    ServedSegment,
+)
 
 
 def verified_log_properties(system: System) -> tuple[Property, ...]:
@@ -138,7 +146,7 @@ def _two_producers_active(s: Log) -> Term:
 def progress(s: Log) -> Property:
     """Progress, as traps: situations that last for ever, in which too few entries will ever be reported."""
     found = traps(s)
-    ended = s.phase[s.producer.values[-1]] == Phase.DONE
+    ended = s.phase[s.producer.values[-1]] == ProducerPhase.DONE
     return Property(
         name="progress",
         meaning="it stays possible that all entries of the last producer but one are reported to a consumer",
@@ -171,7 +179,7 @@ def _stopped(s: Log) -> Term:
     def offered(e: Term) -> Term:
         return exists(s.place, lambda i: s.serves(read, 1, i) & (s.log[read, 1, i] == e))
 
-    started = s.phase[s.producer.values[0]] != Phase.IDLE
+    started = s.phase[s.producer.values[0]] != ProducerPhase.IDLE
     return started & ~under_way & ~_enough(s, lambda e: offered(e) | _reported(s, e))
 
 
@@ -186,21 +194,21 @@ def _halted(s: Log) -> Term:
 
         return _reported(s, e) | exists(s.node, here)
 
-    return (s.phase[last] == Phase.HALTED) & ~_enough(s, may_be_read)
+    return (s.phase[last] == ProducerPhase.HALTED) & ~_enough(s, may_be_read)
 
 
 def _stays_open(s: Log, segment: Term) -> Term:
     """A segment is followed by others, and none of its nodes will ever say so to a consumer that reads it."""
 
     def may_close(n: Term) -> Term:
-        closed = s.status[n, segment] == Status.CLOSED
+        closed = s.status[n, segment] == SegmentStatus.CLOSED
         waiting = exists(s.order, lambda o: s.pending[segment, o, n] | _close_under_way(s, segment, o, n))
         return s.placed[segment, n] & s.up[n] & (closed | waiting)
 
     last = s.producer.values[-1]
     phase = s.phase[last]
-    begun = (phase != Phase.IDLE) & (phase != Phase.TAKEOVER)
-    done_here = begun & ((segment < s.at[last]) | (s.at[last] == segment) & (phase != Phase.WRITE))
+    begun = (phase != ProducerPhase.IDLE) & (phase != ProducerPhase.TAKEOVER)
+    done_here = begun & ((segment < s.at[last]) | (s.at[last] == segment) & (phase != ProducerPhase.WRITE))
     readers = _readers_before(s, segment)
 
     def may_be_read(e: Term) -> Term:
@@ -249,7 +257,7 @@ def _reported(s: Log, entry: Term) -> Term:
         return FALSE
 
     def sent(*index: Term) -> Term:
-        return (s.served[index] == Served.ENTRY) & (s.served_entry[index] == entry)
+        return (s.served[index] == ServedSegment.ENTRY) & (s.served_entry[index] == entry)
 
     return exists_over(tuple(s.read.over.values()), sent)
 
@@ -272,7 +280,7 @@ def closed_agreement(s: Log) -> Property:
     """ClosedAgreement: nodes that have closed a segment hold the same entries of it."""
 
     def closed(n: Term, t: Term) -> Term:
-        return s.status[n, t] == Status.CLOSED
+        return s.status[n, t] == SegmentStatus.CLOSED
 
     def differ(t: Term, n: Term, m: Term) -> Term:
         different = exists(s.place, lambda i: s.log[n, t, i] != s.log[m, t, i])
@@ -314,7 +322,7 @@ def committed_not_truncated(s: Log) -> Property:
 
 
 def _some_closed(s: Log) -> Term:
-    return exists_over((s.node, s.segment), lambda n, t: s.status[n, t] == Status.CLOSED)
+    return exists_over((s.node, s.segment), lambda n, t: s.status[n, t] == SegmentStatus.CLOSED)
 
 
 def commit_on_all(s: Log) -> Property:

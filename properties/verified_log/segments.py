@@ -8,7 +8,14 @@ from fencepost.encoding.language.quantifiers import at_least, exists, forall, fo
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of, any_of, implies
 from fencepost.properties.verified_log.words import following_is, sendings
-from fencepost.protocols.verified_log.state import NOBODY, NOTHING, Answer, Log, Phase, Status
+from fencepost.protocols.verified_log.state import (
+    NOBODY,
+    NOTHING,
+    Log,
+    LookupAnswer,
+    ProducerPhase,
+    SegmentStatus,
+)
 
 
 def received_was_sent(s: Log) -> Invariant:
@@ -62,7 +69,7 @@ def nodes_of_a_segment(s: Log) -> Invariant:
     p = s.parameters
 
     def unasked(t: Term, n: Term) -> Term:
-        parts = [s.status[n, t] == Status.UNKNOWN, forall(s.order, lambda o: ~s.pending[t, o, n])]
+        parts = [s.status[n, t] == SegmentStatus.UNKNOWN, forall(s.order, lambda o: ~s.pending[t, o, n])]
         parts += [forall(s.place, lambda i: s.log[n, t, i] == NOTHING)]
         if p.coordinator == "yes":
             parts.append(forall_over((s.order, sendings(s)), lambda o, k: ~s.close.sent[t, o, n, k]))
@@ -79,22 +86,25 @@ def nodes_of_a_segment(s: Log) -> Invariant:
 
 def producers_own(s: Log) -> Invariant:
     coordinated, taking = s.parameters.coordinator == "yes", s.parameters.takeover == "yes"
-    never = [*([] if coordinated else [Phase.WANT]), *([] if taking else [Phase.TAKEOVER, Phase.HALTED])]
+    never = [
+        *([] if coordinated else [ProducerPhase.WANT]),
+        *([] if taking else [ProducerPhase.TAKEOVER, ProducerPhase.HALTED]),
+    ]
 
     def sound(p: Term) -> Term:
-        before = (s.phase[p] == Phase.IDLE) | (s.phase[p] == Phase.TAKEOVER)
-        writing = (s.phase[p] == Phase.WRITE) | (s.phase[p] == Phase.DONE)
+        before = (s.phase[p] == ProducerPhase.IDLE) | (s.phase[p] == ProducerPhase.TAKEOVER)
+        writing = (s.phase[p] == ProducerPhase.WRITE) | (s.phase[p] == ProducerPhase.DONE)
         return all_of(
             implies(before, s.at[p] == 0),
             implies(writing, s.at[p] > 0),
             implies(s.took_over[p], s.at[p] > 0),
             *(s.phase[p] != phase for phase in never),
-            implies(s.phase[p] == Phase.WANT, s.at[p] > 0) if taking else TRUE,
+            implies(s.phase[p] == ProducerPhase.WANT, s.at[p] > 0) if taking else TRUE,
         )
 
     def owned(p: Term, t: Term) -> Term:
         granted = s.grant.sent[p, t] if coordinated else FALSE
-        begun = implies(s.owner[t] == p, s.phase[p] != Phase.IDLE) if coordinated else TRUE
+        begun = implies(s.owner[t] == p, s.phase[p] != ProducerPhase.IDLE) if coordinated else TRUE
         return all_of(
             implies(any_of(s.at[p] == t, granted), s.owner[t] == p),
             implies(s.count[p, t] > 0, (s.owner[t] == p) & (t <= s.at[p])),
@@ -111,11 +121,12 @@ def producers_own(s: Log) -> Invariant:
 def asked_after_writing(s: Log) -> Invariant:
     since, attempt = s.ask.over["after"], s.ask.over["attempt"]
     begun = forall_over(
-        (s.producer, since, attempt), lambda p, t, k: implies(s.ask.sent[p, t, k], s.phase[p] != Phase.IDLE)
+        (s.producer, since, attempt),
+        lambda p, t, k: implies(s.ask.sent[p, t, k], s.phase[p] != ProducerPhase.IDLE),
     )
 
     def left(p: Term, t: Term) -> Term:
-        here = (s.at[p] == t) & ((s.phase[p] == Phase.WANT) | (s.phase[p] == Phase.HALTED))
+        here = (s.at[p] == t) & ((s.phase[p] == ProducerPhase.WANT) | (s.phase[p] == ProducerPhase.HALTED))
         return (s.owner[t] == p) & ((t < s.at[p]) | here)
 
     return Invariant(
@@ -138,10 +149,10 @@ def answers_are_true(s: Log) -> Invariant:
         return implies(
             s.answer.sent[q, after, k],
             all_of(
-                said != Answer.NONE,
-                implies(said == Answer.IN_TAKEOVER, p.takeover == "yes"),
-                implies(said == Answer.OK, following_is(s, after, q)),
-                implies(said == Answer.ALREADY, other),
+                said != LookupAnswer.NONE,
+                implies(said == LookupAnswer.IN_TAKEOVER, p.takeover == "yes"),
+                implies(said == LookupAnswer.OK, following_is(s, after, q)),
+                implies(said == LookupAnswer.ALREADY, other),
             ),
         )
 
@@ -184,6 +195,6 @@ def answers_tell_nodes(s: Log) -> Invariant:
         meaning="a producer that writes knows the nodes of its segment",
         holds=forall(
             s.producer,
-            lambda p: implies((s.phase[p] != Phase.IDLE) & (s.at[p] > 0), s.knows_nodes[p]),
+            lambda p: implies((s.phase[p] != ProducerPhase.IDLE) & (s.at[p] > 0), s.knows_nodes[p]),
         ),
     )

@@ -16,7 +16,7 @@ from fencepost.properties.verified_log.words import (
     ordered,
     writes_to,
 )
-from fencepost.protocols.verified_log.state import NOBODY, NOTHING, Answer, Log, Order, Phase
+from fencepost.protocols.verified_log.state import NOBODY, NOTHING, Log, LookupAnswer, Order, ProducerPhase
 
 
 def taken_by_another(s: Log) -> Invariant:
@@ -31,7 +31,7 @@ def taken_by_another(s: Log) -> Invariant:
             ),
             implies(s.in_takeover[t], ~is_taken(s, t)),
             forall(s.segment, lambda u: implies(s.in_takeover[t] & s.in_takeover[u], t == u)),
-            forall(s.producer, lambda p: implies(s.taken_by[t] == p, s.phase[p] != Phase.IDLE)),
+            forall(s.producer, lambda p: implies(s.taken_by[t] == p, s.phase[p] != ProducerPhase.IDLE)),
             forall_over(
                 (s.node, s.suspend.over["sending"]),
                 lambda n, k: implies(s.suspend.sent[t, n, k], s.in_takeover[t] | s.is_followed(t)),
@@ -40,7 +40,7 @@ def taken_by_another(s: Log) -> Invariant:
 
     started = forall_over(
         tuple(s.take_over.over.values()),
-        lambda p, k: implies(s.take_over.sent[p, k], s.phase[p] != Phase.IDLE),
+        lambda p, k: implies(s.take_over.sent[p, k], s.phase[p] != ProducerPhase.IDLE),
     )
     return Invariant(
         name="taken-by-another",
@@ -132,12 +132,13 @@ def turns_in_order(s: Log) -> Invariant:
         )
 
     told = forall_over(
-        tuple(s.ask.over.values())[1:], lambda after, k: s.answered[last, after, k] != Answer.IN_TAKEOVER
+        tuple(s.ask.over.values())[1:],
+        lambda after, k: s.answered[last, after, k] != LookupAnswer.IN_TAKEOVER,
     )
     return Invariant(
         name="turns-in-order",
         meaning="producers take the log over in their order, each once, so that nobody takes it from the last",
-        holds=forall_over((s.segment, s.segment), owned) & told & (s.phase[last] != Phase.HALTED),
+        holds=forall_over((s.segment, s.segment), owned) & told & (s.phase[last] != ProducerPhase.HALTED),
     )
 
 
@@ -146,7 +147,9 @@ def newcomers_wait(s: Log) -> Invariant:
     return Invariant(
         name="newcomers-wait",
         meaning="a producer starts when the one before it has taken over",
-        holds=all_of(*(implies(s.phase[later] != Phase.IDLE, s.at[earlier] > 0) for earlier, later in pairs)),
+        holds=all_of(
+            *(implies(s.phase[later] != ProducerPhase.IDLE, s.at[earlier] > 0) for earlier, later in pairs)
+        ),
     )
 
 
@@ -167,7 +170,7 @@ def taken_from_the_inactive(s: Log) -> Invariant:
         return is_taken(s, t) | own
 
     def sound(p: Term, t: Term) -> Term:
-        at_work = (s.phase[p] == Phase.WRITE) | (s.phase[p] == Phase.WANT)
+        at_work = (s.phase[p] == ProducerPhase.WRITE) | (s.phase[p] == ProducerPhase.WANT)
         return implies(at_work & (s.at[p] == t) & (s.active != p), replaced(p, t))
 
     return Invariant(

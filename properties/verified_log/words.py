@@ -9,7 +9,7 @@ from __future__ import annotations
 from fencepost.encoding.language.quantifiers import exists, exists_over
 from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.terms import FALSE, Term, TermLike, all_of, any_of
-from fencepost.protocols.verified_log.state import Log, Phase, Status
+from fencepost.protocols.verified_log.state import Log, ProducerPhase, SegmentStatus
 
 
 def numbers(sort: Sort) -> list[int]:
@@ -54,14 +54,14 @@ def accepted(s: Log, segment: TermLike, entry: TermLike, node: TermLike) -> Term
 
 def writes_to(s: Log, producer: TermLike, segment: TermLike) -> Term:
     """The producer is writing to the segment."""
-    return (s.phase[producer] == Phase.WRITE) & (s.at[producer] == segment)
+    return (s.phase[producer] == ProducerPhase.WRITE) & (s.at[producer] == segment)
 
 
 def is_sealed(s: Log, node: TermLike, segment: TermLike) -> Term:
     """The node takes no more appends to the segment."""
     return any_of(
-        s.status[node, segment] == Status.CLOSED,
-        s.status[node, segment] == Status.SUSPENDED,
+        s.status[node, segment] == SegmentStatus.CLOSED,
+        s.status[node, segment] == SegmentStatus.SUSPENDED,
     )
 
 

@@ -22,7 +22,7 @@ from fencepost.encoding.language.terms import (
 )
 from fencepost.protocols.bookkeeper.fencing import Fencing
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 NO_BOOKIE = "none"
 
@@ -30,7 +30,7 @@ NO_BOOKIE = "none"
 class Adds(Fencing):
     """What each client sent, what was answered, and the bookie that it is replacing."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: BookKeeperParameters) -> None:
         super().__init__(parameters)
         client, entry, bookie, fragment = self.client, self.entry, self.bookie, self.fragment
         self.pushed_in = family(integers(0, parameters.possible_fragments), client, entry)

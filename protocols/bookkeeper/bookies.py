@@ -9,7 +9,7 @@ from fencepost.encoding.language.sorts import BOOL, integers, members
 from fencepost.encoding.language.state import family
 from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update, if_
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.write_sets import WriteSets
 
 NOTHING = 0
@@ -31,7 +31,7 @@ class Stage(Enum):
 class Bookies(WriteSets):
     """What each bookie holds of the ledger."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: BookKeeperParameters) -> None:
         super().__init__(parameters)
         self.carried_value = integers(0, parameters.entries - 1)
         """LACs that travel: the LAC of an entry's sender is below the entry."""

@@ -10,13 +10,13 @@ from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, if_, implies
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds, add
 from fencepost.protocols.bookkeeper.metadata import Phase, Status
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
 class Changes(Adds):
     """When a client may change its ensemble, and what becomes of its pending entries."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: BookKeeperParameters) -> None:
         super().__init__(parameters)
         self.tried_invalid_fragment = family(BOOL, self.client)
 

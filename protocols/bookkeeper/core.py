@@ -86,7 +86,7 @@ class CoreParameters:
         return enough - 1 if self.absent_quorum == "one-fewer" else enough
 
 
-class Status(Enum):
+class CoreStatus(Enum):
     """The ledger's status in the metadata store."""
 
     OPEN = "open"
@@ -119,7 +119,7 @@ class Core(StateSpace):
         self.in_absent_quorum = family(BOOL, bookie, self.absent_quorum, initial=is_in)
 
         # Metadata store: the status, and once closed the last entry; which write set each entry belongs on.
-        self.status = variable(members(Status))
+        self.status = variable(members(CoreStatus))
         self.last = variable(entry)
         self.home = family(write_set, entry, initial=lambda e: self._striped(e))
 
@@ -205,9 +205,9 @@ def push(s: Core, entry: Parameter) -> Action:
 
 def change_ensemble(s: Core, entry: Parameter, write_set: Parameter) -> Action:
     """The writer commits that an entry above its LAC belongs elsewhere, as long as the ledger is open."""
-    may_commit = s.status == Status.OPEN
+    may_commit = s.status == CoreStatus.OPEN
     if s.parameters.change_in_recovery == "committed":
-        may_commit = s.status != Status.CLOSED
+        may_commit = s.status != CoreStatus.CLOSED
     return Action(
         when=may_commit & s.before[s.lac[s.writer], entry],
         then=[s.home[entry].set(write_set), *_moves(s, s.writer, entry, write_set)],
@@ -219,9 +219,9 @@ def change_ensemble(s: Core, entry: Parameter, write_set: Parameter) -> Action:
 def close_ledger(s: Core) -> Action:
     """The writer closes the ledger at its LAC, in recovery or not, and tells its caller."""
     return Action(
-        when=(s.status != Status.CLOSED) & ~s.reported[s.writer],
+        when=(s.status != CoreStatus.CLOSED) & ~s.reported[s.writer],
         then=[
-            s.status.set(Status.CLOSED),
+            s.status.set(CoreStatus.CLOSED),
             s.last.set(s.lac[s.writer]),
             s.reported[s.writer].set(True),
             s.reported_last[s.writer].set(s.lac[s.writer]),
@@ -333,10 +333,10 @@ def restart(s: Core, bookie: Parameter) -> Action:
 def begin_recovery(s: Core, client: Parameter) -> Action:
     """A recoverer puts the ledger in recovery, and copies the metadata."""
     return Action(
-        when=~s.is_writer(client) & ~s.began[client] & (s.status != Status.CLOSED),
+        when=~s.is_writer(client) & ~s.began[client] & (s.status != CoreStatus.CLOSED),
         then=[
             s.began[client].set(True),
-            s.status.set(Status.IN_RECOVERY),
+            s.status.set(CoreStatus.IN_RECOVERY),
             *everywhere(s.entry, lambda e: s.asked[client, e].set(s.home[e])),
             *everywhere(s.entry, lambda e: s.placed[client, e].set(s.home[e])),
         ],
@@ -387,9 +387,12 @@ def finish_recovery(s: Core, client: Parameter, entry: Parameter, quorum: Parame
     """Everything below an entry is confirmed and an absent quorum does not have that one: the ledger is closed below it."""
     absent = forall(s.bookie, lambda b: implies(s.in_absent_quorum[b, quorum], s.said_no(client, entry, b)))
     return Action(
-        when=s.began[client] & (s.status == Status.IN_RECOVERY) & s.next_above(s.lac[client], entry) & absent,
+        when=s.began[client]
+        & (s.status == CoreStatus.IN_RECOVERY)
+        & s.next_above(s.lac[client], entry)
+        & absent,
         then=[
-            s.status.set(Status.CLOSED),
+            s.status.set(CoreStatus.CLOSED),
             s.last.set(s.lac[client]),
             *everywhere(s.entry, lambda e: s.home[e].set(s.placed[client, e])),
             s.reported[client].set(True),
@@ -403,7 +406,7 @@ def finish_recovery(s: Core, client: Parameter, entry: Parameter, quorum: Parame
 def adopt_close(s: Core, client: Parameter) -> Action:
     """A recoverer finds the ledger closed, and reports that."""
     return Action(
-        when=s.began[client] & (s.status == Status.CLOSED) & ~s.reported[client],
+        when=s.began[client] & (s.status == CoreStatus.CLOSED) & ~s.reported[client],
         then=[s.reported[client].set(True), s.reported_last[client].set(s.last)],
         actor=client,
         note="finds the ledger closed, and adopts that",

@@ -10,13 +10,13 @@ from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import Parameter, Term, TermLike, any_of, if_, lift
 from fencepost.protocols.bookkeeper.bookies import Bookies
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
 class Fencing(Bookies):
     """The fencing reads of each recoverer. (The writer's row stays as it is.)"""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: BookKeeperParameters) -> None:
         super().__init__(parameters)
         index = self.client, self.bookie
         self.base = family(self.fragment, self.client)

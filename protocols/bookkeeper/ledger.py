@@ -8,7 +8,7 @@ from fencepost.encoding.language.sorts import Sort, integers
 from fencepost.encoding.language.system import Group, Schema, System, each, in_turn
 from fencepost.protocols.bookkeeper import adds, bookies, changes, close, fencing, metadata, recovery
 from fencepost.protocols.bookkeeper.layers import boot, crashes, durability, old_rules, published
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.state import Ledger
 
 Actions = Iterator[Schema | Group]
@@ -20,7 +20,7 @@ RECEIVE_READ_ANSWER = {
 }
 
 
-def ledger(parameters: Parameters) -> System:
+def ledger(parameters: BookKeeperParameters) -> System:
     """The transition system of one instance, without properties."""
     s, p = Ledger(parameters), parameters
     return System(

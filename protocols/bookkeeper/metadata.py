@@ -11,7 +11,7 @@ from fencepost.encoding.language.sorts import Sort, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import Term, TermLike, Update
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 WRITER = "w"
 
@@ -45,7 +45,7 @@ class Metadata(StateSpace):
         "zk": ("status", "last_entry", "last_fragment", "first", "ensemble")
     }
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: BookKeeperParameters) -> None:
         p = self.parameters = parameters
         recoverers = tuple(f"r{i}" for i in range(1, p.recoverers + 1))
         self.bookie = labels("bookie", "b", p.bookies)

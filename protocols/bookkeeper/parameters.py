@@ -16,7 +16,7 @@ LOSE_BARE_FENCES = ("bare-fences", "entries-and-bare-fences")
 
 
 @dataclass(frozen=True)
-class Parameters(Switches, Sizes):
+class BookKeeperParameters(Switches, Sizes):
     """Sizes and rules; the defaults of the rules are those of today's code.
 
     Raises BadInput unless 1 <= AQ <= WQ <= E <= N, and for a rule that changes nothing on the instance.
@@ -74,14 +74,14 @@ class Parameters(Switches, Sizes):
         return self.crashes > 0 and self.boot == "whole"
 
 
-TODAY = Parameters(bookies=4)
+TODAY = BookKeeperParameters(bookies=4)
 """The code of the newest release read, but for a race between the client's threads (`lac_read_in_change`: it would be in every
 verdict). One bookie is spare, so ensembles change."""
 
-NO_JOURNAL = Parameters(crashes=1)
+NO_JOURNAL = BookKeeperParameters(crashes=1)
 """Today's code without the journal, as BP-46 proposes to run it: one crash, fence and limbo after it."""
 
-V4_13 = Parameters(recovery_reads_fence="no", recovery_floor="zero")
+V4_13 = BookKeeperParameters(recovery_reads_fence="no", recovery_floor="zero")
 """The code of release 4.13, with two defects, at the instance of Vanlightly's configuration: N=3, 3/3/2, one entry."""
 
 V4_13_TLA = replace(

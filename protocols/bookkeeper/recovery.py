@@ -12,13 +12,13 @@ from fencepost.protocols.bookkeeper.adds import adds, sends
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.changes import Changes
 from fencepost.protocols.bookkeeper.metadata import Phase
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
 class Recovery(Changes):
     """The recovery reads of each recoverer. (The writer's row stays as it is.)"""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: BookKeeperParameters) -> None:
         super().__init__(parameters)
         index = self.client, self.read_entry, self.bookie
         self.read_sent = family(BOOL, self.client, self.read_entry)

@@ -12,9 +12,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from fencepost.encoding.documents import parse_toml
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.reading import parse_toml
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, DURABILITY
 
 
@@ -94,7 +94,7 @@ def listed(release: str) -> str:
     return release
 
 
-def as_in(release: str, parameters: Parameters) -> Parameters:
+def as_in(release: str, parameters: BookKeeperParameters) -> BookKeeperParameters:
     """The same instance with the switches of that release; what users set up stays as it is where the release has it.
 
     Before 4.15.0 a bookie boots without BP-46's check: nothing tells it of an unclean shutdown, so it never begins phase
@@ -126,14 +126,14 @@ AFTER_CRASHES = ("fence_on_unclean_shutdown", "limbo_on_unclean_shutdown")
 """Whether anything is done after a crash: without it, the other rules of crashes say nothing."""
 
 
-def _with(release: str, parameters: Parameters, names: Sequence[str]) -> Parameters:
+def _with(release: str, parameters: BookKeeperParameters, names: Sequence[str]) -> BookKeeperParameters:
     """The instance with the release's values of those switches, as far as they have a rule."""
     rules = (RULES[name] for name in names if name in RULES)
     changes: dict[str, Any] = {rule.switch: _value(rule, release, parameters) for rule in rules}
     return replace(parameters, **changes)
 
 
-def _value(rule: Rule, release: str, parameters: Parameters) -> str:
+def _value(rule: Rule, release: str, parameters: BookKeeperParameters) -> str:
     """The value in that release; of what users set up, the instance's own if that can be set up there."""
     own = str(getattr(parameters, rule.switch))
     if own in rule.settings(release):
@@ -141,7 +141,7 @@ def _value(rule: Rule, release: str, parameters: Parameters) -> str:
     return rule.value(release) or own
 
 
-def differing(release: str, parameters: Parameters) -> dict[str, str]:
+def differing(release: str, parameters: BookKeeperParameters) -> dict[str, str]:
     """The switches in which that release differs from the instance, with the release's values."""
     own = as_in(release, parameters)
     return {

@@ -7,14 +7,14 @@ from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
 from fencepost.encoding.language.terms import Term, TermLike
 from fencepost.protocols.bookkeeper.metadata import Metadata
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.quorums.stripes import Configuration
 
 
 class WriteSets(Metadata):
     """An entry goes to WQ positions of its fragment's ensemble, round robin: its write set."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: BookKeeperParameters) -> None:
         super().__init__(parameters)
         stripes = Configuration(parameters.ensemble, parameters.write_quorum, parameters.ack_quorum)
         head = parameters.ack_quorum

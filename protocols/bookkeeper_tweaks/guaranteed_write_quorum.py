@@ -32,7 +32,7 @@ from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import WRITER, Status
 from fencepost.protocols.bookkeeper_tweaks.replication import (
     ReplicatedLedger,
-    Sizes,
+    TweakSizes,
     adds_and_changes,
     commits,
     due,
@@ -54,7 +54,7 @@ _MODULE = "Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolWithGuaranteedWriteQuor
 
 
 @dataclass(frozen=True)
-class Parameters(Sizes):
+class GuaranteedParameters(TweakSizes):
     """One instance: after the bookies and quorums, sizes and switches of this tweak."""
 
     entries: int = parameter(2, "L: entries that the writer may push")
@@ -94,7 +94,7 @@ class Parameters(Sizes):
 # State: facts on the metadata store, the clients and the bookies, and what follows from them.
 
 
-class Phase(Enum):
+class GuaranteedPhase(Enum):
     """What a client is doing."""
 
     IDLE = "idle"
@@ -105,13 +105,13 @@ class Phase(Enum):
     """A fenced bookie refused it, and it does nothing any more."""
 
 
-class Ledger(ReplicatedLedger):
+class GuaranteedLedger(ReplicatedLedger):
     """The state of one ledger."""
 
-    parameters: Parameters
+    parameters: GuaranteedParameters
     nothing = NOTHING
 
-    def __init__(self, p: Parameters) -> None:
+    def __init__(self, p: GuaranteedParameters) -> None:
         recoverers = tuple(f"r{i}" for i in range(1, p.recoverers + 1))
         super().__init__(p, Sort("client", (WRITER, *recoverers)), p.entries, p.fragments)
         self.writer = Sort("writer", (WRITER,), part_of="client")
@@ -128,7 +128,7 @@ class Ledger(ReplicatedLedger):
         self.fenced = family(BOOL, bookie)
 
         # Every client: its copy of the metadata, its adds with the LAC and LAFR they carry, and their answers.
-        self.declare_clients(Phase)
+        self.declare_clients(GuaranteedPhase)
         self.declare_adds()
         self.add_refused = family(BOOL, client, self.fragment, self.entry, bookie)
         self.declare_acks()
@@ -185,18 +185,20 @@ class Ledger(ReplicatedLedger):
 
     def fence_sent(self, client: TermLike, bookie: TermLike) -> Term:
         """The recoverer sent the bookie a fencing read: to the last ensemble, when it began."""
-        return (self.phase[client] != Phase.IDLE) & self.own_member[client, self.base[client], bookie]
+        return (self.phase[client] != GuaranteedPhase.IDLE) & self.own_member[
+            client, self.base[client], bookie
+        ]
 
     def closed_by_another(self) -> Term:
         """A recoverer has closed the ledger."""
-        return exists(self.recoverer, lambda c: self.phase[c] == Phase.CLOSED)
+        return exists(self.recoverer, lambda c: self.phase[c] == GuaranteedPhase.CLOSED)
 
 
 # Messages: what a person sees travel.
 
 
 def add(
-    s: Ledger,
+    s: GuaranteedLedger,
     client: TermLike,
     fragment: TermLike,
     entry: TermLike,
@@ -223,7 +225,12 @@ def add(
 
 
 def add_answer(
-    s: Ledger, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike, refused: TermLike
+    s: GuaranteedLedger,
+    client: TermLike,
+    fragment: TermLike,
+    entry: TermLike,
+    bookie: TermLike,
+    refused: TermLike,
 ) -> Message:
     """The answer to an add: stored, or refused because the ledger is fenced."""
     return message(
@@ -241,7 +248,7 @@ def fence(recoverer: TermLike, bookie: TermLike, when: TermLike = True) -> Messa
     return message("fence", recoverer, bookie, when=when)
 
 
-def fence_answer(s: Ledger, recoverer: TermLike, bookie: TermLike, told: TermLike) -> Message:
+def fence_answer(s: GuaranteedLedger, recoverer: TermLike, bookie: TermLike, told: TermLike) -> Message:
     """The bookie is fenced, and tells its LAFR instead of its LAC (rule 3)."""
     return message("fence answer", bookie, recoverer, says={s.parameters.recovery_start: told})
 
@@ -265,20 +272,20 @@ def read_answer(recoverer: TermLike, entry: TermLike, bookie: TermLike, content:
 # The writer.
 
 
-def create_ledger(s: Ledger) -> Action:
+def create_ledger(s: GuaranteedLedger) -> Action:
     """The writer creates the ledger, open, over the first WQ bookies (ClientCreatesLedger; bookies are alike)."""
     return Action(
         when=s.status == Status.NONE,
-        then=[s.status.set(Status.OPEN), s.phase[WRITER].set(Phase.ACTIVE)],
+        then=[s.status.set(Status.OPEN), s.phase[WRITER].set(GuaranteedPhase.ACTIVE)],
         actor=WRITER,
         note="creates the ledger, open",
     )
 
 
-def push(s: Ledger, fragment: Parameter, entry: Parameter) -> Action:
+def push(s: GuaranteedLedger, fragment: Parameter, entry: Parameter) -> Action:
     """The writer sends the next entry to its ensemble (ClientSendsAddEntryRequests)."""
     return Action(
-        when=(s.phase[WRITER] == Phase.ACTIVE)
+        when=(s.phase[WRITER] == GuaranteedPhase.ACTIVE)
         & s.may_send(WRITER, fragment, entry)
         & forall(s.entry, lambda e: implies(e < entry, s.pushed(WRITER, e))),
         then=sends(s, WRITER, fragment, entry),
@@ -287,17 +294,17 @@ def push(s: Ledger, fragment: Parameter, entry: Parameter) -> Action:
     )
 
 
-def close_ledger(s: Ledger) -> Action:
+def close_ledger(s: GuaranteedLedger) -> Action:
     """The writer closes the ledger, still open, with nothing pending (rule 10, ClientClosesLedgerSuccess)."""
     nothing_pending = ~exists(s.entry, lambda e: s.pending(WRITER, e))
     return Action(
-        when=(s.phase[WRITER] == Phase.ACTIVE)
+        when=(s.phase[WRITER] == GuaranteedPhase.ACTIVE)
         & (s.status == Status.OPEN)
         & (nothing_pending if s.parameters.writer_close == "at-wq" else TRUE),
         then=[
             s.status.set(Status.CLOSED),
             s.last_entry.set(s.lac(WRITER)),
-            s.phase[WRITER].set(Phase.CLOSED),
+            s.phase[WRITER].set(GuaranteedPhase.CLOSED),
         ],
         actor=WRITER,
         note="closes the ledger at its LAC",
@@ -307,7 +314,7 @@ def close_ledger(s: Ledger) -> Action:
 # Adds and their answers: the writer's entries, a recoverer's write-backs.
 
 
-def _adds(s: Ledger, client: Parameter | str, fragment: Parameter, entry: Parameter) -> Broadcast:
+def _adds(s: GuaranteedLedger, client: Parameter | str, fragment: Parameter, entry: Parameter) -> Broadcast:
     """The entry to the ensemble of that fragment."""
     return to_ensemble(
         s, client, fragment, lambda b, when: add(s, client, fragment, entry, b, when=when, now=True)
@@ -315,7 +322,7 @@ def _adds(s: Ledger, client: Parameter | str, fragment: Parameter, entry: Parame
 
 
 def handle_add(
-    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
+    s: GuaranteedLedger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
     """A bookie stores an entry unless the ledger is fenced there, and answers (BookieSendsAdd…Response).
 
@@ -337,12 +344,12 @@ def handle_add(
 
 
 def receive_ack(
-    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
+    s: GuaranteedLedger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
     """A member of the client's ensemble has stored the entry: LAC and LAFR may move (ReceiveAddConfirmedResponse)."""
     index = (client, fragment, entry, bookie)
     return Action(
-        when=(s.phase[client] == Phase.ACTIVE) & s.next_answer(*index) & ~s.add_refused[index],
+        when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.next_answer(*index) & ~s.add_refused[index],
         then=[s.add_answered[index].set(True), s.acked[client, entry, bookie].set(True)],
         actor=client,
         received=add_answer(s, *index, False),
@@ -350,13 +357,13 @@ def receive_ack(
 
 
 def receive_fenced(
-    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
+    s: GuaranteedLedger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
     """A bookie refused the entry: the writer withdraws (rule 13, ClientReceivesAddFencedResponse)."""
     index = (client, fragment, entry, bookie)
     return Action(
-        when=(s.phase[client] == Phase.ACTIVE) & s.next_answer(*index) & s.add_refused[index],
-        then=[s.add_answered[index].set(True), s.phase[client].set(Phase.WITHDRAWN)],
+        when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.next_answer(*index) & s.add_refused[index],
+        then=[s.add_answered[index].set(True), s.phase[client].set(GuaranteedPhase.WITHDRAWN)],
         actor=client,
         received=add_answer(s, *index, True),
         note="is fenced out, and withdraws",
@@ -367,7 +374,7 @@ def receive_fenced(
 
 
 def change_ensemble(
-    s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
+    s: GuaranteedLedger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
     """A bookie that failed the client is replaced from LAFR+1 on, and pending entries move along (ChangeEnsemble).
 
@@ -382,7 +389,7 @@ def change_ensemble(
     resent = due(s, client, fragment, following, below)
     is_writer = client.sort is s.writer
     return Action(
-        when=(s.phase[client] == Phase.ACTIVE)
+        when=(s.phase[client] == GuaranteedPhase.ACTIVE)
         & s.replaceable(client, fragment, failed, spare)
         & (~s.pinned(client, failed) if s.parameters.pinning == "yes" else TRUE)
         & (s.status == (Status.OPEN if is_writer else Status.IN_RECOVERY)),
@@ -402,16 +409,19 @@ def change_ensemble(
 # Recovery.
 
 
-def begin_recovery(s: Ledger, client: Parameter) -> Action:
+def begin_recovery(s: GuaranteedLedger, client: Parameter) -> Action:
     """A recoverer puts the ledger in recovery, anew, and fences the last ensemble (rule 13, ClientStartsRecovery)."""
     return Action(
-        when=(s.phase[client] == Phase.IDLE)
+        when=(s.phase[client] == GuaranteedPhase.IDLE)
         & any_of(s.status == Status.OPEN, s.status == Status.IN_RECOVERY),
         then=[
             s.status.set(Status.IN_RECOVERY),
-            s.phase[client].set(Phase.ACTIVE),
+            s.phase[client].set(GuaranteedPhase.ACTIVE),
             *takes_metadata(s, client),
-            *(s.overtaken[r].set(True, when=(client != r) & (s.phase[r] != Phase.IDLE)) for r in s.recoverer),
+            *(
+                s.overtaken[r].set(True, when=(client != r) & (s.phase[r] != GuaranteedPhase.IDLE))
+                for r in s.recoverer
+            ),
         ],
         actor=client,
         sent=[to_each(s.bookie, lambda b: fence(client, b, when=s.member[s.last_fragment, b]))],
@@ -419,7 +429,7 @@ def begin_recovery(s: Ledger, client: Parameter) -> Action:
     )
 
 
-def handle_fence(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
+def handle_fence(s: GuaranteedLedger, client: Parameter, bookie: Parameter) -> Action:
     """A bookie fences the ledger, and tells the highest LAFR it received (rule 3, BookieSendsFencingReadLafrResponse)."""
     carried = s.sent_lafr if s.parameters.recovery_start == "lafr" else s.sent_lac
     told = s.heard(bookie, carried)
@@ -436,27 +446,27 @@ def handle_fence(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
     )
 
 
-def receive_fence_answer(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
+def receive_fence_answer(s: GuaranteedLedger, client: Parameter, bookie: Parameter) -> Action:
     """A bookie is fenced and tells its LAFR; once enough are, further answers are ignored (rules 11 and 13)."""
     return Action(
-        when=(s.phase[client] == Phase.ACTIVE) & s.fence_answer_counts(client, bookie),
+        when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.fence_answer_counts(client, bookie),
         then=[s.fence_answered[client, bookie].set(True)],
         actor=client,
         received=fence_answer(s, client, bookie, s.fence_told[client, bookie]),
     )
 
 
-def send_reads(s: Ledger, client: Parameter, entry: Parameter) -> Action:
+def send_reads(s: GuaranteedLedger, client: Parameter, entry: Parameter) -> Action:
     """The recoverer reads the entries above its start one after another (rule 12, ClientSendsRecoveryReadRequests)."""
     return Action(
-        when=(s.phase[client] == Phase.ACTIVE) & s.may_read(client, entry),
+        when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.may_read(client, entry),
         then=[s.read_sent[client, entry].set(True)],
         actor=client,
         sent=[to_ensemble(s, client, s.base[client], lambda b, when: read(client, entry, b, when=when))],
     )
 
 
-def handle_read(s: Ledger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+def handle_read(s: GuaranteedLedger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
     """A bookie fences the ledger and answers with the entry or NoSuchEntry (rule 12, BookieSendsReadResponse)."""
     content = maximum(s.entry, lambda e: if_(e == entry, s.stored[bookie, e], NOTHING))
     return Action(
@@ -472,11 +482,13 @@ def handle_read(s: Ledger, client: Parameter, entry: Parameter, bookie: Paramete
     )
 
 
-def receive_read_answer(s: Ledger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+def receive_read_answer(
+    s: GuaranteedLedger, client: Parameter, entry: Parameter, bookie: Parameter
+) -> Action:
     """A bookie has the entry or not; answers after the read is decided are ignored (rule 12)."""
     content = s.read_content[client, entry, bookie]
     return Action(
-        when=(s.phase[client] == Phase.ACTIVE) & s.read_answer_counts(client, entry, bookie),
+        when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.read_answer_counts(client, entry, bookie),
         then=[
             s.read_answered[client, entry, bookie].set(True),
             s.found[client, entry].set(content, when=content != NOTHING),
@@ -486,10 +498,10 @@ def receive_read_answer(s: Ledger, client: Parameter, entry: Parameter, bookie: 
     )
 
 
-def write_back(s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
+def write_back(s: GuaranteedLedger, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
     """An entry that was read goes to the recoverer's own current ensemble (rule 12, ClientWritesBackEntry)."""
     return Action(
-        when=(s.phase[client] == Phase.ACTIVE)
+        when=(s.phase[client] == GuaranteedPhase.ACTIVE)
         & s.may_send(client, fragment, entry)
         & s.positive(client, entry)
         & s.in_order(client, entry),
@@ -499,14 +511,14 @@ def write_back(s: Ledger, client: Parameter, fragment: Parameter, entry: Paramet
     )
 
 
-def finish_recovery(s: Ledger, client: Parameter, entry: Parameter) -> Action:
+def finish_recovery(s: GuaranteedLedger, client: Parameter, entry: Parameter) -> Action:
     """Reading ended at `entry` and nothing is pending: the ledger is closed just below it (rule 12).
 
     The recoverer's own fragments become the ledger's (RecoveryClientClosesLedger).
     """
     written = s.lafr(client) if s.parameters.recovery_done == "at-wq" else s.lac(client)
     return Action(
-        when=(s.phase[client] == Phase.ACTIVE)
+        when=(s.phase[client] == GuaranteedPhase.ACTIVE)
         & s.negative(client, entry)
         & (written + 1 == entry)
         & (s.status == Status.IN_RECOVERY)
@@ -514,7 +526,7 @@ def finish_recovery(s: Ledger, client: Parameter, entry: Parameter) -> Action:
         then=[
             s.status.set(Status.CLOSED),
             s.last_entry.set(entry - 1),
-            s.phase[client].set(Phase.CLOSED),
+            s.phase[client].set(GuaranteedPhase.CLOSED),
             *publishes_metadata(s, client),
         ],
         actor=client,
@@ -525,9 +537,9 @@ def finish_recovery(s: Ledger, client: Parameter, entry: Parameter) -> Action:
 # The system: every action in the order in which messages flow.
 
 
-def ledger(parameters: Parameters) -> System:
+def ledger(parameters: GuaranteedParameters) -> System:
     """The transition system of one instance, without properties."""
-    s = Ledger(parameters)
+    s = GuaranteedLedger(parameters)
     return System(
         state=s,
         actions=(

@@ -35,7 +35,7 @@ from fencepost.quorums.arithmetic import negative_answers
 
 
 @dataclass(frozen=True)
-class Sizes:
+class TweakSizes:
     """Bookies and quorums. Raises BadInput unless 1 <= AQ <= WQ <= N."""
 
     bookies: int = parameter(3, "N: bookies there are")
@@ -80,7 +80,7 @@ class ReplicatedLedger(StateSpace, ABC):
         "zk": ("status", "ledger_term", "last_entry", "last_fragment", "first", "member")
     }
 
-    def __init__(self, parameters: Sizes, client: Sort, entries: int, fragments: int) -> None:
+    def __init__(self, parameters: TweakSizes, client: Sort, entries: int, fragments: int) -> None:
         self.parameters = parameters
         self.bookie = labels("bookie", "b", parameters.bookies)
         self.client = client

@@ -30,7 +30,7 @@ from fencepost.encoding.language.terms import (
 from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper_tweaks.replication import (
     ReplicatedLedger,
-    Sizes,
+    TweakSizes,
     adds_and_changes,
     commits,
     due,
@@ -55,7 +55,7 @@ _MODULE = "Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolUnboundedLedgersAndGWQ.
 
 
 @dataclass(frozen=True)
-class Parameters(Sizes):
+class UnboundedParameters(TweakSizes):
     """One instance: after the bookies and quorums, sizes and switches of this tweak."""
 
     bookies: int = parameter(2, "N: bookies there are")
@@ -89,7 +89,7 @@ class Parameters(Sizes):
 # State: facts on the metadata store, the clients and the bookies, and what follows from them.
 
 
-class Phase(Enum):
+class UnboundedPhase(Enum):
     """What a client is doing."""
 
     IDLE = "idle"
@@ -101,13 +101,13 @@ class Phase(Enum):
     """It heard InvalidTerm, and does nothing any more."""
 
 
-class Ledger(ReplicatedLedger):
+class UnboundedLedger(ReplicatedLedger):
     """The state of one ledger."""
 
-    parameters: Parameters
+    parameters: UnboundedParameters
     nothing = NOTHING
 
-    def __init__(self, p: Parameters) -> None:
+    def __init__(self, p: UnboundedParameters) -> None:
         super().__init__(p, labels("client", "c", p.clients), p.entries, p.fragments)
         bookie, client, entry = self.bookie, self.client, self.entry
         self.successor = Sort("successor", client.values[1:], part_of="client")
@@ -130,7 +130,7 @@ class Ledger(ReplicatedLedger):
         self.bookie_term = family(integers(0, p.clients), bookie)
 
         # Every client: its copy of the metadata, its adds with the LAC and LAFR they carry, and their answers.
-        self.declare_clients(Phase)
+        self.declare_clients(UnboundedPhase)
         self.content = family(content, client, entry)
         """What the client read, or pushed, as that entry."""
         self.declare_adds()
@@ -204,7 +204,7 @@ class Ledger(ReplicatedLedger):
 
     def _frozen(self, client: TermLike) -> Term:
         frozen = self.parameters.recovery_adds == "frozen"
-        return (self.phase[client] == Phase.RECOVERING) if frozen else FALSE
+        return (self.phase[client] == UnboundedPhase.RECOVERING) if frozen else FALSE
 
     def acknowledged(self, client: TermLike, entry: TermLike) -> Term:
         """The client has told its caller that the value it pushed as that entry is safe (rule 14: each of them)."""
@@ -216,19 +216,19 @@ class Ledger(ReplicatedLedger):
 
     def fence_sent(self, client: TermLike, bookie: TermLike) -> Term:
         """The client sent the bookie a fencing read: to the last ensemble, when it took over."""
-        takes_over = (self.phase[client] != Phase.IDLE) & (lift(CREATOR) != client)
+        takes_over = (self.phase[client] != UnboundedPhase.IDLE) & (lift(CREATOR) != client)
         return takes_over & self.own_member[client, self.base[client], bookie]
 
     def closed_by_another(self) -> Term:
         """A client that took the ledger over has closed it."""
-        return exists(self.successor, lambda c: self.phase[c] == Phase.CLOSED)
+        return exists(self.successor, lambda c: self.phase[c] == UnboundedPhase.CLOSED)
 
 
 # Messages: what a person sees travel. Requests and answers carry the requester's term (rule 4).
 
 
 def add(
-    s: Ledger,
+    s: UnboundedLedger,
     client: TermLike,
     fragment: TermLike,
     entry: TermLike,
@@ -254,7 +254,9 @@ def add(
     )
 
 
-def add_answer(s: Ledger, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Message:
+def add_answer(
+    s: UnboundedLedger, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+) -> Message:
     """The answer to an add that was stored."""
     return message(
         "add answer",
@@ -266,17 +268,21 @@ def add_answer(s: Ledger, client: TermLike, fragment: TermLike, entry: TermLike,
     )
 
 
-def fence(s: Ledger, client: TermLike, bookie: TermLike, when: TermLike = True) -> Message:
+def fence(s: UnboundedLedger, client: TermLike, bookie: TermLike, when: TermLike = True) -> Message:
     """A fencing read."""
     return message("fence", client, bookie, says={"term": s.term[client]}, when=when)
 
 
-def fence_answer(s: Ledger, client: TermLike, bookie: TermLike, lac: TermLike, lafr: TermLike) -> Message:
+def fence_answer(
+    s: UnboundedLedger, client: TermLike, bookie: TermLike, lac: TermLike, lafr: TermLike
+) -> Message:
     """The bookie has the client's term, and tells its LAC and LAFR (rule 9)."""
     return message("fence answer", bookie, client, says={"term": s.term[client], "lac": lac, "lafr": lafr})
 
 
-def read(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike, when: TermLike = True) -> Message:
+def read(
+    s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike, when: TermLike = True
+) -> Message:
     """A recovery read of an entry."""
     says: dict[str, TermLike] = {"term": s.term[client]} if s.parameters.read_term == "yes" else {}
     return message("read", client, bookie, about={"entry": entry}, says=says, when=when)
@@ -295,28 +301,30 @@ def invalid_term(client: TermLike, bookie: TermLike) -> Message:
 # Writing.
 
 
-def create_ledger(s: Ledger) -> Action:
+def create_ledger(s: UnboundedLedger) -> Action:
     """The first client creates the ledger, open, in term 1 (rule 2, ClientCreatesLedger)."""
     return Action(
         when=s.status == Status.NONE,
         then=[
             s.status.set(Status.OPEN),
             s.ledger_term.set(s.term[CREATOR]),
-            s.phase[CREATOR].set(Phase.WRITING),
+            s.phase[CREATOR].set(UnboundedPhase.WRITING),
         ],
         actor=CREATOR,
         note="creates the ledger, open",
     )
 
 
-def push(s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, value: Parameter) -> Action:
+def push(
+    s: UnboundedLedger, client: Parameter, fragment: Parameter, entry: Parameter, value: Parameter
+) -> Action:
     """A client that writes sends the next value as its next entry (rules 3 and 12, ClientSendsAddEntryRequests).
 
     Values are alike before they are pushed, so the next is the lowest that no client has pushed.
     """
     next_value = forall(s.value, lambda v: implies(s.before[v, value], s.used[v]))
     return Action(
-        when=(s.phase[client] == Phase.WRITING)
+        when=(s.phase[client] == UnboundedPhase.WRITING)
         & s.may_send(client, fragment, entry)
         & (s.start(client) < entry)
         & s.in_order(client, entry)
@@ -332,20 +340,20 @@ def push(s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, va
     )
 
 
-def close_ledger(s: Ledger, client: Parameter) -> Action:
+def close_ledger(s: UnboundedLedger, client: Parameter) -> Action:
     """A client that writes, not overtaken, closes the open ledger with nothing pending (rule 13).
 
     One that cannot withdraws: it does nothing any more (ClientClosesLedgerSuccess, ClientClosesLedgerFail).
     """
     return Action(
-        when=(s.phase[client] == Phase.WRITING)
+        when=(s.phase[client] == UnboundedPhase.WRITING)
         & (s.status == Status.OPEN)
         & ~s.overtaken(client)
         & ~exists(s.entry, lambda e: s.pending(client, e)),
         then=[
             s.status.set(Status.CLOSED),
             s.last_entry.set(s.lac(client)),
-            s.phase[client].set(Phase.CLOSED),
+            s.phase[client].set(UnboundedPhase.CLOSED),
         ],
         actor=client,
         note="closes the ledger at its LAC",
@@ -356,7 +364,11 @@ def close_ledger(s: Ledger, client: Parameter) -> Action:
 
 
 def _adds(
-    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, content: TermLike | None = None
+    s: UnboundedLedger,
+    client: Parameter,
+    fragment: Parameter,
+    entry: Parameter,
+    content: TermLike | None = None,
 ) -> Broadcast:
     """The entry to the ensemble of that fragment; `content` is what it holds, if that is new."""
     return to_ensemble(
@@ -368,7 +380,7 @@ def _adds(
 
 
 def handle_add(
-    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
+    s: UnboundedLedger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
     """A bookie adopts the term and overwrites the entry, in a takeover or not (rules 5 and 6).
 
@@ -391,12 +403,12 @@ def handle_add(
 
 
 def receive_ack(
-    s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
+    s: UnboundedLedger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
     """A member of the client's ensemble has stored the entry: LAC and LAFR may move (ReceiveAddConfirmedResponse)."""
     index = (client, fragment, entry, bookie)
     return Action(
-        when=any_of(s.phase[client] == Phase.RECOVERING, s.phase[client] == Phase.WRITING)
+        when=any_of(s.phase[client] == UnboundedPhase.RECOVERING, s.phase[client] == UnboundedPhase.WRITING)
         & s.next_answer(*index),
         then=[s.add_answered[index].set(True), s.acked[client, entry, bookie].set(True)],
         actor=client,
@@ -404,7 +416,7 @@ def receive_ack(
     )
 
 
-def reject(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
+def reject(s: UnboundedLedger, client: Parameter, bookie: Parameter) -> Action:
     """A bookie has a request of a term below its own: it answers InvalidTerm, and nothing changes (rule 5).
 
     One such answer stands for all: the bookie will never accept a request of that client (BookieRejectsRequest).
@@ -429,12 +441,12 @@ def reject(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
     )
 
 
-def withdraw(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
+def withdraw(s: UnboundedLedger, client: Parameter, bookie: Parameter) -> Action:
     """A client hears InvalidTerm, and withdraws for good (rule 7, ClientWithdraws)."""
     return Action(
-        when=any_of(s.phase[client] == Phase.RECOVERING, s.phase[client] == Phase.WRITING)
+        when=any_of(s.phase[client] == UnboundedPhase.RECOVERING, s.phase[client] == UnboundedPhase.WRITING)
         & s.rejected[client, bookie],
-        then=[s.phase[client].set(Phase.WITHDRAWN)],
+        then=[s.phase[client].set(UnboundedPhase.WITHDRAWN)],
         actor=client,
         received=invalid_term(client, bookie),
         note="has been overtaken, and withdraws",
@@ -445,7 +457,7 @@ def withdraw(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
 
 
 def change_ensemble(
-    s: Ledger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
+    s: UnboundedLedger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
     """A bookie that failed the client is replaced from LAFR+1 on, and pending entries move along (ChangeEnsemble).
 
@@ -454,13 +466,13 @@ def change_ensemble(
     its truncate flag (rule 11).
     """
     following, lafr = fragment + 1, s.lafr(client)
-    writes = s.phase[client] == Phase.WRITING
+    writes = s.phase[client] == UnboundedPhase.WRITING
     ensemble = members_then(s, client, fragment, failed, spare)
     resent = due(s, client, fragment, following, lafr)
     return Action(
         when=any_of(
             writes & (s.status == Status.OPEN) & ~s.overtaken(client),
-            (s.phase[client] == Phase.RECOVERING) & (s.status == Status.IN_RECOVERY),
+            (s.phase[client] == UnboundedPhase.RECOVERING) & (s.status == Status.IN_RECOVERY),
         )
         & s.replaceable(client, fragment, failed, spare)
         & ~s.pinned(client, failed),
@@ -479,16 +491,16 @@ def change_ensemble(
 # Takeovers.
 
 
-def take_over(s: Ledger, client: Parameter) -> Action:
+def take_over(s: UnboundedLedger, client: Parameter) -> Action:
     """The next client puts the ledger in recovery, in the next term, and fences its last ensemble (rule 8)."""
     return Action(
-        when=(s.phase[client] == Phase.IDLE)
+        when=(s.phase[client] == UnboundedPhase.IDLE)
         & (s.ledger_term + 1 == s.term[client])
         & any_of(s.status == Status.OPEN, s.status == Status.IN_RECOVERY),
         then=[
             s.status.set(Status.IN_RECOVERY),
             s.ledger_term.set(s.term[client]),
-            s.phase[client].set(Phase.RECOVERING),
+            s.phase[client].set(UnboundedPhase.RECOVERING),
             *takes_metadata(s, client),
         ],
         actor=client,
@@ -497,7 +509,7 @@ def take_over(s: Ledger, client: Parameter) -> Action:
     )
 
 
-def handle_fence(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
+def handle_fence(s: UnboundedLedger, client: Parameter, bookie: Parameter) -> Action:
     """A bookie adopts the term, and tells its LAC and LAFR (rules 5 and 9, BookieSendsFencingReadLafrResponse)."""
     lac, lafr = s.heard(bookie, s.sent_lac), s.heard(bookie, s.sent_lafr)
     return Action(
@@ -514,28 +526,28 @@ def handle_fence(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
     )
 
 
-def receive_fence_answer(s: Ledger, client: Parameter, bookie: Parameter) -> Action:
+def receive_fence_answer(s: UnboundedLedger, client: Parameter, bookie: Parameter) -> Action:
     """A bookie tells its LAC and LAFR; once enough have the term, further answers are ignored (rule 9)."""
     index = (client, bookie)
     return Action(
-        when=(s.phase[client] == Phase.RECOVERING) & s.fence_answer_counts(*index),
+        when=(s.phase[client] == UnboundedPhase.RECOVERING) & s.fence_answer_counts(*index),
         then=[s.fence_answered[index].set(True)],
         actor=client,
         received=fence_answer(s, client, bookie, s.fence_lac[index], s.fence_lafr[index]),
     )
 
 
-def send_reads(s: Ledger, client: Parameter, entry: Parameter) -> Action:
+def send_reads(s: UnboundedLedger, client: Parameter, entry: Parameter) -> Action:
     """The client reads the entries above its start LAFR one after another (rule 10)."""
     return Action(
-        when=(s.phase[client] == Phase.RECOVERING) & s.may_read(client, entry),
+        when=(s.phase[client] == UnboundedPhase.RECOVERING) & s.may_read(client, entry),
         then=[s.read_sent[client, entry].set(True)],
         actor=client,
         sent=[to_ensemble(s, client, s.base[client], lambda b, when: read(s, client, entry, b, when=when))],
     )
 
 
-def handle_read(s: Ledger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+def handle_read(s: UnboundedLedger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
     """A bookie adopts the term and tells what it has stored as the entry (rule 5, BookieSendsReadResponse)."""
     content = s.stored[bookie, entry]
     by_term = s.parameters.read_term == "yes"
@@ -554,11 +566,11 @@ def handle_read(s: Ledger, client: Parameter, entry: Parameter, bookie: Paramete
     )
 
 
-def receive_read_answer(s: Ledger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+def receive_read_answer(s: UnboundedLedger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
     """A bookie has something as the entry or not; answers after the read is decided are ignored (rule 10)."""
     content = s.read_content[client, entry, bookie]
     return Action(
-        when=(s.phase[client] == Phase.RECOVERING) & s.read_answer_counts(client, entry, bookie),
+        when=(s.phase[client] == UnboundedPhase.RECOVERING) & s.read_answer_counts(client, entry, bookie),
         then=[
             s.read_answered[client, entry, bookie].set(True),
             s.content[client, entry].set(content, when=content != NOTHING),
@@ -568,10 +580,10 @@ def receive_read_answer(s: Ledger, client: Parameter, entry: Parameter, bookie: 
     )
 
 
-def write_back(s: Ledger, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
+def write_back(s: UnboundedLedger, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
     """What was read goes to the client's own ensemble; where reading ended, the NoOp (rules 10 and 11)."""
     return Action(
-        when=(s.phase[client] == Phase.RECOVERING)
+        when=(s.phase[client] == UnboundedPhase.RECOVERING)
         & s.may_send(client, fragment, entry)
         & any_of(s.positive(client, entry), s.is_no_op(client, entry))
         & s.in_order(client, entry),
@@ -581,21 +593,21 @@ def write_back(s: Ledger, client: Parameter, fragment: Parameter, entry: Paramet
     )
 
 
-def open_again(s: Ledger, client: Parameter, entry: Parameter) -> Action:
+def open_again(s: UnboundedLedger, client: Parameter, entry: Parameter) -> Action:
     """Nothing is pending, the NoOp at `entry` included: the ledger is open again, and the client writes on (rule 12).
 
     Its own fragments become the ledger's (ClientChangesTermToOpen).
     """
     written = s.lafr(client) if s.parameters.recovery_done == "at-wq" else s.confirmed(client)
     return Action(
-        when=(s.phase[client] == Phase.RECOVERING)
+        when=(s.phase[client] == UnboundedPhase.RECOVERING)
         & s.is_no_op(client, entry)
         & (written == entry)
         & (s.status == Status.IN_RECOVERY)
         & ~s.overtaken(client),
         then=[
             s.status.set(Status.OPEN),
-            s.phase[client].set(Phase.WRITING),
+            s.phase[client].set(UnboundedPhase.WRITING),
             *publishes_metadata(s, client),
         ],
         actor=client,
@@ -606,9 +618,9 @@ def open_again(s: Ledger, client: Parameter, entry: Parameter) -> Action:
 # The system: every action in the order in which messages flow, one client after another.
 
 
-def ledger(parameters: Parameters) -> System:
+def ledger(parameters: UnboundedParameters) -> System:
     """The transition system of one instance, without properties."""
-    s = Ledger(parameters)
+    s = UnboundedLedger(parameters)
     return System(
         state=s,
         actions=(

@@ -10,7 +10,7 @@ from fencepost.encoding.language.quantifiers import at_least
 from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, any_of
 from fencepost.protocols.verified_log.network import delivery, step
-from fencepost.protocols.verified_log.state import NOTHING, Log, Reading, Served
+from fencepost.protocols.verified_log.state import NOTHING, Log, Reading, ServedSegment
 
 
 def start_consumer(s: Log, consumer: Parameter) -> Action:
@@ -112,9 +112,9 @@ def receive_entry(
         ],
         [s.read.to_send(consumer, segment, place + 1, 1, following, when=~ends)],
         _awaits(s, consumer, segment, place)
-        & (s.served[index] == Served.ENTRY)
+        & (s.served[index] == ServedSegment.ENTRY)
         & s.placed[segment, following],
-        {"answer": Served.ENTRY, "entry": entry},
+        {"answer": ServedSegment.ENTRY, "entry": entry},
     )
 
 
@@ -133,8 +133,8 @@ def receive_next_segment(
             s.reading[consumer].set(Reading.LOCATE),
         ],
         [s.where.to_send(consumer, segment + 1, 1)],
-        _awaits(s, consumer, segment, place) & (s.served[index] == Served.NEXT_SEGMENT),
-        {"answer": Served.NEXT_SEGMENT, "entry": NOTHING},
+        _awaits(s, consumer, segment, place) & (s.served[index] == ServedSegment.NEXT_SEGMENT),
+        {"answer": ServedSegment.NEXT_SEGMENT, "entry": NOTHING},
     )
 
 
@@ -147,7 +147,7 @@ def receive_useless_read_answer(
         s.network,
         s.read_answer,
         index,
-        when=~_awaits(s, consumer, segment, place) | (s.served[index] == Served.NOTHING),
+        when=~_awaits(s, consumer, segment, place) | (s.served[index] == ServedSegment.NOTHING),
         says={"answer": s.served[index], "entry": s.served_entry[index]},
     )
 

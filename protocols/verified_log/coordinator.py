@@ -19,8 +19,8 @@ from fencepost.encoding.language.terms import (
     implies,
     lift,
 )
-from fencepost.protocols.verified_log.network import Effect, Posting, delivery, step
-from fencepost.protocols.verified_log.state import COORDINATOR, NOTHING, Answer, Log, Order
+from fencepost.protocols.verified_log.network import MessageEffect, Posting, delivery, step
+from fencepost.protocols.verified_log.state import COORDINATOR, NOTHING, Log, LookupAnswer, Order
 
 
 def report_failure(s: Log, node: Parameter) -> Action:
@@ -77,24 +77,26 @@ def handle_request(s: Log, producer: Parameter, segment: Parameter, attempt: Par
     )
 
 
-def _answering(s: Log, index: tuple[Term, ...], followed: Term, own: Term, taking: Term = FALSE) -> Effect:
+def _answering(
+    s: Log, index: tuple[Term, ...], followed: Term, own: Term, taking: Term = FALSE
+) -> MessageEffect:
     """The answer to a request for a segment that is granted already, or that comes during a take-over."""
-    answer = if_(taking, Answer.IN_TAKEOVER, if_(own, Answer.OK, Answer.ALREADY))
+    answer = if_(taking, LookupAnswer.IN_TAKEOVER, if_(own, LookupAnswer.OK, LookupAnswer.ALREADY))
     then = [s.answered[index].set(answer, when=taking | followed)]
     sends = [s.answer.to_send(*index, when=taking | followed, answer=answer)]
     if s.parameters.double_answer == "yes":
-        sends.append(s.second.to_send(*index, when=~taking & followed & own, answer=Answer.ALREADY))
-    return Effect(then, sends)
+        sends.append(s.second.to_send(*index, when=~taking & followed & own, answer=LookupAnswer.ALREADY))
+    return MessageEffect(then, sends)
 
 
-def _grant_first(s: Log, producer: Term, when: Term) -> Effect:
+def _grant_first(s: Log, producer: Term, when: Term) -> MessageEffect:
     """The first segment, on the first R nodes: which nodes makes no difference while none has been told apart."""
     then = [
         s.granted[1].set(True, when=when),
         s.owner[1].set(producer, when=when),
         *(s.placed[1, n].set(True, when=when) for n in _first_nodes(s)),
     ]
-    return Effect(then, [s.grant.to_send(producer, 1, when=when, answer=Answer.OK)])
+    return MessageEffect(then, [s.grant.to_send(producer, 1, when=when, answer=LookupAnswer.OK)])
 
 
 def _first_is_known(s: Log, granted: Term) -> Term:
@@ -108,7 +110,7 @@ def _first_nodes(s: Log) -> list[Value]:
 
 def _order_close(
     s: Log, segment: Term, order: Order, sending: TermLike, when: Term, count: Term, entry: Term
-) -> Effect:
+) -> MessageEffect:
     """Order every node of the segment to close it, and remember to order it again."""
     then = []
     if s.parameters.retry_close == "yes":
@@ -117,10 +119,10 @@ def _order_close(
         s.close.to_send(segment, order, n, sending, when=when & s.placed[segment, n], count=count, last=entry)
         for n in s.node
     ]
-    return Effect(then, sends)
+    return MessageEffect(then, sends)
 
 
-def _grant_after(s: Log, segment: Term, producer: Term, placement: Term) -> Effect:
+def _grant_after(s: Log, segment: Term, producer: Term, placement: Term) -> MessageEffect:
     """Open the segment after that one for the producer, on the nodes of the placement."""
     opened = segment + 1
     past = exists(s.segment, lambda t: s.in_takeover[t] & (s.taken_by[t] != producer))
@@ -130,8 +132,8 @@ def _grant_after(s: Log, segment: Term, producer: Term, placement: Term) -> Effe
         *(s.placed[opened, n].set(s.holds_node(placement, n)) for n in s.node),
         s.mishap["granted_past_takeover"].set(True, when=past),
     ]
-    sends = [s.grant.to_send(p, opened, when=producer == p, answer=Answer.OK) for p in s.producer]
-    return Effect(then, sends)
+    sends = [s.grant.to_send(p, opened, when=producer == p, answer=LookupAnswer.OK) for p in s.producer]
+    return MessageEffect(then, sends)
 
 
 def _is_known(s: Log, placement: Term) -> Term:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fencepost.encoding.language.sorts import Sort, integers
 from fencepost.encoding.language.system import Group, Schema, System, each
 from fencepost.protocols.verified_log import consumers, coordinator, nodes, producers
-from fencepost.protocols.verified_log.parameters import Parameters
+from fencepost.protocols.verified_log.parameters import LogParameters
 from fencepost.protocols.verified_log.state import Log
 
 
-def verified_log(parameters: Parameters) -> System:
+def verified_log(parameters: LogParameters) -> System:
     """The transition system of one instance, without properties."""
     s = Log(parameters)
     faults = {"crashes": parameters.crashes}

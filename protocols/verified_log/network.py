@@ -122,7 +122,7 @@ class Posting:
         return self.mail.message(self.index, self.says, lost, self.when)
 
 
-class Effect(NamedTuple):
+class MessageEffect(NamedTuple):
     """What a handler does: to the state, and what it sends."""
 
     then: list[Update]

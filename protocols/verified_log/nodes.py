@@ -8,15 +8,15 @@ from fencepost.encoding.language.quantifiers import at_least, exists
 from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, Update, any_of, if_, lift
 from fencepost.protocols.verified_log.network import delivery, step
-from fencepost.protocols.verified_log.state import NOTHING, Log, Served, Status
+from fencepost.protocols.verified_log.state import NOTHING, Log, SegmentStatus, ServedSegment
 
 
 def handle_append(s: Log, segment: Parameter, entry: Parameter, node: Parameter) -> Action:
     """A node stores an entry after those it has, unless the segment is suspended or closed there."""
     index, status = (segment, entry, node), s.status[node, segment]
-    sealed = status == Status.CLOSED
+    sealed = status == SegmentStatus.CLOSED
     if s.parameters.suspended_appends == "refused":
-        sealed = sealed | (status == Status.SUSPENDED)
+        sealed = sealed | (status == SegmentStatus.SUSPENDED)
     length = s.length(node, segment)
     in_order = s.last_of(node, segment) < entry
     stores = ~sealed & in_order
@@ -25,7 +25,7 @@ def handle_append(s: Log, segment: Parameter, entry: Parameter, node: Parameter)
         s.append,
         index,
         [
-            s.status[node, segment].set(Status.OPEN, when=status == Status.UNKNOWN),
+            s.status[node, segment].set(SegmentStatus.OPEN, when=status == SegmentStatus.UNKNOWN),
             s.sealed[index].set(sealed),
             s.ever_stored[entry, node].set(True, when=stores),
             *(s.log[node, segment, i].set(entry, when=stores & (length + 1 == i)) for i in s.place),
@@ -39,15 +39,17 @@ def handle_append(s: Log, segment: Parameter, entry: Parameter, node: Parameter)
 def handle_suspend(s: Log, segment: Parameter, node: Parameter, sending: Parameter) -> Action:
     """A node suspends a segment, a closed one too, and tells how many entries it has and the last of them."""
     index = segment, node, sending
-    kept = FALSE if s.parameters.suspend_demotes == "yes" else s.status[node, segment] == Status.CLOSED
+    kept = FALSE if s.parameters.suspend_demotes == "yes" else s.status[node, segment] == SegmentStatus.CLOSED
     count, entry = s.length(node, segment), s.last_of(node, segment)
     return delivery(
         s.network,
         s.suspend,
         index,
         [
-            s.status[node, segment].set(Status.SUSPENDED, when=~kept),
-            s.mishap["closed_changed"].set(True, when=~kept & (s.status[node, segment] == Status.CLOSED)),
+            s.status[node, segment].set(SegmentStatus.SUSPENDED, when=~kept),
+            s.mishap["closed_changed"].set(
+                True, when=~kept & (s.status[node, segment] == SegmentStatus.CLOSED)
+            ),
             s.suspended_count[index].set(count),
             s.suspended_entry[index].set(entry),
         ],
@@ -62,13 +64,13 @@ def handle_close(s: Log, segment: Parameter, order: Parameter, node: Parameter, 
     count, entry = s.close_count(segment, order), s.close_entry(segment, order)
     before = [s.log[node, segment, i] for i in s.place]
     after = [_closed_content(s, node, segment, lift(i), count, entry) for i in s.place]
-    closed = s.status[node, segment] == Status.CLOSED
+    closed = s.status[node, segment] == SegmentStatus.CLOSED
     return delivery(
         s.network,
         s.close,
         index,
         [
-            s.status[node, segment].set(Status.CLOSED),
+            s.status[node, segment].set(SegmentStatus.CLOSED),
             *(had.set(has) for had, has in zip(before, after, strict=True)),
             *_complaints(s, node, segment, count),
             *(
@@ -88,7 +90,7 @@ def _closed_content(s: Log, node: Term, segment: Term, place: Term, count: Term,
     cut = {
         "to-count": count < place,
         "none": FALSE,
-        "last": (place == length) & (s.status[node, segment] != Status.CLOSED),
+        "last": (place == length) & (s.status[node, segment] != SegmentStatus.CLOSED),
     }[s.parameters.truncation]
     left = if_(cut, NOTHING, had)
     if s.parameters.takeover == "no" or s.parameters.completion == "no":
@@ -130,7 +132,9 @@ def handle_read(
     index = consumer, segment, place, attempt, node
     serves = s.serves(node, segment, place)
     answer = if_(
-        serves, Served.ENTRY, if_(s.says_next(node, segment, place), Served.NEXT_SEGMENT, Served.NOTHING)
+        serves,
+        ServedSegment.ENTRY,
+        if_(s.says_next(node, segment, place), ServedSegment.NEXT_SEGMENT, ServedSegment.NOTHING),
     )
     entry = if_(serves, s.entry_at(node, segment, place), NOTHING)
     return delivery(

@@ -21,7 +21,7 @@ TAKEOVER_ONLY = (
 
 
 @dataclass(frozen=True)
-class Parameters:
+class LogParameters:
     """One instance of the model. The defaults of the switches are stage 04 as its author coded it.
 
     Raises BadInput unless R <= N - F, and where a size or switch has no effect beside the others.
@@ -189,7 +189,7 @@ class Parameters:
         return self.attempts + self.resends
 
 
-STAGE_04 = Parameters()
+STAGE_04 = LogParameters()
 
 STAGE_03 = replace(
     STAGE_04,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from fencepost.encoding.language.quantifiers import at_least
 from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, if_, lift
-from fencepost.protocols.verified_log.network import Effect, Posting, delivery, step
-from fencepost.protocols.verified_log.state import Answer, Log, Phase
+from fencepost.protocols.verified_log.network import MessageEffect, Posting, delivery, step
+from fencepost.protocols.verified_log.state import Log, LookupAnswer, ProducerPhase
 
 
 def start(s: Log, producer: Parameter) -> Action:
@@ -16,20 +16,20 @@ def start(s: Log, producer: Parameter) -> Action:
     first = lift(0)
     if s.parameters.takeover == "yes":
         sends = [s.take_over.to_send(producer, 1)]
-        phase = Phase.TAKEOVER
+        phase = ProducerPhase.TAKEOVER
     elif s.parameters.coordinator == "yes":
         sends = [_asking(s, producer, first, 1)]
-        phase = Phase.WANT
+        phase = ProducerPhase.WANT
     else:
         sends = list(_writing(s, producer, 1, s.next[producer], TRUE))
-        phase = Phase.WRITE
+        phase = ProducerPhase.WRITE
     then = [s.phase[producer].set(phase)]
-    if phase is Phase.WRITE:
+    if phase is ProducerPhase.WRITE:
         then += [s.at[producer].set(1), s.knows_nodes[producer].set(True)]
     return step(
         s.network,
         producer,
-        (s.phase[producer] == Phase.IDLE) & _may_start(s, producer),
+        (s.phase[producer] == ProducerPhase.IDLE) & _may_start(s, producer),
         then,
         sends,
         "starts",
@@ -44,7 +44,7 @@ def _may_start(s: Log, producer: Parameter) -> Term:
         return TRUE
     before = names[number - 1]
     if s.parameters.overlap == "yes":
-        return s.phase[before] != Phase.IDLE
+        return s.phase[before] != ProducerPhase.IDLE
     return s.took_over[before]
 
 
@@ -53,7 +53,7 @@ def repeat_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
     return step(
         s.network,
         producer,
-        (s.phase[producer] == Phase.TAKEOVER) & s.take_over.is_next(producer, attempt),
+        (s.phase[producer] == ProducerPhase.TAKEOVER) & s.take_over.is_next(producer, attempt),
         sends=[s.take_over.to_send(producer, attempt)],
         note="times out",
     )
@@ -64,7 +64,7 @@ def repeat_request(s: Log, producer: Parameter, after: Parameter, attempt: Param
     return step(
         s.network,
         producer,
-        (s.phase[producer] == Phase.WANT)
+        (s.phase[producer] == ProducerPhase.WANT)
         & (s.at[producer] == after)
         & s.ask.is_next(producer, after, attempt),
         sends=[_asking(s, producer, after, attempt)],
@@ -77,8 +77,8 @@ def time_out(s: Log, producer: Parameter, segment: Parameter) -> Action:
     return step(
         s.network,
         producer,
-        (s.phase[producer] == Phase.WRITE) & (s.at[producer] == segment),
-        [s.phase[producer].set(Phase.WANT), *(s.acks[producer, n].set(False) for n in s.node)],
+        (s.phase[producer] == ProducerPhase.WRITE) & (s.at[producer] == segment),
+        [s.phase[producer].set(ProducerPhase.WANT), *(s.acks[producer, n].set(False) for n in s.node)],
         [_asking(s, producer, segment, 1)],
         note="times out",
     )
@@ -86,9 +86,15 @@ def time_out(s: Log, producer: Parameter, segment: Parameter) -> Action:
 
 def receive_grant(s: Log, producer: Parameter, segment: Parameter) -> Action:
     """A producer hears that a new segment is its own."""
-    then, sends = _hear(s, producer, segment, lift(Answer.OK), TRUE)
+    then, sends = _hear(s, producer, segment, lift(LookupAnswer.OK), TRUE)
     return delivery(
-        s.network, s.grant, (producer, segment), then, sends, ~s.has_ended(producer), {"answer": Answer.OK}
+        s.network,
+        s.grant,
+        (producer, segment),
+        then,
+        sends,
+        ~s.has_ended(producer),
+        {"answer": LookupAnswer.OK},
     )
 
 
@@ -103,38 +109,38 @@ def receive_answer(s: Log, producer: Parameter, after: Parameter, attempt: Param
 def receive_second_answer(s: Log, producer: Parameter, after: Parameter, attempt: Parameter) -> Action:
     """Under `double_answer=yes`, a producer hears ALREADY without any nodes after, or instead of, OK."""
     index, segment = (producer, after, attempt), after + 1
-    then, sends = _hear(s, producer, segment, lift(Answer.ALREADY), s.owns(producer, segment))
+    then, sends = _hear(s, producer, segment, lift(LookupAnswer.ALREADY), s.owns(producer, segment))
     return delivery(
-        s.network, s.second, index, then, sends, ~s.has_ended(producer), {"answer": Answer.ALREADY}
+        s.network, s.second, index, then, sends, ~s.has_ended(producer), {"answer": LookupAnswer.ALREADY}
     )
 
 
 def receive_take_over_answer(s: Log, producer: Parameter, attempt: Parameter, segment: Parameter) -> Action:
     """A producer that asked to take over hears that the last segment is its own already."""
     index = producer, attempt
-    then, sends = _hear(s, producer, segment, lift(Answer.OK), TRUE)
+    then, sends = _hear(s, producer, segment, lift(LookupAnswer.OK), TRUE)
     here = s.taken_at[index] == segment
     return delivery(
         s.network, s.taken, index, then, sends, here & ~s.has_ended(producer), {"segment": segment}
     )
 
 
-def _hear(s: Log, producer: Parameter, segment: Term, answer: Term, own: Term) -> Effect:
+def _hear(s: Log, producer: Parameter, segment: Term, answer: Term, own: Term) -> MessageEffect:
     """What an answer to a request for a segment does (on eNewSegmentResponse).
 
     A producer that takes over wants OK and accepts any segment. One that wants a segment wants the next one, and takes
     OK and ALREADY alike; from 04 on it halts if the log or the segment is another's.
     """
-    gives = answer == Answer.OK
-    taking = (s.phase[producer] == Phase.TAKEOVER) & gives
-    wanted = (s.phase[producer] == Phase.WANT) & (segment == s.at[producer] + 1)
+    gives = answer == LookupAnswer.OK
+    taking = (s.phase[producer] == ProducerPhase.TAKEOVER) & gives
+    wanted = (s.phase[producer] == ProducerPhase.WANT) & (segment == s.at[producer] + 1)
     lost_it = FALSE
     if s.parameters.takeover == "yes":
-        lost_it = wanted & ((answer == Answer.IN_TAKEOVER) | ~own)
+        lost_it = wanted & ((answer == LookupAnswer.IN_TAKEOVER) | ~own)
     begins = taking | wanted & ~lost_it
     active = taking | (s.active == producer)
     then = [
-        s.phase[producer].set(if_(lost_it, Phase.HALTED, Phase.WRITE), when=lost_it | begins),
+        s.phase[producer].set(if_(lost_it, ProducerPhase.HALTED, ProducerPhase.WRITE), when=lost_it | begins),
         s.at[producer].set(segment, when=begins),
         s.knows_nodes[producer].set(gives, when=begins),
         s.took_over[producer].set(True, when=begins),
@@ -147,7 +153,7 @@ def _hear(s: Log, producer: Parameter, segment: Term, answer: Term, own: Term) -
         for t in s.segment
         for posting in _writing(s, producer, t, s.next[producer], begins & gives & (segment == t))
     ]
-    return Effect(then, sends)
+    return MessageEffect(then, sends)
 
 
 def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Parameter, node: Parameter) -> Action:
@@ -156,7 +162,7 @@ def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Paramete
     Only what is about the segment that it writes to matters. Which entry was stored does not: the acks are counted.
     """
     index = segment, entry, node
-    listening = (s.phase[producer] == Phase.WRITE) & (s.at[producer] == segment)
+    listening = (s.phase[producer] == ProducerPhase.WRITE) & (s.at[producer] == segment)
     current = s.next[producer] == entry
     moves_on = listening & s.sealed[index] & current
     counted = listening & ~s.sealed[index]
@@ -168,7 +174,9 @@ def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Paramete
         *(s.acks[producer, n].set(~commits, when=counted & (n == node) | commits) for n in map(lift, s.node)),
         s.count[producer, segment].set(s.count[producer, segment] + 1, when=commits),
         s.next[producer].set(following, when=commits),
-        s.phase[producer].set(if_(commits, Phase.DONE, Phase.WANT), when=commits & ends | moves_on),
+        s.phase[producer].set(
+            if_(commits, ProducerPhase.DONE, ProducerPhase.WANT), when=commits & ends | moves_on
+        ),
         s.highest[producer].set(following, when=commits & ~ends & (s.active == producer)),
         *_announce_commit(s, producer, segment, entry, commits),
         s.mishap["sealed_other"].set(True, when=listening & s.sealed[index] & ~current),

@@ -20,7 +20,7 @@ from fencepost.encoding.language.terms import (
     lift,
 )
 from fencepost.protocols.verified_log.network import End, Index, Network
-from fencepost.protocols.verified_log.parameters import Parameters
+from fencepost.protocols.verified_log.parameters import LogParameters
 
 NOTHING = 0
 """No entry: entries count from 1."""
@@ -30,7 +30,7 @@ NOBODY = "nobody"
 COORDINATOR = "coordinator"
 
 
-class Phase(Enum):
+class ProducerPhase(Enum):
     """Where a producer is (the states of Producer.p)."""
 
     IDLE = "idle"
@@ -41,7 +41,7 @@ class Phase(Enum):
     HALTED = "halted"
 
 
-class Status(Enum):
+class SegmentStatus(Enum):
     """What a node knows of a segment (tSegmentStatus)."""
 
     UNKNOWN = "unknown"
@@ -50,7 +50,7 @@ class Status(Enum):
     CLOSED = "closed"
 
 
-class Answer(Enum):
+class LookupAnswer(Enum):
     """What the coordinator says to a producer that asks for a segment (tNewSegmentResponseStatus)."""
 
     NONE = "none"
@@ -75,7 +75,7 @@ class Reading(Enum):
     DONE = "done"
 
 
-class Served(Enum):
+class ServedSegment(Enum):
     """What a node says to a reader (tReadResponseStatus)."""
 
     NONE = "none"
@@ -87,7 +87,7 @@ class Served(Enum):
 class Log(StateSpace):
     """One log. Producer number i writes the entries (i-1) L + 1 to i L; segments and places in them count from 1."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: LogParameters) -> None:
         self.parameters = p = parameters
         self.producer = _machines("producer", "p", p.producers)
         self.node = _machines("node", "n", p.nodes)
@@ -109,7 +109,7 @@ class Log(StateSpace):
         self._mail()
 
     def _producers(self) -> None:
-        self.phase = family(members(Phase), self.producer, initial=Phase.IDLE)
+        self.phase = family(members(ProducerPhase), self.producer, initial=ProducerPhase.IDLE)
         self.at = family(integers(0, self.parameters.segments), self.producer)
         """The segment that the producer writes to, or wrote to last; 0 before the first."""
         self.knows_nodes = family(BOOL, self.producer)
@@ -123,7 +123,7 @@ class Log(StateSpace):
 
     def _nodes(self) -> None:
         self.up = family(BOOL, self.node, initial=True)
-        self.status = family(members(Status), self.node, self.segment, initial=self._first_status)
+        self.status = family(members(SegmentStatus), self.node, self.segment, initial=self._first_status)
         self.log = family(integers(NOTHING, len(self.entry)), self.node, self.segment, self.place)
 
     def _coordinator(self) -> None:
@@ -191,7 +191,7 @@ class Log(StateSpace):
         closing = {"segment": self.segment, "order": self.order, "node": self.node, "sending": sending}
         self.ask = kind("new segment", producer, coordinator, asked)
         self.answer = kind("new segment answer", coordinator, producer, asked)
-        self.answered = family(members(Answer), *asked.values(), initial=Answer.NONE)
+        self.answered = family(members(LookupAnswer), *asked.values(), initial=LookupAnswer.NONE)
         if p.double_answer == "yes":
             self.second = kind("second new segment answer", coordinator, producer, asked)
         self.grant = kind("new segment granted", coordinator, producer, granting)
@@ -238,7 +238,7 @@ class Log(StateSpace):
             self.found = family(BOOL, *locating.values())
         self.read = kind("read", consumer, node, reads)
         self.read_answer = kind("read answer", node, consumer, reads)
-        self.served = family(members(Served), *reads.values(), initial=Served.NONE)
+        self.served = family(members(ServedSegment), *reads.values(), initial=ServedSegment.NONE)
         self.served_entry = family(integers(NOTHING, len(self.entry)), *reads.values())
 
     def _first_of(self, producer: object) -> int:
@@ -250,8 +250,8 @@ class Log(StateSpace):
     def _first_owner(self, segment: object) -> str:
         return str(self.producer.values[0]) if self._given(segment) else NOBODY
 
-    def _first_status(self, node: object, segment: object) -> Status:
-        return Status.OPEN if self._given(segment) else Status.UNKNOWN
+    def _first_status(self, node: object, segment: object) -> SegmentStatus:
+        return SegmentStatus.OPEN if self._given(segment) else SegmentStatus.UNKNOWN
 
     def _writer(self, index: Index) -> Term:
         """Who writes the entry of this append or of its answer."""
@@ -273,7 +273,7 @@ class Log(StateSpace):
     @definition
     def has_ended(self, producer: TermLike) -> Term:
         """What still arrives at the producer changes nothing."""
-        return (self.phase[producer] == Phase.DONE) | (self.phase[producer] == Phase.HALTED)
+        return (self.phase[producer] == ProducerPhase.DONE) | (self.phase[producer] == ProducerPhase.HALTED)
 
     @definition
     def is_last(self, segment: TermLike) -> Term:
@@ -332,14 +332,14 @@ class Log(StateSpace):
     def serves(self, node: TermLike, segment: TermLike, place: TermLike) -> Term:
         """The node would answer a read of that place with an entry (LogNode.p, on eReadRequest)."""
         length = self.length(node, segment)
-        closed = self.status[node, segment] == Status.CLOSED
+        closed = self.status[node, segment] == SegmentStatus.CLOSED
         last = {"when-closed": closed, "always": lift(True), "never": FALSE}[self.parameters.last_entry]
         return (lift(place) < length) | (place == length) & last
 
     @definition
     def says_next(self, node: TermLike, segment: TermLike, place: TermLike) -> Term:
         """The node would answer a read of that place with "go to the next segment"."""
-        closed = self.status[node, segment] == Status.CLOSED
+        closed = self.status[node, segment] == SegmentStatus.CLOSED
         return closed & (self.length(node, segment) <= place) & ~self.serves(node, segment, place)
 
     @definition

@@ -8,7 +8,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from fencepost.cli.reports.advice_page import page
+from fencepost.cli.rendering.advice_page import page
 from support.advising import smallest
 from support.browsing import complaints
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.cli.render import FAULTS, allowed
+from fencepost.cli.rendering.check_text import FAULTS, allowed
 from fencepost.encoding.language.protocol import load
 from fencepost.properties.catalogue import find
 from fencepost.properties.instances import INSTANCES

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Outcome
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.verdicts import Outcome
 from fencepost.encoding.errors import InternalError
 from support.processes import children, gone, supervised, time_is_up
 
@@ -29,7 +29,8 @@ import os, signal, sys, time
 from types import SimpleNamespace
 
 signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
-from fencepost.cli import progress, supervising
+from fencepost.cli.rendering import progress
+from fencepost.cli.process import supervisor
 
 progress.HELD = 0.0
 late, clock = os.environ["LATE"], time.perf_counter
@@ -179,8 +180,8 @@ def test_a_mistake_of_ours_after_it_loses_nothing(
         check(*asked)
         raise InternalError("planted")
 
-    monkeypatch.setattr("fencepost.cli.progress.HELD", 0.0)
-    monkeypatch.setattr("fencepost.cli.check.check", failing)
+    monkeypatch.setattr("fencepost.cli.rendering.progress.HELD", 0.0)
+    monkeypatch.setattr("fencepost.cli.commands.check.check", failing)
     assert run(["check", "bookkeeper-4.13", "--property=no-divergence", "--format=json"]) == 4
     said = capsys.readouterr()
     (found,) = json.loads(said.out)["results"]

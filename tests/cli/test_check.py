@@ -10,8 +10,8 @@ import time
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject
 from support.instances import TWO_BOOKIES
@@ -86,7 +86,7 @@ def test_a_small_instance_leaves_the_other_its_share_of_the_time(monkeypatch: py
         results = [Result(p.name, Verdict.UNDECIDED, seconds=0.0, solver="none") for p in properties]
         return Outcome(tuple(results), 0.0, False, {})
 
-    monkeypatch.setattr("fencepost.cli.check.check", at_once)
+    monkeypatch.setattr("fencepost.cli.commands.check.check", at_once)
     assert run(["check", "bookkeeper-4.13", "--timeout", "1000"]) == 3
     (few, first), (most, second) = asked
     assert (few, most) == (2, 6)

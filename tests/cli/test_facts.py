@@ -67,9 +67,9 @@ def test_a_candidate_that_is_false_is_refuted_by_a_walk(capsys: pytest.CaptureFi
 def test_what_no_walk_refutes_rounds_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fencepost.encoding.induction import walks
+    from fencepost.encoding.induction import directed_simulation
 
-    monkeypatch.setattr(walks, "WALKS", 0)
+    monkeypatch.setattr(directed_simulation, "WALKS", 0)
     code, lines = said(capsys, OWNER, "--set", "release=at-once")
     assert code == 1
     first = lines.index("servers-own: release(b1) breaks it, from a state in which all else holds and")

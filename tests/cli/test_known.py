@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from fencepost.cli.bugs import EACH
+from fencepost.answers.known import KNOWN, decide
+from fencepost.cli.commands.known import EACH
 from fencepost.cli.main import run
-from fencepost.encoding.checking.hearing import Listener
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.engine.hearing import Listener
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.properties.expectations import Expectation, Run
-from fencepost.properties.known import KNOWN, decide
 from support.instances import SMALL_BUG as BUG
 from support.instances import TWO_BOOKIES
 from support.processes import supervised
@@ -35,7 +35,7 @@ def known(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
     """Exit code, stdout and stderr of `check --known`, over another table if one is given."""
 
     def command(*arguments: str, table: Sequence[Expectation] = KNOWN) -> tuple[int, str, str]:
-        monkeypatch.setattr("fencepost.cli.bugs.KNOWN", tuple(table))
+        monkeypatch.setattr("fencepost.cli.commands.known.KNOWN", tuple(table))
         code = run(["check", "--known", *arguments])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
@@ -127,7 +127,7 @@ def test_a_slow_run_takes_no_time_from_the_others_and_gets_what_they_leave(
         result = Result(BUG.property, Verdict.UNDECIDED, seconds=took, solver="none", reason="of some kind")
         return Outcome((result,), took, False, {})
 
-    monkeypatch.setattr("fencepost.cli.bugs.decide", spy)
+    monkeypatch.setattr("fencepost.cli.commands.known.decide", spy)
     code, out, _ = known("--timeout", "4", table=[replace(BUG, name="slow"), replace(BUG, name="others")])
     assert (code, "4 undecided" in out) == (3, True)
     assert [name for name, _ in given] == ["slow", "slow", "others", "others", "slow"]
@@ -143,7 +143,7 @@ def test_without_a_limit_each_run_has_its_own(known: Check, monkeypatch: pytest.
         given.append(limits.timeout)
         return decide(run, limits, listener)
 
-    monkeypatch.setattr("fencepost.cli.bugs.decide", spy)
+    monkeypatch.setattr("fencepost.cli.commands.known.decide", spy)
     assert known(table=[BUG])[0] == 0
     assert given == [EACH, EACH]
 
@@ -152,7 +152,7 @@ def test_a_difference_outweighs_what_is_undecided(known: Check, monkeypatch: pyt
     def until_differing(run: Run, limits: Limits, listener: Listener) -> Outcome:
         return decide(run, limits if run.known.steps == 12 else replace(limits, timeout=0.001), listener)
 
-    monkeypatch.setattr("fencepost.cli.bugs.decide", until_differing)
+    monkeypatch.setattr("fencepost.cli.commands.known.decide", until_differing)
     table = [replace(BUG, steps=12), replace(BUG, name="another")]
     code, out, _ = known(table=table)
     assert (code, "1 of 4 as expected, 1 not, 2 undecided" in out) == (1, True)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.cli.progress import HELD, PAUSE, Progress
-from fencepost.encoding.checking.hearing import Event, Open, Remark, Silence
-from fencepost.encoding.checking.messages import Replayed
+from fencepost.cli.rendering.progress import HELD, PAUSE, CheckProgress
+from fencepost.encoding.engine.events import Replayed
+from fencepost.encoding.engine.hearing import Event, Open, Remark, Silence
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.solvers import Progress as SolverProgress
 from support.stories import story
@@ -27,10 +27,10 @@ class Heard:
         self, patch: pytest.MonkeyPatch, captured: pytest.CaptureFixture[str], verbose: bool
     ) -> None:
         self.now = 100.0
-        patch.setattr("fencepost.cli.progress.time.perf_counter", lambda: self.now)
-        patch.setattr("fencepost.cli.progress.HELD", HELD)
-        patch.setattr("fencepost.cli.progress.PAUSE", PAUSE)
-        self._progress, self._captured = Progress(verbose), captured
+        patch.setattr("fencepost.cli.rendering.progress.time.perf_counter", lambda: self.now)
+        patch.setattr("fencepost.cli.rendering.progress.HELD", HELD)
+        patch.setattr("fencepost.cli.rendering.progress.PAUSE", PAUSE)
+        self._progress, self._captured = CheckProgress(verbose), captured
 
     def at(self, seconds: float, event: Event) -> list[str]:
         self.now = 100.0 + seconds

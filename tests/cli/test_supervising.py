@@ -226,7 +226,7 @@ def test_a_result_that_is_long_and_read_slowly_is_whole() -> None:
 
 IN_A_FINALIZER = """
 import os, signal, sys, time
-from fencepost.cli.working import interruptible
+from fencepost.cli.process.worker import interruptible
 
 class Unlucky:
     def __del__(self):
@@ -257,7 +257,7 @@ def test_an_interrupt_in_a_finalizer_says_nothing_and_is_not_lost() -> None:
 
 IN_A_CONVERSION = """
 import ctypes, os, signal, sys, time
-from fencepost.cli.working import interruptible
+from fencepost.cli.process.worker import interruptible
 
 class Unlucky:
     @classmethod

@@ -10,8 +10,8 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from fencepost.cli.reports import FORMS
-from fencepost.cli.reports.matrices import Report
+from fencepost.cli.rendering.sweep_forms import FORMS
+from fencepost.cli.rendering.sweep_matrices import SweepReport
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import ordered
 from support.browsing import await_fragment, complaints
@@ -36,7 +36,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
 def file(rows: dict[str, Row], tmp_path_factory: pytest.TempPathFactory) -> Path:
     listed = list(rows.values())
     manifest = {"engine": "0.0+test", "obligations": len(rows), "invalid": 7}
-    report = Report(Path("found"), manifest, ordered(listed), recounted(listed))
+    report = SweepReport(Path("found"), manifest, ordered(listed), recounted(listed))
     file = tmp_path_factory.mktemp("page") / "page.html"
     file.write_text(FORMS["html"](report), encoding="utf-8")
     return file

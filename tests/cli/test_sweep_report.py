@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.cli.render import trace_text
-from fencepost.cli.reports import FORMS
-from fencepost.cli.reports.matrices import Report, matrices, named
-from fencepost.cli.reports.words import MEANINGS, SIGNS, brief, check_command
-from fencepost.encoding.checking.verdicts import Basis
+from fencepost.cli.rendering.check_text import trace_text
+from fencepost.cli.rendering.sweep_forms import FORMS
+from fencepost.cli.rendering.sweep_matrices import SweepReport, matrices, named
+from fencepost.cli.rendering.words import MEANINGS, SIGNS, brief, check_command
+from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.evidence.manifests import claimed, manifest
 from fencepost.sweeps.rows import VERDICTS, Row, obligation_of
@@ -32,10 +32,10 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
     return fabricated(tmp_path_factory.mktemp("rows"))
 
 
-def reported(rows: list[Row], folder: Path = Path("found/it")) -> Report:
+def reported(rows: list[Row], folder: Path = Path("found/it")) -> SweepReport:
     """The report of a finished sweep with those rows."""
     manifest = {"engine": "0.0+test", "obligations": len(rows), "invalid": 7}
-    return Report(folder, manifest, ordered(rows), recounted(rows))
+    return SweepReport(folder, manifest, ordered(rows), recounted(rows))
 
 
 @pytest.fixture(scope="module")

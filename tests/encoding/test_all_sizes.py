@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import z3
 
-from fencepost.encoding.all_sizes.obligations import claims
-from fencepost.encoding.all_sizes.reading import Unbounded
-from fencepost.encoding.concrete.compiling import Concrete, State
-from fencepost.encoding.concrete.exploring import wander
+from fencepost.encoding.all_sizes.quantified_claims import claims
+from fencepost.encoding.all_sizes.unbounded import Unbounded
+from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.exploration import wander
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.quantifiers import at_least, everywhere, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, members, of_any_size

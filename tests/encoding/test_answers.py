@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import z3
 
-from fencepost.encoding.checking.joining import uncovered
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.joining import uncovered
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.evidence.queries import Encoded
-from fencepost.encoding.formulas.answers import Cache
 from fencepost.encoding.formulas.commutation import Commutation
+from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.traps import check_traps
 from fencepost.encoding.solving import scripts, solvers

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.encoding.checking import running
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.proving import Proving
-from fencepost.encoding.checking.verdicts import Verdict
+from fencepost.encoding.engine import check
+from fencepost.encoding.engine.houdini import Houdini
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import Invariant
 
@@ -22,21 +22,21 @@ def checked() -> tuple[Verdict, int | None]:
     protocol = load(EXAMPLE)
     parameters = protocol.parameters([("votes", "majority")])
     system = protocol.system(parameters)
-    outcome = running.check(system, protocol.subject(parameters), system.properties[:1], Limits())
+    outcome = check.check(system, protocol.subject(parameters), system.properties[:1], Limits())
     (result,) = outcome.results
     return result.verdict, result.steps
 
 
 def assume(monkeypatch: pytest.MonkeyPatch, which: str) -> list[str]:
     """Assume these facts: `all`, `none`, or those that are `inductive`. Names of those assumed are in the list afterwards."""
-    inductive, assumed = running._inductive, list[str]()
+    inductive, assumed = check._inductive, list[str]()
 
-    def chosen(proving: Proving, facts: Sequence[Invariant]) -> tuple[Invariant, ...]:
+    def chosen(proving: Houdini, facts: Sequence[Invariant]) -> tuple[Invariant, ...]:
         found = {"all": tuple(facts), "none": ()}.get(which, inductive(proving, facts))
         assumed.extend(fact.name for fact in found)
         return found
 
-    monkeypatch.setattr(running, "_inductive", chosen)
+    monkeypatch.setattr(check, "_inductive", chosen)
     return assumed
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.encoding.formulas.answers import Cache, digest, usable
 from fencepost.encoding.formulas.commutation import Commutation
+from fencepost.encoding.formulas.commutation_cache import Cache, digest, usable
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, family, variable
@@ -86,7 +86,7 @@ def test_a_poisoned_cache_changes_no_answer(poison: str, tmp_path: Path) -> None
 
 def test_rows_of_another_encoder_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     most = asked(tmp_path)
-    monkeypatch.setattr("fencepost.encoding.formulas.answers.ENCODER", ("encoding.language",))
+    monkeypatch.setattr("fencepost.encoding.formulas.commutation_cache.ENCODER", ("encoding.language",))
     assert asked(tmp_path) == most
 
 

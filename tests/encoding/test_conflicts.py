@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.verdicts import Result
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.formulas.templates import Template
-from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.solving.answers import GaveUp
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.solvers import SLICE, SOLVERS, UNCOUNTED, Purse, SpentError
@@ -45,7 +45,7 @@ class Ponders:
         return self._taken
 
 
-def asks_until_spent(session: Session) -> str:
+def asks_until_spent(session: RoundSolver) -> str:
     with pytest.raises(SpentError) as spent:
         session.solve([])
     return str(spent.value)
@@ -54,7 +54,7 @@ def asks_until_spent(session: Session) -> str:
 def test_searches_of_one_process_spend_from_one_purse() -> None:
     purse = Purse(2 * SLICE + 10)
     first, second = Ponders(), Ponders()
-    sessions = [Session(EMPTY, solver, purse=purse) for solver in (first, second)]
+    sessions = [RoundSolver(EMPTY, solver, purse=purse) for solver in (first, second)]
     assert sessions[0].attempt([]) is None
     assert asks_until_spent(sessions[1]) == asks_until_spent(sessions[0]) == "40010 conflicts spent"
     assert (first.allowed, second.allowed) == ([SLICE], [SLICE, 10])
@@ -62,7 +62,7 @@ def test_searches_of_one_process_spend_from_one_purse() -> None:
 
 def test_what_a_solver_takes_too_many_of_is_spent_too() -> None:
     solver = Ponders(overlooks=7)
-    asks_until_spent(Session(EMPTY, solver, purse=Purse(SLICE + 8)))
+    asks_until_spent(RoundSolver(EMPTY, solver, purse=Purse(SLICE + 8)))
     assert solver.allowed == [SLICE, 1]
 
 

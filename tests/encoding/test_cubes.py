@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fencepost.encoding.checking.joining import CubeAnswer, Joined, join, uncovered
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.joining import CubeAnswer, Joined, join, uncovered
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.one_round import template
@@ -20,7 +20,7 @@ from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.cubes import FIRST, Cube, candidates, split
-from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.unrolling import Early, Unrolling
 from fencepost.encoding.solving.clauses import Clause
 from support.generated import compare, generate
@@ -216,7 +216,7 @@ def test_of_the_two_halves_of_a_split_one_says_that_the_slot_fires() -> None:
     made = template(symbolic, Commutation(symbolic).blockers(), {})
     for slot in candidates(made):
         for fires in (True, False):
-            session = Session(made, "cadical", cube=(Early(slot, 2, fires),))
+            session = RoundSolver(made, "cadical", cube=(Early(slot, 2, fires),))
             session.deepen()
             session.deepen()
             does = [session.unrolling.fire(slot, r) for r in (1, 2)]

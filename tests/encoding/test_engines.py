@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import pytest
 
-from fencepost.encoding.checking.joining import join
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Fewest, Verdict
-from fencepost.encoding.concrete.compiling import Concrete
-from fencepost.encoding.concrete.exploring import explore
-from fencepost.encoding.concrete.walking import walk
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.concrete.simulation import walk
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.joining import join
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.evidence.queries import Encoded, Kind, Query
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System

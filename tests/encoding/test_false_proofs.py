@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.encoding.checking.facts import examine
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
-from fencepost.encoding.concrete.compiling import Concrete
-from fencepost.encoding.concrete.exploring import explore
-from fencepost.encoding.concrete.walking import walk
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.concrete.simulation import walk
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.invariants_examined import examine
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.evidence.one_action import steps
 from fencepost.encoding.evidence.queries import Kind, Query
-from fencepost.encoding.evidence.questions import Asking
+from fencepost.encoding.evidence.question_files import Asking
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.induction.obligations import WELL_DEFINED, Never
+from fencepost.encoding.induction.proof_obligations import WELL_DEFINED, Never
 from fencepost.encoding.language.sorts import BOOL, MOST_VALUES, integers
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Action, Invariant, Property, System, each

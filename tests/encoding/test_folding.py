@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.encoding.concrete.exploring import explore
-from fencepost.encoding.language.folding import constants, folded
-from fencepost.encoding.language.printing import line
+from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.language.fold import constants, folded
+from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family, variable

@@ -8,18 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.encoding.checking import searching
-from fencepost.encoding.checking.hearing import Remark
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
-from fencepost.encoding.concrete.compiling import Concrete
-from fencepost.encoding.concrete.exploring import explore
-from fencepost.encoding.formulas.answers import Cache
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.engine import searches
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.hearing import Remark
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.formulas.commutation import Commutation
+from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.induction.obligations import WELL_DEFINED
 from fencepost.encoding.induction.over_rounds import (
     Inductive,
     NotInductive,
@@ -27,14 +26,15 @@ from fencepost.encoding.induction.over_rounds import (
     base,
     induct,
 )
+from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Action, Invariant, Property, System, each
 from fencepost.encoding.language.terms import TRUE, Parameter, Term, if_
 from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Finding, Task, Violated, hunt
-from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving import solvers
 from fencepost.encoding.solving.clauses import Clause
@@ -115,12 +115,12 @@ def test_what_is_inductive_at_once_is_proved_once_its_witness_is_reached() -> No
 def test_what_holds_is_said_though_induction_comes_to_no_end(
     jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def hard(session: Session, task: Task) -> Iterator[Finding]:
+    def hard(session: RoundSolver, task: Task) -> Iterator[Finding]:
         while True:
             time.sleep(0.01)
             yield session.progress()
 
-    monkeypatch.setattr(searching, "induct", hard)
+    monkeypatch.setattr(searches, "induct", hard)
     found = result(lock(), jobs=jobs, timeout=2)
     assert (found.verdict, found.rounds, found.reason) == (Verdict.HOLDS, ROUNDS, None)
 
@@ -288,12 +288,12 @@ def violated_in(system: System) -> int | None:
     return next((m.execution.rounds for m in found if isinstance(m, Violated)), None)
 
 
-def prepared(system: System, unrolling: type[Unrolling]) -> Session:
+def prepared(system: System, unrolling: type[Unrolling]) -> RoundSolver:
     (prop,) = system.properties
     symbolic = Symbolic(system)
     outputs = {f"holds:{prop.name}": prop.holds, f"witness:{prop.name}": prop.witness}
     made = template(symbolic, Commutation(symbolic, Cache(None)).blockers(), outputs)
-    return Session(made, "cadical", unrolling=unrolling)
+    return RoundSolver(made, "cadical", unrolling=unrolling)
 
 
 @by_seeds(len(SEEDS) // 4, len(SEEDS))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.checking.knowledge import Knowledge
-from fencepost.encoding.checking.limits import Limits, Minimize
-from fencepost.encoding.checking.messages import ByActions, Heard, NotByActions, Replayed, Unreached, Untrue
-from fencepost.encoding.checking.verdicts import Basis, Fewest, Verdict
+from fencepost.encoding.engine.events import ByActions, Heard, NotByActions, Replayed, Unreached, Untrue
+from fencepost.encoding.engine.knowledge import Knowledge
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Basis, Fewest, Verdict
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import TRUE

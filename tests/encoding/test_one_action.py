@@ -10,17 +10,17 @@ import pytest
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.induction.asking import Asker, Kept, Left, induct, share_out
-from fencepost.encoding.induction.counterexamples import smallest
-from fencepost.encoding.induction.obligations import (
+from fencepost.encoding.induction.directed_simulation import walks
+from fencepost.encoding.induction.orbits import interchangeable, representatives
+from fencepost.encoding.induction.proof_obligations import (
     INITIALLY,
     WELL_DEFINED,
+    ObligationQuestion,
     Obligations,
-    Question,
     obligations,
 )
-from fencepost.encoding.induction.orbits import interchangeable, representatives
-from fencepost.encoding.induction.walks import walks
+from fencepost.encoding.induction.smallest_cti import smallest
+from fencepost.encoding.induction.withdrawal import Left, ObligationSolver, StillInductive, induct, share_out
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
@@ -110,7 +110,7 @@ def test_an_action_left_out_of_the_questions_is_missed() -> None:
     never = claim("never", ~s.has["n1"])
     kept = [slot for slot, a in enumerate(symbolic.actions) if a.schema.name != "take"]
     asked = obligations(symbolic, [never], [INITIALLY, *kept])
-    (*_, left) = induct(Asker(asked, backend("cadical")), 0, asked.questions, ["never"], {})
+    (*_, left) = induct(ObligationSolver(asked, backend("cadical")), 0, asked.questions, ["never"], {})
     assert left == Left(0, frozenset({"never"}))
     assert broken(system, [never]) == {"never": "take"}
 
@@ -130,8 +130,10 @@ def test_what_an_answer_used_is_said(solver: str) -> None:
     symbolic = Symbolic(system)
     claims = [who_has_it_had_it(s), claim("idle", ~s.chosen["n1"] | s.chosen["n1"])]
     asked = obligations(symbolic, claims)
-    answers = list(induct(Asker(asked, backend(solver)), 0, asked.questions, [c.name for c in claims], {}))
-    used = {m.slot: m.used for m in answers if isinstance(m, Kept)}
+    answers = list(
+        induct(ObligationSolver(asked, backend(solver)), 0, asked.questions, [c.name for c in claims], {})
+    )
+    used = {m.slot: m.used for m in answers if isinstance(m, StillInductive)}
     assert all("idle" not in names for names in used.values())
     assert used[INITIALLY] == frozenset()
 
@@ -143,10 +145,10 @@ def test_an_answer_that_used_what_is_withdrawn_is_asked_again() -> None:
     claims = [who_has_it_had_it(s)]
     asked = obligations(symbolic, claims)
     known = {q.slot: frozenset({"gone"}) for q in asked.questions}
-    answers = list(induct(Asker(asked, backend("cadical")), 0, asked.questions, ["had"], known))
-    assert len([m for m in answers if isinstance(m, Kept)]) == len(asked.questions)
+    answers = list(induct(ObligationSolver(asked, backend("cadical")), 0, asked.questions, ["had"], known))
+    assert len([m for m in answers if isinstance(m, StillInductive)]) == len(asked.questions)
     known = {q.slot: frozenset({"had"}) for q in asked.questions}
-    answers = list(induct(Asker(asked, backend("cadical")), 0, asked.questions, ["had"], known))
+    answers = list(induct(ObligationSolver(asked, backend("cadical")), 0, asked.questions, ["had"], known))
     assert answers == [Left(0, frozenset({"had"}))]
 
 
@@ -214,10 +216,10 @@ def test_a_counterexample_is_as_small_as_its_clauses_allow(seed: int) -> None:
         for bits in itertools.product((-1, 1), repeat=6)
         if all(set(clause) & set(model := [bit * v for v, bit in enumerate(bits, 1)]) for clause in clauses)
     ]
-    question = Question(0, 7, {"claim": 8})
+    question = ObligationQuestion(0, 7, {"claim": 8})
     asked = Obligations([*clauses, [7], [8]], 8, [1, 2], 2, {"held": 6}, (question,))
     asking = smallest(
-        Asker(asked, backend("cadical")), asked, question, [], "claim", [[False], [True, False]]
+        ObligationSolver(asked, backend("cadical")), asked, question, [], "claim", [[False], [True, False]]
     )
     if not models:
         with pytest.raises(AssertionError):

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from fencepost.encoding.language.patterns import rewritten
-from fencepost.encoding.language.printing import line
+from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.terms import TRUE, Node, Term, children

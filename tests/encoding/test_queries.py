@@ -10,9 +10,9 @@ from pysat.formula import CNF
 from pysat.solvers import Solver
 
 from fencepost.cli.main import run
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Basis, Result, Verdict
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.evidence.queries import Encoded, Kind, Query
 from fencepost.encoding.language.protocol import Protocol, choose, load
 from fencepost.encoding.language.sorts import integers

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.reaching import Answer, Reaching, Start
-from fencepost.encoding.concrete.compiling import UNDECIDED, Concrete, State
-from fencepost.encoding.concrete.replaying import Replayer
+from fencepost.encoding.concrete.compiler import UNDECIDED, Concrete, State
+from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.reachability import Origin, Reachability, ReachabilityAnswer
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.system import GroundAction, System
 from fencepost.encoding.language.terms import Term
@@ -21,7 +21,7 @@ SUBJECT = Subject("generated", {}, {})
 LIMITS = Limits(timeout=60)
 
 
-def begun(replayer: Replayer, chance: random.Random) -> Start:
+def begun(replayer: Replayer, chance: random.Random) -> Origin:
     """A walk of a few steps, in which something is lost or not."""
     system, concrete = replayer.system, replayer.concrete
     lost = [variable.name for variable in system.choices if chance.random() < 0.5]
@@ -32,10 +32,10 @@ def begun(replayer: Replayer, chance: random.Random) -> Start:
             break
         actions.append(chance.choice(steps).action)
         states.append(replayer.after(actions[-1], states))
-    return Start(tuple(actions), tuple(lost), states[-1])
+    return Origin(tuple(actions), tuple(lost), states[-1])
 
 
-def undecided(concrete: Concrete, start: Start) -> State:
+def undecided(concrete: Concrete, start: Origin) -> State:
     """The state with every choice open again that neither is true nor was looked at."""
     looked = {place for action in start.actions for place in concrete.step(action).choices}
     state = bytearray(start.state)
@@ -45,7 +45,7 @@ def undecided(concrete: Concrete, start: Start) -> State:
     return bytes(state)
 
 
-def distance(concrete: Concrete, start: Start, goal: Term | GroundAction) -> int | None:
+def distance(concrete: Concrete, start: Origin, goal: Term | GroundAction) -> int | None:
     """The fewest steps to a state in which the goal is reached, by visiting all; None if there is none."""
 
     def reached(state: State) -> bool:
@@ -69,15 +69,15 @@ def goals(system: System) -> Iterator[Term | GroundAction]:
     yield ~system.properties[0].holds
 
 
-def answered(replayer: Replayer, start: Start, goal: Term | GroundAction) -> Answer:
-    question = Reaching(replayer, start, goal, LIMITS)
+def answered(replayer: Replayer, start: Origin, goal: Term | GroundAction) -> ReachabilityAnswer:
+    question = Reachability(replayer, start, goal, LIMITS)
     try:
         return question.hear(60)
     finally:
         question.stop()
 
 
-def told(answer: Answer) -> int | None:
+def told(answer: ReachabilityAnswer) -> int | None:
     """The steps of the shortest way, or that there is none; anything else is no answer."""
     assert answer.over, answer
     assert answer.fewest or answer.never, answer
@@ -111,9 +111,9 @@ def test_the_shortest_way_is_that_of_visiting_all_states(seeds: range) -> None:
 @pytest.mark.parametrize("planted", ["the initial state", "the choices made"])
 def test_a_question_that_begins_elsewhere_is_noticed(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if planted == "the choices made":
-        monkeypatch.setattr(Reaching, "_given", lambda self: {})
+        monkeypatch.setattr(Reachability, "_given", lambda self: {})
     else:
-        monkeypatch.setattr(Reaching, "_initial", lambda self: self.prepared.template.initial)
+        monkeypatch.setattr(Reachability, "_initial", lambda self: self.prepared.template.initial)
     try:
         wrong, _ = differing(range(30))
     except InternalError as error:

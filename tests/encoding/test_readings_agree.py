@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Fewest, Verdict
-from fencepost.encoding.concrete.compiling import Concrete
-from fencepost.encoding.concrete.exploring import explore
-from fencepost.encoding.formulas.answers import Cache
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.formulas.commutation import Commutation
+from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.unrolling import Unrolling

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.concrete.replaying import Replayer
-from fencepost.encoding.concrete.walking import walk
+from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.concrete.simulation import walk
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.messages import Message, message
 from fencepost.encoding.language.sorts import BOOL, integers

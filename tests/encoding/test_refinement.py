@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.all_sizes.following import Follower, Strays
+from fencepost.encoding.all_sizes.follower import Follower, Strays
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement, Some
-from fencepost.encoding.all_sizes.refining import Refining
-from fencepost.encoding.all_sizes.settling import Tied, Untied, settle
-from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.all_sizes.refinement_check import Tied, Untied, settle
+from fencepost.encoding.all_sizes.refinement_formulas import RefinementFormulas
+from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.sorts import BOOL, integers, is_in, labels, subsets
@@ -101,7 +101,7 @@ def pieces_of(s: Tank) -> dict[str, Any]:
 
 def strays(refinement: Refinement) -> list[str]:
     """By the solver: the ways in which the core may fail to follow, the mapping's own first."""
-    refining = Refining(refinement)
+    refining = RefinementFormulas(refinement)
     states = refining.whole.states()
 
     def can(formula: Any) -> bool:
@@ -324,7 +324,7 @@ def test_out_of_time_is_no_answer() -> None:
 
 def test_a_disjunction_of_all_ways_is_what_is_asked() -> None:
     _, right = pieces()
-    refining = Refining(Refinement(**right))
+    refining = RefinementFormulas(Refinement(**right))
     for straying in refining.strayings():
         question = conj((straying.happens, disj(straying.ways.values())))
         assert refining.whole.states().ask(question) == No()
@@ -346,4 +346,4 @@ def test_a_property_that_this_core_lacks_is_not_asked_about() -> None:
     """A core in which copies may vanish has no property of copies, and the others are compared all the same."""
     _, right = pieces()
     refinement = Refinement(**{**right, "implied": {"never-full": "readable"}})
-    assert Refining(refinement).unimplied() == {}
+    assert RefinementFormulas(refinement).unimplied() == {}

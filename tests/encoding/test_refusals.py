@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import check
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.encoding.formulas.answers import Cache
 from fencepost.encoding.formulas.commutation import Commutation
+from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import Template

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.cli.headline import violated
-from fencepost.encoding.checking import hearing, searching
-from fencepost.encoding.checking.limits import Limits, Minimize
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Fewest, Result, Verdict
-from fencepost.encoding.concrete.compiling import Concrete, State
+from fencepost.cli.rendering.headline import violated
+from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.engine import hearing, searches
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
@@ -27,8 +27,8 @@ from fencepost.encoding.language.state import StateSpace, choice, family, variab
 from fencepost.encoding.language.system import Action, Property, Schema, System, each
 from fencepost.encoding.language.terms import TRUE, Parameter
 from fencepost.encoding.language.traces import Subject, Trace
-from fencepost.encoding.rounds.search import Broken, Finding, Story, Task, Upheld, Violated, hunt
-from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.rounds.round_solver import RoundSolver
+from fencepost.encoding.rounds.search import Broken, Finding, Footprint, Task, Upheld, Violated, hunt
 from support.generated import ACTIONS, by_seeds, generate
 
 SUBJECT = Subject("story", {}, {})
@@ -162,7 +162,7 @@ def ring() -> System:
     return System(s, (each(go_on, s), each(go_back, s), each(drop, s)), (never,))
 
 
-def stop_at_the_first(session: Session, task: Task) -> Iterator[Finding]:
+def stop_at_the_first(session: RoundSolver, task: Task) -> Iterator[Finding]:
     """A hunt that gives out while it makes the first counterexample smaller."""
     for said in hunt(session, task):
         yield said
@@ -173,7 +173,7 @@ def stop_at_the_first(session: Session, task: Task) -> Iterator[Finding]:
 def test_fewest_is_not_said_before_the_rounds_of_the_trace_are_searched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(searching, "hunt", stop_at_the_first)
+    monkeypatch.setattr(searches, "hunt", stop_at_the_first)
     result = copies(Limits(jobs=1))
     assert (result.verdict, result.fewest) == (Verdict.VIOLATED, None)
     assert "(shorter ones may exist)" in violated(result)
@@ -185,17 +185,17 @@ def hunted(task: Task) -> list[Finding]:
     (never,) = symbolic.system.properties
     at = symbolic.system.variables[0].family[()]
     outputs = {"holds:never": never.holds, "witness:never": never.witness, "invariant:begun": at == 0}
-    session = Session(template(symbolic, Commutation(symbolic).blockers(), outputs), "cadical")
+    session = RoundSolver(template(symbolic, Commutation(symbolic).blockers(), outputs), "cadical")
     return list(hunt(session, task))
 
 
 def test_a_story_that_does_less_than_one_that_was_told_is_another() -> None:
     """Of two stories one may fire all that the other fires, and more: the other is not left out with it."""
     go_on, _, drop = range(3)
-    told = Story(frozenset({go_on, drop}), frozenset())
+    told = Footprint(frozenset({go_on, drop}), frozenset())
     (found,) = [m for m in hunted(Task(("never",), rounds=3, avoid=(told,))) if isinstance(m, Violated)]
     assert drop not in found.execution.slots
-    both = (told, Story(frozenset({go_on}), frozenset()))
+    both = (told, Footprint(frozenset({go_on}), frozenset()))
     (other,) = [m for m in hunted(Task(("never",), rounds=4, avoid=both)) if isinstance(m, Violated)]
     assert set(other.execution.slots) not in ({go_on}, {go_on, drop})
 

@@ -10,11 +10,11 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fencepost.encoding.concrete.compiling import Concrete
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.guarded import bits
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.language.printing import line
+from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import (
     at_least,
     exists,
@@ -214,8 +214,8 @@ COUNTER = Counter()
 def test_a_text_that_is_no_transition_system_is_refused_by_both_readings(
     system: System, message: str
 ) -> None:
-    from fencepost.encoding.checking.limits import Limits
-    from fencepost.encoding.checking.running import check
+    from fencepost.encoding.engine.check import check
+    from fencepost.encoding.engine.limits import Limits
     from fencepost.encoding.language.system import Property
     from fencepost.encoding.language.traces import Subject
 
@@ -230,9 +230,9 @@ def test_a_text_that_is_no_transition_system_is_refused_by_both_readings(
 
 
 def test_a_guard_that_keeps_a_value_inside_its_domain_is_enough() -> None:
-    from fencepost.encoding.checking.limits import Limits
-    from fencepost.encoding.checking.running import check
-    from fencepost.encoding.checking.verdicts import Verdict
+    from fencepost.encoding.engine.check import check
+    from fencepost.encoding.engine.limits import Limits
+    from fencepost.encoding.engine.verdicts import Verdict
     from fencepost.encoding.language.system import Property
     from fencepost.encoding.language.traces import Subject
 

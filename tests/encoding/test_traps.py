@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import check
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.traps import check_traps_of
 from fencepost.encoding.language.sorts import BOOL, integers

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.checking import proving
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.proving import Proving
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Fewest, Verdict
+from fencepost.encoding.engine import houdini
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.houdini import Houdini
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas import sendings
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.induction import orbits
-from fencepost.encoding.induction.asking import Asker, Kept, Left, Message
-from fencepost.encoding.induction.obligations import Question
+from fencepost.encoding.induction.proof_obligations import ObligationQuestion
+from fencepost.encoding.induction.withdrawal import Left, Message, ObligationSolver, StillInductive
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.system import GroundAction, Schema, System
 from fencepost.encoding.language.terms import Term
@@ -198,29 +198,33 @@ def answers_stand_although_a_claim_was_withdrawn(plant: pytest.MonkeyPatch) -> N
     """An answer that relied on a claim is not asked for again when the claim is withdrawn."""
 
     def induct(
-        asker: Asker, share: int, questions: Sequence[Question], claims: Iterable[str], kept: Any
+        asker: ObligationSolver,
+        share: int,
+        questions: Sequence[ObligationQuestion],
+        claims: Iterable[str],
+        kept: Any,
     ) -> Iterator[Message]:
         left, waiting = set(claims), [q for q in questions if q.slot not in kept]
         while waiting:
             answer = yield from asker.ask(waiting[0], left)
             yield answer
-            if isinstance(answer, Kept):
+            if isinstance(answer, StillInductive):
                 waiting.pop(0)
             else:
                 left.difference_update(answer.claims)
         yield Left(share, frozenset(left))
 
-    plant.setattr(proving, "induct", induct)
+    plant.setattr(houdini, "induct", induct)
 
 
 def one_round_of_answers_is_enough(plant: pytest.MonkeyPatch) -> None:
     """Each share has answered, if not for the claims that the other has left."""
-    plant.setattr(Proving, "settled", Proving.answered)
+    plant.setattr(Houdini, "settled", Houdini.answered)
 
 
 def badly_defined_steps_prove(plant: pytest.MonkeyPatch) -> None:
     """That no step is badly defined was withdrawn, and the other claims count all the same."""
-    plant.setattr(Proving, "proved", Proving.claims)
+    plant.setattr(Houdini, "proved", Houdini.claims)
 
 
 def badly_defined_steps_move_like_others(plant: pytest.MonkeyPatch) -> None:

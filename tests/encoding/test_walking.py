@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.encoding.concrete import walking
-from fencepost.encoding.concrete.walking import Walks, walk
-from fencepost.encoding.forms.story import read_by
+from fencepost.answers.known import KNOWN
+from fencepost.encoding.concrete import simulation
+from fencepost.encoding.concrete.simulation import Simulation, walk
+from fencepost.encoding.forms.counterexample import read_by
 from fencepost.encoding.language import (
     BOOL,
     Action,
@@ -22,10 +23,9 @@ from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.terms import Read, children
 from fencepost.encoding.language.traces import Subject
 from fencepost.properties.catalogue import find
-from fencepost.properties.known import KNOWN
 
 
-def walks_to(name: str, seed: int, walks: int, first: bool = True) -> Walks:
+def walks_to(name: str, seed: int, walks: int, first: bool = True) -> Simulation:
     """Walks on the instance of a known bug, with the bug."""
     known = next(known for known in KNOWN if known.name == name)
     switch = {known.switch: known.broken} if known.switch else {}
@@ -65,14 +65,14 @@ def test_a_lock_opens_where_walks_begin_anywhere_and_in_any_order(monkeypatch: p
     assert all(map(opened, (1, 2, 3)))
     for worse, value in (("AT_FIRST", 1.0), ("SHUFFLED", 0.0)):
         with monkeypatch.context() as planted:
-            planted.setattr(walking, worse, value)
+            planted.setattr(simulation, worse, value)
             assert not any(map(opened, (1, 2, 3)))
 
 
 def test_of_the_shortest_ways_the_last_is_where_walks_begin() -> None:
     """Planted: the first one for ever, which may lead nowhere; or the last one, however long it is."""
     (action, *_) = find("bookkeeper").instance(()).system.ground_actions
-    situations = walking._Map([0])
+    situations = simulation._Map([0])
     for state, length in ((b"\0\1", 2), (b"\0\2", 2), (b"\0\3", 3), (b"\1\4", 9)):
         situations.note(state, [action] * length)
     assert [kept.state for kept in situations.found.values()] == [b"\0\2", b"\1\4"]
@@ -86,7 +86,7 @@ def finders(name: str, seeds: int, walks: int) -> int:
 def test_walks_need_actions_that_come_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bookie stores an entry after its fence: the add is sent first, and taken later or never."""
     assert finders("#4701", 3, 4000) == 3
-    monkeypatch.setattr(walking, "LEFT_OUT", (0.0,))
+    monkeypatch.setattr(simulation, "LEFT_OUT", (0.0,))
     assert finders("#4701", 2, 2000) == 0
 
 

@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 
 from conjuncts import Conjunct, needed, without
-from fencepost.encoding.concrete.compiling import UNDECIDED, Concrete
-from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.concrete.compiler import UNDECIDED, Concrete
+from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.messages import message
-from fencepost.encoding.language.printing import line
+from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, integers, labels
 from fencepost.encoding.language.state import StateSpace, choice, family, variable

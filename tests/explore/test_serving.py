@@ -20,12 +20,12 @@ import pytest
 from starlette.types import ASGIApp, Message
 
 from fencepost.cli.main import run
-from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.language.protocol import Instance, load
-from fencepost.explore.asking import Asker
-from fencepost.explore.serving import LARGEST, TOKEN, Served
-from fencepost.explore.session import Explorer
-from fencepost.explore.walks import Walk
+from fencepost.explore.explorer import Explorer
+from fencepost.explore.paths import ExplorerPath
+from fencepost.explore.routes import LARGEST, TOKEN, ExplorerRoutes
+from fencepost.explore.solver_questions import SolverDesk
 from support.exploring import served
 from support.processes import children, gone
 
@@ -55,7 +55,7 @@ def explorer() -> Explorer:
 
 @pytest.fixture
 def app() -> Iterator[ASGIApp]:
-    page = Served(explorer(), Asker(explorer(), Limits(timeout=30)), Walk())
+    page = ExplorerRoutes(explorer(), SolverDesk(explorer(), Limits(timeout=30)), ExplorerPath())
     yield page.app(PORT, SECRET)
     page.close()
 
@@ -196,7 +196,7 @@ def test_what_a_protocol_says_is_text_in_the_diagram() -> None:
         replace(instance.protocol, build=lambda _: replace(system, actions=schemas)), instance.parameters
     )
     hostile = Explorer(changed)
-    page = Served(hostile, Asker(hostile, Limits()), Walk())
+    page = ExplorerRoutes(hostile, SolverDesk(hostile, Limits()), ExplorerPath())
     said = posted(page.app(PORT, SECRET), "look", {"moves": ["send(1)"], "at": 1}).json
     assert "&lt;img src" in said["diagram"] and "<img" not in said["diagram"]
     assert "innerHTML" not in (ROOT / "explore" / "page.js").read_text().replace(
@@ -254,7 +254,7 @@ def test_without_what_serves_it_the_page_says_what_to_install(
 ) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == missing]:
         monkeypatch.setitem(sys.modules, name, None)
-    for name in ("fencepost.explore.running", "fencepost.explore.serving"):
+    for name in ("fencepost.explore.server", "fencepost.explore.routes"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, missing, None)
     assert run(["explore", str(ROOT / "examples" / "two_copies.py")]) == 2

@@ -12,10 +12,10 @@ import pytest
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Instance, load
 from fencepost.encoding.language.system import GroundAction
+from fencepost.explore.explorer import Explorer, Here
 from fencepost.explore.guards import Guard, Reason
-from fencepost.explore.session import Explorer, Here
+from fencepost.explore.paths import LONGEST, ExplorerPath, Lose, Move, Take
 from fencepost.explore.views import view
-from fencepost.explore.walks import LONGEST, Lose, Move, Take, Walk
 from fencepost.properties.catalogue import find
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -30,7 +30,7 @@ def explorer(name: str) -> Explorer:
 
 def wandered(explore: Explorer, seed: int, most: int) -> list[Here]:
     """The ends of a random walk, in which a message under way is lost now and then."""
-    chance, walk = random.Random(seed), Walk()
+    chance, walk = random.Random(seed), ExplorerPath()
     found = [explore.at(walk)]
     while len(found) <= most:
         here = found[-1]
@@ -67,7 +67,7 @@ def test_a_walk_move_by_move_is_the_walk_as_a_whole(name: str, seed: int) -> Non
     here = wandered(explore, seed, 25)[-1]
     trace = explore.replayer.record(here.trace.property, here.actions, here.lost)
     assert trace == here.trace
-    anew = Explorer(explore.instance).at(Walk().then(*here.moves))
+    anew = Explorer(explore.instance).at(ExplorerPath().then(*here.moves))
     assert (anew.states, anew.steps, anew.false_since) == (here.states, here.steps, here.false_since)
     for name_, since in here.false_since.items():
         assert name_ in explore.false(here.states[since])
@@ -78,7 +78,7 @@ def test_what_an_action_would_do_it_does() -> None:
     explore = explorer("bookkeeper-4.13")
     for here in wandered(explore, 5, 12):
         for option in here.possible:
-            after = explore.at(Walk().then(*here.moves, Take(option.action)))
+            after = explore.at(ExplorerPath().then(*here.moves, Take(option.action)))
             assert (after.state, after.steps[-1]) == (option.after, option.step)
 
 
@@ -88,7 +88,7 @@ def leaves(reasons: tuple[Reason, ...]) -> list[Reason]:
 
 def test_reasons_go_down_to_what_the_variables_hold() -> None:
     explore = explorer("two_copies.py")
-    here = explore.at(Walk())
+    here = explore.at(ExplorerPath())
     action = explore.names.action("acknowledge(1)")
     found = leaves(explore.guards[action].reasons(here.state))
     assert ("answered[1, c1]", ("answered[1, c1] = no",)) in {(leaf.text, leaf.values) for leaf in found}
@@ -96,10 +96,10 @@ def test_reasons_go_down_to_what_the_variables_hold() -> None:
 
 def test_a_message_lost_ends_an_action_for_ever() -> None:
     explore = explorer("two_copies.py")
-    sent = explore.at(Walk().then(Take(explore.names.action("send(1)"))))
+    sent = explore.at(ExplorerPath().then(Take(explore.names.action("send(1)"))))
     (choice, *_) = [travel.message.choice for travel in sent.under_way]
     assert choice is not None
-    lost = explore.at(Walk().then(*sent.moves, Lose(explore.names.choices[choice])))
+    lost = explore.at(ExplorerPath().then(*sent.moves, Lose(explore.names.choices[choice])))
     (gone,) = lost.no_longer
     assert gone in sent.enabled and lost.refused[gone][1], "for ever"
     (reason,) = explore.guards[gone].reasons(lost.state)
@@ -113,7 +113,7 @@ def test_an_action_that_is_badly_defined_is_told_and_cannot_be_taken() -> None:
     system = replace(explore.system, actions=(twice, *others))
     instance = explore.instance
     bad = Explorer(Instance(replace(instance.protocol, build=lambda _: system), instance.parameters))
-    (offer, *_) = view(bad.at(Walk())).possible
+    (offer, *_) = view(bad.at(ExplorerPath())).possible
     assert offer.error is not None and "sets sent[1] twice" in offer.error
     with pytest.raises(BadInput, match="twice"):
         bad.at(bad.names.walk([offer.name]))
@@ -126,10 +126,12 @@ def test_a_walk_has_an_end() -> None:
 
 
 def test_the_state_does_not_depend_on_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.explore.session.KEPT", 2)
+    monkeypatch.setattr("fencepost.explore.explorer.KEPT", 2)
     explore = Explorer(explorer("two_copies.py").instance)
     ends = wandered(explore, 1, 8)
-    assert [explore.at(Walk().then(*here.moves)).states for here in ends] == [here.states for here in ends]
+    assert [explore.at(ExplorerPath().then(*here.moves)).states for here in ends] == [
+        here.states for here in ends
+    ]
 
 
 def test_a_guard_that_loses_a_conjunct_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +143,6 @@ def test_a_guard_that_loses_a_conjunct_is_noticed(monkeypatch: pytest.MonkeyPatc
         return max(0, count - 1), over
 
     monkeypatch.setattr(Guard, "lacking", less)
-    here = Explorer(explorer("two_copies.py").instance).at(Walk())
+    here = Explorer(explorer("two_copies.py").instance).at(ExplorerPath())
     everything: set[GroundAction] = set(here.explorer.guards)
     assert set(here.enabled) | here.refused.keys() != everything

@@ -19,13 +19,13 @@ import pytest
 from click.testing import CliRunner
 
 from fencepost.cli.main import cli, run
-from fencepost.encoding.checking.limits import Limits
+from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput
-from fencepost.explore.asking import Asker
-from fencepost.explore.saving import document
-from fencepost.explore.session import Explorer
-from fencepost.explore.text import Shell, World, talk
-from fencepost.explore.walks import Walk
+from fencepost.explore.explorer import Explorer
+from fencepost.explore.paths import ExplorerPath
+from fencepost.explore.saved_paths import document
+from fencepost.explore.shell import Shell, World, talk
+from fencepost.explore.solver_questions import SolverDesk
 from fencepost.properties.catalogue import find
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -69,10 +69,10 @@ def explorer() -> Explorer:
     return Explorer(find("bookkeeper-4.13").instance())
 
 
-def said(*lines: str, walk: Walk = Walk(), saved: dict[str, str] | None = None) -> list[str]:  # noqa: B008
+def said(*lines: str, walk: ExplorerPath = ExplorerPath(), saved: dict[str, str] | None = None) -> list[str]:  # noqa: B008
     files = saved if saved is not None else {}
     world = World(lambda path, text: files.update({path.name: text}), lambda answer: None)
-    shell = Shell(explorer(), Asker(explorer(), Limits()), world, walk)
+    shell = Shell(explorer(), SolverDesk(explorer(), Limits()), world, walk)
     found: list[str] = []
     talk(shell, lines, found.append, is_script=True)
     return found
@@ -97,7 +97,7 @@ def test_answers_are_word_for_word(name: str, request: pytest.FixtureRequest) ->
 @cache
 def answers(name: str) -> dict[str, list[str]]:
     world = World(lambda path, text: None, lambda answer: None)
-    shell = Shell(explorer(), Asker(explorer(), Limits()), world, Walk())
+    shell = Shell(explorer(), SolverDesk(explorer(), Limits()), world, ExplorerPath())
     return {line: list(shell.do(line)) for line in SCRIPTS[name]}
 
 
@@ -140,7 +140,7 @@ def test_losses_come_after_what_sent_them() -> None:
     here = explore.at(walk)
     kept = document(here)
     assert kept["faults"] == {"lost": 1}
-    from fencepost.explore.saving import opened
+    from fencepost.explore.saved_paths import opened
 
     again = opened(explore, kept, "it", 2)
     assert again.moves == walk.moves and again.at == 3, "step 2, with the loss of what it sent"
@@ -180,7 +180,7 @@ def test_a_message_that_arrived_cannot_be_lost_afterwards() -> None:
 
 def test_on_a_terminal_a_wrong_line_ends_nothing() -> None:
     world = World(lambda path, text: None, lambda answer: None)
-    shell = Shell(explorer(), Asker(explorer(), Limits()), world, Walk())
+    shell = Shell(explorer(), SolverDesk(explorer(), Limits()), world, ExplorerPath())
     found: list[str] = []
     talk(shell, ["dance", "1", "quit", "dance"], found.append, is_script=False)
     assert found[0].startswith("! dance: no such command") and found[1].startswith("1. w create ledger")

@@ -15,16 +15,16 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.encoding.forms import FORMS
-from fencepost.encoding.forms.drawing import NARROW, WIDE, Drawing, Layout
+from fencepost.encoding.forms.counterexample import Counterexample, action_line, spelled
 from fencepost.encoding.forms.labels import Box, Segment
-from fencepost.encoding.forms.story import Story, action_line, spelled
+from fencepost.encoding.forms.lifelines import NARROW, WIDE, Drawing, Layout
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import StateSpace, show, variable
 from fencepost.encoding.language.system import Action, Property, System, each
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.language.traces import Json, Sending, TraceStep
 from fencepost.properties.catalogue import PROTOCOLS
-from fencepost.protocols.ledger_chain import Chain, Metadata
+from fencepost.protocols.ledger_chain import Chain, ChainMetadata
 from support.stories import TOLD, replayed, story
 
 ROOT = Path(__file__).parents[2]
@@ -33,14 +33,14 @@ SAVED = TRACES / "bookkeeper-4.13.no-divergence.json"
 
 
 @pytest.fixture(params=TOLD)
-def told(request: pytest.FixtureRequest) -> Story:
+def told(request: pytest.FixtureRequest) -> Counterexample:
     """Each of the stories."""
     return story(request.param)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_same_story_is_told_in_the_same_words(told: Story, form: str) -> None:
-    again = Story(told.trace, told.system, told.prop, told.verdict, told.changed_switches)
+def test_the_same_story_is_told_in_the_same_words(told: Counterexample, form: str) -> None:
+    again = Counterexample(told.trace, told.system, told.prop, told.verdict, told.changed_switches)
     assert FORMS[form].write(again) == FORMS[form].write(told)
 
 
@@ -83,7 +83,7 @@ def test_participants_stand_in_the_order_of_their_kinds() -> None:
     assert story("chained").participants == ("c1", "c2", "store")
 
 
-def test_what_becomes_of_a_message_is_what_the_trace_says(told: Story) -> None:
+def test_what_becomes_of_a_message_is_what_the_trace_says(told: Counterexample) -> None:
     trace = told.trace
     assert [t.message for t in told.travels] == [m for step in trace.steps for m in step.sent]
     assert [s.index for s in trace.steps if s.received] == sorted(told.arrivals)
@@ -119,8 +119,8 @@ def test_a_trace_tells_what_a_variable_held_as_a_value_of_its_domain() -> None:
     """What never changes is not in the trace: it is what it was at first."""
     trace, s = story("chained").trace, chain()
     assert [trace.value(s.position, 1, after=step) for step in (0, 7, 8, 10)] == [0, 0, 1, 0]
-    assert trace.value(s.metadata, 1) in Metadata
-    assert trace.value(s.metadata, 1, after=0) is Metadata.NOT_CREATED
+    assert trace.value(s.metadata, 1) in ChainMetadata
+    assert trace.value(s.metadata, 1, after=0) is ChainMetadata.NOT_CREATED
     never = replace(trace, initial={}, steps=())
     assert never.value(s.leader) == s.leader.family.initially(())
 
@@ -199,7 +199,7 @@ def flattened(state: Any, families: list[str]) -> Iterator[tuple[str, Any]]:
             yield f"{family}[{', '.join(map(str, parts))}]", inner
 
 
-def test_itf_py_reads_the_states_of_the_trace(told: Story) -> None:
+def test_itf_py_reads_the_states_of_the_trace(told: Counterexample) -> None:
     document = json.loads(FORMS["itf"].write(told))
     read = itf_py.trace_from_json(document)
     *families, taken = read.vars
@@ -214,7 +214,7 @@ def test_itf_py_reads_the_states_of_the_trace(told: Story) -> None:
         assert state.meta["index"] == index
 
 
-def test_itf_writes_integers_as_its_readers_want_them(told: Story) -> None:
+def test_itf_writes_integers_as_its_readers_want_them(told: Counterexample) -> None:
     document = json.loads(FORMS["itf"].write(told))
     types = document["#meta"]["varTypes"]
     for state in document["states"]:
@@ -259,7 +259,7 @@ LINES = {
 LOST = {"sequencediagram": "--x", "mermaid": "-x"}
 
 
-def diagram(told: Story, form: str) -> Iterator[dict[str, str]]:
+def diagram(told: Counterexample, form: str) -> Iterator[dict[str, str]]:
     """The lines of a diagram, each of which must have the form of one."""
     declared: set[str] = set()
     for line in FORMS[form].write(told).rstrip("\n").split("\n"):
@@ -273,7 +273,7 @@ def diagram(told: Story, form: str) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.parametrize("form", LINES)
-def test_each_message_is_drawn_where_it_is_received_or_lost(told: Story, form: str) -> None:
+def test_each_message_is_drawn_where_it_is_received_or_lost(told: Counterexample, form: str) -> None:
     words = spelled(told.participants)
     drawn = {"received": [], "lost": []}  # type: dict[str, list[tuple[str, str, int, str]]]
     for parts in diagram(told, form):
@@ -299,7 +299,7 @@ def test_each_message_is_drawn_where_it_is_received_or_lost(told: Story, form: s
     assert drawn == {"received": sorted(expected, key=lambda arrow: arrow[2]), "lost": lost}
 
 
-def test_notes_say_what_changed_and_where(told: Story) -> None:
+def test_notes_say_what_changed_and_where(told: Counterexample) -> None:
     """Each change of a fact that tells something, at who took the step, or at the store that holds it."""
     stores = {family: store for store, names in told.system.state.stores.items() for family in names}
     expected = []
@@ -377,7 +377,7 @@ class Page(HTMLParser):
         return [attributes for _, attributes in self.elements if name in attributes.get("class", "").split()]
 
 
-def test_the_page_needs_nothing_else(told: Story) -> None:
+def test_the_page_needs_nothing_else(told: Counterexample) -> None:
     text = FORMS["html"].write(told)
     page = Page(text)
     for tag, attributes in page.elements:
@@ -387,7 +387,7 @@ def test_the_page_needs_nothing_else(told: Story) -> None:
     assert not re.search(r"https?:|@import|url\(|fetch\(|XMLHttp", text)
 
 
-def test_the_page_draws_each_message_once(told: Story) -> None:
+def test_the_page_draws_each_message_once(told: Counterexample) -> None:
     """Once for wide places, and once for narrow ones."""
     for layout in (WIDE, NARROW):
         drawing = Page(f"<div>{Drawing(told, layout).body()}</div>")
@@ -419,7 +419,7 @@ def lie_on(drawing: Drawing) -> list[str]:
 
 
 @pytest.mark.parametrize("layout", [WIDE, NARROW], ids=lambda layout: layout.name)
-def test_words_are_not_struck_through(told: Story, layout: Layout) -> None:
+def test_words_are_not_struck_through(told: Counterexample, layout: Layout) -> None:
     """By none of the arrows, their own among them."""
     drawing = Drawing(told, layout)
     assert drawing.labels
@@ -428,7 +428,9 @@ def test_words_are_not_struck_through(told: Story, layout: Layout) -> None:
 
 def test_words_that_stand_anywhere_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last place there is for them, instead of the best."""
-    monkeypatch.setattr("fencepost.encoding.forms.drawing.placed", lambda wanted, *_: [p[-1] for p in wanted])
+    monkeypatch.setattr(
+        "fencepost.encoding.forms.lifelines.placed", lambda wanted, *_: [p[-1] for p in wanted]
+    )
     assert lie_on(Drawing(story("late"), WIDE))
 
 
@@ -450,7 +452,7 @@ def test_a_box_knows_what_goes_through_it(segment: Segment, crossed: bool) -> No
     assert box.is_crossed_by(segment) is box.is_crossed_by((end, start)) is crossed
 
 
-def test_the_page_holds_every_state(told: Story) -> None:
+def test_the_page_holds_every_state(told: Counterexample) -> None:
     text = FORMS["html"].write(told)
     found = re.search(r'<script type="application/json" id="story">(.*?)</script>', text, re.DOTALL)
     assert found

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.reading import parse_yaml
+from fencepost.encoding.documents import parse_yaml
 from fencepost.properties.catalogue import find
 from fencepost.quorums.settings import properties
 from support.refusing import refused

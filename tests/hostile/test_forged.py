@@ -17,11 +17,11 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.protocol import load
 from fencepost.properties.catalogue import find
+from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import plan, read_grid
 from fencepost.sweeps.rows import ERROR, Row
 from fencepost.sweeps.solve import Allowance, solve
 from fencepost.sweeps.store import Store
-from fencepost.sweeps.versions import engine
 from support.refusing import refused
 from support.reports import arrow, fabricated, stored_as
 

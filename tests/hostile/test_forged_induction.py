@@ -12,8 +12,8 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.encoding.evidence.manifests import PROVER, clauses_file, proof_file
-from fencepost.encoding.evidence.one_action import Step, steps
-from fencepost.encoding.evidence.questions import Asking, remarks
+from fencepost.encoding.evidence.one_action import ActionStep, steps
+from fencepost.encoding.evidence.question_files import Asking, remarks
 from fencepost.encoding.solving.solvers import Refuted, refute
 from fencepost.properties.catalogue import find
 from support.instances import TWO_BOOKIES
@@ -198,7 +198,7 @@ def test_a_part_that_no_claim_needs(copy: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_the_question_of_a_name_is_about_all_its_actions() -> None:
-    clauses = Asking(INSTANCE.system, [], {}).clauses(Step("handle add", ("no-divergence",)))
+    clauses = Asking(INSTANCE.system, [], {}).clauses(ActionStep("handle add", ("no-divergence",)))
     actions = [a.name for a in INSTANCE.system.ground_actions if a.schema.name == "handle add"]
     happen = {name for name in clauses.names.values() if name.endswith(" happens")}
     assert happen == {f"{name} happens" for name in actions}

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.answers import lemmas as catalogue
 from fencepost.cli.main import run
 from fencepost.encoding.solving.answers import TIME_OUT
-from fencepost.properties import lemmas as catalogue
 from fencepost.quorums import lemmas
 from fencepost.quorums.arithmetic import BP46
 from fencepost.quorums.smt import Reply
@@ -222,7 +222,7 @@ def test_where_nothing_can_be_written_is_bad_input(
 def test_quorum_needs_no_solver_and_the_commands_import_none(tmp_path: Path) -> None:
     """Start-up stays quick: z3, pysat and cvc5 are not imported until a lemma is decided."""
     program = (
-        "import sys, fencepost.cli.prove, fencepost.cli.quorum\n"
+        "import sys, fencepost.cli.commands.prove, fencepost.cli.commands.quorum\n"
         "from fencepost.cli.main import run\n"
         "assert run(['quorum', '-e', '3', '-w', '3', '-a', '2', '--output', sys.argv[1]]) == 0\n"
         "print(sorted({'z3', 'pysat', 'cvc5'} & set(sys.modules)))\n"

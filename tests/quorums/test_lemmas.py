@@ -9,13 +9,13 @@ from itertools import combinations
 import pytest
 import z3
 
+from fencepost.answers import lemmas as catalogue
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.solving.answers import Deadline, GaveUp, No, Yes
 from fencepost.encoding.solving.scripts import cvc5_version
-from fencepost.properties import lemmas as catalogue
 from fencepost.quorums import lemmas
 from fencepost.quorums.arithmetic import BP46
-from fencepost.quorums.lemmas import CONFIRMED, Job, Lemma, Result, Verdict, settle
+from fencepost.quorums.lemmas import CONFIRMED, Lemma, LemmaJob, LemmaResult, LemmaVerdict, settle
 from fencepost.quorums.smt import Reply, ask_cvc5, ask_z3, obligation
 from fencepost.quorums.stripes import (
     Configuration,
@@ -29,21 +29,25 @@ UP_TO = 6
 
 
 @pytest.fixture(scope="module")
-def results() -> dict[str, Result]:
-    job = Job(BP46, UP_TO, Deadline(600))
+def results() -> dict[str, LemmaResult]:
+    job = LemmaJob(BP46, UP_TO, Deadline(600))
     return {r.name: r for r in catalogue.decide(catalogue.all_lemmas(), job)}
 
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("lemmas")
-def test_all_lemmas_come_out_as_expected(results: dict[str, Result]) -> None:
+def test_all_lemmas_come_out_as_expected(results: dict[str, LemmaResult]) -> None:
     assert [r.name for r in results.values() if not r.as_expected] == []
-    assert {r.verdict for r in results.values()} == {Verdict.PROVED, Verdict.HOLDS, Verdict.REFUTED}
+    assert {r.verdict for r in results.values()} == {
+        LemmaVerdict.PROVED,
+        LemmaVerdict.HOLDS,
+        LemmaVerdict.REFUTED,
+    }
 
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("lemmas")
-def test_every_obligation_is_confirmed_by_cvc5(results: dict[str, Result]) -> None:
+def test_every_obligation_is_confirmed_by_cvc5(results: dict[str, LemmaResult]) -> None:
     """cvc5 is required here; users may be without."""
     settled = [s for r in results.values() for s in r.obligations]
     assert len(settled) > 300
@@ -52,18 +56,18 @@ def test_every_obligation_is_confirmed_by_cvc5(results: dict[str, Result]) -> No
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("lemmas")
-def test_a_proved_lemma_has_all_its_obligations_proved(results: dict[str, Result]) -> None:
+def test_a_proved_lemma_has_all_its_obligations_proved(results: dict[str, LemmaResult]) -> None:
     for result in results.values():
-        if result.verdict is Verdict.PROVED:
+        if result.verdict is LemmaVerdict.PROVED:
             assert result.obligations
-            assert {s.answer for s in result.obligations} == {Verdict.PROVED}
+            assert {s.answer for s in result.obligations} == {LemmaVerdict.PROVED}
 
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("lemmas")
-def test_enumeration_says_holds_up_to_its_size_and_not_proved(results: dict[str, Result]) -> None:
+def test_enumeration_says_holds_up_to_its_size_and_not_proved(results: dict[str, LemmaResult]) -> None:
     for name in ("coverage-fencing-enumerated", "coverage-reads-enumerated", "stripes-enumerated"):
-        assert results[name].verdict is Verdict.HOLDS
+        assert results[name].verdict is LemmaVerdict.HOLDS
         assert f"E <= {UP_TO}" in results[name].basis
 
 
@@ -91,7 +95,7 @@ def first_by_trying(lemma: str) -> Configuration:
 @pytest.mark.parametrize("name", ["windows-need-the-count", "first-ack-quorum-rule", "pr-2281-rule"])
 @pytest.mark.slow
 @pytest.mark.xdist_group("lemmas")
-def test_the_smallest_counterexample_is_the_smallest(name: str, results: dict[str, Result]) -> None:
+def test_the_smallest_counterexample_is_the_smallest(name: str, results: dict[str, LemmaResult]) -> None:
     example = results[name].example
     assert example is not None
     assert example.configuration == str(first_by_trying(name))
@@ -100,7 +104,7 @@ def test_the_smallest_counterexample_is_the_smallest(name: str, results: dict[st
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("lemmas")
-def test_the_examples_of_the_issue_are_found(results: dict[str, Result]) -> None:
+def test_the_examples_of_the_issue_are_found(results: dict[str, LemmaResult]) -> None:
     found = {name: r.example.configuration for name, r in results.items() if r.example is not None}
     assert found["windows-need-the-count"] == "4/2/2"
     assert found["first-ack-quorum-rule"] == "4/3/2"
@@ -153,23 +157,23 @@ def test_writing_an_obligation_leaves_the_printer_as_it_was() -> None:
 
 def test_contradictory_premises_are_vacuous() -> None:
     empty = obligation("empty", "nothing", [X >= 2, X <= 1], X == 5)
-    assert settle(empty, Deadline(20)).answer is Verdict.VACUOUS
+    assert settle(empty, Deadline(20)).answer is LemmaVerdict.VACUOUS
 
 
 def test_no_time_is_undecided_never_proved() -> None:
     settled = settle(obligation("late", "too late", [X >= 3], X * X >= 9), Deadline(0))
-    assert settled.answer is Verdict.UNDECIDED
+    assert settled.answer is LemmaVerdict.UNDECIDED
     assert settled.reason == "time-out"
     for lemma in catalogue.chosen(["coverage-fencing-enumerated", "windows-need-the-count"]):
-        assert lemma.decide(Job(BP46, 4, Deadline(0))).verdict is Verdict.UNDECIDED
+        assert lemma.decide(LemmaJob(BP46, 4, Deadline(0))).verdict is LemmaVerdict.UNDECIDED
 
 
 def test_an_unknown_of_z3_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lemmas, "ask_z3", lambda s, d: Reply(GaveUp("incomplete"), 0.0))
     lemma = catalogue.chosen(["quorums-meet"])[0]
-    result = lemma.decide(Job(BP46, 4, Deadline(20)))
-    assert result.verdict is Verdict.UNDECIDED and "incomplete" in result.reason
-    assert catalogue.overall([result]) is Verdict.UNDECIDED
+    result = lemma.decide(LemmaJob(BP46, 4, Deadline(20)))
+    assert result.verdict is LemmaVerdict.UNDECIDED and "incomplete" in result.reason
+    assert catalogue.overall([result]) is LemmaVerdict.UNDECIDED
 
 
 def test_solvers_that_contradict_each_other_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,8 +184,8 @@ def test_solvers_that_contradict_each_other_are_an_internal_error(monkeypatch: p
 
 def test_without_cvc5_nothing_is_confirmed_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lemmas, "cvc5_version", lambda: None)
-    result = catalogue.chosen(["coverage-reads"])[0].decide(Job(BP46, 4, Deadline(20)))
-    assert result.verdict is Verdict.PROVED
+    result = catalogue.chosen(["coverage-reads"])[0].decide(LemmaJob(BP46, 4, Deadline(20)))
+    assert result.verdict is LemmaVerdict.PROVED
     assert result.confirmed == "not confirmed (cvc5 not installed)"
     assert {s.confirmed for s in result.obligations} == {"not confirmed (cvc5 not installed)"}
 
@@ -191,7 +195,7 @@ def test_cvc5_is_installed_for_the_tests() -> None:
 
 
 def test_a_false_claim_is_refuted_with_a_model() -> None:
-    assert settle(FALSE_CLAIM, Deadline(20)).answer is Verdict.REFUTED
+    assert settle(FALSE_CLAIM, Deadline(20)).answer is LemmaVerdict.REFUTED
     assert ask_z3(FALSE_CLAIM.script, Deadline(20)).answer == Yes({"x": "1"})
 
 
@@ -201,13 +205,13 @@ def test_a_refutation_without_an_example_is_undecided() -> None:
         "silent",
         "never shown",
         "x",
-        Verdict.PROVED,
+        LemmaVerdict.PROVED,
         questions=lambda formulas, configuration: (),
         breaks=lambda formulas, configuration, sets: False,
         obligations=lambda formulas: [FALSE_CLAIM],
     )
-    result = silent.decide(Job(BP46, 3, Deadline(20)))
-    assert result.verdict is Verdict.UNDECIDED
+    result = silent.decide(LemmaJob(BP46, 3, Deadline(20)))
+    assert result.verdict is LemmaVerdict.UNDECIDED
     assert "no configuration with E <= 3 shows it" in result.reason
 
 
@@ -215,10 +219,10 @@ def test_an_example_that_the_definitions_reject_is_an_internal_error() -> None:
     lemma = catalogue.chosen(["pr-2281-rule"])[0]
     assert isinstance(lemma, Lemma)
     wrong = Lemma(
-        "wrong", "", "", Verdict.REFUTED, lemma.questions, lambda formulas, configuration, sets: False
+        "wrong", "", "", LemmaVerdict.REFUTED, lemma.questions, lambda formulas, configuration, sets: False
     )
     with pytest.raises(InternalError, match="no counterexample by the definitions"):
-        wrong.decide(Job(BP46, 4, Deadline(20)))
+        wrong.decide(LemmaJob(BP46, 4, Deadline(20)))
 
 
 def test_an_unknown_lemma_is_bad_input_and_names_the_known() -> None:

@@ -14,10 +14,10 @@ from fencepost.encoding.solving.answers import Deadline, SolverGaveUpError
 from fencepost.quorums import questions
 from fencepost.quorums.questions import (
     Apart,
-    AtLeast,
+    AtLeastOf,
     AtMost,
     Constraint,
-    Question,
+    SetQuestion,
     Sets,
     Union,
     Within,
@@ -37,7 +37,7 @@ positions = st.sets(st.integers(0, SIZE - 1)).map(lambda s: tuple(sorted(s)))
 name = st.sampled_from(NAMES)
 count = st.integers(-1, SIZE + 1)
 constraints = st.one_of(
-    st.builds(AtLeast, count, name, positions),
+    st.builds(AtLeastOf, count, name, positions),
     st.builds(AtMost, count, name, positions),
     st.builds(Apart, name, name),
     st.builds(Within, name, positions),
@@ -52,7 +52,7 @@ def met(constraint: Constraint, sets: Sets) -> bool:
         return sum(1 for p in among if p in sets[of])
 
     match constraint:
-        case AtLeast(n, of, among):
+        case AtLeastOf(n, of, among):
             return within(of, among) >= n
         case AtMost(n, of, among):
             return within(of, among) <= n
@@ -64,7 +64,7 @@ def met(constraint: Constraint, sets: Sets) -> bool:
             return all((p in sets[whole]) == any(p in sets[part] for part in parts) for p in range(SIZE))
 
 
-def answerable(asked: Question) -> bool:
+def answerable(asked: SetQuestion) -> bool:
     names = asked.names()
     every = list(subsets(range(SIZE)))
     return any(
@@ -77,7 +77,7 @@ def answerable(asked: Question) -> bool:
 @settings(max_examples=250, deadline=None, derandomize=True)
 @given(st.lists(constraints, min_size=1, max_size=5))
 def test_both_engines_answer_as_trying_all_sets_does(chosen: list[Constraint]) -> None:
-    asked = Question(CONFIGURATION, "random", tuple(chosen))
+    asked = SetQuestion(CONFIGURATION, "random", tuple(chosen))
     expected = answerable(asked)
     for engine in (ask_bitvectors, ask_cnf):
         sets = engine(asked, Deadline(20))
@@ -87,20 +87,22 @@ def test_both_engines_answer_as_trying_all_sets_does(chosen: list[Constraint]) -
 
 
 @pytest.mark.parametrize("engine", [ask_bitvectors, ask_cnf])
-def test_counts_are_exact_at_every_bound(engine: Callable[[Question, Deadline], Sets | None]) -> None:
+def test_counts_are_exact_at_every_bound(engine: Callable[[SetQuestion, Deadline], Sets | None]) -> None:
     """At least m and at most n of k positions: possible exactly if some number up to k is both."""
     for k in range(SIZE + 1):
         among = tuple(range(k))
         for m in range(-1, SIZE + 2):
             for n in range(-1, SIZE + 2):
-                both = Question(CONFIGURATION, "between", (AtLeast(m, "x", among), AtMost(n, "x", among)))
+                both = SetQuestion(
+                    CONFIGURATION, "between", (AtLeastOf(m, "x", among), AtMost(n, "x", among))
+                )
                 assert (engine(both, Deadline(20)) is not None) == any(
                     m <= size <= n for size in range(k + 1)
                 )
 
 
 def test_a_partition_puts_each_position_in_one_part() -> None:
-    asked = Question(CONFIGURATION, "split", partition((0, 1), ("x", "y")))
+    asked = SetQuestion(CONFIGURATION, "split", partition((0, 1), ("x", "y")))
     every = list(subsets(range(SIZE)))
     found = [(x, y) for x in every for y in every if holds(asked, {"x": x, "y": y, "x|y": x | y})]
     assert sorted((sorted(x), sorted(y)) for x, y in found) == [
@@ -111,7 +113,7 @@ def test_a_partition_puts_each_position_in_one_part() -> None:
     ]
 
 
-QUESTION = Question(CONFIGURATION, "any two", (AtLeast(2, "x", (0, 1, 2)),))
+QUESTION = SetQuestion(CONFIGURATION, "any two", (AtLeastOf(2, "x", (0, 1, 2)),))
 
 
 def test_engines_that_disagree_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,10 +132,10 @@ def test_sets_that_do_not_meet_the_constraints_are_an_internal_error(monkeypatch
 def test_no_time_is_no_answer(engine: object) -> None:
     big = Configuration(40, 40, 20)
     everyone = big.positions
-    hard = Question(
+    hard = SetQuestion(
         big,
         "a pigeonhole",
-        (AtLeast(21, "x", everyone), AtLeast(20, "y", everyone), Apart("x", "y")),
+        (AtLeastOf(21, "x", everyone), AtLeastOf(20, "y", everyone), Apart("x", "y")),
     )
     assert callable(engine)
     with pytest.raises(SolverGaveUpError):

@@ -16,16 +16,16 @@ from typing import Any
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.encoding.concrete.replaying import NotAnExecution
+from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper import state
 from fencepost.protocols.bookkeeper.layers import published
-from fencepost.realcode import facts
-from fencepost.realcode.conforming import Departure, action_of, drive, shorter, spelled
-from fencepost.realcode.driving.actions import DRIVEN
-from fencepost.realcode.session import OutOfStep
-from fencepost.realcode.walk_files import Taken, read_walks
-from fencepost.realcode.walking import AT_ONCE, BROAD, ELSEWHERE, Ground, Walk, walks
+from fencepost.realcode import observations
+from fencepost.realcode.conformance import Departure, action_of, drive, shorter, spelled
+from fencepost.realcode.drive.actions import DRIVEN
+from fencepost.realcode.harness_session import OutOfStep
+from fencepost.realcode.run_files import Taken, read_walks
+from fencepost.realcode.runs import AT_ONCE, BROAD, ELSEWHERE, ConformanceRun, Ground, walks
 
 WALKS = Path(__file__).parent / "walks" / "4.17.4.interleaved.json"
 
@@ -59,7 +59,7 @@ def test_what_the_code_does_at_once_follows_at_once() -> None:
     assert set(AT_ONCE) | set(ELSEWHERE) <= set(DRIVEN)
 
 
-def _awaited(walk: Walk) -> list[int]:
+def _awaited(walk: ConformanceRun) -> list[int]:
     """Where an entry is written back and something else comes next."""
     names = [action.schema.name for action in walk.actions]
     return [at for at, name in enumerate(names[:-1]) if name == "write back" and names[at + 1] not in AT_ONCE]
@@ -70,7 +70,7 @@ def test_a_departure_is_made_smaller() -> None:
     ground = Ground(find("bookkeeper").instance(BROAD.items()))
     chance = random.Random(1)
 
-    def departs(walk: Walk) -> Departure | None:
+    def departs(walk: ConformanceRun) -> Departure | None:
         steps, _ = ground.followed(walk)
         fenced = [
             step.index for step in steps if step.action == "handle fence" and step.arguments["bookie"] == "b2"
@@ -151,12 +151,12 @@ def test_what_is_otherwise_in_the_code_is_found_unless_the_comparison_leaves_it_
     found = departure()
     assert found is not None
     assert found.reason.startswith("fenced[b1] is ")
-    real = facts.differences
+    real = observations.differences
 
-    def careless(model: facts.Facts, code: facts.Facts) -> Mapping[str, Any]:
+    def careless(model: observations.Facts, code: observations.Facts) -> Mapping[str, Any]:
         return {name: sides for name, sides in real(model, code).items() if not name.startswith("fenced[")}
 
-    monkeypatch.setattr("fencepost.realcode.reproducing.differences", careless)
+    monkeypatch.setattr("fencepost.realcode.reproduction.differences", careless)
     assert departure() is None
 
 
@@ -195,7 +195,7 @@ def test_a_writer_that_closes_while_its_own_ensemble_change_is_held_is_driven_pa
     refused: Taken, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The planted mistake of the harness: metadata calls let go in order, whichever is meant."""
-    monkeypatch.setattr("fencepost.realcode.driving.writing._own_change", lambda steps: False)
+    monkeypatch.setattr("fencepost.realcode.drive.writers._own_change", lambda steps: False)
     with pytest.raises(OutOfStep, match="metadata client=w"):
         drive(refused.playback(), refused.ground, refused.walk)
 

@@ -12,9 +12,9 @@ import pytest
 from fencepost.encoding.errors import BadInput
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.realcode import library as library_module
+from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessSession, Recording, running
 from fencepost.realcode.library import Library, library
-from fencepost.realcode.reproducing import Ending, Setting, reproduce
-from fencepost.realcode.session import Answer, CodeFailed, Recording, Session, running
+from fencepost.realcode.reproduction import Ending, Setting, reproduce
 from support.processes import children, gone
 from support.realcode import kept_trace
 
@@ -86,7 +86,7 @@ def test_limbo_and_fence_of_phase_one_do_not_outlive_a_crash(lib: Library) -> No
     assert marks == [(True, True), (False, False)]
 
 
-def close_as_empty(session: Session) -> None:
+def close_as_empty(session: HarnessSession) -> None:
     """A ledger of one bookie that has nothing of it but its fence."""
     session.ask("start", bookies=1, storage="db", journal="no", checks="yes")
     session.ask("create", client="w", ensemble="b1", wq=1, aq=1)
@@ -224,7 +224,7 @@ def test_a_mistake_in_the_harness_is_found(
 class Flushing:
     """A session in which b1 has written out what is in memory before it handles a request."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: HarnessSession) -> None:
         self.session = session
 
     def ask(self, command: str, **arguments: object) -> Answer:

@@ -9,7 +9,7 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.realcode.matrix import Cell, Mark
-from fencepost.realcode.reproducing import Setting
+from fencepost.realcode.reproduction import Setting
 from support.realcode import TRANSCRIPTS, kept_trace
 
 OLD, NEW = (str(TRANSCRIPTS / f"2614.{release}.sorted.json") for release in ("4.13.0", "4.17.4"))

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from fencepost.encoding.errors import BadInput
-from fencepost.realcode import session
+from fencepost.realcode import harness_session
+from fencepost.realcode.harness_session import CodeFailed, Harness, Recording, opened
 from fencepost.realcode.library import Library, compiled, jdk, library
-from fencepost.realcode.releases import SECOND_COPY, as_driven, is_there, mending, seen
-from fencepost.realcode.session import CodeFailed, Harness, Recording, opened
+from fencepost.realcode.release_behaviour import SECOND_COPY, as_driven, is_there, mending, seen
 from support.processes import gone
 from support.realcode import kept_trace
 
@@ -122,7 +122,7 @@ def test_a_process_that_has_ended_is_one_line() -> None:
 
 
 def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "BOOTING", 0.2)
+    monkeypatch.setattr(harness_session, "BOOTING", 0.2)
     with a_process("input(); input()") as harness:
         with pytest.raises(BadInput, match="look: the code has not answered for"):
             harness.ask("look")
@@ -167,7 +167,7 @@ def with_storage(cell: str, storage: str) -> str:
 
 def test_every_known_bug_of_the_code_has_its_execution() -> None:
     from fencepost.realcode.matrix import bugs, without_running
-    from fencepost.realcode.reproducing import Setting
+    from fencepost.realcode.reproduction import Setting
 
     assert all({known.name for known in bugs(())} == set(cells) for cells in seen().values())
     for known in bugs(()):

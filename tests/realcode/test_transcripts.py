@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
+from fencepost.answers.known import KNOWN, chosen
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
-from fencepost.properties.known import KNOWN, chosen
-from fencepost.realcode import facts
-from fencepost.realcode.driving.actions import DRIVEN, UNDRIVABLE
-from fencepost.realcode.facts import differences
+from fencepost.realcode import observations
+from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE
+from fencepost.realcode.harness_session import OutOfStep, Playback
 from fencepost.realcode.matrix import cell
-from fencepost.realcode.releases import as_driven, refused_at
-from fencepost.realcode.reproducing import Ending, Reproduction, _said_by, bookkeeper_of, reproduce
-from fencepost.realcode.session import OutOfStep, Playback
+from fencepost.realcode.observations import differences
+from fencepost.realcode.release_behaviour import as_driven, refused_at
+from fencepost.realcode.reproduction import Ending, Reproduction, _said_by, bookkeeper_of, reproduce
 from fencepost.realcode.transcripts import Transcript
 from support.realcode import TRANSCRIPTS, kept_trace, transcript_of
 
@@ -93,10 +93,10 @@ def test_the_step_of_a_refusal_is_compared_with_the_one_that_was_seen(
     found = cell(known, played("#2614", "4.17.4"))
     assert (found.step, found.as_expected) == (16, True)
     monkeypatch.setattr(
-        "fencepost.realcode.releases.seen", lambda: {"4.17.4": {"#2614": "refuses it, step 12"}}
+        "fencepost.realcode.release_behaviour.seen", lambda: {"4.17.4": {"#2614": "refuses it, step 12"}}
     )
     assert found.as_expected is False
-    monkeypatch.setattr("fencepost.realcode.releases.seen", dict)
+    monkeypatch.setattr("fencepost.realcode.release_behaviour.seen", dict)
     assert found.as_expected is True
 
 
@@ -137,7 +137,7 @@ def test_the_mended_model_goes_where_the_code_goes() -> None:
 
 def test_phase_one_before_the_replay_is_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted mistake: then the replay keeps the bare fence, and nothing is shown about closed ledgers."""
-    monkeypatch.setattr("fencepost.realcode.driving.bookies._checks_after_replay", lambda parameters: False)
+    monkeypatch.setattr("fencepost.realcode.drive.bookies._checks_after_replay", lambda parameters: False)
     with pytest.raises(OutOfStep, match="asked: boot bookie=b3; recorded: boot-unchecked bookie=b3"):
         played("BP-46-closed", "4.17.4", "db")
 
@@ -234,13 +234,13 @@ def test_what_is_otherwise_in_the_code_is_found(change: Callable[[dict[str, Any]
 
 def test_a_comparison_that_leaves_something_out_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted mistake: fences are not compared. Then 4.17.4 would seem to go the way of 4.13 up to step 15."""
-    real = facts.differences
+    real = observations.differences
 
-    def careless(model: facts.Facts, code: facts.Facts) -> Mapping[str, Any]:
+    def careless(model: observations.Facts, code: observations.Facts) -> Mapping[str, Any]:
         return {name: sides for name, sides in real(model, code).items() if not name.startswith("fenced[")}
 
     assert played("#2614", "4.17.4").steps[10].differs
-    monkeypatch.setattr("fencepost.realcode.reproducing.differences", careless)
+    monkeypatch.setattr("fencepost.realcode.reproduction.differences", careless)
     assert not played("#2614", "4.17.4").steps[10].differs
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from fencepost.cli.advise import advice_on
-from fencepost.cli.reports.advice import Advice
-from fencepost.properties.advice import Setup
+from fencepost.answers.risks import Setup
+from fencepost.cli.commands.advise import advice_on
+from fencepost.cli.rendering.advice import Advice
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.setters import DEFAULT, Setter
 from fencepost.quorums.stripes import Configuration

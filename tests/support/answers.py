@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from fencepost.sweeps.versions import engine
+from fencepost.sweeps.engine_version import engine
 
 Answer = TypeVar("Answer")
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from fencepost.encoding.concrete.compiling import Concrete, State
-from fencepost.encoding.concrete.exploring import explore
-from fencepost.encoding.formulas.answers import Cache
+from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.formulas.commutation import Commutation
+from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import Template
@@ -20,8 +20,8 @@ from fencepost.encoding.language.state import StateSpace, choice, decode, family
 from fencepost.encoding.language.system import Action, Property, Schema, System
 from fencepost.encoding.language.terms import TRUE, Term, Update, all_of, if_
 from fencepost.encoding.rounds.cubes import Cube
+from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Task
-from fencepost.encoding.rounds.session import Session
 from fencepost.encoding.rounds.unrolling import Unrolling
 
 FLAGS, ACTIONS, REPEATS, ROUNDS = 4, 6, 2, 5
@@ -125,7 +125,7 @@ def compare(
     blockers = commutation(symbolic, cache or Cache(None)).blockers()
     made, rounds, found = template(symbolic, blockers, {}), 0, set[bytes]()
     for cube in cubes(made):
-        session = Session(made, "cadical", cube=cube)
+        session = RoundSolver(made, "cadical", cube=cube)
         session.unrolling.__class__ = unrolling
         rounds = max(rounds, complete(session, Task((), cube=cube).start))
         found |= _final_states(session, symbolic)
@@ -138,7 +138,7 @@ def _without(state: State, choices: Sequence[int]) -> bytes:
     return bytes(0 if place in choices else code for place, code in enumerate(state))
 
 
-def complete(session: Session, start: int) -> int:
+def complete(session: RoundSolver, start: int) -> int:
     """Deepen until no execution needs more rounds than that, or than `start`; afterwards the last cannot fire."""
     for _ in range(start):
         session.deepen()
@@ -149,7 +149,7 @@ def complete(session: Session, start: int) -> int:
             return session.rounds - 1
 
 
-def _final_states(session: Session, symbolic: Symbolic) -> set[bytes]:
+def _final_states(session: RoundSolver, symbolic: Symbolic) -> set[bytes]:
     """Every state at the end of the last round, by blocking one after another."""
     system, found = symbolic.system, set()
     places = [v for v in system.variables if not v.is_choice and v.place in symbolic.written]

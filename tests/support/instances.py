@@ -7,13 +7,14 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fencepost.encoding.checking.joining import CubeAnswer
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.running import check
-from fencepost.encoding.checking.verdicts import Outcome, Result
-from fencepost.encoding.concrete.compiling import Concrete, State
-from fencepost.encoding.concrete.exploring import explore, wander
-from fencepost.encoding.concrete.replaying import NotAnExecution, Replayer
+from fencepost.answers.known import KNOWN, chosen, decide
+from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.exploration import explore, wander
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.joining import CubeAnswer
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Outcome, Result
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.protocol import choose
@@ -21,10 +22,9 @@ from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import GroundAction, System
 from fencepost.encoding.language.traces import Subject, Trace, TraceStep
 from fencepost.encoding.rounds.cubes import Part
-from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Run
-from fencepost.properties.known import KNOWN, chosen, decide
 from support.answers import once
 
 TWO_BOOKIES: dict[str, int] = {"bookies": 2, "ensemble": 2, "write_quorum": 2}
@@ -130,7 +130,7 @@ def fired(system: System, wanted: set[str], rounds: int) -> set[str]:
     """Those of the wanted actions that fire in some execution of up to so many rounds."""
     symbolic = Symbolic(system)
     everything = list(range(len(symbolic.actions)))
-    session = Session(template(symbolic, [everything for _ in everything], {}), "cadical")
+    session = RoundSolver(template(symbolic, [everything for _ in everything], {}), "cadical")
     slots = {name: [n for n, a in enumerate(symbolic.actions) if a.schema.name == name] for name in wanted}
     waiting = {name for name in wanted if slots[name]}
     for _ in range(rounds):
@@ -141,7 +141,7 @@ def fired(system: System, wanted: set[str], rounds: int) -> set[str]:
     return {name for name in wanted if slots[name]} - waiting
 
 
-def _fires(session: Session, slots: Sequence[int]) -> bool:
+def _fires(session: RoundSolver, slots: Sequence[int]) -> bool:
     """One of the slots fires in the last round."""
     guard = session.unrolling.fresh()
     session.add([[-guard, *(session.unrolling.fire(slot, session.rounds) for slot in slots)]])

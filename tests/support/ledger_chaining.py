@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fencepost.protocols.ledger_chain import Status
+from fencepost.protocols.ledger_chain import ChainStatus
 
 NO_ENTRY = -1
 
@@ -22,7 +22,7 @@ class Client(NamedTuple):
     """c_state of one client."""
 
     leader: bool = False
-    status: Status = Status.WAITING
+    status: ChainStatus = ChainStatus.WAITING
     llist: tuple[int, ...] = ()
     llist_version: int = -1
     ledger: Ledger = Ledger()
@@ -60,7 +60,7 @@ def successors(w: World, most: int) -> Iterator[World]:
 def _office(w: World, c: int) -> Iterator[World]:
     """BecomeLeader, Abdicate."""
     if not w.clients[c].leader and w.leader == c:
-        yield _client(w, c, leader=True, status=Status.GET_LAST_LEDGER)
+        yield _client(w, c, leader=True, status=ChainStatus.GET_LAST_LEDGER)
     if w.clients[c].leader and w.leader != c:
         yield _gives_up(w, c)
 
@@ -70,34 +70,34 @@ def _leads(w: World, c: int, most: int) -> Iterator[World]:
     me = w.clients[c]
     own = me.ledger
     match me.status:
-        case Status.GET_LAST_LEDGER if w.llist:
+        case ChainStatus.GET_LAST_LEDGER if w.llist:
             last = w.ledgers[w.llist[-1] - 1]
             read = _client(w, c, llist=w.llist, llist_version=w.llist_version, ledger=last)
-            yield _client(read, c, status=Status.CLOSE_LAST_LEDGER)
-        case Status.GET_LAST_LEDGER:
-            yield _client(w, c, status=Status.CREATE_LEDGER, llist=(), llist_version=w.llist_version)
-        case Status.CLOSE_LAST_LEDGER if not own.open:
-            yield _client(w, c, status=Status.CREATE_LEDGER)
-        case Status.CLOSE_LAST_LEDGER if own.version == w.ledgers[own.id - 1].version:
+            yield _client(read, c, status=ChainStatus.CLOSE_LAST_LEDGER)
+        case ChainStatus.GET_LAST_LEDGER:
+            yield _client(w, c, status=ChainStatus.CREATE_LEDGER, llist=(), llist_version=w.llist_version)
+        case ChainStatus.CLOSE_LAST_LEDGER if not own.open:
+            yield _client(w, c, status=ChainStatus.CREATE_LEDGER)
+        case ChainStatus.CLOSE_LAST_LEDGER if own.version == w.ledgers[own.id - 1].version:
             there = w.bookies[own.id - 1] or Written(NO_ENTRY, True)
             yield _on_bookies(_closed(w, c), own.id, there._replace(fenced=True))
-        case Status.CLOSE_LAST_LEDGER:
-            yield _client(w, c, status=Status.GET_LAST_LEDGER)
-        case Status.CREATE_LEDGER if len(w.ledgers) < most:
+        case ChainStatus.CLOSE_LAST_LEDGER:
+            yield _client(w, c, status=ChainStatus.GET_LAST_LEDGER)
+        case ChainStatus.CREATE_LEDGER if len(w.ledgers) < most:
             new = Ledger(len(w.ledgers) + 1, True, 0)
             created = w._replace(ledgers=(*w.ledgers, new), bookies=(*w.bookies, None))
-            yield _client(created, c, status=Status.APPEND_LEDGER, ledger=new)
-        case Status.APPEND_LEDGER if me.llist_version == w.llist_version:
+            yield _client(created, c, status=ChainStatus.APPEND_LEDGER, ledger=new)
+        case ChainStatus.APPEND_LEDGER if me.llist_version == w.llist_version:
             llist, version = (*me.llist, own.id), w.llist_version + 1
             appended = w._replace(llist=llist, llist_version=version)
-            yield _client(appended, c, status=Status.LEDGER_OPEN, llist=llist, llist_version=version)
-        case Status.APPEND_LEDGER:
+            yield _client(appended, c, status=ChainStatus.LEDGER_OPEN, llist=llist, llist_version=version)
+        case ChainStatus.APPEND_LEDGER:
             yield _gives_up(w, c)
-        case Status.LEDGER_OPEN if w.bookies[own.id - 1] is None:
+        case ChainStatus.LEDGER_OPEN if w.bookies[own.id - 1] is None:
             yield _on_bookies(w, own.id, Written(w.next_entry, False))._replace(next_entry=w.next_entry + 1)
-        case Status.LEDGER_OPEN if own.version == w.ledgers[own.id - 1].version:
+        case ChainStatus.LEDGER_OPEN if own.version == w.ledgers[own.id - 1].version:
             yield _closed(w, c)
-        case Status.LEDGER_OPEN:
+        case ChainStatus.LEDGER_OPEN:
             yield _gives_up(w, c)
 
 
@@ -107,7 +107,7 @@ def _client(w: World, c: int, **changes: object) -> World:
 
 
 def _gives_up(w: World, c: int) -> World:
-    return _client(w, c, leader=False, status=Status.WAITING)
+    return _client(w, c, leader=False, status=ChainStatus.WAITING)
 
 
 def _closed(w: World, c: int) -> World:
@@ -115,7 +115,7 @@ def _closed(w: World, c: int) -> World:
     i = w.clients[c].ledger.id
     closed = Ledger(i, False, w.ledgers[i - 1].version + 1)
     return _client(
-        w._replace(ledgers=(*w.ledgers[: i - 1], closed, *w.ledgers[i:])), c, status=Status.CREATE_LEDGER
+        w._replace(ledgers=(*w.ledgers[: i - 1], closed, *w.ledgers[i:])), c, status=ChainStatus.CREATE_LEDGER
     )
 
 

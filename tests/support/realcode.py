@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fencepost.encoding.concrete.replaying import Replayer
+from fencepost.answers.known import KNOWN, chosen
+from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Run
-from fencepost.properties.known import KNOWN, chosen
 from fencepost.realcode.matrix import kept
 from fencepost.realcode.transcripts import Transcript, read_transcript
 

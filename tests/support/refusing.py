@@ -17,8 +17,8 @@ LONGEST = 2100
 def slow_machine() -> Iterator[None]:
     """All that a command says after some time of going on, it says at once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fencepost.cli.progress.PAUSE", 0.0)
-        patch.setattr("fencepost.cli.progress.HELD", 0.0)
+        patch.setattr("fencepost.cli.rendering.progress.PAUSE", 0.0)
+        patch.setattr("fencepost.cli.rendering.progress.HELD", 0.0)
         yield
 
 

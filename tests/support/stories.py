@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from fencepost.encoding.concrete.replaying import Replayer
-from fencepost.encoding.forms.story import Story
+from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.protocol import choose, load
 from fencepost.properties.catalogue import find
 from support.instances import actions
@@ -93,12 +93,12 @@ TOLD = {
 
 
 @cache
-def story(name: str) -> Story:
+def story(name: str) -> Counterexample:
     """One of them, replayed."""
     return replayed(TOLD[name])
 
 
-def replayed(told: Told) -> Story:
+def replayed(told: Told) -> Counterexample:
     """Those steps, as a story; raises NotAnExecution unless they violate the property."""
     protocol = load(Path(told.protocol)) if told.protocol.endswith(".py") else find(told.protocol)
     parameters = protocol.parameters(told.settings.items())
@@ -106,4 +106,6 @@ def replayed(told: Told) -> Story:
     (prop,) = choose(system, (told.prop,))
     replayer = Replayer(system, protocol.subject(parameters))
     trace = replayer.replay(prop, actions(system, told.steps), told.lost)
-    return Story(trace, system, prop, f"{prop.name}: violated", protocol.changed_switches(parameters))
+    return Counterexample(
+        trace, system, prop, f"{prop.name}: violated", protocol.changed_switches(parameters)
+    )

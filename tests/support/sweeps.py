@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan, plan
-from fencepost.sweeps.obligations import together
 from fencepost.sweeps.rows import VARYING, Row
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.store import Store
-from fencepost.sweeps.versions import engine
+from fencepost.sweeps.sweep_cases import together
 from support.processes import hearing
 
 COMMAND = [*hearing(), sys.executable, "-m", "fencepost.cli", "sweep"]

@@ -11,16 +11,16 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fencepost.encoding.checking.limits import Limits
-from fencepost.encoding.checking.proving import SHARES, Posed, Proving, ask, pose
-from fencepost.encoding.concrete.compiling import Concrete
-from fencepost.encoding.concrete.exploring import explore
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.engine.houdini import SHARES, Houdini, Posed, ask, pose
+from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.formulas.answers import Cache
 from fencepost.encoding.formulas.commutation import Commutation
+from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.induction.asking import Kept, Left, Withdrawn
+from fencepost.encoding.induction.withdrawal import Left, StillInductive, Withdrawn
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, bind, exists, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, is_in, labels, subsets
@@ -38,7 +38,7 @@ from fencepost.encoding.language.terms import (
     all_of,
     any_of,
 )
-from fencepost.encoding.rounds.session import Session
+from fencepost.encoding.rounds.round_solver import RoundSolver
 from support.generated import complete
 
 MOST_STATES = 3000
@@ -406,18 +406,18 @@ def explored(system: System) -> Truth | None:
     return Truth(false, witnessed, badly_defined=False)
 
 
-def inductive(system: System) -> Proving:
+def inductive(system: System) -> Houdini:
     """Run the default proof of the property and the invariants in this process, as `check` runs it."""
     *_, posed = pose(lambda message: None, system, system.properties, system.invariants)[0]
     assert isinstance(posed, Posed)
-    proving = Proving(posed)
+    proving = Houdini(posed)
     while not proving.settled:
         proving.again()
         known = proving.claims, dict(proving.kept)
         for share in range(SHARES):
             (answers,) = ask(lambda message: None, posed, *known, [share], Limits(jobs=1))
             for answer in answers:
-                if isinstance(answer, Kept | Withdrawn | Left):
+                if isinstance(answer, StillInductive | Withdrawn | Left):
                     proving.hear(answer)
     return proving
 
@@ -428,7 +428,7 @@ def by_rounds(system: System) -> Truth:
     claims = {**{i.name: i.holds for i in system.invariants}, wanted.name: wanted.holds}
     symbolic = Symbolic(system)
     blockers = Commutation(symbolic, Cache(None)).blockers()
-    session = Session(template(symbolic, blockers, {**claims, "/witness": wanted.witness}), "cadical")
+    session = RoundSolver(template(symbolic, blockers, {**claims, "/witness": wanted.witness}), "cadical")
     complete(session, 0)
     last, output = session.rounds, session.unrolling.output
     false = {name: 0 for name in claims if session.solve([-output(name, last)])}

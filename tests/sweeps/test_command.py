@@ -14,24 +14,24 @@ from typing import Any
 
 import pytest
 
+from fencepost.cli.commands.sweep import SweepProgress
 from fencepost.cli.main import run
-from fencepost.cli.sweep import Progress
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.sweeps import pipeline
+from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan
-from fencepost.sweeps.obligations import Obligation, together
 from fencepost.sweeps.rows import COLUMNS, ERROR, Row, asked, task_of, unanswered
 from fencepost.sweeps.solve import Allowance
 from fencepost.sweeps.spark import require_answer
 from fencepost.sweeps.store import Manner, Store, opened
-from fencepost.sweeps.versions import engine
+from fencepost.sweeps.sweep_cases import SweepCase, together
 from support.reports import stage
 from support.sweeps import planned
 
 ENGINE = "0.0+test"
 
 
-def answered(obligation: Obligation, verdict: str, **others: object) -> Row:
+def answered(obligation: SweepCase, verdict: str, **others: object) -> Row:
     """A row as if checked."""
     row = {**asked(obligation, ENGINE), **unanswered(verdict, "as planted", 1.5), "host": "here"}
     return {**row, **others}
@@ -308,7 +308,7 @@ def test_the_csv_has_a_line_for_each_row_with_what_varies_first(
 
 
 def test_progress_says_what_is_done_and_how_long_the_rest_takes(plan: Plan) -> None:
-    progress = Progress(10, verbose=False)
+    progress = SweepProgress(10, verbose=False)
     ids = [o.identify(ENGINE) for o in plan.obligations]
     progress.hear([answered(o, "proved") for o in plan.obligations[:4]])
     progress.hear([answered(plan.obligations[4], "violated")])
@@ -331,10 +331,10 @@ def test_progress_is_told_while_waves_are_under_way_but_not_all_the_time(
         (121.0, {"a": "proved", "b": "proved", "c": "violated"}),
     )
     told = []
-    with Progress(10, verbose=True) as progress:
+    with SweepProgress(10, verbose=True) as progress:
         progress.hear([])
         for moment, verdicts in moments:
-            monkeypatch.setattr("fencepost.cli.sweep.time.perf_counter", lambda now=moment: now)
+            monkeypatch.setattr("fencepost.cli.commands.sweep.time.perf_counter", lambda now=moment: now)
             progress.see(verdicts)
             told.append(capsys.readouterr().err)
         monkeypatch.undo()

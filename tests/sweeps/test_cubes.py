@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.encoding.checking.verdicts import Outcome
+from fencepost.encoding.engine.verdicts import Outcome
 from fencepost.encoding.rounds.cubes import Part
-from fencepost.sweeps.obligations import Obligation
 from fencepost.sweeps.rows import COLUMNS, Row, asked, from_arrow, to_arrow
 from fencepost.sweeps.solve import Allowance, solve
 from fencepost.sweeps.splitting import CUBE_COLUMNS, Stops, failed_cube, joined, parts, solve_cube
+from fencepost.sweeps.sweep_cases import SweepCase
 from support.instances import TWO_BOOKIES
 from support.reports import arrow
 from support.sweeps import planned, stored
@@ -21,14 +21,14 @@ from support.sweeps import planned, stored
 MOST = 3
 
 
-def obligation(fences: str) -> Obligation:
+def obligation(fences: str) -> SweepCase:
     settings = {**TWO_BOOKIES, "recovery_reads_fence": fences}
-    return Obligation(
+    return SweepCase(
         "bookkeeper-4.13", tuple((n, str(v)) for n, v in settings.items()), "no-divergence", weight=1
     )
 
 
-def solved(of: Obligation, folder: Path) -> list[Row]:
+def solved(of: SweepCase, folder: Path) -> list[Row]:
     """The rows of all cubes, one after another; those that need not be known any more are left out."""
     stops = Stops(folder / "stops")
     rows = [solve_cube(row, Allowance(), stops) for row in parts(asked(of, "engine"), MOST)]
@@ -90,14 +90,14 @@ def test_cubes_of_several_obligations_are_told_apart(refuted: list[Row], found: 
 @pytest.mark.slow
 def test_there_may_be_fewer_cubes_than_asked_for(tmp_path: Path) -> None:
     """A protocol that goes on for ever is not split."""
-    chain = Obligation("ledger-chain", (), "one-open-ledger", rounds=1)
+    chain = SweepCase("ledger-chain", (), "one-open-ledger", rounds=1)
     rows = [solve_cube(row, Allowance(), Stops(tmp_path)) for row in parts(asked(chain, "engine"), 2)]
     assert rows[1] is None
     (row,) = joined(row for row in rows if row is not None)
     assert (row["verdict"], row["cubes"]) == (solve(chain, "engine", Allowance())["verdict"], 1)
 
 
-def hangs(of: Obligation, allowance: Allowance, part: Part) -> Outcome:
+def hangs(of: SweepCase, allowance: Allowance, part: Part) -> Outcome:
     time.sleep(600)
     raise AssertionError
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.checking.limits import Minimize
+from fencepost.answers.known import KNOWN
+from fencepost.encoding.engine.limits import Minimize
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Run
-from fencepost.properties.known import KNOWN
 from fencepost.sweeps.grid import Plan, plan, read_grid
-from fencepost.sweeps.obligations import Obligation, together
+from fencepost.sweeps.sweep_cases import SweepCase, together
 from support.processes import printed
 
 QUORUMS = {"ensemble": "1..3", "write_quorum": "1..3", "ack_quorum": "1..3", "bookies": "ensemble"}
@@ -24,7 +24,7 @@ def grid(**table: Any) -> Plan:
     return plan({"grid": [table]})
 
 
-def sizes(obligation: Obligation) -> tuple[int, ...]:
+def sizes(obligation: SweepCase) -> tuple[int, ...]:
     settings = dict(obligation.settings)
     return tuple(int(settings[n]) for n in ("ensemble", "write_quorum", "ack_quorum", "bookies"))
 
@@ -77,7 +77,7 @@ def test_known_bugs_are_asked_as_they_are_checked() -> None:
         assert [o.solver for o in sorted(found, key=lambda o: o.solver)] == ["cadical", "z3"], run.known.name
 
 
-def is_of(obligation: Obligation, run: Run) -> bool:
+def is_of(obligation: SweepCase, run: Run) -> bool:
     """The obligation asks what a run of `check --known` does."""
     protocol = find(run.known.protocol)
     parameters = protocol.parameters(run.settings.items())
@@ -121,20 +121,20 @@ def test_obligations_that_differ_in_their_property_alone_are_together() -> None:
 
 
 def test_an_id_depends_on_all_that_is_asked_and_on_the_engine_but_not_on_the_estimate() -> None:
-    first = Obligation("p", (("n", "1"),), "q", "cadical", 5, 2, Minimize.STEPS, weight=7)
+    first = SweepCase("p", (("n", "1"),), "q", "cadical", 5, 2, Minimize.STEPS, weight=7)
     others = [
-        Obligation("o", (("n", "1"),), "q", "cadical", 5, 2, Minimize.STEPS),
-        Obligation("p", (("n", "2"),), "q", "cadical", 5, 2, Minimize.STEPS),
-        Obligation("p", (("n", "1"),), "r", "cadical", 5, 2, Minimize.STEPS),
-        Obligation("p", (("n", "1"),), "q", "glucose", 5, 2, Minimize.STEPS),
-        Obligation("p", (("n", "1"),), "q", "cadical", 6, 2, Minimize.STEPS),
-        Obligation("p", (("n", "1"),), "q", "cadical", None, 2, Minimize.STEPS),
-        Obligation("p", (("n", "1"),), "q", "cadical", 5, 3, Minimize.STEPS),
-        Obligation("p", (("n", "1"),), "q", "cadical", 5, 2, Minimize.FAULTS),
+        SweepCase("o", (("n", "1"),), "q", "cadical", 5, 2, Minimize.STEPS),
+        SweepCase("p", (("n", "2"),), "q", "cadical", 5, 2, Minimize.STEPS),
+        SweepCase("p", (("n", "1"),), "r", "cadical", 5, 2, Minimize.STEPS),
+        SweepCase("p", (("n", "1"),), "q", "glucose", 5, 2, Minimize.STEPS),
+        SweepCase("p", (("n", "1"),), "q", "cadical", 6, 2, Minimize.STEPS),
+        SweepCase("p", (("n", "1"),), "q", "cadical", None, 2, Minimize.STEPS),
+        SweepCase("p", (("n", "1"),), "q", "cadical", 5, 3, Minimize.STEPS),
+        SweepCase("p", (("n", "1"),), "q", "cadical", 5, 2, Minimize.FAULTS),
     ]
     ids = {o.identify("1") for o in [first, *others]} | {first.identify("2")}
     assert len(ids) == len(others) + 2
-    same = Obligation("p", (("n", "1"),), "q", "cadical", 5, 2, Minimize.STEPS, weight=8)
+    same = SweepCase("p", (("n", "1"),), "q", "cadical", 5, 2, Minimize.STEPS, weight=8)
     assert same.identify("1") == first.identify("1")
 
 
@@ -146,7 +146,7 @@ def test_ids_and_their_order_do_not_depend_on_the_hash_seed(tmp_path: Path) -> N
     )
     code = (
         "import sys; from pathlib import Path; from fencepost.sweeps.grid import read_grid\n"
-        "from fencepost.sweeps.versions import engine\n"
+        "from fencepost.sweeps.engine_version import engine\n"
         "print(*[o.identify(engine()) for o in read_grid(Path(sys.argv[1])).obligations])"
     )
     (ids,) = printed(code, str(file))

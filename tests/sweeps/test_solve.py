@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.encoding.checking.verdicts import Result
+from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.manifests import read_manifest
 from fencepost.sweeps import solve as solving
+from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan
-from fencepost.sweeps.obligations import Obligation
 from fencepost.sweeps.pipeline import WAVE, lasting
 from fencepost.sweeps.rows import (
     COLUMNS,
@@ -33,7 +33,7 @@ from fencepost.sweeps.rows import (
     unanswered,
 )
 from fencepost.sweeps.solve import Allowance, decide, solve, solve_all
-from fencepost.sweeps.versions import engine
+from fencepost.sweeps.sweep_cases import SweepCase
 from support.instances import TWO_BOOKIES
 from support.processes import gone
 from support.reports import arrow
@@ -41,7 +41,7 @@ from support.sweeps import comparable, looped, planned
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("rows of a plain loop")]
 
-FIRST = Obligation("verified-log-01", (("nodes", "2"),), "durability")
+FIRST = SweepCase("verified-log-01", (("nodes", "2"),), "durability")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 
 
@@ -107,7 +107,7 @@ def test_a_proof_brings_a_certificate_that_stands_and_what_is_violated_none(
     assert solve(FIRST, engine(), allowance)["certificate"] == again["certificate"], "a task tried again"
 
 
-def proves_slowly(obligation: Obligation, allowance: Allowance) -> Result:
+def proves_slowly(obligation: SweepCase, allowance: Allowance) -> Result:
     """A proof that leaves its certificate no time."""
     result = decide(obligation, Allowance())
     time.sleep(max(0.0, allowance.timeout - result.seconds))
@@ -121,24 +121,24 @@ def test_a_proof_stays_one_if_its_certificate_has_no_time(tmp_path: Path) -> Non
     assert not list(tmp_path.iterdir())
 
 
-def raises_bad_input(obligation: Obligation, allowance: Allowance) -> Result:
+def raises_bad_input(obligation: SweepCase, allowance: Allowance) -> Result:
     raise BadInput("nodes=2: too many")
 
 
-def contradicts_itself(obligation: Obligation, allowance: Allowance) -> Result:
+def contradicts_itself(obligation: SweepCase, allowance: Allowance) -> Result:
     raise AssertionError("cannot be")
 
 
-def needs_too_much(obligation: Obligation, allowance: Allowance) -> Result:
+def needs_too_much(obligation: SweepCase, allowance: Allowance) -> Result:
     raise MemoryError
 
 
-def is_killed(obligation: Obligation, allowance: Allowance) -> Result:
+def is_killed(obligation: SweepCase, allowance: Allowance) -> Result:
     os.kill(os.getpid(), 9)
     raise AssertionError
 
 
-def leaves(obligation: Obligation, allowance: Allowance) -> Result:
+def leaves(obligation: SweepCase, allowance: Allowance) -> Result:
     os._exit(3)
 
 
@@ -169,7 +169,7 @@ def test_what_never_ends_is_killed_with_its_children_and_undecided(
     if slower == "the parent":
         monkeypatch.setattr(os, "setpgid", lambda pid, group: None if pid else lead(pid, group))
 
-    def hangs_with_a_child(obligation: Obligation, allowance: Allowance) -> Result:
+    def hangs_with_a_child(obligation: SweepCase, allowance: Allowance) -> Result:
         child = subprocess.Popen(["sleep", "600"])
         (tmp_path / "pids").write_text(f"{os.getpid()} {child.pid}")
         child.wait()
@@ -186,7 +186,7 @@ def test_what_never_ends_is_killed_with_its_children_and_undecided(
 
 
 def test_a_check_that_runs_out_of_time_says_how_deep_it_came() -> None:
-    large = Obligation("bookkeeper-4.13", (("bookies", "5"), ("entries", "3")), "no-divergence")
+    large = SweepCase("bookkeeper-4.13", (("bookies", "5"), ("entries", "3")), "no-divergence")
     row = solve(large, "engine", Allowance(timeout=1))
     assert (row["verdict"], row["reason"]) == ("undecided", "time-out after 1 s")
 
@@ -194,13 +194,13 @@ def test_a_check_that_runs_out_of_time_says_how_deep_it_came() -> None:
 # Obligations that share a proof.
 
 
-def one_bookie(*properties: str) -> list[Obligation]:
+def one_bookie(*properties: str) -> list[SweepCase]:
     """Properties of the smallest instance, in a moment: the first proved, the second vacuous."""
     sizes = tuple((name, "1") for name in ("bookies", "ensemble", "write_quorum", "ack_quorum"))
-    return [Obligation("bookkeeper-4.13", sizes, name) for name in properties]
+    return [SweepCase("bookkeeper-4.13", sizes, name) for name in properties]
 
 
-def never_asked(obligation: Obligation, allowance: Allowance) -> Result:
+def never_asked(obligation: SweepCase, allowance: Allowance) -> Result:
     raise AssertionError(f"{obligation.property} is asked by itself")
 
 
@@ -230,7 +230,7 @@ def test_what_a_shared_proof_leaves_open_is_asked_by_itself(
     """Each with all its time, and its row says what it says where nothing else is asked."""
     asked, settled = one_bookie("no-divergence", "valid-fragments"), solving._settled
 
-    def broken(obligations: Sequence[Obligation], allowance: Allowance) -> tuple[Result, ...]:
+    def broken(obligations: Sequence[SweepCase], allowance: Allowance) -> tuple[Result, ...]:
         if fails == "is killed":
             os.kill(os.getpid(), 9)
         if fails == "raises":
@@ -248,7 +248,7 @@ def test_what_a_shared_proof_leaves_open_is_asked_by_itself(
 def test_a_violated_property_takes_no_part_in_the_proof_of_the_others() -> None:
     """The row of the violated one is what it is alone; its neighbour is proved by what remains."""
     settings = tuple((name, str(value)) for name, value in TWO_BOOKIES.items())
-    asked = [Obligation("bookkeeper-4.13", settings, name) for name in ("no-divergence", "entries-in-order")]
+    asked = [SweepCase("bookkeeper-4.13", settings, name) for name in ("no-divergence", "entries-in-order")]
     violated, proved = solve_all(asked, "engine", Allowance())
     assert comparable(violated) == comparable(solve(asked[0], "engine", Allowance()))
     assert (violated["verdict"], proved["verdict"]) == ("violated", "proved")

@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.cli.reports.words import brief, check_command, meaning
+from fencepost.cli.rendering.words import brief, check_command, meaning
 from fencepost.encoding.errors import BadInput
-from fencepost.realcode import conforming
-from fencepost.realcode.driving.code import NoSeam
-from fencepost.realcode.session import Playback
-from fencepost.realcode.walk_files import Taken, read_walks
-from fencepost.sweeps import walks
+from fencepost.realcode import conformance
+from fencepost.realcode.drive.code import NoSeam
+from fencepost.realcode.harness_session import Playback
+from fencepost.realcode.run_files import Taken, read_walks
+from fencepost.sweeps import conformance_cases
 from fencepost.sweeps.grid import plan
-from fencepost.sweeps.obligations import Obligation
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.solve import Allowance, solve
 from fencepost.sweeps.summary import finding
+from fencepost.sweeps.sweep_cases import SweepCase
 
 KEPT = Path(__file__).parents[1] / "realcode" / "walks" / "4.17.4.interleaved.json"
 
@@ -37,7 +37,7 @@ walks = 7
 """
 
 
-def obligations(text: str) -> Sequence[Obligation]:
+def obligations(text: str) -> Sequence[SweepCase]:
     return plan(tomllib.loads(text)).obligations
 
 
@@ -46,7 +46,7 @@ def test_each_release_storage_and_seed_is_an_obligation() -> None:
     on = {tuple(dict(o.settings)[name] for name in ("release", "storage", "seed")) for o in found}
     assert len(found) == len(on) == 2 * 2 * 3
     assert {(o.property, o.solver, dict(o.settings)["walks"]) for o in found} == {("conforms", "code", "7")}
-    assert walks.releases(found) == ["4.17.3", "4.17.4"]
+    assert conformance_cases.releases(found) == ["4.17.3", "4.17.4"]
     assert len({o.identify("an engine") for o in found}) == len(found)
 
 
@@ -105,10 +105,10 @@ def test_what_does_not_go_with_walks_is_one_line(
 
 def test_jars_that_no_walk_needs_are_refused(lib: Path) -> None:
     with pytest.raises(BadInput, match="for a grid that does not walk on the real code"):
-        walks.libraries([lib], [])
+        conformance_cases.libraries([lib], [])
     with pytest.raises(BadInput, match=r"for a grid that walks on 4\.13\.0"):
-        walks.libraries([lib], ["4.13.0"])
-    assert walks.libraries([lib], ["4.17.4"]) == {"4.17.4": lib}
+        conformance_cases.libraries([lib], ["4.13.0"])
+    assert conformance_cases.libraries([lib], ["4.17.4"]) == {"4.17.4": lib}
 
 
 @pytest.fixture
@@ -120,12 +120,12 @@ def played_back(monkeypatch: pytest.MonkeyPatch, lib: Path) -> list[Taken]:
     def running(library: Any, log: Path | None) -> Iterator[Playback]:
         yield Playback(tuple(line for one in taken for line in one.lines))
 
-    monkeypatch.setattr(conforming, "running", running)
-    monkeypatch.setattr(conforming, "start", lambda grounds, setting, session: setting)
+    monkeypatch.setattr(conformance, "running", running)
+    monkeypatch.setattr(conformance, "start", lambda grounds, setting, session: setting)
     monkeypatch.setattr(
-        conforming, "walks", lambda grounds, seed: iter((one.ground, one.walk) for one in taken)
+        conformance, "walks", lambda grounds, seed: iter((one.ground, one.walk) for one in taken)
     )
-    monkeypatch.setattr(conforming, "shorter", lambda departure, departs: departure)
+    monkeypatch.setattr(conformance, "shorter", lambda departure, departs: departure)
     return taken
 
 
@@ -178,7 +178,7 @@ def test_what_cannot_be_walked_on_is_an_error(
     def refuse(*_: object) -> None:
         raise NoSeam("these instances need bookies that are set up differently")
 
-    monkeypatch.setattr(conforming, "start", refuse)
+    monkeypatch.setattr(conformance, "start", refuse)
     row = answered(1, lib)
     assert (row["verdict"], row["reason"].splitlines()[-1]) == (
         "error",

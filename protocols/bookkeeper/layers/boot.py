@@ -22,7 +22,7 @@ from fencepost.protocols.bookkeeper.layers.crashes import (
     in_boot_scope,
 )
 from fencepost.protocols.bookkeeper.metadata import Status
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
 class PhaseOne(Enum):
@@ -38,7 +38,7 @@ class PhaseOne(Enum):
 class Boot(Crashes):
     """How far each bookie is, what is on disk and survives a crash, and the cookies."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: BookKeeperParameters) -> None:
         super().__init__(parameters)
         p, bookie = parameters, self.bookie
         self.disk = Sort("disk", ("journal", "ledger", "index"))

@@ -12,13 +12,13 @@ from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, Term
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.close import Closing
 from fencepost.protocols.bookkeeper.metadata import Status
-from fencepost.protocols.bookkeeper.parameters import LOSE_BARE_FENCES, Parameters
+from fencepost.protocols.bookkeeper.parameters import LOSE_BARE_FENCES, BookKeeperParameters
 
 
 class Crashes(Closing):
     """How many crashes there were, and what a bookie in limbo cannot say."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: BookKeeperParameters) -> None:
         super().__init__(parameters)
         self.crashed = variable(integers(0, parameters.crashes))
         self.bare_fence = family(BOOL, self.bookie)

@@ -27,10 +27,10 @@ from fencepost.protocols.bookkeeper.adds import add
 from fencepost.protocols.bookkeeper.layers.boot import Boot
 from fencepost.protocols.bookkeeper.layers.crashes import drops_requests, forgets_entries
 from fencepost.protocols.bookkeeper.metadata import Status
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
-class Kept(Enum):
+class KeptOnDisk(Enum):
     """Where a bookie keeps something that it knows, or would have to."""
 
     MEMORY = "memory"
@@ -47,11 +47,11 @@ class Kept(Enum):
 class Durability(Boot):
     """For each bookie, where the ledger's key and its fence are kept, and what a flush would find to do."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: BookKeeperParameters) -> None:
         super().__init__(parameters)
         bookie = self.bookie
-        self.key_kept = family(members(Kept), bookie)
-        self.fence_kept = family(members(Kept), bookie)
+        self.key_kept = family(members(KeptOnDisk), bookie)
+        self.fence_kept = family(members(KeptOnDisk), bookie)
         self.unflushed = family(BOOL, bookie)
         """Entries of the ledger are in the journal after its mark, and not in the index."""
         self.written = family(BOOL, bookie)
@@ -66,11 +66,11 @@ class Durability(Boot):
 
     def key_is_replayed(self, bookie: TermLike) -> Term:
         """A replay finds the ledger's key before whatever is journaled from now on."""
-        return any_of(self.key_kept[bookie] == Kept.JOURNAL, self.key_kept[bookie] == Kept.INDEX)
+        return any_of(self.key_kept[bookie] == KeptOnDisk.JOURNAL, self.key_kept[bookie] == KeptOnDisk.INDEX)
 
     def is_known(self, bookie: TermLike) -> Term:
         """The storage knows the ledger, at least in memory: it was fenced, or has its key (setMasterKey)."""
-        return self.fenced[bookie] | (self.key_kept[bookie] != Kept.MEMORY)
+        return self.fenced[bookie] | (self.key_kept[bookie] != KeptOnDisk.MEMORY)
 
     def other_writes(self) -> Term:
         """Entries of other ledgers are written between any two flushes."""
@@ -95,10 +95,10 @@ class Durability(Boot):
         if not self.is_durability_modelled:
             return []
         waits = found | (self.parameters.negative_answers == "after-fence")
-        new, queued = ~self.fenced[bookie], self.fence_kept[bookie] == Kept.QUEUE
+        new, queued = ~self.fenced[bookie], self.fence_kept[bookie] == KeptOnDisk.QUEUE
         return [
             self.fence_kept[bookie].set(
-                if_(waits, self._record_of_fence(bookie), Kept.QUEUE), when=new | queued & waits
+                if_(waits, self._record_of_fence(bookie), KeptOnDisk.QUEUE), when=new | queued & waits
             ),
             *self._key_with_fence(bookie, (new | queued) & waits),
             *([] if self.parameters.storage == "db" else [self.paged[bookie].set(True)]),
@@ -107,23 +107,23 @@ class Durability(Boot):
     def _record_of_fence(self, bookie: TermLike) -> Term:
         """The record of a fence has no key: without one before it, a replay skips it (LedgerDescriptorImpl, readJournal)."""
         with_key = lift(self.parameters.fence_record == "with-key")
-        return if_(self.key_is_replayed(bookie) | with_key, Kept.JOURNAL, Kept.MEMORY)
+        return if_(self.key_is_replayed(bookie) | with_key, KeptOnDisk.JOURNAL, KeptOnDisk.MEMORY)
 
     def _key_with_fence(self, bookie: TermLike, journaled: Term) -> list[Update]:
         if self.parameters.fence_record == "bare":
             return []
-        return [self.key_kept[bookie].set(Kept.JOURNAL, when=journaled & ~self.key_is_replayed(bookie))]
+        return [self.key_kept[bookie].set(KeptOnDisk.JOURNAL, when=journaled & ~self.key_is_replayed(bookie))]
 
     def noted_when_added(self, bookie: TermLike, stores: TermLike) -> list[Update]:
         """The key's record, if this boot has written none, the entry's, and before them what was queued (addEntryInternal)."""
         noted = super().noted_when_added(bookie, stores)
         if not self.is_durability_modelled:
             return noted
-        first = self.key_kept[bookie] == Kept.MEMORY
-        queued = self.fence_kept[bookie] == Kept.QUEUE
+        first = self.key_kept[bookie] == KeptOnDisk.MEMORY
+        queued = self.fence_kept[bookie] == KeptOnDisk.QUEUE
         return [
             *noted,
-            self.key_kept[bookie].set(Kept.JOURNAL, when=lift(stores) & first),
+            self.key_kept[bookie].set(KeptOnDisk.JOURNAL, when=lift(stores) & first),
             self.fence_kept[bookie].set(self._record_of_fence(bookie), when=lift(stores) & queued),
             self.unflushed[bookie].set(True, when=stores),
             *self._indexed(bookie, stores),
@@ -138,7 +138,7 @@ class Durability(Boot):
 
 def catch_up(s: Durability, bookie: Parameter) -> Action:
     """The journal has written what was queued (Journal.run)."""
-    queued = s.fence_kept[bookie] == Kept.QUEUE
+    queued = s.fence_kept[bookie] == KeptOnDisk.QUEUE
     return Action(
         when=queued,
         then=[
@@ -202,16 +202,28 @@ def checkpoint(s: Durability, bookie: Parameter) -> Action:
     p = s.parameters
     writes = AT_CHECKPOINT[p.storage](s, bookie)
     key, fence = s.key_kept[bookie], s.fence_kept[bookie]
-    to_move = any_of(s.unflushed[bookie], key == Kept.JOURNAL, fence == Kept.JOURNAL)
-    to_write = writes & s.is_known(bookie) & ((key != Kept.INDEX) | s.fenced[bookie] & (fence != Kept.INDEX))
+    to_move = any_of(s.unflushed[bookie], key == KeptOnDisk.JOURNAL, fence == KeptOnDisk.JOURNAL)
+    to_write = (
+        writes
+        & s.is_known(bookie)
+        & ((key != KeptOnDisk.INDEX) | s.fenced[bookie] & (fence != KeptOnDisk.INDEX))
+    )
     return Action(
         when=s.serves(bookie) & (s.status != Status.NONE) & (to_move | to_write),
         then=[
             s.key_kept[bookie].set(
-                if_(writes & s.is_known(bookie), Kept.INDEX, if_(key == Kept.JOURNAL, Kept.PASSED, key))
+                if_(
+                    writes & s.is_known(bookie),
+                    KeptOnDisk.INDEX,
+                    if_(key == KeptOnDisk.JOURNAL, KeptOnDisk.PASSED, key),
+                )
             ),
             s.fence_kept[bookie].set(
-                if_(writes & s.fenced[bookie], Kept.INDEX, if_(fence == Kept.JOURNAL, Kept.PASSED, fence))
+                if_(
+                    writes & s.fenced[bookie],
+                    KeptOnDisk.INDEX,
+                    if_(fence == KeptOnDisk.JOURNAL, KeptOnDisk.PASSED, fence),
+                )
             ),
             s.unflushed[bookie].set(False),
             *([] if p.storage == "db" else [s.written[bookie].set(True)]),
@@ -231,18 +243,18 @@ def stop_and_start(s: Durability, bookie: Parameter) -> Action:
     """
     p = s.parameters
     writes = BEFORE_STOP[p.storage](s, bookie)
-    key = (s.key_kept[bookie] == Kept.INDEX) | writes & s.is_known(bookie)
-    fence = (s.fence_kept[bookie] == Kept.INDEX) | writes & s.fenced[bookie]
+    key = (s.key_kept[bookie] == KeptOnDisk.INDEX) | writes & s.is_known(bookie)
+    fence = (s.fence_kept[bookie] == KeptOnDisk.INDEX) | writes & s.fenced[bookie]
     return Action(
         when=s.serves(bookie)
         & (s.status != Status.NONE)
         & (s.restarted < p.restarts)
-        & (s.fence_kept[bookie] != Kept.QUEUE),
+        & (s.fence_kept[bookie] != KeptOnDisk.QUEUE),
         then=[
             s.restarted.set(s.restarted + 1),
             *_is_back(s, bookie, fence),
-            s.key_kept[bookie].set(if_(key, Kept.INDEX, Kept.MEMORY)),
-            s.fence_kept[bookie].set(if_(fence, Kept.INDEX, Kept.MEMORY)),
+            s.key_kept[bookie].set(if_(key, KeptOnDisk.INDEX, KeptOnDisk.MEMORY)),
+            s.fence_kept[bookie].set(if_(fence, KeptOnDisk.INDEX, KeptOnDisk.MEMORY)),
             *([] if p.storage == "db" else [s.paged[bookie].set(False)]),
         ],
         actor=bookie,
@@ -268,12 +280,12 @@ def crash_in_first_add(
     """A bookie crashes between two records of its journal: it has the ledger's key, and not the entry that came with it."""
     index = client, fragment, entry, bookie
     refused = s.fenced[bookie] if client.sort is s.writer else FALSE
-    replayed = _replays(s, bookie, lift(Kept.JOURNAL), lift(Kept.MEMORY), FALSE)
+    replayed = _replays(s, bookie, lift(KeptOnDisk.JOURNAL), lift(KeptOnDisk.MEMORY), FALSE)
     return Action(
         when=s.serves(bookie)
         & s.next_add(*index)
         & ~refused
-        & (s.key_kept[bookie] == Kept.MEMORY)
+        & (s.key_kept[bookie] == KeptOnDisk.MEMORY)
         & (s.crashed < s.parameters.crashes),
         then=replayed,
         actor=bookie,
@@ -285,8 +297,8 @@ def crash_in_first_add(
 
 def _replays(s: Durability, bookie: Parameter, key: Term, fence: Term, entries: Term) -> list[Update]:
     """What a crashed bookie is back with: by where its key and fence were kept, and whether entries are replayed."""
-    known = any_of(key == Kept.JOURNAL, key == Kept.INDEX)
-    fenced = any_of(fence == Kept.JOURNAL, fence == Kept.INDEX)
+    known = any_of(key == KeptOnDisk.JOURNAL, key == KeptOnDisk.INDEX)
+    fenced = any_of(fence == KeptOnDisk.JOURNAL, fence == KeptOnDisk.INDEX)
     writes = AFTER_REPLAY[s.parameters.storage](s, bookie) & known
     return [
         s.crashed.set(s.crashed + 1),
@@ -300,8 +312,8 @@ def _replays(s: Durability, bookie: Parameter, key: Term, fence: Term, entries: 
 
 def _after_replay(kept: Term, writes: Term, known: Term) -> Term:
     """Where something is kept after a boot: what was replayed is in the index, or behind the mark."""
-    on_disk = (kept == Kept.INDEX) | writes & known
-    return if_(on_disk, Kept.INDEX, if_(known, Kept.PASSED, Kept.MEMORY))
+    on_disk = (kept == KeptOnDisk.INDEX) | writes & known
+    return if_(on_disk, KeptOnDisk.INDEX, if_(known, KeptOnDisk.PASSED, KeptOnDisk.MEMORY))
 
 
 def _is_back(s: Durability, bookie: Parameter, fenced: Term) -> list[Update]:

@@ -15,13 +15,13 @@ from fencepost.protocols.bookkeeper.changes import forgets, installs, withdraws_
 from fencepost.protocols.bookkeeper.fencing import Fencing
 from fencepost.protocols.bookkeeper.layers.durability import Durability
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
 class OldRules(Durability):
     """What earlier releases had to remember."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: BookKeeperParameters) -> None:
         super().__init__(parameters)
         self.fence_found_entries = family(BOOL, self.client, self.bookie)
         """The bookie told its LAC, not NoSuchEntry."""

@@ -30,14 +30,14 @@ from fencepost.protocols.bookkeeper.close import Closing
 from fencepost.protocols.bookkeeper.fencing import Fencing
 from fencepost.protocols.bookkeeper.layers.old_rules import OldRules
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
-from fencepost.protocols.bookkeeper.parameters import Parameters
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.recovery import Recovery
 
 
 class Published(OldRules):
     """What the specifications have to remember."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: BookKeeperParameters) -> None:
         super().__init__(parameters)
         self.read_over = family(BOOL, self.client, self.read_entry)
 

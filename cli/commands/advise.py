@@ -1,0 +1,206 @@
+"""`fencepost advise`: may I run this configuration on this release?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from fencepost.answers.affected import bugs_of_releases
+from fencepost.answers.known import full_names
+from fencepost.answers.risks import Finding, Risk, Setup, anything_else, risks, shown, shown_small
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.numbers import SIZE
+from fencepost.cli.process.handover import elapsed, timeout_option
+from fencepost.cli.rendering.advice import Advice, as_json, as_text
+from fencepost.cli.rendering.advice_page import page
+from fencepost.cli.rendering.output import emit, form_option_of, output_option
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Verdict
+from fencepost.encoding.errors import BadInput
+from fencepost.protocols.bookkeeper.releases import NEWEST, listed
+from fencepost.quorums.deployment import Client, Deployment
+from fencepost.quorums.setters import Setter, chosen, latest
+from fencepost.quorums.settings import Settings
+from fencepost.quorums.sources import STORAGES, Source, read_source
+from fencepost.quorums.stripes import Configuration
+
+T = TypeVar("T")
+
+FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json, "html": page}
+"""By the name that `--format` takes."""
+
+
+@click.command()
+@click.option("-e", "--ensemble", type=SIZE, help="E, bookies in an ensemble.")
+@click.option("-w", "--write-quorum", type=SIZE, help="WQ, bookies an entry is sent to.")
+@click.option("-a", "--ack-quorum", type=SIZE, help="AQ, acks that complete an add.")
+@click.option("-n", "--bookies", type=SIZE, help="N, writable bookies.")
+@click.option(
+    "--release", metavar="R", help=f"The release of BookKeeper.  [default: {NEWEST}, the newest read]"
+)
+@click.option("--journal", type=click.Choice(["on", "off"]), help="journalWriteData.  [default: on]")
+@click.option("--sync", type=click.Choice(["on", "off"]), help="journalSyncData.  [default: on]")
+@click.option("--checks", type=click.Choice(["on", "off"]), help="dataIntegrityChecking.  [default: off]")
+@click.option(
+    "--storage",
+    type=click.Choice(list(STORAGES.values())),
+    help="What ledgerStorageClass says.  [default: db with Pulsar's files, else sorted]",
+)
+@click.option(
+    "--from",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help="Read a broker.conf, Helm values (.yaml) or a bk_server.conf (repeatable); the last wins, options win over all.",
+)
+@click.option(
+    "--accept",
+    multiple=True,
+    metavar="BUG",
+    help="A known bug that does not decide the exit code (repeatable).",
+)
+@click.option(
+    "--commands", is_flag=True, help="Print the command of each verdict too, as --format json and html do."
+)
+@timeout_option()
+@form_option_of(tuple(FORMS))
+@output_option
+def command(
+    ensemble: int | None,
+    write_quorum: int | None,
+    ack_quorum: int | None,
+    bookies: int | None,
+    release: str | None,
+    journal: str | None,
+    sync: str | None,
+    checks: str | None,
+    storage: str | None,
+    files: tuple[str, ...],
+    accept: tuple[str, ...],
+    commands: bool,
+    timeout: float,
+    form: str,
+    output: str | None,
+) -> int:
+    """Say what a configuration survives on a release, which known bugs bite, and whether anything else loses an entry.
+
+    Exits with 0 if no loss of an acknowledged entry is known or found, 1 if one is, 3 if that is not decided at this
+    size; the answer says why not. Everything is checked now, on E/WQ/AQ as given with one spare bookie at most; what decides is named.
+    """
+    if commands and form != "text":
+        raise BadInput(f"--commands: --format {form} has them anyway; leave it out")
+    sources = {name: read_source(Path(name)) for name in latest(files)}
+    of_pulsar = {name: source.settings or Settings() for name, source in sources.items()}
+    pulsar = any(source.settings is not None for source in sources.values())
+    set_by: dict[str, Setter] = {}
+
+    def value(name: str, flag: str, option: T | None, from_files: Mapping[str, T | None], default: T) -> T:
+        found, set_by[name] = chosen(flag, option, from_files, default)
+        return found
+
+    def size(name: str, flag: str, option: int | None) -> int:
+        found = value(name, flag, option, {file: getattr(s, name) for file, s in of_pulsar.items()}, None)
+        if found is None:
+            raise BadInput(
+                f"no {flag}: give -e, -w, -a and -n, or --from FILE that has them (a broker.conf has no -n)"
+            )
+        return int(found)
+
+    setup = Setup(
+        Configuration(
+            size("ensemble", "-e", ensemble),
+            size("write_quorum", "-w", write_quorum),
+            size("ack_quorum", "-a", ack_quorum),
+        ),
+        size("bookies", "-n", bookies),
+        listed(value("release", "--release", release, {}, NEWEST)),
+        value("journal", "--journal", _on(journal), {name: s.journal for name, s in sources.items()}, True),
+        value("checks", "--checks", _on(checks), {name: s.checks for name, s in sources.items()}, False),
+        value(
+            "storage",
+            "--storage",
+            storage,
+            {name: s.storage for name, s in sources.items()},
+            "db" if pulsar else "sorted",
+        ),
+        value("sync", "--sync", _on(sync), {name: s.sync for name, s in sources.items()}, True),
+    )
+    said = {name: s.sorted_storage for name, s in sources.items()}
+    is_sorted, setter = chosen("", None, said, True)
+    if setup.storage == "sorted" and storage is None and not is_sorted:
+        setup, set_by["storage"] = replace(setup, storage="interleaved"), setter
+    deployment = Deployment(setup.configuration, setup.bookies, Client(), None, pulsar)
+    advice = advice_on(setup, deployment, sources, set_by, _accepted(accept), timeout)
+    emit(as_text(advice, commands) if form == "text" else FORMS[form](advice), output)
+    return int(_exit_code(advice))
+
+
+def _on(option: str | None) -> bool | None:
+    return None if option is None else option == "on"
+
+
+def _accepted(names: Sequence[str]) -> frozenset[str]:
+    return full_names([bug[0] for bug in bugs_of_releases()], names, "--accept ")
+
+
+CONFLICTS = 100_000
+"""The conflicts that each search for a known bug may spend, in one process. On 4.13.0 to 4.18.0, at 2/1/1 to
+5/3/2, a violation took 2,600 at most, and a proof 16,400. Few searches for a known bug take 10 seconds."""
+
+
+def advice_on(
+    setup: Setup,
+    deployment: Deployment,
+    sources: dict[str, Source],
+    set_by: Mapping[str, Setter],
+    accepted: frozenset[str],
+    timeout: float,
+) -> Advice:
+    """Ask everything: large searches last, and the last seconds are for saying what was found.
+
+    The limit of a search for a known bug is in conflicts, so that a busy machine finds the same ones; the time only ends what
+    the command has no time for. `set_by` says of each value of the setup what set it.
+    """
+    found = risks(setup)
+    losing = [risk for risk in found if risk.loses]
+    bugs = [risk.bug for risk in losing]
+    findings: dict[str, Finding] = {}
+
+    def told(what: str) -> None:
+        click.echo(f"{len(findings) + 1} of {len(losing) + 1}: {what}  [{elapsed():.0f} s]", err=True)
+
+    def left() -> float:
+        return max(0.1, 0.9 * timeout - elapsed())
+
+    def look_for(risk: Risk) -> Finding:
+        told(risk.bug.name)
+        limits = Limits(conflicts=CONFLICTS, jobs=1, timeout=left() / 2)
+        here = shown(risk, setup, bugs, limits)
+        if here.decided:
+            return here
+        small = shown_small(risk, setup, bugs, replace(limits, timeout=left()))
+        if small.verdict is not Verdict.VIOLATED:
+            return here
+        return replace(small, reason=here.reason, out_of_time=here.out_of_time)
+
+    large = [risk for risk in losing if risk.is_large]
+    for risk in losing:
+        if risk not in large:
+            findings[risk.bug.name] = look_for(risk)
+    told("anything else")
+    rest = anything_else(setup, bugs, Limits(timeout=left() / 2 if large else left()))
+    for risk in large:
+        findings[risk.bug.name] = look_for(risk)
+    others = [risk for risk in found if not risk.loses]
+    by_risk = [(risk, findings[risk.bug.name]) for risk in losing]
+    return Advice(setup, deployment, sources, set_by, by_risk, others, rest, accepted)
+
+
+def _exit_code(advice: Advice) -> ExitCode:
+    if advice.named:
+        return ExitCode.VIOLATED
+    return ExitCode.UNDECIDED if advice.undecided else ExitCode.AS_WISHED

@@ -1,0 +1,173 @@
+"""`fencepost certify`: check a certificate that `fencepost check --certificates` wrote."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.saved import saved_instance, source_option
+from fencepost.cli.process.handover import timeout_option
+from fencepost.cli.process.listener import INTERRUPTED, listen
+from fencepost.cli.rendering.check_text import heading, sentence
+from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.rendering.progress import CheckProgress
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.preparation import PreparationPhase
+from fencepost.encoding.engine.verdicts import Basis
+from fencepost.encoding.errors import BadInput, InternalError
+from fencepost.encoding.evidence.manifests import MANIFEST, Claim, Manifest, read_manifest
+from fencepost.encoding.evidence.recheck import COMMUTATION, RecheckedProof, Rejected, certifying
+from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.safe_text import one_line
+from fencepost.encoding.solving.answers import SolverGaveUpError
+from fencepost.encoding.solving.workers import Ended, Worker, failure
+from fencepost.encoding.versions import version
+
+
+@dataclass
+class CertifyReport:
+    """What came out: the parts that stand, and why the certificate was rejected, if it was."""
+
+    manifest: Manifest
+    heading: str
+    unmodelled: str = ""
+    """One line that names the parts that the protocol leaves out."""
+    checked: list[RecheckedProof] = field(default_factory=list)
+    rejected: str | None = None
+    undecided: str | None = None
+    """Why neither is known."""
+    seconds: float = 0.0
+
+    def hear(
+        self, event: PreparationPhase | RecheckedProof | Rejected | Ended, progress: CheckProgress
+    ) -> None:
+        """Take what the checking process says; raises BadInput for what it could not read."""
+        match event:
+            case PreparationPhase():
+                progress.hear(event)
+            case RecheckedProof():
+                self.checked.append(event)
+            case Rejected(why):
+                self.rejected = why
+            case Ended():
+                match failure(event, "checking the certificate"):
+                    case SolverGaveUpError() as gave_up:
+                        self.undecided = str(gave_up)
+                    case Exception() as failed:
+                        raise failed
+                    case None if self.rejected is None and (left := self._unchecked()):
+                        raise InternalError(f"nobody has checked {', '.join(left)}")
+
+    def _unchecked(self) -> list[str]:
+        checked = {part.part for part in self.checked}
+        return [part for part in self.manifest.parts if part not in checked]
+
+    @property
+    def code(self) -> ExitCode:
+        """What it comes to."""
+        if self.rejected is not None:
+            return ExitCode.VIOLATED
+        return ExitCode.AS_WISHED if self.undecided is None else ExitCode.UNDECIDED
+
+
+@click.command()
+@click.argument("folder", type=click.Path(), metavar="DIR")
+@source_option
+@form_option
+@output_option
+@timeout_option()
+@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done.")
+def command(
+    folder: str, source: str | None, form: str, output: str | None, timeout: float, verbose: bool
+) -> int:
+    """Check the certificate in DIR without the solver that made it.
+
+    The clauses of each query are built again from the protocol and compared with those in DIR; each lemma of each
+    proof is checked by another solver's unit propagation; each witness is replayed. No proof rests on symmetry here: every
+    action is asked about. Exits with 0 if all stands, with 1 if something was read and refuted, and says what.
+    """
+    found = read_manifest(Path(folder))
+    instance = _instance(Path(folder), found, source)
+    report = CertifyReport(
+        found, heading(instance, Limits(budgets=found.budgets)), instance.protocol.unmodelled
+    )
+    asked = Path(folder), found, instance.system, instance.subject.system
+    begun = time.perf_counter()
+    with CheckProgress(verbose) as progress:
+        worker = Worker("certifying", certifying, *asked, gib=None)
+        cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
+    report.undecided = cut_short or report.undecided
+    report.seconds = time.perf_counter() - begun
+    emit(json.dumps(_json(report), indent=2) if form == "json" else _text(report), output)
+    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
+
+
+def _instance(folder: Path, found: Manifest, source: str | None) -> Instance:
+    """The instance that the manifest names; raises BadInput unless it names all of it."""
+    subject = found.subject
+    instance = saved_instance(source, subject.protocol, {**subject.parameters, **subject.switches})
+    ours = instance.subject
+    if (ours.parameters, ours.switches) != (subject.parameters, subject.switches):
+        names = [*ours.parameters, *ours.switches]
+        raise BadInput(
+            f"{folder / MANIFEST}: not an instance of {ours.protocol}, which has the parameters and switches {', '.join(names)}"
+        )
+    return instance
+
+
+def _text(report: CertifyReport) -> str:
+    if report.rejected is not None:
+        return one_line(f"rejected: {report.rejected}")
+    if report.undecided is not None:
+        about_rounds = any(claim.rounds is not None for claim in report.manifest.claims)
+        parts = amount(len(report.manifest.parts) + about_rounds, "part")
+        stand = f"{len(report.checked)} of {parts} stand, none is refuted"
+        return one_line(f"undecided: {report.undecided}; {stand}")
+    width = max(len(checked.part) for checked in report.checked)
+    lines = [f"{'':{width}}  {'clauses':>9}  {'lemmas':>9}  built again  checked"]
+    lines += [_row(checked, width) for checked in report.checked]
+    claims = "\n".join(map(_claim, report.manifest.claims))
+    unmodelled = f"\n{sentence(report.unmodelled)}" if report.unmodelled else ""
+    return f"{report.heading}\n\n" + "\n".join(lines) + f"\n\n{claims}  [{report.seconds:.1f} s]{unmodelled}"
+
+
+def _row(checked: RecheckedProof, width: int) -> str:
+    """A part of the certificate: how large it is in its own measure, and the seconds it took."""
+    if checked.part == COMMUTATION:
+        size = f"{amount(checked.clauses, 'pair')} asked again"
+    elif checked.part.startswith("witness-"):
+        size = f"{amount(checked.lemmas, 'step')} replayed"
+    else:
+        size = f"{checked.clauses:9,}  {checked.lemmas:9,}"
+    return f"{checked.part:{width}}  {size:>20}  {checked.building:9.1f} s  {checked.checking:5.1f} s"
+
+
+def _claim(claim: Claim) -> str:
+    if claim.rounds is None:
+        by = f"proved by induction over one action, with {', '.join(claim.invariants)}"
+        return f"{claim.property}: certified: {by.removesuffix(', with ')}"
+    if claim.basis is Basis.INDUCTION:
+        return f"{claim.property}: certified: proved by induction over {amount(claim.rounds, 'round')}"
+    return f"{claim.property}: certified: every execution fits in {amount(claim.rounds, 'round')}, and none violates it"
+
+
+def _json(report: CertifyReport) -> dict[str, object]:
+    found = report.manifest
+    return {
+        "schema": "fencepost.certified/2",
+        "version": version(),
+        **found.subject.to_json(),
+        "unmodelled": report.unmodelled,
+        "budgets": dict(found.budgets),
+        "claims": [claim.to_json() for claim in found.claims],
+        "certified": None if report.undecided is not None else report.rejected is None,
+        "reason": report.undecided or report.rejected,
+        "parts": [checked.to_json() for checked in report.checked],
+        "seconds": round(report.seconds, 3),
+    }

@@ -1,0 +1,85 @@
+"""What `check --certificates` adds: a certificate for what was proved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from fencepost.cli.process.handover import at_home
+from fencepost.cli.process.listener import INTERRUPTED
+from fencepost.cli.rendering.output import prepare_folder
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.preparation import PreparationPhase
+from fencepost.encoding.engine.verdicts import Outcome, Verdict
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.evidence.writer import make_certificate
+from fencepost.encoding.language.system import System
+from fencepost.encoding.language.traces import Subject
+
+
+def prepare_certificates(folder: Path) -> None:
+    """Raise BadInput unless a certificate can be put there: as a new folder, or into an empty one."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise BadInput(f"{folder}: is there already; give a new folder or an empty one")
+    prepare_folder(folder.absolute().parent)
+
+
+def with_certificates(
+    folder: Path,
+    system: System,
+    subject: Subject,
+    limits: Limits,
+    outcome: Outcome,
+    hear: Callable[[PreparationPhase], None],
+) -> tuple[Outcome, str | None]:
+    """Return the outcome with its proofs certified in `folder`, or as it is with the reason why they are not."""
+    proved = [result for result in outcome.results if result.verdict is Verdict.PROVED]
+    if not proved:
+        return outcome, None
+    if outcome.interrupted:
+        return outcome, INTERRUPTED
+    begun = time.perf_counter()
+    try:
+        left = limits.timeout - limits.gone - outcome.seconds
+        lacking = make_certificate(at_home(folder), system, subject, limits, proved, left, hear)
+    except KeyboardInterrupt:
+        return replace(outcome, interrupted=True), INTERRUPTED
+    seconds = time.perf_counter() - begun
+    outcome = replace(
+        outcome, spent={**outcome.spent, "certificate": seconds}, seconds=outcome.seconds + seconds
+    )
+    if lacking is not None:
+        return outcome, lacking
+    results = (replace(r, certificate=str(folder)) if r in proved else r for r in outcome.results)
+    return replace(outcome, results=tuple(results)), None
+
+
+def uncertified(outcome: Outcome, lacking: str | None, small: Mapping[str, str]) -> dict[str, str]:
+    """Return why each result without a certificate has none, by its property.
+
+    Only what is proved has one. A certificate is of one instance, so a property that is checked on a `small` one of its own
+    otherwise is not checked on that one here.
+    """
+    reasons = {}
+    for result in outcome.results:
+        name, verdict = result.property, result.verdict
+        if result.certificate is not None:
+            continue
+        if verdict is Verdict.PROVED and lacking is not None:
+            reasons[name] = lacking
+        elif name in small:
+            own = f"without --certificates it is checked on {small[name]}"
+            reasons[name] = f"{verdict.value} on this instance; {own}"
+        else:
+            reasons[name] = verdict.value
+    return reasons
+
+
+def lines_of(reasons: Mapping[str, str]) -> list[str]:
+    """A line for each reason, with the properties that have no certificate because of it."""
+    return [
+        f"no certificate for {', '.join(name for name in reasons if reasons[name] == why)}: {why}"
+        for why in dict.fromkeys(reasons.values())
+    ]

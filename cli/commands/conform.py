@@ -1,0 +1,164 @@
+"""`fencepost conform`: random walks of a model on the real BookKeeper."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.numbers import COUNT, SECONDS, SEED
+from fencepost.cli.options.realcode import log_option, playback_option, refuse
+from fencepost.cli.options.settings import setting, settings_option
+from fencepost.cli.rendering.conformance import as_json, as_text
+from fencepost.cli.rendering.output import emit, form_option_of, output_option, write_whole
+from fencepost.cli.rendering.progress import StatusLine
+from fencepost.encoding.errors import BadInput
+from fencepost.realcode.conformance import Conformance, conform, drive, driven, grounds, none_fired
+from fencepost.realcode.harness_session import OutOfStep
+from fencepost.realcode.library import library
+from fencepost.realcode.reproduction import STORAGES, Setting
+from fencepost.realcode.run_files import RunFile, Taken, read_walks
+from fencepost.realcode.runs import ConformanceRun, Ground
+from fencepost.realcode.transcripts import today
+
+WALKS = 100
+TOLD = 50
+"""After so many walks a line says how far it is, where there is no terminal."""
+
+
+@click.command()
+@click.argument("protocol", required=False)
+@click.option(
+    "--bookkeeper",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="LIB",
+    help="The lib folder of a BookKeeper distribution.",
+)
+@click.option("--walks", "asked", type=COUNT, metavar="N", help=f"How many walks (default: {WALKS}).")
+@click.option("--seed", type=SEED, metavar="S", help="The same walks again (default: 1).")
+@click.option("--storage", type=click.Choice(STORAGES), help="How bookies store entries (default: sorted).")
+@settings_option
+@click.option("--timeout", type=SECONDS, metavar="SECONDS", help="Stop after so long.")
+@click.option(
+    "--transcript", type=click.Path(), metavar="FILE", help="Keep every walk, and every line of it."
+)
+@playback_option("walks and answers")
+@log_option
+@form_option_of(("text", "json"))
+@output_option
+def command(
+    protocol: str | None,
+    folder: Path | None,
+    asked: int | None,
+    seed: int | None,
+    storage: str | None,
+    settings: tuple[str, ...],
+    timeout: float | None,
+    transcript: str | None,
+    playback: Path | None,
+    log: Path | None,
+    form: str,
+    output: str | None,
+) -> int:
+    """Take random walks of the model PROTOCOL on the real BookKeeper in LIB, and compare after each step.
+
+    Exits with 1 if the code departs from the model in some walk, 3 if fewer walks were taken than asked for, or a step
+    cannot be driven, and 0 if all agree.
+    """
+    if playback is not None:
+        unused = {
+            "PROTOCOL": protocol,
+            "--bookkeeper": folder,
+            "--walks": asked,
+            "--seed": seed is not None,
+            "--storage": storage,
+            "--set": settings,
+            "--timeout": timeout,
+            "--transcript": transcript,
+            "--log": log,
+        }
+        refuse("--playback", unused)
+        found = _checked_again(playback)
+    elif protocol is None or folder is None:
+        what = "PROTOCOL" if protocol is None else "--bookkeeper"
+        raise BadInput(
+            f"{what}: missing; give a protocol, such as bookkeeper, and --bookkeeper LIB, or --playback FILE"
+        )
+    else:
+        storage, seed, asked = storage or STORAGES[0], seed if seed is not None else 1, asked or WALKS
+        ground = grounds(
+            protocol, dict(setting(text, "NAME=VALUE, such as bookies=3") for text in settings), storage
+        )
+        found = Conformance(
+            Setting(library(folder).release, storage), protocol, seed, asked, fired=none_fired(ground)
+        )
+        _taken(found, ground, folder, timeout, transcript, log)
+    emit(json.dumps(as_json(found), indent=2) if form == "json" else as_text(found), output)
+    return int(_exit_code(found))
+
+
+def _taken(
+    found: Conformance,
+    ground: Sequence[Ground],
+    folder: Path,
+    timeout: float | None,
+    transcript: str | None,
+    log: Path | None,
+) -> None:
+    """Take the walks; after Ctrl-C, or when the time is over, those that were taken count."""
+    kept: list[Taken] = []
+
+    def keep(ground: Ground, walk: ConformanceRun, lines: Sequence[tuple[str, str]]) -> None:
+        if transcript is not None:
+            kept.append(Taken(ground, walk, tuple(lines)))
+
+    begun = time.monotonic()
+    with (
+        StatusLine(f"BookKeeper {found.setting.release} starts") as status,
+        driven(found, ground, folder, log) as session,
+    ):
+        begin = time.monotonic()
+        for so_far in conform(
+            session,
+            ground,
+            found,
+            lambda _: timeout is None or time.monotonic() - begin < timeout,
+            keep,
+        ):
+            status.show(
+                f"{so_far.walks} of {so_far.asked} walks, {so_far.departed} depart", so_far.walks % TOLD == 0
+            )
+    found.seconds = time.monotonic() - begun
+    if transcript is not None:
+        file = RunFile(found.setting, today(), found.protocol, found.seed, tuple(kept))
+        write_whole(Path(transcript), json.dumps(file.to_json()) + "\n")
+
+
+def _checked_again(path: Path) -> Conformance:
+    file = read_walks(path)
+    found = Conformance(
+        file.setting,
+        file.protocol,
+        file.seed,
+        len(file.taken),
+        fired=none_fired([taken.ground for taken in file.taken]),
+    )
+    for taken in file.taken:
+        try:
+            found.note(taken.ground, taken.walk, *drive(taken.playback(), taken.ground, taken.walk))
+        except (OutOfStep, KeyError) as error:
+            raise BadInput(
+                f"{path}: is no transcript of its walks ({error}); give one of this version"
+            ) from error
+    return found
+
+
+def _exit_code(found: Conformance) -> ExitCode:
+    if found.found:
+        return ExitCode.VIOLATED
+    return ExitCode.UNDECIDED if found.walks < found.asked else ExitCode.AS_WISHED

@@ -1,0 +1,159 @@
+"""`fencepost facts`: which facts of a protocol are inductive, and what breaks those that are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import click
+
+from fencepost.cli.commands.check import find_protocol
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.numbers import ROUNDS
+from fencepost.cli.options.settings import setting, settings_option
+from fencepost.cli.process.handover import timeout_option
+from fencepost.cli.process.listener import INTERRUPTED, listen
+from fencepost.cli.rendering.check_text import heading, sentence, trace_text
+from fencepost.cli.rendering.output import emit, output_option
+from fencepost.cli.rendering.progress import CheckProgress
+from fencepost.encoding.engine.invariants_examined import (
+    Breaks,
+    Falsified,
+    Found,
+    InductiveInvariant,
+    NeverFalse,
+    examine,
+)
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.solving.answers import SolverGaveUpError
+from fencepost.encoding.solving.workers import Ended, Worker, failure
+
+ENOUGH = 6
+"""Rounds, unless the protocol or the command says how many: most that is ever false is so within three or four."""
+
+
+@dataclass
+class InvariantsReport:
+    """What has been found of each claim, by its name."""
+
+    names: tuple[str, ...]
+    kept: set[str] = field(default_factory=set)
+    breaks: dict[str, Breaks] = field(default_factory=dict)
+    false: dict[str, Falsified] = field(default_factory=dict)
+    never: dict[str, NeverFalse] = field(default_factory=dict)
+    undecided: str | None = None
+
+    def hear(self, event: Found | Ended, progress: CheckProgress) -> None:
+        """Take what the process says; raises what it ended with."""
+        match event:
+            case InductiveInvariant(name=name):
+                self.kept.add(name)
+            case Breaks(name=name):
+                self.breaks[name] = event
+            case Falsified(name=name):
+                self.false[name] = event
+            case NeverFalse(name=name):
+                self.never[name] = event
+            case Ended():
+                match failure(event, "looking at the facts"):
+                    case SolverGaveUpError() as gave_up:
+                        self.undecided = str(gave_up)
+                    case Exception() as failed:
+                        raise failed
+            case _:
+                progress.hear(event)
+
+    @property
+    def code(self) -> ExitCode:
+        """What it comes to: whether all is inductive, something is false, or neither."""
+        if self.false:
+            return ExitCode.VIOLATED
+        done = set(self.names) <= self.kept and not self.breaks
+        return ExitCode.AS_WISHED if done else ExitCode.UNDECIDED
+
+
+@click.command()
+@click.argument("protocol", metavar="PROTOCOL|FILE.py")
+@settings_option
+@click.option(
+    "--property",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Carry this property beside the facts (repeatable; default: all).",
+)
+@click.option(
+    "--rounds",
+    type=ROUNDS,
+    metavar="R",
+    help=f"How many rounds are asked whether what breaks is ever false (default: the protocol's, or {ENOUGH}).",
+)
+@output_option
+@timeout_option()
+@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done.")
+def command(
+    protocol: str,
+    settings: tuple[str, ...],
+    names: tuple[str, ...],
+    rounds: int | None,
+    output: str | None,
+    timeout: float,
+    verbose: bool,
+) -> int:
+    """Say which facts and properties of PROTOCOL, or the one in FILE.py, are inductive, and what breaks the others.
+
+    Each is tried on random walks. Then each action is asked whether it makes one of them false if all of them hold before it:
+    the smallest such state is shown. It need not come about, so rounds are asked whether what breaks is ever false. Exits with 0
+    if all are inductive, 1 if one is false after an execution, 3 if neither is known.
+    """
+    instance = find_protocol(protocol).instance(setting(text, "NAME=VALUE") for text in settings)
+    system, properties = instance.system, instance.properties(*names)
+    if not system.invariants and not names:
+        raise BadInput(
+            f"{protocol}: declares no facts; say which property to start from with --property NAME"
+        )
+    most = rounds or system.default_rounds or ENOUGH
+    claims = [*(i.name for i in system.invariants), *(p.name for p in properties)]
+    report = InvariantsReport(tuple(claims))
+    with CheckProgress(verbose) as progress:
+        worker = Worker("facts", examine, system, instance.subject, properties, most, gib=None)
+        cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
+    report.undecided = cut_short or report.undecided
+    meanings = {c.name: c for c in properties}
+    shown = [*report.names, *([WELL_DEFINED] if WELL_DEFINED in report.breaks else [])]
+    parts = [heading(instance, Limits()), *(_text(report, name, meanings) for name in shown)]
+    if report.undecided is not None:
+        parts.append(f"undecided: {report.undecided}")
+    if instance.protocol.unmodelled:
+        parts.append(sentence(instance.protocol.unmodelled))
+    emit("\n".join(parts), output)
+    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
+
+
+def _text(report: InvariantsReport, name: str, properties: dict[str, Property]) -> str:
+    lines = []
+    if name in report.breaks:
+        lines.append(_broken(report.breaks[name]))
+    if name in report.false:
+        trace = report.false[name].trace
+        steps = trace_text(trace, properties.get(name))
+        lines.append(f"{name}: false after {amount(len(trace.steps), 'step')}:\n{steps}")
+    elif name in report.never:
+        rounds = amount(report.never[name].rounds, "round")
+        lines.append(f"  not false within {rounds}: a fact is missing, or that is too few")
+    elif name in report.kept:
+        lines.append(f"{name}: kept by every action")
+    elif name not in report.breaks:
+        lines.append(f"{name}: not known")
+    return "\n".join(lines)
+
+
+def _broken(breaks: Breaks) -> str:
+    if breaks.action is None:
+        return f"{breaks.name}: false at first"
+    before = ", ".join(breaks.before) or "all is as at first"
+    changes = f"\n  then {', '.join(breaks.changes)}" if breaks.changes else ""
+    return f"{breaks.name}: {breaks.action} breaks it, from a state in which all else holds and\n  {before}{changes}"

@@ -1,0 +1,306 @@
+"""`fencepost check --known`: every known bug, with it and without it, and whether it came out as expected."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import click
+from click.core import ParameterSource
+
+from fencepost.answers.known import KNOWN, chosen, decide
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.process.conclusion import Conclusion, conclude, placed
+from fencepost.cli.process.handover import hand_over
+from fencepost.cli.rendering.check_text import sentence, verdict_line
+from fencepost.cli.rendering.progress import CheckProgress, tell_spent
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.versions import version
+from fencepost.properties.catalogue import unmodelled
+from fencepost.properties.expectations import Run, as_expected
+
+USED = {
+    "known",
+    "bugs",
+    "timeout",
+    "memory",
+    "solver",
+    "jobs",
+    "seed",
+    "form",
+    "output",
+    "verbose",
+}
+"""The parameters of `check` that mean something with --known; the table says the rest."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run of the table and what was found."""
+
+    run: Run
+    result: Result
+    reached: bool
+
+    @property
+    def as_expected(self) -> bool | None:
+        """Whether the result is the one expected; None if undecided."""
+        return as_expected(self.run, self.result)
+
+
+@dataclass(frozen=True)
+class KnownReport:
+    """A row for each run asked for, those not reached too."""
+
+    rows: tuple[Row, ...]
+    interrupted: bool
+    seconds: float
+    spent: dict[str, float]
+    """Seconds by part of the work."""
+
+    def count(self, as_expected: bool | None) -> int:
+        """How many rows came out so."""
+        return sum(row.as_expected is as_expected for row in self.rows)
+
+
+def refuse_unused() -> None:
+    """Raise BadInput if an option or argument was given that --known does not use."""
+    context = click.get_current_context()
+    given = [
+        "PROTOCOL" if isinstance(parameter, click.Argument) else parameter.opts[-1]
+        for parameter in context.command.params
+        if parameter.name is not None
+        and parameter.name not in USED
+        and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise BadInput(f"--known: takes no {', '.join(given)}; leave out what the table says already")
+
+
+def check_known(bugs: Sequence[str], limits: Limits, form: str, output: str | None, verbose: bool) -> int:
+    """Run the table, or the bugs named, and print what came out."""
+
+    def conclusion(report: KnownReport) -> Conclusion:
+        printed, files = placed(_json(report) if form == "json" else _text(report), output)
+        return Conclusion(int(_exit_code(report)), printed, files=files)
+
+    def hand(report: KnownReport) -> None:
+        cut_short = conclusion(replace(report, interrupted=True))
+        hand_over(replace(cut_short, code=int(_exit_code(report))).to_json())
+
+    runs = [run for known in chosen(KNOWN, bugs) for run in known.runs()]
+    with CheckProgress(verbose) as progress:
+        report = _run(runs, limits, progress, hand)
+    code = conclude(conclusion(report))
+    if verbose:
+        tell_spent(report.spent)
+    return code
+
+
+EACH = 300.0
+"""Seconds for a run where there is no limit for all of them: what `check` gives a protocol."""
+
+
+SPENT = 0.9
+"""A run that is undecided after so much of its time would have gone on; another gave up."""
+
+
+def _run(
+    runs: Sequence[Run], limits: Limits, progress: CheckProgress, hand: Callable[[KnownReport], None]
+) -> KnownReport:
+    """Each run gets a fair share of the time that is left, and those that it was too short for get what is left over.
+
+    So a slow one takes no time from the others. The report so far goes to `hand` after each run, and before a violation is
+    announced.
+    """
+    begun = time.perf_counter()
+    rows: dict[int, Row] = {}
+    spent: dict[str, float] = {}
+    interrupted = False
+
+    def share(waiting: int) -> float:
+        left = limits.timeout - limits.gone - (time.perf_counter() - begun)
+        return round(min(left / waiting, EACH) if limits.timeout == math.inf else left / waiting, 2)
+
+    def report(reason: str, under_way: Mapping[int, Row] = {}) -> KnownReport:
+        known = {**rows, **under_way}
+        found = [known.get(n) or _not_reached(run, limits.solver, reason) for n, run in enumerate(runs)]
+        return KnownReport(tuple(found), interrupted, time.perf_counter() - begun, spent)
+
+    def announcing() -> None:
+        assert progress.under_way is not None
+        (result,) = progress.under_way().results
+        hand(report("not reached", {number: Row(runs[number], result, reached=True)}))
+
+    progress.announcing = announcing
+    waiting, had = list(range(len(runs))), dict.fromkeys(range(len(runs)), 0.0)
+    try:
+        while waiting and not interrupted:
+            seconds, number = share(len(waiting)), waiting.pop(0)
+            if seconds <= had[number]:
+                continue
+            run, had[number] = runs[number], seconds
+            progress.begin(f"{number + 1} of {len(runs)}: {_title(run)}")
+            outcome = decide(run, replace(limits, timeout=seconds, gone=0.0), progress.hear)
+            (rows[number],) = (Row(run, result, reached=True) for result in outcome.results)
+            if rows[number].result.verdict is Verdict.UNDECIDED and outcome.seconds >= SPENT * seconds:
+                waiting.append(number)
+            interrupted = outcome.interrupted
+            for part, took in outcome.spent.items():
+                spent[part] = spent.get(part, 0.0) + took
+            hand(report("not reached"))
+    except KeyboardInterrupt:
+        interrupted = True
+    reason = "not reached before Ctrl-C" if interrupted else f"not reached within {limits.timeout:g} s"
+    return report(reason)
+
+
+def _not_reached(run: Run, solver: str, reason: str) -> Row:
+    result = Result(run.known.property, Verdict.UNDECIDED, seconds=0.0, solver=solver, reason=reason)
+    return Row(run, result, reached=False)
+
+
+def _exit_code(report: KnownReport) -> ExitCode:
+    if report.interrupted:
+        return ExitCode.INTERRUPTED
+    if report.count(False):
+        return ExitCode.VIOLATED
+    return ExitCode.UNDECIDED if report.count(None) else ExitCode.AS_WISHED
+
+
+# Text.
+
+
+def _text(report: KnownReport) -> str:
+    parts = ["\n".join(_table(report.rows))]
+    if remarks := _remarks(report.rows):
+        parts.append("\n".join(remarks))
+    if report.interrupted:
+        parts.append("Interrupted: this is what was known by then.")
+    parts += [sentence(line) for line in _unmodelled(report)]
+    return "\n\n".join([*parts, _summary(report)])
+
+
+def _unmodelled(report: KnownReport) -> list[str]:
+    """Return one line for each thing that the models of these bugs leave out."""
+    return unmodelled(row.run.known.protocol for row in report.rows)
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    """One line for each row under a heading; numbers to the right."""
+    cells = [list(COLUMNS), *([cell(row) for cell in COLUMNS.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(
+            f"{cell:>{width}}" if name in NUMBERS else f"{cell:{width}}"
+            for name, cell, width in zip(COLUMNS, line, widths, strict=True)
+        ).rstrip()
+        for line in cells
+    ]
+
+
+def _remarks(rows: Sequence[Row]) -> list[str]:
+    """What was found where it is not as expected, and the command that shows a difference."""
+    lines = []
+    for row in rows:
+        if row.reached and not row.as_expected:
+            lines.append(f"{_title(row.run)}, {verdict_line(row.result)}")
+        if row.as_expected is False:
+            lines.append(f"    {shlex.join(_command(row.run))}")
+    if left_over := [row for row in rows if not row.reached]:
+        lines.append(f"{len(left_over)} {left_over[0].result.reason}")
+    return lines
+
+
+def _command(run: Run) -> list[str]:
+    settings = [f"--set={name}={value}" for name, value in run.settings.items()]
+    return ["fencepost", "check", run.known.protocol, f"--property={run.known.property}", *settings]
+
+
+def _summary(report: KnownReport) -> str:
+    differing, undecided = report.count(False), report.count(None)
+    counts = [f"{report.count(True)} of {len(report.rows)} as expected"]
+    counts += [f"{differing} not"] if differing else []
+    counts += [f"{undecided} undecided"] if undecided else []
+    return f"{', '.join(counts)}  [{report.seconds:.1f} s]"
+
+
+def _title(run: Run) -> str:
+    return f"{run.known.name} with {_switch(run)}" if run.known.switch else run.known.name
+
+
+def _switch(run: Run) -> str:
+    return f"{run.known.switch}={run.value}" if run.known.switch else "-"
+
+
+def _expected(run: Run) -> str:
+    return f"{run.verdict.value} in {run.steps}" if run.steps is not None else run.verdict.value
+
+
+def _steps(row: Row) -> str:
+    """Steps of the trace; at most so many if the search for shorter ones did not finish."""
+    if row.result.steps is None:
+        return "-"
+    return f"{'' if row.result.fewest is Fewest.OF_ALL else '≤'}{row.result.steps}"
+
+
+COLUMNS: dict[str, Callable[[Row], str]] = {
+    "bug": lambda row: row.run.known.name if row.run.with_bug else "",
+    "protocol": lambda row: row.run.known.protocol if row.run.with_bug else "",
+    "with": lambda row: _switch(row.run),
+    "expected": lambda row: _expected(row.run),
+    "found": lambda row: row.result.verdict.value,
+    "steps": _steps,
+    "seconds": lambda row: f"{row.result.seconds:.1f}",
+    "": lambda row: "DIFFERS" if row.as_expected is False else "",
+}
+NUMBERS = ("steps", "seconds")
+"""The columns that are aligned to the right."""
+
+
+# JSON.
+
+
+def _json(report: KnownReport) -> str:
+    document = {
+        "schema": "fencepost.known/2",
+        "version": version(),
+        "unmodelled": _unmodelled(report),
+        "results": [_object(row) for row in report.rows],
+        "interrupted": report.interrupted,
+        "seconds": round(report.seconds, 3),
+    }
+    return json.dumps(document, indent=2)
+
+
+def _object(row: Row) -> dict[str, object]:
+    known, run, result = row.run.known, row.run, row.result
+    return {
+        "bug": known.name,
+        "sentence": known.wrong,
+        "source": known.source,
+        "protocol": known.protocol,
+        "settings": dict(known.settings),
+        "switch": known.switch,
+        "value": run.value,
+        "with_bug": run.with_bug,
+        "property": known.property,
+        "expected": {"verdict": run.verdict.value, "steps": run.steps},
+        "found": {
+            "verdict": result.verdict.value,
+            "steps": result.steps,
+            "fewest": result.fewest.value if result.fewest else None,
+            "rounds": result.rounds,
+            "complete": result.complete,
+            "basis": result.basis.value if result.basis else None,
+            "reason": result.reason,
+        },
+        "as_expected": row.as_expected,
+        "seconds": round(result.seconds, 3),
+    }

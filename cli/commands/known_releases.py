@@ -1,0 +1,103 @@
+"""`fencepost reproduce --known`: the known bugs on real releases, a matrix."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.rendering.output import emit
+from fencepost.cli.rendering.reproduction import spoken
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.traces import Trace
+from fencepost.encoding.versions import version
+from fencepost.properties.expectations import Expectation
+from fencepost.realcode.harness_session import running
+from fencepost.realcode.library import Library
+from fencepost.realcode.matrix import Cell, Mark, bugs, cell, trace_of, without_running
+from fencepost.realcode.reproduction import Setting, reproduce
+
+SECONDS = 600
+"""What finding one counterexample may take."""
+
+
+def matrix(
+    libraries: Sequence[Library],
+    storages: Sequence[str],
+    names: Sequence[str],
+    log: Path | None,
+    form: str,
+    output: str | None,
+) -> ExitCode:
+    """Run what can be run, and print a cell for each bug, release and storage."""
+    cells: list[Cell] = []
+    for known in bugs(names):
+        for lib in libraries:
+            for storage in storages:
+                click.echo(f"{known.name} on {lib.release}, {storage}", err=True)
+                cells.append(_cell(known, lib, storage, log))
+    emit(_json(cells) if form == "json" else _text(cells), output)
+    return _exit_code(cells)
+
+
+_TRACES: dict[str, Trace | None] = {}
+"""By bug, its counterexample: found once for all releases."""
+
+
+def _cell(known: Expectation, lib: Library, storage: str, log: Path | None) -> Cell:
+    setting = Setting(lib.release, storage)
+    found = without_running(known, setting)
+    if found is not None:
+        return found
+    if known.name not in _TRACES:
+        _TRACES[known.name] = trace_of(known, Limits(timeout=SECONDS))
+    trace = _TRACES[known.name]
+    if trace is None:
+        return Cell(known.name, setting, Mark.NO_TRACE, f"not found within {SECONDS} s")
+    try:
+        with running(lib, log) as harness:
+            return cell(known, reproduce(trace, setting, harness))
+    except BadInput as error:
+        return Cell(known.name, setting, Mark.NO_TRACE, str(error))
+
+
+def _text(cells: Sequence[Cell]) -> str:
+    width = max(len(c.bug) for c in cells)
+    lines = []
+    for c in cells:
+        step = f" (docs/real-code.md: step {c.refused_at})" if c.refused_at not in (None, c.step) else ""
+        wrong = {True: "", False: f"  DIFFERS{step}", None: "  NOT RUN"}[c.as_expected]
+        lines.append(f"{c.bug:{width}}  {c.setting.release:7} {c.setting.storage:11} {c}{wrong}")
+    good = sum(c.as_expected is True for c in cells)
+    ran = [c.setting for c in cells if c.setting.jdk]
+    on = {spoken(replace(s, storage=storage)) for s in ran for storage in [s.storage]}
+    return "\n".join([*lines, "", f"{good} of {len(cells)} as docs/known.md says", *sorted(on)])
+
+
+def _json(cells: Sequence[Cell]) -> str:
+    rows = [
+        {
+            "bug": c.bug,
+            "bookkeeper": c.setting.release,
+            "storage": c.setting.storage,
+            "zookeeper": c.setting.zookeeper,
+            "jdk": c.setting.jdk,
+            "cell": c.mark.value,
+            "why": c.why,
+            "has_it": c.expected,
+            "as_expected": c.as_expected,
+        }
+        for c in cells
+    ]
+    return json.dumps({"schema": "fencepost.releases/1", "version": version(), "cells": rows}, indent=2)
+
+
+def _exit_code(cells: Sequence[Cell]) -> ExitCode:
+    if any(c.as_expected is False for c in cells):
+        return ExitCode.VIOLATED
+    return ExitCode.UNDECIDED if any(c.as_expected is None for c in cells) else ExitCode.AS_WISHED

@@ -1,0 +1,237 @@
+"""`fencepost prove`: lemmas for all configurations, what was expected of them, and what came out."""
+
+from __future__ import annotations
+
+import json
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.numbers import SIZE
+from fencepost.cli.process.handover import elapsed, say, timeout_option
+from fencepost.cli.rendering.output import emit, form_option, output_option
+
+if TYPE_CHECKING:
+    from fencepost.quorums.lemmas import Example, LemmaResult, Settled
+
+INDENT = " " * 11
+
+
+@click.command()
+@click.argument("lemma", nargs=-1)
+@click.option(
+    "--up-to", type=SIZE, default=10, show_default=True, metavar="E", help="Largest ensemble enumerated."
+)
+@click.option(
+    "--bookies",
+    default=None,
+    type=SIZE,
+    metavar="N",
+    help="Most bookies on which a theorem is tied to its protocol (3).",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Tie the theorem to its protocol on this instance instead. Repeatable.",
+)
+@form_option
+@output_option
+@click.option("--smt2", metavar="DIR", help="Write one SMT-LIB 2 file for each obligation.")
+@timeout_option("For all lemmas together.")
+@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done.")
+@click.option("--list", "only_list", is_flag=True, help="List the lemmas without deciding them.")
+def command(
+    lemma: tuple[str, ...],
+    up_to: int,
+    bookies: int | None,
+    settings: tuple[str, ...],
+    form: str,
+    output: str | None,
+    smt2: str | None,
+    timeout: float,
+    verbose: bool,
+    only_list: bool,
+) -> int:
+    """Decide the lemmas named, or all.
+
+    Each has an expected outcome: some are refutations, of rules that were once in the code or of tempting claims. Exits
+    with 0 if all come out as expected, 1 if one does not, 3 if one is undecided. Naming a lemma also lists its
+    obligations.
+    """
+    from fencepost.answers import lemmas as catalogue
+    from fencepost.cli.options.settings import setting
+    from fencepost.cli.process.listener import INTERRUPTED, listen
+    from fencepost.cli.rendering.progress import CheckProgress
+    from fencepost.encoding.engine.preparation import PreparationPhase
+    from fencepost.encoding.solving.answers import Deadline
+    from fencepost.encoding.solving.workers import Ended, Worker, failure
+    from fencepost.quorums import arithmetic
+    from fencepost.quorums.lemmas import LemmaJob
+
+    catalogue.check_up_to(up_to)
+    lemmas = catalogue.chosen(lemma)
+    if only_list:
+        emit("\n".join(f"{found.name:<32} {found.sentence}" for found in lemmas), output)
+        return int(ExitCode.AS_WISHED)
+
+    instances = catalogue.tied_on(lemmas, bookies, [setting(text, "NAME=VALUE") for text in settings])
+    job = LemmaJob(arithmetic.BP46, up_to, Deadline(timeout - elapsed()), *instances)
+    if smt2 is not None:
+        count = catalogue.write_files(Path(smt2), catalogue.files(lemmas, job.formulas))
+        click.echo(f"{count} obligations written to {smt2}", err=True)
+
+    started = time.monotonic()
+    streams = form == "text" and output is None
+    detailed = bool(lemma)
+    results: list[LemmaResult] = []
+
+    def hear(said: Ended | str | LemmaResult) -> None:
+        if isinstance(said, Ended):
+            if (failed := failure(said, "deciding lemmas")) is not None:
+                raise failed
+        elif isinstance(said, str):
+            progress.hear(PreparationPhase(said))
+        else:
+            results.append(said)
+            if streams:
+                say(text_of(said, detailed) + "\n")
+
+    with CheckProgress(verbose) as progress:
+        worker = Worker("proving", catalogue.deciding, lemmas, job, gib=None, with_children=True)
+        cut_short = listen(worker, timeout, hear, spare=SLOW)
+    seconds = time.monotonic() - started
+    verdict = catalogue.overall(results).value
+    if len(results) < len(lemmas) and verdict == "proved":
+        verdict = "undecided"
+    last = summary(results, seconds, len(lemmas), cut_short)
+    if form == "json":
+        emit(json.dumps(object_of(results, verdict, up_to, seconds, cut_short), indent=2), output)
+    elif streams:
+        say(last + "\n")
+    else:
+        emit("\n".join([*(text_of(r, detailed) for r in results), last]), output)
+    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else exit_code(verdict))
+
+
+SLOW = 1.0
+"""Seconds after its time in which a solver may say that time is up, before it is ended."""
+
+
+def exit_code(verdict: str) -> ExitCode:
+    """What the worst outcome means to a script."""
+    return {
+        "proved": ExitCode.AS_WISHED,
+        "refuted": ExitCode.VIOLATED,
+        "undecided": ExitCode.UNDECIDED,
+    }[verdict]
+
+
+def text_of(result: LemmaResult, detailed: bool) -> str:
+    """One lemma for people: verdict, name, words, statement, basis, and the counterexample if there is one."""
+    lines = [
+        f"{result.verdict.value:<10} {result.name}  ({_expectation(result)}, {result.seconds:.1f} s)",
+        f"{INDENT}{result.sentence}",
+        f"{INDENT}{result.statement}",
+        f"{INDENT}by {result.basis}",
+        f"{INDENT}{_confirmed(result)}",
+    ]
+    if result.reason:
+        lines.append(f"{INDENT}why: {result.reason}")
+    if result.example is not None:
+        lines += _example_lines("counterexample", result.example)
+    if detailed:
+        lines += [
+            f"{INDENT}{s.answer.value:<10} {s.name}: {s.sentence} [{_solvers(s)}, {s.seconds:.2f} s]"
+            for s in result.obligations
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _solvers(settled: Settled) -> str:
+    """Who settled an obligation, then who confirmed it, if another."""
+    return settled.solver if settled.solver == settled.confirmed else f"{settled.solver}; {settled.confirmed}"
+
+
+def _expectation(result: LemmaResult) -> str:
+    return "as expected" if result.as_expected else f"EXPECTED {result.expected.value.upper()}"
+
+
+def _confirmed(result: LemmaResult) -> str:
+    said = result.confirmed
+    return said if said.startswith("not confirmed") else f"confirmed: {said}"
+
+
+def _example_lines(title: str, example: Example) -> list[str]:
+    lines = [f"{INDENT}{title} at {example.configuration}: {example.sentence}"]
+    lines += [f"{INDENT}  {n:>2}  {step}" for n, step in enumerate(example.steps, start=1)]
+    if example.sets:
+        shown = (f"{name}: {' '.join(members) or 'nobody'}" for name, members in example.sets.items())
+        lines.append(f"{INDENT}  {'; '.join(shown)}")
+    return lines
+
+
+def summary(results: list[LemmaResult], seconds: float, asked: int, cut_short: str | None) -> str:
+    """How many came out as expected, the names of those that did not, and why some were not reached."""
+    others = [r.name for r in results if not r.as_expected]
+    said = f"{len(results) - len(others)} of {asked} lemmas as expected in {seconds:.1f} s"
+    if cut_short is not None:
+        said = f"{said}; {asked - len(results)} not reached: {cut_short}"
+    return f"{said}; not: {', '.join(others)}" if others else said
+
+
+def object_of(
+    results: list[LemmaResult], verdict: str, up_to: int, seconds: float, cut_short: str | None
+) -> dict[str, Any]:
+    """The JSON object: schema `fencepost.prove/1`."""
+    return {
+        "schema": "fencepost.prove/1",
+        "version": version("fencepost"),
+        "up_to": up_to,
+        "as_expected": verdict == "proved",
+        "results": [
+            {
+                "lemma": r.name,
+                "sentence": r.sentence,
+                "statement": r.statement,
+                "expected": r.expected.value,
+                "verdict": r.verdict.value,
+                "basis": r.basis,
+                "confirmed": r.confirmed,
+                "seconds": round(r.seconds, 3),
+                "reason": r.reason or None,
+                "counterexample": _example_object(r.example),
+                "obligations": [
+                    {
+                        "name": s.name,
+                        "sentence": s.sentence,
+                        "verdict": s.answer.value,
+                        "solver": s.solver,
+                        "confirmed": s.confirmed,
+                        "seconds": round(s.seconds, 3),
+                        "reason": s.reason or None,
+                    }
+                    for s in r.obligations
+                ],
+            }
+            for r in results
+        ],
+        "reason": cut_short,
+        "seconds": round(seconds, 3),
+    }
+
+
+def _example_object(example: Example | None) -> dict[str, Any] | None:
+    if example is None:
+        return None
+    return {
+        "configuration": example.configuration,
+        "sentence": example.sentence,
+        "sets": {name: list(members) for name, members in example.sets.items()},
+        "steps": list(example.steps),
+    }

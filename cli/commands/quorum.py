@@ -1,0 +1,215 @@
+"""`fencepost quorum`: what an E/WQ/AQ configuration gives, and what to beware of."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.numbers import SIZE
+from fencepost.cli.process.handover import outer_timeout_option
+from fencepost.cli.rendering.output import emit
+from fencepost.encoding.errors import BadInput
+
+if TYPE_CHECKING:
+    from fencepost.quorums.deployment import Client, Deployment
+    from fencepost.quorums.setters import Setter
+
+LARGEST_TABLE = 20
+
+
+@click.command()
+@click.option("-e", "--ensemble", "--bookkeeper-ensemble", type=SIZE, help="E, bookies in an ensemble.")
+@click.option(
+    "-w", "--write-quorum", "--bookkeeper-write-quorum", type=SIZE, help="WQ, bookies an entry is sent to."
+)
+@click.option(
+    "-a", "--ack-quorum", "--bookkeeper-ack-quorum", type=SIZE, help="AQ, acks that complete an add."
+)
+@click.option("-n", "--bookies", type=SIZE, help="N, writable bookies.  [default: E, or the racks' sum]")
+@click.option("--racks", help="Bookies in each rack (2,1,1), or the rack of each position (a,b,a).")
+@click.option("--min-racks", type=SIZE, help="minNumRacksPerWriteQuorum.")
+@click.option(
+    "--enforce-min-racks", is_flag=True, default=None, help="enforceMinNumRacksPerWriteQuorum is on."
+)
+@click.option("--delay-ensemble-change", is_flag=True, default=None, help="delayEnsembleChange is on.")
+@click.option("--opportunistic-striping", is_flag=True, default=None, help="opportunisticStriping is on.")
+@click.option(
+    "--from",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help="Read a broker.conf, or Helm values (.yaml) (repeatable); the last wins, options win over all.",
+)
+@click.option("--table", type=SIZE, metavar="E", help="All configurations with ensembles up to this size.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "csv", "json"]), default="text", show_default=True
+)
+@click.option("--output", metavar="FILE", help="Write the result to a file instead of stdout.")
+@outer_timeout_option
+@click.option("-r", "--ml-mark-delete-max-rate", hidden=True)
+@click.option("--ml-storage-class", hidden=True)
+@click.argument("namespace", required=False, default=None, metavar="")
+def command(
+    ensemble: int | None,
+    write_quorum: int | None,
+    ack_quorum: int | None,
+    bookies: int | None,
+    racks: str | None,
+    min_racks: int | None,
+    enforce_min_racks: bool | None,
+    delay_ensemble_change: bool | None,
+    opportunistic_striping: bool | None,
+    files: tuple[str, ...],
+    table: int | None,
+    form: str,
+    output: str | None,
+    ml_mark_delete_max_rate: str | None,
+    ml_storage_class: str | None,
+    namespace: str | None,
+) -> int:
+    """Print the quantities of a configuration, each with formula, value and meaning, and warnings.
+
+    The flags of `pulsar-admin namespaces set-persistence` are accepted as typed, its namespace and rate included.
+    Of several files the last one wins for each value that it has, and options win over all of them.
+    A row that is a theorem names its lemma: see `fencepost prove`.
+    """
+    from fencepost.quorums.deployment import Client, Deployment
+    from fencepost.quorums.placement import read_racks
+    from fencepost.quorums.setters import DEFAULT, Setter, chosen, latest
+    from fencepost.quorums.settings import QUORUMS, read_settings
+    from fencepost.quorums.stripes import Configuration
+
+    if table is not None:
+        given = {"-e": ensemble, "-w": write_quorum, "-a": ack_quorum, "--racks": racks}
+        for flag in (flag for flag, value in given.items() if value is not None):
+            raise BadInput(f"{flag}: not with --table, which has all sizes up to one; leave one of them out")
+    if min_racks is not None and racks is None:
+        raise BadInput(f"--min-racks {min_racks}: says nothing without --racks; give the rack of each bookie")
+    said = {name: read_settings(Path(name)) for name in latest(files)}
+    options = {
+        "ensemble": ("-e", ensemble, None),
+        "write_quorum": ("-w", write_quorum, None),
+        "ack_quorum": ("-a", ack_quorum, None),
+        "bookies": ("-n", bookies, None),
+        "delay_ensemble_change": ("--delay-ensemble-change", delay_ensemble_change, False),
+        "opportunistic_striping": ("--opportunistic-striping", opportunistic_striping, False),
+        "min_racks": ("--min-racks", min_racks, None),
+        "enforce_min_racks": ("--enforce-min-racks", enforce_min_racks, False),
+    }
+    values: dict[str, Any] = {}
+    set_by: dict[str, Setter] = {}
+    for name, (flag, option, default) in options.items():
+        files_say = {file: getattr(settings, name) for file, settings in said.items()}
+        values[name], set_by[name] = chosen(flag, option, files_say, default)
+    sizes = [values.pop(name) for name in ("ensemble", "write_quorum", "ack_quorum")]
+    bookies = values.pop("bookies")
+    client = Client(**values)
+    if client.min_racks is not None and client.min_racks < 1:
+        raise BadInput(f"{client.min_racks} racks per write quorum: it must be at least 1")
+    if table is not None:
+        emit(_table(table, bookies, client, form), output)
+        return int(ExitCode.AS_WISHED)
+
+    for flag, key, size in zip(("-e", "-w", "-a"), QUORUMS, sizes, strict=True):
+        if size is None:
+            missing = f"{', '.join(said)}: has no {key};" if said else f"no {flag}:"
+            raise BadInput(f"{missing} give -e, -w and -a, or --from FILE that has them, or --table E")
+    configuration = Configuration(*sizes)
+    placed = read_racks(racks, configuration.ensemble) if racks is not None else None
+    if bookies is None:
+        bookies = sum(placed.sizes) if placed is not None else configuration.ensemble
+        set_by["bookies"] = Setter("option", "--racks") if placed is not None else DEFAULT
+    pulsar = bool(said) or ml_mark_delete_max_rate is not None
+    deployment = Deployment(configuration, bookies, client, placed, pulsar)
+    emit({"text": _text, "json": _json, "csv": _csv}[form](deployment, set_by if said else {}), output)
+    return int(ExitCode.AS_WISHED)
+
+
+def _text(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
+    from fencepost.quorums.calculator import warnings
+    from fencepost.quorums.quantities import quantities
+    from fencepost.quorums.setters import setter_lines
+
+    lines = [f"{deployment.configuration} (E/WQ/AQ) on N = {deployment.bookies}"]
+    lines += [*setter_lines(_values(deployment), set_by), ""]
+    warned = [f"warning: {warning.text} [{warning.source}]" for warning in warnings(deployment)]
+    lines += [*warned, ""] if warned else []
+    for row in quantities(deployment):
+        proof = f"lemma {row.lemma}; " if row.lemma else ""
+        lines.append(f"{row.number:>2}  {row.name}: {_shown(row.value)}   = {row.formula}")
+        lines.append(f"    {row.meaning} [{proof}{row.source}]")
+    return "\n".join(lines)
+
+
+def _values(deployment: Deployment) -> dict[str, str]:
+    """Return each value that a file or an option can set, in words, by the name of its field."""
+    e, wq, aq = deployment.asked.sizes
+    client = {name: f"{name} {_shown(value)}" for name, value in asdict(deployment.client).items()}
+    sizes = {"ensemble": f"E {e}", "write_quorum": f"WQ {wq}", "ack_quorum": f"AQ {aq}"}
+    return {**sizes, "bookies": f"N {deployment.bookies}", **client}
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "none"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _json(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
+    from fencepost.quorums.calculator import warnings
+    from fencepost.quorums.quantities import quantities
+
+    e, wq, aq = deployment.configuration.sizes
+    said = {
+        "schema": "fencepost.quorum/1",
+        "version": version("fencepost"),
+        "parameters": {"bookies": deployment.bookies, "ensemble": e, "write_quorum": wq, "ack_quorum": aq},
+        "client": asdict(deployment.client),
+        "set_by": {name: asdict(setter) for name, setter in set_by.items()},
+        "racks": None if deployment.racks is None else asdict(deployment.racks),
+        "quantities": [asdict(row) for row in quantities(deployment)],
+        "warnings": [asdict(warning) for warning in warnings(deployment)],
+    }
+    return json.dumps(said, indent=2)
+
+
+def _csv(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
+    from fencepost.quorums.quantities import quantities
+
+    return _rows_as_csv([asdict(row) for row in quantities(deployment)])
+
+
+def _rows_as_csv(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().rstrip("\n")
+
+
+def _table(up_to: int, bookies: int | None, client: Client, form: str) -> str:
+    from fencepost.quorums.calculator import table
+
+    if not 1 <= up_to <= LARGEST_TABLE:
+        raise BadInput(f"--table {up_to}: ensembles from 1 to {LARGEST_TABLE} can be tabulated")
+    if bookies is not None and bookies < 1:
+        raise BadInput(f"-n {bookies}: the number of bookies must be at least 1")
+    rows = table(up_to, bookies, client)
+    if form == "csv":
+        return _rows_as_csv(rows)
+    if form == "json":
+        said = {"schema": "fencepost.quorum-table/1", "version": version("fencepost"), "rows": rows}
+        return json.dumps(said, indent=2)
+    widths = {name: max(len(name), *(len(str(row[name])) for row in rows)) for name in rows[0]}
+    lines = ["  ".join(f"{name:>{width}}" for name, width in widths.items())]
+    lines += ["  ".join(f"{row[name]!s:>{width}}" for name, width in widths.items()) for row in rows]
+    return "\n".join(lines)

@@ -1,0 +1,170 @@
+"""`fencepost reproduce`: a saved counterexample on the real BookKeeper."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from fencepost.cli.commands.trace import replays_in
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.realcode import log_option, playback_option, refuse
+from fencepost.cli.rendering.output import emit, form_option_of, output_option, write_whole
+from fencepost.cli.rendering.progress import StatusLine
+from fencepost.cli.rendering.reproduction import as_json, as_story, as_text
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.forms import FORMS
+from fencepost.encoding.forms.counterexample import Counterexample
+from fencepost.encoding.versions import version
+from fencepost.realcode.harness_session import OutOfStep, Recording, running
+from fencepost.realcode.library import Library, library
+from fencepost.realcode.reproduction import (
+    STORAGES,
+    Ending,
+    Reproduction,
+    Setting,
+    as_code_can,
+    bookkeeper_of,
+    reproduce,
+)
+from fencepost.realcode.transcripts import read_transcript, recorded
+
+EXITS = {
+    Ending.REPRODUCED: ExitCode.VIOLATED,
+    Ending.REFUSED: ExitCode.AS_WISHED,
+    Ending.PARTED: ExitCode.UNDECIDED,
+    Ending.UNDRIVABLE: ExitCode.UNDECIDED,
+}
+
+
+@click.command()
+@click.argument("trace", type=click.Path(), required=False)
+@click.option(
+    "--bookkeeper",
+    "libraries",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="LIB",
+    help="The lib folder of a BookKeeper distribution (with --known repeatable).",
+)
+@click.option(
+    "--storage",
+    "storages",
+    multiple=True,
+    type=click.Choice(STORAGES),
+    help="How bookies store entries (default: sorted; with --known repeatable).",
+)
+@click.option("--property", "name", metavar="NAME", help="Which trace, if the file has several.")
+@click.option("--known", is_flag=True, help="All known bugs, on each LIB and storage: a matrix.")
+@click.option(
+    "--bug", "bugs", multiple=True, metavar="NAME", help="With --known: only that bug (repeatable)."
+)
+@click.option("--transcript", type=click.Path(), metavar="FILE", help="Keep every line asked and answered.")
+@playback_option("the answers")
+@log_option
+@form_option_of(("text", "json", "html"))
+@output_option
+def command(
+    trace: str | None,
+    libraries: tuple[Path, ...],
+    storages: tuple[str, ...],
+    name: str | None,
+    known: bool,
+    bugs: tuple[str, ...],
+    transcript: str | None,
+    playback: Path | None,
+    log: Path | None,
+    form: str,
+    output: str | None,
+) -> int:
+    """Drive real bookies and real clients of the release in LIB through the counterexample in TRACE, step by step.
+
+    Exits with 1 if the violation is reproduced, 0 if the code refuses it, 3 if model and code part company, or a
+    step cannot be driven. Nothing is left running, and everything is in a temporary folder.
+    """
+    if known:
+        unused = {"TRACE": trace, "--property": name, "--transcript": transcript, "--playback": playback}
+        refuse("--known", {**unused, "--format html": form == "html"})
+        return int(_matrix(libraries, storages, bugs, log, form, output))
+    refuse("a TRACE", {"--bug": bugs})
+    if trace is None:
+        raise BadInput("TRACE: missing; give a trace that `check --traces` wrote, or --known")
+    story = _story(Path(trace), name)
+    if playback is not None:
+        refuse(
+            "--playback",
+            {"--bookkeeper": libraries, "--storage": storages, "--log": log, "--transcript": transcript},
+        )
+        run = _played(story, playback)
+    elif len(libraries) != 1 or len(storages) > 1:
+        raise BadInput("--bookkeeper, --storage: one of each for a TRACE; several go with --known")
+    else:
+        run = _driven(story, library(libraries[0]), storages[0] if storages else STORAGES[0], transcript, log)
+    emit(_written(run, story, form), output)
+    return int(EXITS[run.ending])
+
+
+def _matrix(
+    libraries: Sequence[Path],
+    storages: Sequence[str],
+    bugs: Sequence[str],
+    log: Path | None,
+    form: str,
+    output: str | None,
+) -> ExitCode:
+    from fencepost.cli.commands.known_releases import matrix
+
+    if not libraries:
+        raise BadInput("--bookkeeper: missing; give the lib folder of a BookKeeper distribution")
+    found = [library(folder) for folder in libraries]
+    return matrix(found, storages or STORAGES[:1], bugs, log, form, output)
+
+
+def _story(path: Path, name: str | None) -> Counterexample:
+    """The trace in the file, in an order that the code can take; raises BadInput if there is none, or several."""
+    replays = replays_in(path, None, (name,) if name else ())
+    if len(replays) > 1:
+        names = ", ".join(replay.prop.name for replay in replays)
+        raise BadInput(f"{path}: has traces of {names}; choose with --property")
+    if replays[0].is_walk:
+        raise BadInput(f"{path}: is a walk, which violates nothing; give a trace that `check --traces` wrote")
+    story = replays[0].story
+    if story is None:
+        raise BadInput(
+            f"{path}: does not replay ({replays[0].reason}); give a trace that `check --traces` wrote"
+        )
+    bookkeeper_of(story.trace)
+    return replace(story, trace=as_code_can(story.trace, story.system, story.prop))
+
+
+def _driven(
+    story: Counterexample, lib: Library, storage: str, transcript: str | None, log: Path | None
+) -> Reproduction:
+    with StatusLine(f"BookKeeper {lib.release} starts"), running(lib, log) as harness:
+        recording = Recording(harness)
+        run = reproduce(story.trace, Setting(lib.release, storage), recording)
+    if transcript is not None:
+        document = recorded(run.setting, recording.lines).to_json()
+        write_whole(Path(transcript), json.dumps(document, indent=1) + "\n")
+    return run
+
+
+def _played(story: Counterexample, playback: Path) -> Reproduction:
+    transcript = read_transcript(playback)
+    try:
+        return reproduce(story.trace, transcript.setting, transcript.playback())
+    except (OutOfStep, KeyError) as error:
+        raise BadInput(
+            f"{playback}: is no transcript of this trace ({error}); give the one made with it"
+        ) from error
+
+
+def _written(run: Reproduction, story: Counterexample, form: str) -> str:
+    if form == "json":
+        return json.dumps({"schema": "fencepost.reproduce/1", "version": version(), **as_json(run)}, indent=2)
+    if form == "html":
+        return FORMS["html"].write(as_story(run, story)).rstrip("\n")
+    return as_text(run, story)

@@ -1,0 +1,241 @@
+"""`fencepost trace`: replay and show a saved trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.saved import saved_instance, source_option
+from fencepost.cli.process.handover import outer_timeout_option
+from fencepost.cli.rendering.check_text import trace_text
+from fencepost.cli.rendering.counterexamples import story_form_option, tell
+from fencepost.cli.rendering.output import FORMATS, emit, output_option
+from fencepost.cli.rendering.trace_values import difference_text, values_json, values_text
+from fencepost.encoding.concrete.replay import NotAnExecution
+from fencepost.encoding.concrete.saved_traces import check_saved, saved_trace
+from fencepost.encoding.documents import read_json, shown
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.forms import FORMS
+from fencepost.encoding.forms.counterexample import WALKED, Counterexample
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.traces import SCHEMA, WALK
+from fencepost.encoding.versions import version
+
+HINT = "give a trace that `check --traces` wrote"
+
+CHECK = "fencepost.check/3"
+"""The schema of what `check --format json` says, which has traces in it."""
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@source_option
+@click.option(
+    "--property",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Only the traces that violate this property (repeatable; default: all).",
+)
+@click.option(
+    "--eval",
+    "expressions",
+    multiple=True,
+    metavar="EXPR",
+    help="Show the value of an expression after each step (repeatable), such as 'stored[b1, 1]'.",
+)
+@click.option(
+    "--diff",
+    "other",
+    type=click.Path(),
+    metavar="OTHER",
+    help="Show how another trace differs from this one.",
+)
+@story_form_option
+@output_option
+@outer_timeout_option
+def command(
+    file: str,
+    source: str | None,
+    names: tuple[str, ...],
+    expressions: tuple[str, ...],
+    other: str | None,
+    form: str,
+    output: str | None,
+) -> int:
+    """Replay the trace in FILE step by step on plain values, and show it.
+
+    FILE is a trace as `check --traces` writes it, or the result of `check --format json`, of which every
+    trace is replayed. Exits with 1 and says where if a step cannot happen, or does not change what the
+    file says, or nothing is violated at the end.
+    """
+    _refuse_together(form, expressions, other)
+    replays = replays_in(Path(file), source, names)
+    if expressions or other is not None:
+        return _inspect(
+            replays, replays_in(Path(other), source, names) if other else [], expressions, form, output
+        )
+    stories = [replay.story for replay in replays if replay.story is not None]
+    if form in FORMS and any(replay.is_walk for replay in replays):
+        raise BadInput(
+            f"--format {form}: {file} is a walk, which violates nothing; valid: {', '.join(FORMATS)}"
+        )
+    if form in FORMS:
+        _say_failed(replays)
+        tell(stories, form, output, "Choose with --property, or give a file with one trace.")
+    else:
+        emit(_json(replays) if form == "json" else "\n\n".join(map(_text, replays)), output)
+    return int(ExitCode.AS_WISHED if len(stories) == len(replays) else ExitCode.VIOLATED)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A saved trace: its story, or why it does not replay."""
+
+    prop: Property
+    story: Counterexample | None
+    reason: str | None
+
+    @property
+    def is_walk(self) -> bool:
+        """It violates nothing, and does not claim to."""
+        return self.prop is WALKED
+
+
+def _refuse_together(form: str, expressions: Sequence[str], other: str | None) -> None:
+    """Raise BadInput for options that mean nothing together."""
+    if expressions and other is not None:
+        raise BadInput("--eval, --diff: not together; leave one out")
+    if expressions and form in FORMS:
+        raise BadInput(f"--format {form}: not with --eval; valid: {', '.join(FORMATS)}")
+    if other is not None and form != "text":
+        raise BadInput(f"--format {form}: not with --diff; valid: text")
+
+
+def replays_in(path: Path, source: str | None, names: Sequence[str]) -> list[Replay]:
+    """The traces in a file that violate one of those properties, replayed; raises BadInput if there is none."""
+    found = _traces(path)
+    chosen = [saved for saved in found if not names or _about(saved) in names]
+    if not chosen:
+        valid = ", ".join(dict.fromkeys(map(_about, found)))
+        raise BadInput(f"--property {names[0]}: {path} has no trace of it; valid: {valid}")
+    return [_replay(saved, source) for saved in chosen]
+
+
+def _about(saved: dict[str, Any]) -> str:
+    """The name of the property that it violates; a walk has none."""
+    return str(saved.get("property", WALKED.name))
+
+
+def _replay(saved: dict[str, Any], source: str | None) -> Replay:
+    settings = {**saved["parameters"], **saved["switches"]}
+    instance = saved_instance(source, saved["protocol"], settings)
+    name, system, subject = instance.protocol.name, instance.system, instance.subject
+    prop = instance.properties(saved["property"])[0] if "property" in saved else WALKED
+    if subject.system != saved["system"]:
+        click.echo(f"{name}: {_other_text(saved['system'])}; it is replayed on this one", err=True)
+    try:
+        trace = check_saved(saved, system, subject, None if prop is WALKED else prop)
+    except NotAnExecution as error:
+        return Replay(prop, None, str(error))
+    steps = amount(len(trace.steps), "step")
+    head = f"{prop.name}: violated in {steps} of {name}, replayed; a check says whether that is the fewest"
+    if prop is WALKED:
+        head = f"walk of {steps} of {name}, replayed"
+    return Replay(prop, Counterexample(trace, system, prop, head, instance.changed_switches), None)
+
+
+def _other_text(digest: str | None) -> str:
+    """What it means that the trace names another system than the one built here, or none."""
+    if digest is None:
+        return "the trace does not say of which text it is"
+    return "the trace is of another text of the protocol, or of what it imports"
+
+
+def _text(replay: Replay) -> str:
+    if replay.story is None:
+        return f"{replay.prop.name}: does not replay. {replay.reason}"
+    prop = None if replay.is_walk else replay.prop
+    return f"{replay.story.verdict}\n{trace_text(replay.story.trace, prop)}"
+
+
+def _json(replays: Sequence[Replay]) -> str:
+    traces = [
+        {
+            "property": replay.prop.name,
+            "replays": replay.story is not None,
+            "reason": replay.reason,
+            "trace": _document(replay),
+        }
+        for replay in replays
+    ]
+    document = {"schema": "fencepost.replay/2", "version": version(), "traces": traces}
+    return json.dumps(document, indent=2)
+
+
+def _document(replay: Replay) -> dict[str, object] | None:
+    if replay.story is None:
+        return None
+    return replay.story.trace.to_walk() if replay.is_walk else replay.story.trace.to_json()
+
+
+def _say_failed(replays: Sequence[Replay]) -> bool:
+    """Say on stderr which traces do not replay, and whether there are any."""
+    failed = [replay for replay in replays if replay.story is None]
+    for replay in failed:
+        click.echo(_text(replay), err=True)
+    return bool(failed)
+
+
+def _inspect(
+    replays: Sequence[Replay],
+    others: Sequence[Replay],
+    expressions: Sequence[str],
+    form: str,
+    output: str | None,
+) -> int:
+    """Values along the first trace, or its difference from the first of the others."""
+    if _say_failed([replays[0], *others[:1]]):
+        return int(ExitCode.VIOLATED)
+    story, *theirs = (r.story for r in (replays[0], *others[:1]) if r.story is not None)
+    if theirs:
+        emit(difference_text(story, theirs[0]), output)
+    else:
+        emit(values_json(story, expressions) if form == "json" else values_text(story, expressions), output)
+    return int(ExitCode.AS_WISHED)
+
+
+def _traces(path: Path) -> list[dict[str, Any]]:
+    """The traces in a file, checked for their form; raises BadInput."""
+    document = read_json(path, HINT)
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema in (SCHEMA, WALK):
+        return [saved_trace(document, str(path))]
+    if schema != CHECK:
+        raise BadInput(f"{path}: schema is {shown(schema)}; valid: {SCHEMA}, {WALK}, {CHECK}")
+    found = [trace for result in _results(path, document) for trace in _of(path, result)]
+    if not found:
+        raise BadInput(f"{path}: has no trace in it, nothing was violated; give one that has")
+    return [saved_trace(trace, str(path)) for trace in found]
+
+
+def _results(path: Path, document: dict[str, Any]) -> list[Any]:
+    results = document.get("results")
+    if not isinstance(results, list):
+        raise BadInput(f"{path}: results = {shown(results)}: must be a list of results; {HINT}")
+    return results
+
+
+def _of(path: Path, result: object) -> list[Any]:
+    """The traces in a result."""
+    if not isinstance(result, dict) or not isinstance(more := result.get("more_traces", []), list):
+        raise BadInput(f"{path}: results: must be objects, more_traces in them lists; {HINT}")
+    first = result.get("trace")
+    return ([] if first is None else [first]) + more

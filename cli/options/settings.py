@@ -1,0 +1,48 @@
+"""The options that choose an instance and what may go wrong in it, for every command that takes a protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from fencepost.encoding.documents import whole
+from fencepost.encoding.errors import BadInput
+
+
+def setting(text: str, form: str) -> tuple[str, str]:
+    """NAME=VALUE as a pair; raises BadInput."""
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise BadInput(f"{text}: must have the form {form}")
+    return name, value
+
+
+MOST_FAULTS = 100_000
+"""More faults than executions have steps."""
+
+
+def budgets(texts: Sequence[str]) -> dict[str, int]:
+    """`--budget FAULT=N` as a dictionary; raises BadInput."""
+    found: dict[str, int] = {}
+    for text in texts:
+        name, value = setting(text, "FAULT=N, such as lost=1")
+        number = whole(value)
+        if number is None or not 0 <= number <= MOST_FAULTS:
+            raise BadInput(f"{text}: a budget is a whole number, 0 to {MOST_FAULTS:,}; it must be one")
+        if name in found:
+            raise BadInput(f"{text}: set twice; set it once")
+        found[name] = number
+    return found
+
+
+settings_option = click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter or switch (repeatable)."
+)
+budget_option = click.option(
+    "--budget",
+    "budget",
+    multiple=True,
+    metavar="FAULT=N",
+    help="Allow at most N faults of a kind (repeatable).",
+)

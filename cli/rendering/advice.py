@@ -1,0 +1,342 @@
+"""What is advised on a setup, in words, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import textwrap
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from fencepost.answers.affected import family, mended
+from fencepost.answers.risks import Finding, Risk, Setup, mended_for, unmet
+from fencepost.cli.rendering.check_text import WIDTH, sentence
+from fencepost.encoding.engine.verdicts import Verdict
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.versions import version
+from fencepost.properties.catalogue import unmodelled
+from fencepost.protocols.bookkeeper.releases import TAGS
+from fencepost.quorums.calculator import warnings
+from fencepost.quorums.deployment import Deployment
+from fencepost.quorums.quantities import Quantity, quantities
+from fencepost.quorums.setters import DEFAULT, Setter, setter_lines
+from fencepost.quorums.sources import UNMODELLED, Source, key_name
+
+LOSSES = (6, 7, 11, 13, 16)
+"""The quantities of the calculator that say how many losses what survives."""
+
+
+UNSYNCED = "journalSyncData=false"
+"""A loss at any size, whatever else is found: AQ machines that crash at once take what only they acknowledged."""
+BP_46_2 = "BP-46-2"
+"""The known loss after a crash of one machine without fsync; the setting is accepted with it."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """All that is said."""
+
+    setup: Setup
+    deployment: Deployment
+    sources: dict[str, Source]
+    set_by: Mapping[str, Setter]
+    """By its name in JSON, what set each value of the setup."""
+    losing: list[tuple[Risk, Finding]]
+    other: list[Risk]
+    rest: Finding
+    accepted: frozenset[str]
+
+    def here(self, found: Finding) -> bool:
+        """Whether a verdict is for the sizes asked about, rather than for a small instance."""
+        return all(found.shown_on[name] == size for name, size in self.setup.sizes.items())
+
+    @property
+    def named(self) -> list[str]:
+        """The losses that decide: known ones that were shown at these sizes, and what nobody has named."""
+        known = [
+            risk.bug.name
+            for risk, found in self._deciding
+            if found.verdict is Verdict.VIOLATED and self.here(found)
+        ]
+        unsynced = [UNSYNCED] if self.setup.unsynced and BP_46_2 not in self.accepted else []
+        return (
+            unsynced + known + (["a loss that is not known"] if self.rest.verdict is Verdict.VIOLATED else [])
+        )
+
+    @property
+    def undecided(self) -> list[str]:
+        """What was not decided at these sizes: bugs of this release, and whether there is another loss."""
+        return list(self.open_ones)
+
+    @property
+    def open_ones(self) -> dict[str, Finding]:
+        """The same, each with what was found of it."""
+        known = {r.bug.name: f for r, f in self._deciding if not (f.decided and self.here(f))}
+        return known | ({} if self.rest.decided else {"whether anything else loses an entry": self.rest})
+
+    @property
+    def _deciding(self) -> list[tuple[Risk, Finding]]:
+        return [(risk, found) for risk, found in self.losing if risk.bug.name not in self.accepted]
+
+
+# Words.
+
+
+def asked(advice: Advice) -> str:
+    """What is to be run."""
+    setup = advice.setup
+    newest = " (the newest read; --release says yours)" if _by_default(advice, "release") else ""
+    checks = ", dataIntegrityChecking on" if setup.checks else ""
+    bookies = amount(setup.bookies, "bookie")
+    said = (
+        f"{setup.configuration} on {bookies}, BookKeeper {setup.release}{newest}, {_journal(setup)}{checks}"
+    )
+    return f"{said}, {setup.storage} storage{_assumed(advice)}"
+
+
+def _journal(setup: Setup) -> str:
+    """Whether entries are journaled, and whether that is on disk before they are acknowledged."""
+    return f"journal {_on(setup.journal)}" + ("" if setup.sync else f" without fsync ({UNSYNCED})")
+
+
+def unsynced(setup: Setup) -> list[str]:
+    """Return what a journal without fsync means, if the setup has one that no check follows."""
+    if not setup.unsynced:
+        return []
+    said = (
+        f"{UNSYNCED}: a bookie acknowledges an entry before its journal is on disk. A crash of its machine takes the "
+        "entries and fences since the last fsync; a crash of its process alone takes none. dataIntegrityChecking looks for "
+        "them only with journalWriteData=false."
+    )
+    return [said]
+
+
+def _by_default(advice: Advice, name: str) -> bool:
+    return advice.set_by.get(name) == DEFAULT
+
+
+def _assumed(advice: Advice) -> str:
+    """Whose default the storage is, where nobody named it."""
+    if not _by_default(advice, "storage"):
+        return ""
+    whose = "Pulsar's" if advice.setup.storage == "db" else "BookKeeper's"
+    return f" ({whose} default; --storage says yours)"
+
+
+def read(advice: Advice) -> list[str]:
+    """Which keys of which file were read, which were not, and what set each value."""
+    files = [
+        f"{name}: read {', '.join(source.read)}; ignored {amount(len(source.ignored), 'key')}{_some(source)}"
+        for name, source in advice.sources.items()
+    ]
+    return files + setter_lines(values(advice.setup), advice.set_by)
+
+
+def values(setup: Setup) -> dict[str, str]:
+    """Return each value of a setup in words, by its name in JSON."""
+    e, wq, aq = setup.configuration.sizes
+    return {
+        "ensemble": f"E {e}",
+        "write_quorum": f"WQ {wq}",
+        "ack_quorum": f"AQ {aq}",
+        "bookies": f"N {setup.bookies}",
+        "release": f"release {setup.release}",
+        "journal": f"journal {_on(setup.journal)}",
+        "sync": f"journalSyncData {_on(setup.sync)}",
+        "checks": f"dataIntegrityChecking {_on(setup.checks)}",
+        "storage": f"{setup.storage} storage",
+    }
+
+
+def _on(flag: bool) -> str:
+    return "on" if flag else "off"
+
+
+def _some(source: Source) -> str:
+    """The ignored keys that are about bookies, by name."""
+    names = {key: key_name(key) for key in source.ignored}
+    near = [key for key, name in names.items() if name in UNMODELLED]
+    near += [key for key, name in names.items() if key not in near and _of_bookies(name.lower())]
+    return f" ({', '.join(near[:6])}{', …' if len(near) > 6 else ''})" if near else ""
+
+
+def _of_bookies(name: str) -> bool:
+    return any(word in name for word in ("bookkeeper", "journal", "managedledgerdefault"))
+
+
+def conclusion(advice: Advice) -> str:
+    """The answer, in a sentence."""
+    not_decided = f"Not decided at this size: {_why_open(advice)}."
+    if advice.named:
+        more = f" {not_decided}" if advice.undecided else ""
+        return f"An acknowledged entry can be lost: {', '.join(advice.named)}.{more}"
+    if advice.undecided:
+        return not_decided
+    accepted = (
+        f", but for what was accepted ({', '.join(sorted(advice.accepted))})" if advice.accepted else ""
+    )
+    return f"No loss of an acknowledged entry is known or found at the sizes that are named below{accepted}."
+
+
+def _why_open(advice: Advice) -> str:
+    """Return the questions that were not decided, grouped by their reason."""
+    by_reason: dict[str, list[str]] = {}
+    for name, found in advice.open_ones.items():
+        by_reason.setdefault(_why_not(found), []).append(name)
+    return "; ".join(f"{', '.join(names)} ({reason})" for reason, names in by_reason.items())
+
+
+def _why_not(found: Finding) -> str:
+    """Why a question was not decided at the sizes asked about; the time is named only if it was over."""
+    if found.out_of_time:
+        return "the time was over, see --timeout"
+    return found.reason or found.verdict.value
+
+
+def left_out(advice: Advice) -> str:
+    """Return one line that names the parts that the models leave out."""
+    return "; ".join(unmodelled(["bookkeeper", *(risk.bug.protocol for risk, _ in advice.losing)]))
+
+
+def found_of(risk: Risk, found: Finding, advice: Advice) -> str:
+    """What was found of a known bug, and where it is gone."""
+    until = ", ".join(mended(family(risk.bug.name))) or "no release read"
+    return f"{_verdict(found)}{_elsewhere(found, advice)}; gone in {until}"
+
+
+def _besides(risk: Risk) -> str:
+    """A bug that loses nothing: what to do, and the command that shows it."""
+    return f"{risk.bug.name}: {risk.remedy}; {of_table(risk)}"
+
+
+def survived(advice: Advice) -> list[Quantity]:
+    """The quantities that say how many losses what survives."""
+    return [quantity for quantity in quantities(advice.deployment) if quantity.number in LOSSES]
+
+
+def _elsewhere(found: Finding, advice: Advice) -> str:
+    """That a bug was found, but at other sizes than those asked about."""
+    return (
+        "" if advice.here(found) else f", which is not yours: at yours it was not decided ({_why_not(found)})"
+    )
+
+
+def _verdict(found: Finding) -> str:
+    sizes = "{ensemble}/{write_quorum}/{ack_quorum} on {bookies}, entries {entries}".format(**found.shown_on)
+    match found.verdict:
+        case Verdict.VIOLATED:
+            return f"found now, at {sizes}"
+        case Verdict.PROVED:
+            return f"does not happen at {sizes}: proved now"
+        case _:
+            return f"not decided now, at {sizes} ({found.verdict.value}: {found.reason})"
+
+
+def rest_of(advice: Advice) -> str:
+    """Whether anything else loses an entry."""
+    said = (
+        _verdict(advice.rest).replace("found now", "a loss is found now").replace("does not happen", "none")
+    )
+    mends = mended_for(risk.bug for risk, _ in advice.losing)
+    if not mends:
+        return said
+    return (
+        f"{said}, with {', '.join(f'{switch}={value}' for switch, value in mends.items())} for the known ones"
+    )
+
+
+def for_all_sizes(setup: Setup) -> str:
+    """Whether the theorem is of this release's code."""
+    apart = unmet(setup)
+    if not apart:
+        return (
+            "The release's switches are those of the theorem (fencepost prove bookkeeper): the core is safe for any number of "
+            "bookies, entries and recoverers without crashes; that the model follows the core is checked size by size."
+        )
+    return (
+        "Not claimed: the theorem (fencepost prove bookkeeper) is of other code, this has "
+        + ", ".join(
+            f"{name}={value}" if name != "E > WQ" else f"{name} {value}" for name, value in apart.items()
+        )
+        + "."
+    )
+
+
+# Text.
+
+
+def as_text(advice: Advice, commands: bool = False) -> str:
+    """One screen; with `commands`, the one of each verdict besides."""
+    warned = [f"warning: {text}" for text in unsynced(advice.setup)]
+    said = [conclusion(advice), sentence(left_out(advice)), *warned]
+    lines = [asked(advice), *read(advice), "", *said, "", "Survives"]
+    lines += [f"  {quantity.name}: {quantity.value}" for quantity in survived(advice)]
+    lines += [f"  warning: {warning.text}" for warning in warnings(advice.deployment)]
+    lines += ["", "Known losses of an acknowledged entry that this setup meets the conditions of"]
+    lines += [line for risk, found in advice.losing for line in _told(risk, found, advice, commands)] or [
+        "  none"
+    ]
+    lines += ["", "Anything else", f"  {rest_of(advice)}"]
+    lines += [f"    {shlex.join(advice.rest.command)}"] if commands else []
+    lines += ["", "For all sizes", f"  {for_all_sizes(advice.setup)}"]
+    lines += ["", "Known in this release besides: no loss, and not looked for here"]
+    lines += [f"  {_besides(risk)}" for risk in advice.other] or ["  none"]
+    lines += [] if commands else ["", "--commands prints the command of each verdict, at these sizes."]
+    return "\n".join(part for line in lines for part in _broken(line))
+
+
+def _told(risk: Risk, found: Finding, advice: Advice, commands: bool) -> list[str]:
+    accepted = " (accepted)" if risk.bug.name in advice.accepted else ""
+    lines = [
+        f"  {risk.bug.name}{accepted}: {risk.bug.wrong}",
+        f"    {_verdict(found)}{_elsewhere(found, advice)}; {of_table(risk)}",
+        f"    remedy: {risk.remedy}",
+    ]
+    return [*lines, f"    {shlex.join(found.command)}"] if commands else lines
+
+
+def of_table(risk: Risk) -> str:
+    """The command that shows a bug on the small instance of the table."""
+    return f"fencepost check --known --bug {risk.bug.name.removeprefix('#')}"
+
+
+def _broken(line: str) -> list[str]:
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(
+        line, WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    ) or [""]
+
+
+# JSON.
+
+
+def as_json(advice: Advice) -> str:
+    """`fencepost.advice/2`."""
+    setup = advice.setup
+    document = {
+        "schema": "fencepost.advice/2",
+        "version": version(),
+        "parameters": setup.sizes | {"bookies": setup.bookies},
+        "release": setup.release,
+        "commit": TAGS[setup.release],
+        "journal": setup.journal,
+        "sync": setup.sync,
+        "checks": setup.checks,
+        "storage": setup.storage,
+        "set_by": {name: asdict(setter) for name, setter in advice.set_by.items()},
+        "files": {n: {"read": list(s.read), "ignored": list(s.ignored)} for n, s in advice.sources.items()},
+        "unmodelled": left_out(advice),
+        "losses": [
+            {"bug": r.bug.name, "remedy": r.remedy, "accepted": r.bug.name in advice.accepted, **f.to_json()}
+            for r, f in advice.losing
+        ],
+        "else": advice.rest.to_json(),
+        "warnings": [
+            {"bug": risk.bug.name, "remedy": risk.remedy, "command": of_table(risk).split()}
+            for risk in advice.other
+        ],
+        "unlike_theorem": unmet(setup),
+        "deciding": advice.named,
+        "undecided": advice.undecided,
+    }
+    return json.dumps(document, indent=2)

@@ -1,0 +1,254 @@
+"""What `fencepost check` says: what was asked, what it came to, and that as text, as JSON and as files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fencepost.cli.commands.check_certificates import lines_of
+from fencepost.cli.exits import exit_code
+from fencepost.cli.process.conclusion import Conclusion, placed
+from fencepost.cli.rendering.check_text import allowed, heading, sentence, sizes, trace_text, verdict_sentence
+from fencepost.cli.rendering.counterexamples import told
+from fencepost.cli.rendering.known_names import line, names_of, new
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.forms import FORMS
+from fencepost.encoding.forms.counterexample import Counterexample
+from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.versions import version
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be checked: an instance, properties of it, and how; `on_own` if it is there for these properties only."""
+
+    instance: Instance
+    properties: list[Property]
+    limits: Limits
+    on_own: bool
+
+    @property
+    def system(self) -> System:
+        """The system of the instance."""
+        return self.instance.system
+
+    @property
+    def subject(self) -> Subject:
+        """The names and values under which the instance is reported."""
+        return self.instance.subject
+
+
+def not_begun(request: Request, interrupted: bool = True) -> Outcome:
+    """Return the outcome of a request that was interrupted before it began, or was not reached yet."""
+    reason = "interrupted" if interrupted else "not reached"
+    results = [
+        Result(prop.name, Verdict.UNDECIDED, seconds=0.0, solver=request.limits.solver, reason=reason)
+        for prop in request.properties
+    ]
+    return Outcome(tuple(results), 0.0, interrupted, {})
+
+
+@dataclass(frozen=True)
+class CheckedRequest:
+    """A request, and what it came to."""
+
+    request: Request
+    outcome: Outcome
+    uncertified: Mapping[str, str] | None = None
+    """Why a result has no certificate, by its property; None if none was asked for."""
+
+    @cached_property
+    def known(self) -> list[list[str]]:
+        """For each result the known bugs that it shows."""
+        return [names_of(result) for result in self.outcome.results]
+
+    @property
+    def limits(self) -> Limits:
+        """The limits that bound the verdicts: a proof covers executions of any number of rounds."""
+        if all(result.verdict is Verdict.PROVED for result in self.outcome.results):
+            return replace(self.request.limits, rounds=None)
+        return self.request.limits
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of the verdicts."""
+        where = sizes(self.request.instance) if self.request.on_own else ""
+        faults = allowed(self.request.instance)
+        return [line(r, k, where, faults) for r, k in zip(self.outcome.results, self.known, strict=True)]
+
+    @property
+    def stories(self) -> list[Counterexample]:
+        """The counterexamples, with what is needed to tell them."""
+        return [story for result in self.outcome.results for story in self.stories_of(result)]
+
+    def stories_of(self, result: Result) -> list[Counterexample]:
+        """The counterexamples of one property."""
+        (prop,) = (p for p in self.request.properties if p.name == result.property)
+        changed = self.request.instance.changed_switches
+        traces = [result.trace, *result.more_traces] if result.trace else []
+        return [
+            Counterexample(trace, self.request.system, prop, verdict_sentence(result), changed)
+            for trace in traces
+        ]
+
+
+def together(checked: Sequence[CheckedRequest], without_known: bool) -> Outcome:
+    """The outcomes as one, without violations that are known if they are not to count."""
+    counted = [new(one.outcome, one.known) if without_known else one.outcome for one in checked]
+    spent: dict[str, float] = {}
+    for outcome in counted:
+        for part, seconds in outcome.spent.items():
+            spent[part] = spent.get(part, 0.0) + seconds
+    results = tuple(result for outcome in counted for result in outcome.results)
+    interrupted = any(outcome.interrupted for outcome in counted)
+    return Outcome(results, sum(outcome.seconds for outcome in counted), interrupted, spent)
+
+
+# Text.
+
+
+def as_text(checked: Sequence[CheckedRequest], walks: bool) -> str:
+    """Each instance, the counterexamples on it, and at the end a line for each verdict."""
+    parts = [part for one in checked for part in (_heading(one), *_counterexamples(one))]
+    said = dict.fromkeys(one.request.instance.protocol.unmodelled for one in checked)
+    parts.append("\n".join(line for one in checked for line in one.lines))
+    parts += [sentence(line) for line in said if line]
+    if walks:
+        parts.append("Random walks find violations; they never prove that there are none.")
+    results = [result for one in checked for result in one.outcome.results]
+    folders = {result.certificate for result in results if result.certificate is not None}
+    parts += [f"certificate: {folder} (fencepost certify checks it)" for folder in folders]
+    if any(one.outcome.interrupted for one in checked):
+        parts.append("Interrupted: this is what was known by then.")
+    return "\n\n".join(parts)
+
+
+def _heading(one: CheckedRequest) -> str:
+    said = heading(one.request.instance, one.limits)
+    if not one.request.on_own:
+        return said
+    names = ", ".join(prop.name for prop in one.request.properties)
+    return f"{names}: checked on a small instance that exercises this, as the default one does not\n{said}"
+
+
+def _counterexamples(one: CheckedRequest) -> list[str]:
+    parts = []
+    for result in one.outcome.results:
+        for number, story in enumerate(one.stories_of(result), 1):
+            which = f" {number}" if number > 1 else ""
+            parts.append(f"{result.property}, counterexample{which}:\n{trace_text(story.trace, story.prop)}")
+    return parts
+
+
+# JSON.
+
+
+def as_json(checked: Sequence[CheckedRequest]) -> str:
+    """`fencepost.check/3`: the instance that most properties were checked on, and all results."""
+    shared, outcome = checked[0], together(checked, without_known=False)
+    document = {
+        "schema": "fencepost.check/3",
+        "version": version(),
+        **shared.request.subject.to_json(),
+        "changed_switches": shared.request.instance.changed_switches,
+        "release": shared.request.instance.release,
+        "unlike_release": shared.request.instance.unlike_release,
+        "unmodelled": shared.request.instance.protocol.unmodelled,
+        "caps": _caps(shared),
+        "results": [found for one in checked for found in _results(one)],
+        "interrupted": outcome.interrupted,
+        "seconds": round(outcome.seconds, 3),
+    }
+    return json.dumps(document, indent=2)
+
+
+def _caps(one: CheckedRequest) -> Mapping[str, object]:
+    limits, system = one.limits, one.request.system
+    bounds = (("steps", limits.bound), ("rounds", limits.rounds))
+    caps: dict[str, object] = {**system.caps, **{name: value for name, value in bounds if value is not None}}
+    return caps | {name: limits.budgets[name] for name in system.faults if name in limits.budgets}
+
+
+def _results(one: CheckedRequest) -> list[dict[str, Any]]:
+    own = one.request.subject.to_json() | {"caps": _caps(one)} if one.request.on_own else None
+    return [
+        {
+            **result.to_json(),
+            "uncertified": (one.uncertified or {}).get(result.property),
+            "known": list(known),
+            "instance": own,
+        }
+        for result, known in zip(one.outcome.results, one.known, strict=True)
+    ]
+
+
+# Files.
+
+
+def trace_files(folder: Path, one: CheckedRequest, form: str) -> Iterator[tuple[str, str]]:
+    """Yield path and text of a file for each counterexample that `trace` can read, and in a form that tells a story."""
+    protocol = re.sub(r"[^A-Za-z0-9.-]+", "-", one.request.instance.protocol.name)
+    for result in one.outcome.results:
+        stories = one.stories_of(result)
+        for number, story in enumerate(stories, 1):
+            suffix = f".{number}" if len(stories) > 1 else ""
+            name = f"{protocol}.{result.property}{suffix}"
+            yield str(folder / f"{name}.json"), json.dumps(story.trace.to_json(), indent=2) + "\n"
+            if form in FORMS:
+                yield str(folder / f"{name}{FORMS[form].ending}"), FORMS[form].write(story)
+
+
+# The conclusion.
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a check is to be told, and what its exit code depends on: the options of the command."""
+
+    form: str
+    output: str | None
+    traces: str | None
+    walks: bool
+    require_proof: bool
+    known_as_expected: bool
+    expect: str | None
+    certify: bool
+
+    def conclusion(self, checked: Sequence[CheckedRequest]) -> Conclusion:
+        """All that the command prints and writes of this, and its exit code."""
+        files = dict(
+            file
+            for one in checked
+            if self.traces is not None
+            for file in trace_files(Path(self.traces), one, self.form)
+        )
+        lines = [why for one in checked for why in lines_of(one.uncertified or {})]
+        if self.form not in FORMS:
+            printed, written = placed(
+                as_json(checked) if self.form == "json" else as_text(checked, self.walks), self.output
+            )
+            return Conclusion(self._code(checked), printed, "\n".join(lines), files | written)
+        stories = [story for one in checked for story in one.stories]
+        text, others = told(
+            stories, self.form, self.output, "Choose with --property, or say --traces DIR for a file of each."
+        )
+        lines += [line for one in checked for line in one.lines] + ([others] if others else [])
+        printed, written = ("", {}) if text is None else placed(text, self.output)
+        return Conclusion(self._code(checked), printed, "\n".join(lines), files | written)
+
+    def so_far(self, checked: Sequence[CheckedRequest]) -> Conclusion:
+        """The conclusion if the command is killed now: cut short, with the exit code of the verdicts."""
+        cut_short = [replace(one, outcome=replace(one.outcome, interrupted=True)) for one in checked]
+        return replace(self.conclusion(cut_short), code=self._code(checked))
+
+    def _code(self, checked: Sequence[CheckedRequest]) -> int:
+        outcome = together(checked, self.known_as_expected)
+        return int(exit_code(outcome, self.require_proof, self.expect, self.certify))

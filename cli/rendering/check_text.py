@@ -1,0 +1,203 @@
+"""Results and traces as text for people."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+
+from fencepost.cli.rendering.headline import violated
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Result, Verdict
+from fencepost.encoding.forms.counterexample import action_line, explained, gathered, message_line
+from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.state import amount, show, show_all
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.traces import Json, Trace, TraceStep
+
+WIDTH = 110
+"""Where running text is broken."""
+
+
+def heading(instance: Instance, limits: Limits) -> str:
+    """What was checked: the instance, the switches changed, and every cap in force; budgets of none are left out."""
+    parameters = instance.subject.parameters
+    lines = [instance_line(instance)]
+    if instance.release is not None:
+        unlike = f", but {show_all(instance.unlike_release)}" if instance.unlike_release else ""
+        lines.append(f"release {instance.release}{unlike}")
+    elif instance.unlike_release:
+        lines.append(unlike_newest(instance, instance.unlike_release))
+    if instance.changed_switches:
+        lines.append(f"switches: {show_all(instance.changed_switches)}")
+    caps = [_cap(name, number, parameters) for name, number in instance.system.caps.items()]
+    caps += [f"steps {limits.bound}"] if limits.bound is not None else []
+    caps += [f"rounds {limits.rounds}"] if limits.rounds is not None else []
+    caps += [f"{name} {number}" for name, number in limits.budgets.items()]
+    if caps:
+        lines.append(f"every verdict is for this instance; at most: {', '.join(caps)}")
+    return "\n".join(lines)
+
+
+def instance_line(instance: Instance) -> str:
+    """The protocol and its parameters, without budgets of none."""
+    found = {name: value for name, value in instance.subject.parameters.items() if value}
+    return f"{instance.protocol.name}: {show_all(found)}"
+
+
+def unlike_newest(instance: Instance, switches: Mapping[str, str]) -> str:
+    """In what an instance is not the newest release, by these switches, and the known bugs of that release which it does without."""
+    from fencepost.answers.affected import spared
+
+    newest = instance.protocol.newest
+    bugs = spared(switches, newest or "")
+    has = f"; that has {', '.join(bugs)}: check --release {newest}" if bugs else ""
+    return f"unlike release {newest}: {show_all(switches)}{has}"
+
+
+def sentence(line: str) -> str:
+    """A line as a sentence of its own."""
+    return f"{line[:1].upper()}{line[1:]}."
+
+
+def sizes(instance: Instance) -> str:
+    """The parameters in which an instance differs from its protocol's defaults."""
+    own = {option.name: option.default for option in instance.protocol.options()}
+    found = instance.subject.parameters
+    return show_all({name: value for name, value in found.items() if value != own[name]})
+
+
+def _cap(name: str, number: int, parameters: Mapping[str, Json]) -> str:
+    """A cap of the model, and why it is lower than the parameter of that name, if it is."""
+    asked = parameters.get(name, number)
+    return (
+        f"{name} {number}"
+        if asked == number
+        else f"{name} {number} (not {show(asked)}: more are not possible here)"
+    )
+
+
+FAULTS = {
+    "lost": ("lost or late message", "lost or late messages"),
+    "silent": ("silent bookie", "silent bookies"),
+    "crashes": ("crash", "crashes"),
+    "restarts": ("restart", "restarts"),
+    "disks": ("lost disk", "lost disks"),
+    "reimages": ("re-imaged bookie", "re-imaged bookies"),
+}
+"""The kinds of faults in words: one, and several. A parameter of that name says how many there may be, 0 for none."""
+
+
+def allowed(instance: Instance) -> str:
+    """Return the faults that executions of an instance may have, and the kinds that its parameters leave out."""
+    parameters = instance.subject.parameters
+    has = [_at_most(fault, parameters.get(fault)) for fault in instance.system.faults]
+    lacks = [several for fault, (_, several) in FAULTS.items() if parameters.get(fault) == 0]
+    parts = [f"with {_listed(has, 'and')}"] if has else []
+    parts += [f"without {_listed(lacks, 'or')}"] if lacks else []
+    return "; ".join(parts) or "and the instance has no faults"
+
+
+def _at_most(fault: str, number: Json | None) -> str:
+    one, several = FAULTS.get(fault, (fault, fault))
+    if number is None:
+        return f"any number of {several}"
+    return f"at most {number} {one if number == 1 else several}"
+
+
+def _listed(names: list[str], word: str) -> str:
+    """The names in a sentence: commas, and a word before the last."""
+    return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def verdict_line(result: Result) -> str:
+    """One line: the property, the verdict, what it rests on, and how long it took."""
+    return f"{verdict_sentence(result)}  [{result.seconds:.1f} s]"
+
+
+def verdict_sentence(result: Result, faults: str = "") -> str:
+    """The property, the verdict, and what it rests on; a proof of every length says which `faults` are `allowed`."""
+    return f"{result.property}: {result.verdict.value}{_because(result, faults)}"
+
+
+def _because(result: Result, faults: str) -> str:
+    match result.verdict:
+        case Verdict.VIOLATED:
+            return violated(result)
+        case Verdict.PROVED if result.by_actions:
+            carried = f" with {amount(len(result.invariants), 'fact')}" if result.invariants else ""
+            covered = f", {faults}" if faults else ""
+            return f": by induction over one action{carried}; no execution of any length violates it{covered}"
+        case Verdict.PROVED if result.induction is not None:
+            carried = f" with {amount(len(result.invariants), 'invariant')}" if result.invariants else ""
+            over = f"induction over {amount(result.induction, 'round')}{carried}"
+            return f": by {over}; no execution of any length violates it"
+        case Verdict.PROVED:
+            return f": every execution fits in {amount(result.rounds, 'round')}, and none violates it"
+        case Verdict.HOLDS if result.bound is not None:
+            return f" up to {amount(result.bound, 'step')} (not a proof: longer executions exist)"
+        case Verdict.HOLDS:
+            return f" up to {amount(result.rounds, 'round')} (not a proof: longer executions exist)"
+        case Verdict.VACUOUS:
+            return f": nothing was tested; {result.reason}"
+        case Verdict.UNDECIDED:
+            if result.solver == "walks":
+                return f": {result.reason}"
+            searched = (
+                f"no violation within {amount(result.rounds, 'round')}"
+                if result.rounds
+                else "no round finished"
+            )
+            return f": {result.reason}; {searched}"
+
+
+def trace_text(trace: Trace, prop: Property | None) -> str:
+    """A trace as numbered steps: who acts, what is received and sent, and only what changed."""
+    width = max((len(show(step.actor)) for step in trace.steps), default=1)
+    lines: list[str] = []
+    for step in trace.steps:
+        margin = " " * (6 + width)
+        lines.append(f"{step.index:3}  {show(step.actor):{width}} {action_line(step)}")
+        lines += [f"{margin}{line}" for line in _messages(trace, step)]
+        before = trace.states[step.index - 1]
+        changes = [f"{name}: {show(before[name])} → {show(value)}" for name, value in step.changes.items()]
+        lines += [f"{margin}  {line}" for line in _wrapped(changes, WIDTH - len(margin))]
+    lines += _leftovers(trace)
+    if prop is not None:
+        lines += textwrap.wrap(f"Violated: {prop.meaning}.", WIDTH)
+        lines += textwrap.wrap(explained(prop, trace), WIDTH)
+    return "\n".join(lines)
+
+
+def _messages(trace: Trace, step: TraceStep) -> Iterable[str]:
+    if step.received is not None:
+        late = ", LATE: overtaken by a message sent after it" if trace.is_late(step) else ""
+        sent = trace.sent_at.get(step.received.key)
+        since = f" (sent in step {sent})" if sent is not None else ""
+        yield f"← {message_line(step.received)} from {show(step.received.sender)}{since}{late}"
+    for text, receivers in gathered(step.sent).items():
+        yield f"→ {text} to {', '.join(receivers)}"
+
+
+def _leftovers(trace: Trace) -> Iterable[str]:
+    waiting = [f"{message_line(m)} {show(m.sender)}→{show(m.receiver)}" for m in trace.in_flight()]
+    if waiting:
+        yield from _wrapped(
+            [f"In flight at the end, neither lost nor received: {waiting[0]}", *waiting[1:]], WIDTH
+        )
+    lost = [m for step in trace.steps for m in step.sent if m.lost]
+    if lost:
+        names = [f"{message_line(m)} {show(m.sender)}→{show(m.receiver)}" for m in lost]
+        yield from _wrapped([f"Lost, never delivered: {names[0]}", *names[1:]], WIDTH)
+
+
+def _wrapped(items: list[str], width: int) -> Iterable[str]:
+    """The items separated by semicolons, broken between items."""
+    line = ""
+    for item in items:
+        if line and len(line) + len(item) > width:
+            yield line + ";"
+            line = item
+        else:
+            line = f"{line}; {item}" if line else item
+    if line:
+        yield line

@@ -1,0 +1,96 @@
+"""What random walks on the real code came to, as text and JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from fencepost.cli.rendering.check_text import WIDTH
+from fencepost.cli.rendering.reproduction import beside, spoken
+from fencepost.encoding.language.state import amount, show, show_all
+from fencepost.encoding.versions import version
+from fencepost.realcode.conformance import ENOUGH, Conformance, Found, rare, spelled
+
+
+def as_text(found: Conformance) -> str:
+    """What was walked on, how often each action fired, and each kind of departure with the shortest walk to it."""
+    lines = [f"{found.protocol} on {spoken(found.setting)}", ""]
+    lengths = found.lengths or [0]
+    lines += textwrap.wrap(
+        f"{amount(found.walks, 'walk')} of {min(lengths)} to {max(lengths)} steps, {sum(lengths)} in all, with seed "
+        f"{found.seed}: {found.walks - found.departed} agree after each step, {found.departed} depart"
+        f"{f', of {found.asked} asked for' if found.walks < found.asked else ''}.",
+        WIDTH,
+    )
+    counts = sorted(found.fired.items(), key=lambda item: (item[1], item[0]))
+    lines += ["", "walks in which each action was taken on the code:"]
+    lines += textwrap.wrap(
+        ", ".join(f"{name} {walks}" for name, walks in counts),
+        WIDTH,
+        initial_indent="  ",
+        subsequent_indent="  ",
+    )
+    if rare(found):
+        few = f"in fewer than {ENOUGH}: {', '.join(sorted(rare(found)))}"
+        lines += textwrap.wrap(few, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    lines += [
+        "",
+        f"{found.wider} of them meet a step that may come later in the model: more than the code does.",
+    ]
+    for number, one in enumerate(found.found.values(), 1):
+        lines += ["", *_departure(number, one)]
+    return "\n".join(lines)
+
+
+def _departure(number: int, found: Found) -> Iterator[str]:
+    departure = found.departure
+    where = f"{amount(found.walks, 'walk')}; the shortest has {amount(len(departure.steps), 'step')}"
+    yield from textwrap.wrap(f"departure {number}: {departure.reason}. In {where}, with", WIDTH)
+    yield from textwrap.wrap(
+        show_all(_settings(found)) or "the defaults", WIDTH, initial_indent="  ", subsequent_indent="  "
+    )
+    if departure.walk.lost:
+        yield f"  lost: {', '.join(departure.walk.lost)}"
+    for step, code in zip(departure.steps, departure.code, strict=False):
+        yield f"{step.index:3}  {show(step.actor)} {step.name}"
+        for part in beside(code):
+            yield from textwrap.wrap(part, WIDTH - 9, initial_indent=" " * 7, subsequent_indent=" " * 9)
+
+
+def _settings(found: Found) -> dict[str, object]:
+    subject = found.ground.instance.subject
+    sizes = {name: value for name, value in subject.parameters.items() if value}
+    return {**sizes, "second_copy": subject.switches["second_copy"]}
+
+
+def as_json(found: Conformance) -> dict[str, object]:
+    """The same, for programs."""
+    return {
+        "schema": "fencepost.conform/1",
+        "version": version(),
+        "protocol": found.protocol,
+        "bookkeeper": found.setting.release,
+        "storage": found.setting.storage,
+        "zookeeper": found.setting.zookeeper,
+        "jdk": found.setting.jdk,
+        "seed": found.seed,
+        "asked": found.asked,
+        "walks": found.walks,
+        "steps": sum(found.lengths),
+        "wider": found.wider,
+        "seconds": round(found.seconds, 1),
+        "fired": dict(sorted(found.fired.items())),
+        "departures": [_departure_json(one) for one in found.found.values()],
+    }
+
+
+def _departure_json(found: Found) -> dict[str, object]:
+    departure, subject = found.departure, found.ground.instance.subject
+    return {
+        "kind": departure.kind,
+        "reason": departure.reason,
+        "walks": found.walks,
+        "settings": {**subject.parameters, **subject.switches},
+        "lost": list(departure.walk.lost),
+        "steps": spelled(departure.walk),
+    }

@@ -1,0 +1,84 @@
+"""What a counterexample takes, in one line: faults, late messages, steps, and of what it is known to be the fewest."""
+
+from __future__ import annotations
+
+from fencepost.encoding.engine.limits import Minimize
+from fencepost.encoding.engine.verdicts import Fewest, Result
+from fencepost.encoding.language.state import amount, show, show_all
+from fencepost.encoding.language.traces import Trace, TraceStep
+
+NAMED = 3
+"""So many late messages are named, the rest is counted."""
+
+
+def violated(result: Result) -> str:
+    """What follows the verdict: what was made small comes first, and how small it is known to be."""
+    if result.trace is None:
+        return ""
+    parts = _faults_first(result) if result.minimized is Minimize.FAULTS else _steps_first(result)
+    late = _late(result.trace)
+    return f"{parts[0]}{f'; {late}' if late else ''}{''.join(f'; {part}' for part in [*parts[1:], *_no_more(result)])}"
+
+
+def _steps_first(result: Result) -> list[str]:
+    known = _known(result, "fewest: no shorter trace exists", "fewest", "shorter ones may exist")
+    faults = f"with faults {_counted(result)}" if result.faults else "without any fault"
+    return [f" in {_steps(result)} ({known}), {faults}"]
+
+
+def _faults_first(result: Result) -> list[str]:
+    """Where there is no fault, none can have fewer: only the steps need to be shown the fewest."""
+    if not result.faults:
+        known = _known(
+            result,
+            "none without faults is shorter",
+            "fewest without faults",
+            "shorter ones without faults may exist",
+        )
+        return [": needs no fault", f"{_steps(result)} ({known})"]
+    known = _known(result, "no trace has fewer", "fewest", "fewer may do")
+    return [
+        f" with faults {_counted(result)} ({known})",
+        f"{_steps(result)}{' (fewest with these)' if result.fewest else ''}",
+    ]
+
+
+def _known(result: Result, proved: str, within: str, unknown: str) -> str:
+    match result.fewest:
+        case Fewest.OF_ALL:
+            return proved
+        case None:
+            return unknown
+        case _:
+            return f"{within} within {amount(result.searched, 'round')}"
+
+
+def _steps(result: Result) -> str:
+    return amount(result.steps or 0, "step")
+
+
+def _counted(result: Result) -> str:
+    return show_all(result.faults or {})
+
+
+def _late(trace: Trace) -> str:
+    """Which messages are late. Late is not lost: they arrive, after one that was sent later."""
+    late = [_arrival(step) for step in trace.steps if trace.is_late(step)]
+    if not late:
+        return ""
+    count = "one message is late" if len(late) == 1 else f"{len(late)} messages are late"
+    rest = [f"{len(late) - NAMED} more"] if len(late) > NAMED else []
+    return f"{count}: {', '.join([*late[:NAMED], *rest])}"
+
+
+def _arrival(step: TraceStep) -> str:
+    assert step.received is not None
+    message = step.received
+    return f"{message.kind} {show(message.sender)}→{show(message.receiver)} in step {step.index}"
+
+
+def _no_more(result: Result) -> list[str]:
+    """Why there are fewer counterexamples than asked for."""
+    return (
+        [f"{amount(1 + len(result.more_traces), 'counterexample')}: {result.reason}"] if result.reason else []
+    )

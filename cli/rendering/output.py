@@ -1,0 +1,122 @@
+"""Where results go: stdout, or a file that is either written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from fencepost.cli.process.handover import at_home, say
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.safe_text import defused
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FORMATS = ("text", "json")
+
+
+def form_option_of(names: Sequence[str]) -> Callable[[Command], Command]:
+    """The option `--format` of a command whose result has those forms."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(names),
+        default="text",
+        show_default=True,
+        help="Form of the result.",
+    )
+
+
+form_option = form_option_of(FORMATS)
+
+
+def _writable(context: click.Context, parameter: click.Parameter, file: str | None) -> str | None:
+    """Raise BadInput before any work for a file that could not be written after it."""
+    if file is not None:
+        try:
+            place = at_home(Path(file)).resolve()
+            if place.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if renamed_into_place(place):
+                tempfile.TemporaryFile(dir=place.parent).close()
+        except (OSError, ValueError) as error:
+            raise _unwritable(file, error) from error
+    return file
+
+
+def _unwritable(file: str | Path, error: OSError | ValueError) -> BadInput:
+    why = getattr(error, "strerror", error)
+    return BadInput(f"{file}: cannot be written ({why}); give a file in a folder you can write to")
+
+
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the result to a file.",
+    callback=_writable,
+)
+
+
+def emit(text: str, output: str | None) -> None:
+    """Print `text`, or write it to the file `output`; raises BadInput if that cannot be.
+
+    What a terminal would obey, rather than show, is written out: names come from files and protocols of others.
+    """
+    if output is None:
+        say(defused(text) + "\n")
+    else:
+        write_whole(Path(output), defused(text) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write `text` to a temporary file beside `path`, then rename it; raises BadInput if it cannot be.
+
+    What is no regular file, such as a device or a pipe, is written to as it is; a link stays, and leads to the text.
+    """
+    temporary, given = None, path
+    try:
+        path = at_home(path).resolve()
+        if not renamed_into_place(path):
+            path.write_text(text, encoding="utf-8")
+            return
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(temporary, 0o666 & ~umask())
+        os.replace(temporary, path)
+    except (OSError, ValueError) as error:
+        raise _unwritable(given, error) from error
+    finally:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def renamed_into_place(path: Path) -> bool:
+    """Whether a file of that name can be written beside it and renamed: a device or a pipe is written to as it is."""
+    return path.is_file() or not path.exists()
+
+
+def umask() -> int:
+    """The permissions that new files do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the folder if it is not there; raises BadInput if that cannot be."""
+    place = at_home(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=place).close()
+    except OSError as error:
+        raise BadInput(
+            f"{folder}: cannot be written to ({error.strerror}); give a folder you can write to"
+        ) from error

@@ -1,0 +1,122 @@
+"""A trace on the real code as text, JSON and a page: the model's side, and the code's beside it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import replace
+
+from fencepost.cli.rendering.check_text import WIDTH
+from fencepost.encoding.forms.counterexample import Counterexample, action_line
+from fencepost.encoding.language.state import show, show_all
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.realcode.release_behaviour import mending
+from fencepost.realcode.reproduction import CodeStep, Ending, Reproduction, Setting, bookkeeper_of
+
+
+def as_text(run: Reproduction, story: Counterexample) -> str:
+    """Both sides of every step, and the end."""
+    lines = [heading(run), ""]
+    for step, code in zip(run.trace.steps, run.steps, strict=False):
+        lines.append(f"{step.index:3}  {show(step.actor)} {action_line(step)}")
+        for part in beside(code):
+            lines += textwrap.wrap(part, WIDTH - 9, initial_indent=" " * 7, subsequent_indent=" " * 9)
+    return "\n".join([*lines, "", *textwrap.wrap(ending(run, story), WIDTH)])
+
+
+def heading(run: Reproduction) -> str:
+    """What was reproduced, and on what."""
+    trace = run.trace
+    steps = f"{len(trace.steps)} steps"
+    return f"{trace.property} of {trace.protocol}, {steps}, on {spoken(run.setting)}"
+
+
+def spoken(setting: Setting) -> str:
+    """A release with everything that was run with it."""
+    parts = [f"{setting.storage} storage"]
+    parts += [f"ZooKeeper {setting.zookeeper}", f"JDK {setting.jdk}"] if setting.zookeeper else []
+    return f"BookKeeper {setting.release} ({', '.join(parts)})"
+
+
+def beside(code: CodeStep) -> Iterator[str]:
+    """The code's side of a step, a line for each thing that was seen."""
+    if code.did:
+        yield f"code: {'; '.join(code.did)}"
+    if code.changes:
+        yield f"seen: {'; '.join(f'{name}: {show(value)}' for name, value in code.changes.items())}"
+    for name, (model, found) in code.differs.items():
+        yield f"≠ {name}: {_side(found)} in the code, {_side(model)} in the model"
+
+
+def _side(value: object) -> str:
+    return "not there" if value is None else show(value)
+
+
+def ending(run: Reproduction, story: Counterexample) -> str:
+    """How it ended, in a sentence or two."""
+    release = run.setting.release
+    match run.ending:
+        case Ending.REPRODUCED:
+            differs = sum(bool(step.differs) for step in run.steps)
+            agree = (
+                "model and code agree after each step"
+                if not differs
+                else f"they differ after {differs} steps"
+            )
+            return f"Reproduced on {release}: {run.trace.property} is violated; {agree}. {story.explanation}"
+        case Ending.REFUSED:
+            return f"Refused by {release} at step {run.step}: {run.reason}. {_as_release(run)}"
+        case Ending.PARTED:
+            return f"Model and code part company at step {run.step}: {run.reason}."
+        case Ending.UNDRIVABLE:
+            what = f"Step {run.step}" if run.step is not None else "It"
+            return f"{what} cannot be driven: {run.reason}."
+
+
+def _agreement(run: Reproduction) -> str:
+    """Whether model and code agreed all the way, or after which steps they did not."""
+    differing = [step for step in run.steps if step.differs]
+    if not differing:
+        return "model and code agree after each step"
+    names = ", ".join(dict.fromkeys(name for step in differing for name in step.differs))
+    steps = ", ".join(str(step.index) for step in differing)
+    return f"on the way they differ after step {steps} ({names})"
+
+
+def _as_release(run: Reproduction) -> str:
+    parameters = bookkeeper_of(run.trace)[1]
+    assert isinstance(parameters, BookKeeperParameters)
+    if not run.as_release:
+        return "No switch of the model says why."
+    switches = mending(run.setting.release, run.setting.storage, parameters)
+    return f"So does the model with {show_all(switches)}, and all that was seen up to there is as that model has it."
+
+
+def as_json(run: Reproduction) -> dict[str, object]:
+    """Everything that was seen."""
+    return {
+        "trace": run.trace.to_json(),
+        "bookkeeper": run.setting.release,
+        "storage": run.setting.storage,
+        "zookeeper": run.setting.zookeeper,
+        "jdk": run.setting.jdk,
+        "ending": run.ending.value,
+        "step": run.step,
+        "reason": run.reason,
+        "as_release": run.as_release,
+        "steps": [
+            {
+                "index": step.index,
+                "code": list(step.did),
+                "changes": dict(step.changes),
+                "differs": {n: {"model": ours, "code": theirs} for n, (ours, theirs) in step.differs.items()},
+            }
+            for step in run.steps
+        ],
+    }
+
+
+def as_story(run: Reproduction, story: Counterexample) -> Counterexample:
+    """The story with the code's side beside each step, and how it ended as its verdict."""
+    sides = {step.index: tuple(beside(step)) for step in run.steps}
+    return replace(story, verdict=f"{heading(run)}. {ending(run, story)}", beside=sides)

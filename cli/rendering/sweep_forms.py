@@ -1,0 +1,18 @@
+"""The forms in which a sweep can be told, each a function from a report to text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from fencepost.cli.rendering.sweep_matrices import SweepReport
+from fencepost.cli.rendering.sweep_page import page
+from fencepost.cli.rendering.sweep_tables import csv_table, markdown
+from fencepost.cli.rendering.sweep_text import text
+
+FORMS: Mapping[str, Callable[[SweepReport], str]] = {
+    "text": text,
+    "csv": csv_table,
+    "markdown": markdown,
+    "html": page,
+}
+"""By the name that `--format` takes."""

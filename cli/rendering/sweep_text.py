@@ -1,0 +1,122 @@
+"""A sweep as text for people at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fencepost.cli.rendering.sweep_matrices import Matrix, SweepReport, matrices, unlike
+from fencepost.cli.rendering.words import SIGNS, brief, in_words
+from fencepost.encoding.safe_text import one_line
+from fencepost.properties.catalogue import unmodelled
+from fencepost.sweeps.rows import Row
+from fencepost.sweeps.summary import SIZES, finding, varying
+from fencepost.sweeps.tables import Table
+
+
+def text(report: SweepReport) -> str:
+    """What was asked, what it came to, matrices, and each row by itself; an unfinished sweep has no sums."""
+    manifest = report.manifest
+    parts = [f"engine {manifest['engine']}; {manifest['invalid']} invalid combinations left out"]
+    parts += [report.unfinished] if report.unfinished else []
+    summary = report.summary or {}
+    if len(solvers := summary.get("solvers", [])) > 1:
+        parts.append(table(solver_lines(solvers)))
+    for protocol, rows in report.protocols.items():
+        parts.append("\n".join([*filter(None, [protocol, unlike(rows)]), *unmodelled([protocol])]))
+        parts += [table(lines) for name in summary if (lines := _summed(name, summary[name], protocol))]
+        parts += [_drawn(matrix) for matrix in matrices(rows) if matrix.sized]
+        parts.append(_each(rows))
+    return "\n\n".join(parts)
+
+
+def _summed(name: str, of_all: Table, protocol: str) -> list[list[str]]:
+    """The lines of a protocol in one of the sweep's tables, under a heading."""
+    if name not in COLUMNS:
+        return []
+    columns, found = COLUMNS[name], [line for line in of_all if line.get("protocol") == protocol]
+    return [list(columns), *([cell(line) for cell in columns.values()] for line in found)] if found else []
+
+
+def _number(name: str) -> Any:
+    """A cell with a number of a line, or a dash."""
+    return lambda line: "-" if line[name] is None else str(line[name])
+
+
+def _seconds(name: str) -> Any:
+    return lambda line: "-" if line[name] is None else f"{line[name]:.1f}"
+
+
+COLUMNS: Mapping[str, Mapping[str, Any]] = {
+    "properties": {"property": _number("property"), "verdicts": in_words, "seconds": _seconds("seconds")},
+    "configurations": {
+        "property": _number("property"),
+        "E/WQ/AQ": lambda line: "/".join(str(line[name]) for name in SIZES),
+        "bookies": _number("bookies"),
+        "verdicts": in_words,
+        "rounds": _number("most_rounds"),
+        "searched": _number("least_searched"),
+        "fewest steps": _number("fewest_steps"),
+        "fewest faults": _number("fewest_faults"),
+    },
+    "times": {
+        "solver": _number("solver"),
+        "state variables": _number("weight"),
+        "obligations": _number("obligations"),
+        "undecided": _number("undecided"),
+        "shortest": _seconds("shortest"),
+        "median": _seconds("median"),
+        "longest": _seconds("longest"),
+    },
+}
+"""What is shown of the tables that name a protocol."""
+
+OF_SOLVERS: Mapping[str, Any] = {
+    "solver": _number("solver"),
+    "obligations": _number("obligations"),
+    "decided": _number("decided"),
+    "fastest": _number("fastest"),
+    "contradicted": _number("contradicted"),
+    "seconds on what all decided": _seconds("seconds_on_those"),
+    "seconds": _seconds("seconds"),
+}
+
+
+def solver_lines(solvers: Table) -> list[list[str]]:
+    """What each solver did, under a heading."""
+    return [list(OF_SOLVERS), *([cell(line) for cell in OF_SOLVERS.values()] for line in solvers)]
+
+
+def _drawn(matrix: Matrix) -> str:
+    def cell(row: Row | None) -> str:
+        return f"{SIGNS[row['verdict']]} {row['verdict']} ({brief(row)})" if row else ""
+
+    lines = [[*labels, *map(cell, cells)] for labels, cells in matrix.lines]
+    return f"{matrix.title}\n{table([[*matrix.heads, *matrix.columns], *lines])}"
+
+
+def _each(rows: Sequence[Row]) -> str:
+    names = varying(rows)
+    limits = [name for name in ("solver", "bound", "most_rounds") if len({row[name] for row in rows}) > 1]
+    lines = [
+        [
+            row["id"],
+            *(row["settings"].get(name, "-") for name in names),
+            row["property"],
+            *map(str, (row[name] if row[name] is not None else "-" for name in limits)),
+            finding(row),
+            f"{row['seconds']:.1f}",
+        ]
+        for row in rows
+    ]
+    return table([["id", *names, "property", *limits, "found", "seconds"], *lines])
+
+
+def table(lines: Sequence[Sequence[str]]) -> str:
+    """Cells in columns that are as wide as what is in them; each stays on its line."""
+    lines = [[one_line(cell) for cell in line] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )

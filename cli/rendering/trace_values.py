@@ -1,0 +1,147 @@
+"""`fencepost trace --eval` and `--diff`: values along a trace, and what tells two traces apart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import zip_longest
+
+from fencepost.encoding.forms.counterexample import Counterexample, action_line
+from fencepost.encoding.forms.expressions import Reader, along
+from fencepost.encoding.language.state import amount, show, show_all
+from fencepost.encoding.language.traces import Json, TraceStep
+from fencepost.encoding.versions import version
+
+COLUMN = 50
+"""The width of a step where two traces stand side by side."""
+
+
+def values_text(story: Counterexample, expressions: Sequence[str]) -> str:
+    """A table: each state, the value of each expression there, and the step that led to it."""
+    columns = [list(map(show, column)) for column in _values(story, expressions)]
+    widths = [max(map(len, [text, *column])) for text, column in zip(expressions, columns, strict=True)]
+    lines = [_row("step", expressions, widths, "")]
+    for index, values in enumerate(zip(*columns, strict=True)):
+        lines.append(
+            _row(str(index), values, widths, _step(story.trace.steps[index - 1]) if index else "at first")
+        )
+    return "\n".join(lines)
+
+
+def values_json(story: Counterexample, expressions: Sequence[str]) -> str:
+    """The same as a document."""
+    states = [list(values) for values in zip(*_values(story, expressions), strict=True)]
+    document = {
+        "schema": "fencepost.values/1",
+        "version": version(),
+        "property": story.trace.property,
+        "expressions": list(expressions),
+        "values": states,
+    }
+    return json.dumps(document, indent=2)
+
+
+def _values(story: Counterexample, expressions: Sequence[str]) -> list[list[Json]]:
+    reader = Reader(story.system)
+    return [along(story, reader.read(text)) for text in expressions]
+
+
+def _row(number: str, cells: Sequence[str], widths: Sequence[int], words: str) -> str:
+    padded = [f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True)]
+    return "  ".join([f"{number:>4}", *padded, words]).rstrip()
+
+
+def difference_text(ours: Counterexample, theirs: Counterexample) -> str:
+    """What differs in the instances, the steps from the first that differs on, and the states at the end."""
+    parts = [_titles(ours, theirs), *_section("Set differently:", _settings(ours, theirs))]
+    parts += [_steps(ours, theirs)]
+    parts += _section("Differs at the end:", _states(ours, theirs))
+    if len(parts) == 2 and _same_steps(ours, theirs) == len(ours.trace.steps) == len(theirs.trace.steps):
+        parts.append("The two traces are the same.")
+    return "\n\n".join(parts)
+
+
+def _titles(ours: Counterexample, theirs: Counterexample) -> str:
+    return "\n".join(
+        f"{side}: {story.trace.property} of {story.trace.protocol}, {amount(len(story.trace.steps), 'step')}"
+        for side, story in (("A", ours), ("B", theirs))
+    )
+
+
+def _section(title: str, rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """A titled table of what A and B have, if there is anything in it."""
+    table = [("", "A", "B"), *rows]
+    if len(table) > 1:
+        widths = [max(len(row[column]) for row in table) for column in (0, 1)]
+        lines = [f"  {name:{widths[0]}}  {a:{widths[1]}}  {b}" for name, a, b in table]
+        yield "\n".join([title, *lines])
+
+
+def _settings(ours: Counterexample, theirs: Counterexample) -> Iterator[tuple[str, str, str]]:
+    a, b = ({**s.trace.parameters, **s.trace.switches} for s in (ours, theirs))
+    yield from _differing(a, b)
+    faults = ({"faults": show_all(s.trace.faults) or "none"} for s in (ours, theirs))
+    yield from _differing(*faults)
+
+
+def _states(ours: Counterexample, theirs: Counterexample) -> Iterator[tuple[str, str, str]]:
+    yield from _differing(ours.trace.states[-1], theirs.trace.states[-1])
+
+
+def _differing(a: Mapping[str, Json], b: Mapping[str, Json]) -> Iterator[tuple[str, str, str]]:
+    for name in dict.fromkeys([*a, *b]):
+        if a.get(name) != b.get(name):
+            yield name, show(a.get(name, "-")), show(b.get(name, "-"))
+
+
+def _same_steps(ours: Counterexample, theirs: Counterexample) -> int:
+    """How many steps both begin with."""
+    same = 0
+    for a, b in zip(ours.trace.steps, theirs.trace.steps, strict=False):
+        if _step(a) != _step(b):
+            break
+        same += 1
+    return same
+
+
+def _steps(ours: Counterexample, theirs: Counterexample) -> str:
+    """The steps after those that both begin with, those in common on one line."""
+    same = _same_steps(ours, theirs)
+    begin = (
+        f"Both begin with the same {amount(same, 'step')}." if same else "They differ from the first step on."
+    )
+    a, b = ([_numbered(step) for step in story.trace.steps[same:]] for story in (ours, theirs))
+    if not a and not b:
+        return begin
+    lines = [f"  {'A':{COLUMN}}    B"]
+    for is_same, left, right in _aligned(a, b):
+        sign = "=" if is_same else " "
+        lines.append(f"  {_cut(left):{COLUMN}}  {sign} {_cut(right)}".rstrip())
+    return "\n".join([begin, *lines])
+
+
+def _aligned(
+    a: Sequence[tuple[int, str]], b: Sequence[tuple[int, str]]
+) -> Iterator[tuple[bool, tuple[int, str] | None, tuple[int, str] | None]]:
+    """Steps side by side, and whether they are the same."""
+    matcher = SequenceMatcher(None, [text for _, text in a], [text for _, text in b], autojunk=False)
+    for tag, a_from, a_to, b_from, b_to in matcher.get_opcodes():
+        for left, right in zip_longest(a[a_from:a_to], b[b_from:b_to]):
+            yield tag == "equal", left, right
+
+
+def _numbered(step: TraceStep) -> tuple[int, str]:
+    return step.index, _step(step)
+
+
+def _step(step: TraceStep) -> str:
+    """Who does what: the same in two traces if the step is the same."""
+    return f"{show(step.actor)} {action_line(step)}"
+
+
+def _cut(step: tuple[int, str] | None) -> str:
+    if step is None:
+        return ""
+    text = f"{step[0]:3}  {step[1]}"
+    return text if len(text) <= COLUMN else text[: COLUMN - 1] + "…"

@@ -1,0 +1,251 @@
+"""Replaying: given actions run one by one on plain values.
+
+Nothing becomes a trace without being replayed: it fails where an action is not enabled, or where the property holds at
+the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.receipts import check_receipts
+from fencepost.encoding.language.messages import Broadcast, Message
+from fencepost.encoding.language.sorts import Value
+from fencepost.encoding.language.state import Variable
+from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
+from fencepost.encoding.language.terms import Parameter, Read, Term
+from fencepost.encoding.language.traces import Json, Sending, Subject, Trace, TraceStep, plain
+
+
+class NotAnExecution(Exception):
+    """A step cannot happen, or the property holds at the end. The message says where and why."""
+
+
+@dataclass(frozen=True)
+class Replayer:
+    """Runs given actions on plain values."""
+
+    system: System
+    subject: Subject
+
+    @cached_property
+    def concrete(self) -> Concrete:
+        """The system on plain values."""
+        return Concrete(self.system)
+
+    def warm_up(self) -> Iterator[GroundAction]:
+        """Compile one action after another, for whoever has nothing better to do just now."""
+        for action in self.system.ground_actions:
+            self.concrete.step(action)
+            yield action
+
+    def replay(
+        self, prop: Property | Invariant, actions: Sequence[GroundAction], choices: Iterable[str]
+    ) -> Trace:
+        """The trace of these actions, up to the first state that violates the property.
+
+        `choices` names the choices that are true. Raises NotAnExecution.
+        """
+        choices = tuple(choices)
+        states = self._execute(
+            prop.name, self.concrete.predicate(~prop.holds), actions, self._places(choices)
+        )
+        return self.told(prop.name, actions, choices, states[0], self.steps(actions, states))
+
+    def record(self, name: str, actions: Sequence[GroundAction], choices: Sequence[str]) -> Trace:
+        """The trace of all these actions under a name, whatever holds after them; raises NotAnExecution."""
+        states = self.follow(actions, choices)
+        return self.told(name, actions, choices, states[0], self.steps(actions, states))
+
+    def told(
+        self,
+        name: str,
+        actions: Sequence[GroundAction],
+        choices: Iterable[str],
+        first: State,
+        steps: tuple[TraceStep, ...],
+    ) -> Trace:
+        """The trace of these steps of an execution that was run, under a name: `steps` may stop before the last action."""
+        return Trace(
+            self.subject.protocol,
+            self.subject.parameters,
+            self.subject.switches,
+            name,
+            self._faults(actions[: len(steps)], self._places(choices)),
+            self._shown(first),
+            steps,
+            self.subject.system,
+        )
+
+    def reach(self, name: str, target: Term, actions: Sequence[GroundAction], choices: Iterable[str]) -> None:
+        """Run the actions up to the first state in which `target` holds; raises NotAnExecution."""
+        states = self._execute(name, self.concrete.predicate(target), actions, self._places(choices))
+        self.steps(actions, states)
+
+    def follow(
+        self,
+        actions: Sequence[GroundAction],
+        choices: Iterable[str],
+        start: Mapping[Variable, Value] | None = None,
+    ) -> list[State]:
+        """The states from the first one to the one after the last action; raises NotAnExecution.
+
+        With `start`, the first one has these values instead of the initial ones.
+        """
+        first = list(self._first(self._places(choices)))
+        for variable, value in (start or {}).items():
+            first[variable.place] = variable.domain.values.index(value)
+        states = [self.concrete.state(first)]
+        for action in actions:
+            states.append(self.after(action, states))
+        return states
+
+    def steps(self, actions: Sequence[GroundAction], states: Sequence[State]) -> tuple[TraceStep, ...]:
+        """The steps from each of these states to the next, for people.
+
+        Raises ModelError if one receives what is not under way to it.
+        """
+        steps = tuple(
+            self.step(index, action, before, after)
+            for index, (action, (before, after)) in enumerate(
+                zip(actions, itertools.pairwise(states), strict=False), 1
+            )
+        )
+        check_receipts(steps)
+        return steps
+
+    def spare_faults(
+        self, prop: Property | Invariant, actions: Sequence[GroundAction], choices: Iterable[str]
+    ) -> Trace:
+        """The same execution with as few losses as it needs: what is merely not delivered is not lost."""
+        violated = self.concrete.predicate(~prop.holds)
+        names = {v.place: v.name for v in self.system.variables}
+        needed = self._places(choices)
+        for place in [None, *sorted(needed)]:
+            fewer = needed - {place} if place is not None else frozenset()
+            with contextlib.suppress(NotAnExecution):
+                self._execute(prop.name, violated, actions, fewer)
+                needed = fewer
+        return self.replay(prop, actions, [names[place] for place in needed])
+
+    def _places(self, choices: Iterable[str]) -> frozenset[int]:
+        places = {v.name: v.place for v in self.system.choices}
+        return frozenset(places[choice] for choice in choices)
+
+    def _execute(
+        self,
+        name: str,
+        reached: Callable[[State], bool],
+        actions: Sequence[GroundAction],
+        chosen: frozenset[int],
+    ) -> list[State]:
+        """The states from the first one to the first that is `reached`; raises NotAnExecution."""
+        states = [self._first(chosen)]
+        for action in actions:
+            if reached(states[-1]):
+                return states
+            states.append(self.after(action, states))
+        if not reached(states[-1]):
+            raise NotAnExecution(
+                f"after step {len(states) - 1}: the situation looked for ({name}) is not there"
+            )
+        return states
+
+    def _first(self, chosen: frozenset[int]) -> State:
+        """The first state, with these choices true and all others false."""
+        return self.concrete.initial(dict.fromkeys(chosen, True))
+
+    def after(self, action: GroundAction, states: Sequence[State]) -> State:
+        """The state after the last of these; raises NotAnExecution if the action is not enabled there."""
+        after = next(self.concrete.step(action).successors(states[-1]), None)
+        if after is None:
+            raise NotAnExecution(f"step {len(states)}, {action.name}: not enabled")
+        return after
+
+    def _faults(self, actions: Sequence[GroundAction], chosen: frozenset[int]) -> dict[str, int]:
+        kinds = [self.system.variables[place].family.fault for place in chosen]
+        kinds += [action.schema.action.fault for action in actions]
+        return dict(Counter(kind for kind in sorted(k for k in kinds if k)))
+
+    def _shown(self, state: State) -> dict[str, Json]:
+        return {
+            v.name: plain(self.concrete.value(state, v))
+            for v in self.system.variables
+            if v.place in self._changing or (v.is_choice and state[v.place] == 1)
+        }
+
+    @cached_property
+    def _changing(self) -> frozenset[int]:
+        """The places of families that some action sets: the others are constants."""
+        families = {u.target.family for schema in self.system.schemas for u in schema.action.then}
+        return frozenset(v.place for v in self.system.variables if v.family in families)
+
+    def step(self, index: int, action: GroundAction, state: State, after: State) -> TraceStep:
+        """The step of that index, from one state to the next, for people."""
+        body, environment = action.schema.action, action.environment
+
+        def value(term: Term) -> Json:
+            return plain(self.concrete.evaluate(term, environment, state))
+
+        arguments = {
+            p.name: plain(v) for p, v in zip(action.schema.parameters, action.arguments, strict=True)
+        }
+        changes = {
+            v.name: plain(self.concrete.value(after, v))
+            for v in self.system.variables
+            if state[v.place] != after[v.place]
+        }
+        return TraceStep(
+            index=index,
+            action=action.schema.name,
+            arguments=arguments,
+            actor=value(body.actor) if isinstance(body.actor, Term) else plain(body.actor),
+            received=None
+            if body.received is None
+            else self._sending(body.received, environment, state, False),
+            sent=tuple(self._sent(action, state)),
+            note=body.note.format(**arguments),
+            changes=changes,
+        )
+
+    def _sent(self, action: GroundAction, state: State) -> Iterator[Sending]:
+        for sending in action.schema.action.sent:
+            if isinstance(sending, Broadcast):
+                for value in sending.bound.sort:
+                    environment = {**action.environment, sending.bound: value}
+                    if self.concrete.evaluate(sending.message.when, environment, state):
+                        yield self._sending(sending.message, environment, state, True)
+            elif self.concrete.evaluate(sending.when, action.environment, state):
+                yield self._sending(sending, action.environment, state, True)
+
+    def _sending(
+        self, message: Message, environment: Mapping[Parameter, Value], state: State, is_sent: bool
+    ) -> Sending:
+        def value(term: Term) -> Json:
+            return plain(self.concrete.evaluate(term, environment, state))
+
+        about = {name: value(term) for name, term in message.about.items()}
+        says = {name: value(term) for name, term in message.says.items()}
+        lost = None
+        if is_sent:
+            lost = message.lost is not None and bool(self.concrete.evaluate(message.lost, environment, state))
+        return Sending(
+            message.kind,
+            value(message.sender),
+            value(message.receiver),
+            {**about, **says},
+            lost,
+            tuple(about.values()),
+            self._choice(message.lost, environment, state) if is_sent and message.lost is not None else None,
+        )
+
+    def _choice(self, lost: Read, environment: Mapping[Parameter, Value], state: State) -> str:
+        """The name of the choice that a sending depends on."""
+        index = tuple(self.concrete.evaluate(term, environment, state) for term in lost.index)
+        return self.system.state.places[lost.family, index].name

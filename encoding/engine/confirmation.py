@@ -1,0 +1,108 @@
+"""Confirming: what a solver found, in the words of the system and replayed on plain values before it counts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.engine.preparation import Prepared
+from fencepost.encoding.errors import InternalError, ModelError
+from fencepost.encoding.induction.over_rounds import NotInductive
+from fencepost.encoding.language.sorts import Value
+from fencepost.encoding.language.state import Variable, decode, show
+from fencepost.encoding.language.system import GroundAction, Invariant, Property
+from fencepost.encoding.language.terms import FALSE
+from fencepost.encoding.language.traces import Trace, plain
+from fencepost.encoding.rounds.search import Execution, Footprint
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """Turns executions, which are slots and choices, into traces. Raises InternalError for one that does not replay."""
+
+    replayer: Replayer
+    prepared: Prepared
+
+    def violation(self, prop: Property, execution: Execution) -> Trace:
+        """The trace to a state that violates the property, with no fault that it can do without."""
+        try:
+            return self.replayer.spare_faults(prop, self._fired(execution), self._choices(execution))
+        except NotAnExecution as error:
+            raise self._does_not_replay(prop.name, execution, error) from error
+
+    def broken(self, invariants: Sequence[Invariant], execution: Execution) -> Trace:
+        """The trace to a state in which one of these is false."""
+        for invariant in invariants:
+            try:
+                return self.replayer.spare_faults(invariant, self._fired(execution), self._choices(execution))
+            except NotAnExecution as error:
+                failed = error
+        raise self._does_not_replay("a broken invariant", execution, failed)
+
+    def witness(self, prop: Property, execution: Execution) -> None:
+        """The execution reaches the property's witness."""
+        try:
+            self.replayer.reach(prop.name, prop.witness, self._fired(execution), self._choices(execution))
+        except NotAnExecution as error:
+            raise self._does_not_replay(f"witness of {prop.name}", execution, error) from error
+
+    def wrong(self, execution: Execution) -> None:
+        """Raise ModelError for the action of this execution that sets a variable twice, or outside its domain."""
+        try:
+            self.replayer.reach("well-defined", FALSE, self._fired(execution), self._choices(execution))
+        except NotAnExecution as error:
+            raise self._does_not_replay("a badly defined update", execution, error) from error
+
+    def way(self, tried: NotInductive) -> str:
+        """How what is not inductive comes about, for an author who looks for an invariant against it."""
+        left, start = iter(tried.state), dict[Variable, Value]()
+        for place, width in zip(self.prepared.places, self.prepared.template.widths, strict=True):
+            variable = self.replayer.system.variables[place]
+            start[variable] = decode(variable, list(itertools.islice(left, width)))
+        actions, lost = self._fired(tried.execution), self._choices(tried.execution)
+        first = self.replayer.system.initial
+        unusual = [f"{v.name} = {show(value)}" for v, value in start.items() if value != first[v.place]]
+        state = ", ".join([*unusual, *(f"{name} = yes" for name in lost)]) or "all is as at first"
+        way = f"by {'; '.join(action.name for action in actions)} from a state in which {state}"
+        try:
+            self.replayer.follow(actions, lost, start)
+        except ModelError as error:
+            return f"{way}: {error}"
+        except NotAnExecution as error:
+            raise self._does_not_replay(f"induction for {tried.property}", tried.execution, error) from error
+        return way
+
+    def story(self, trace: Trace) -> Footprint:
+        """What the trace needs; whatever it shows as lost it cannot do without."""
+        names = {(s.action, tuple(s.arguments.values())) for s in trace.steps}
+        choices = [v.name for v in self.replayer.system.choices]
+        return Footprint(
+            frozenset(
+                slot
+                for slot, action in enumerate(self.actions)
+                if (action.schema.name, tuple(map(plain, action.arguments))) in names
+            ),
+            frozenset(position for position, name in enumerate(choices) if trace.initial.get(name)),
+        )
+
+    @property
+    def actions(self) -> list[GroundAction]:
+        """The action of each slot."""
+        return self.prepared.actions(self.replayer.system)
+
+    def _fired(self, execution: Execution) -> list[GroundAction]:
+        actions = self.actions
+        return [actions[slot] for slot in execution.slots]
+
+    def _choices(self, execution: Execution) -> list[str]:
+        return [self.replayer.system.choices[position].name for position in execution.choices]
+
+    def _does_not_replay(self, what: str, execution: Execution, error: Exception) -> InternalError:
+        actions = "; ".join(action.name for action in self._fired(execution))
+        choices = ", ".join(self._choices(execution)) or "none"
+        return InternalError(
+            f"{what}: the solver found an execution that does not replay.\n"
+            f"solver: {actions}; choices: {choices}\nreplay: {error}"
+        )

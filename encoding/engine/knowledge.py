@@ -1,0 +1,313 @@
+"""Knowledge: what the searches have said so far, and whether a property is settled by it, and how.
+
+Messages in, a decision or nothing out. Nothing here starts a process, looks at a clock or calls a solver, and the
+decision stands once: whoever asks whether to go on and whoever writes the result read the same `Decision`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, assert_never
+
+from fencepost.encoding.engine.events import (
+    ByActions,
+    Heard,
+    NotByActions,
+    Replayed,
+    Seen,
+    Unreached,
+    Untrue,
+)
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
+from fencepost.encoding.induction.over_rounds import Inductive, NotInductive, base
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.rounds.search import (
+    Clean,
+    Complete,
+    Execution,
+    Longer,
+    Surpassed,
+    Upheld,
+    Witnessed,
+)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is known comes to a verdict; `final` says that nothing the searches may still find makes it a better one."""
+
+    verdict: Verdict
+    final: bool = True
+    basis: Basis | None = None
+
+
+@dataclass
+class _About:
+    """What is known of one property."""
+
+    asked: Property
+    violation: Replayed | None = None
+    clean: Clean | None = None
+    witness: Execution | None = None
+    inductive: Inductive | None = None
+    not_inductive: NotInductive | None = None
+    by_actions: ByActions | None = None
+    not_by_actions: str | None = None
+    seen: bool = False
+    never: bool = False
+
+    @property
+    def witnessed(self) -> bool:
+        """The property's witness was reached."""
+        return self.seen or self.witness is not None
+
+    @property
+    def costs(self) -> tuple[int, ...] | None:
+        """Of the cheapest violation found."""
+        return None if self.violation is None else self.violation.costs
+
+    @property
+    def searched(self) -> int:
+        """The deepest round without anything (cheaper) left to find."""
+        return self.clean.rounds if self.clean is not None and self.clean.below == self.costs else 0
+
+
+@dataclass
+class Knowledge:
+    """What is known of some properties within limits.
+
+    `inducing` says that proofs by induction are looked for, `invariants` what they carry along.
+    """
+
+    properties: Sequence[Property]
+    limits: Limits
+    inducing: bool = False
+    invariants: tuple[str, ...] = ()
+    untrue: Untrue | None = None
+    surpassed: bool | None = None
+    """With a bound in steps: whether some execution takes more; None if that is not known."""
+    _upheld: int = 0
+    _longer: int = -1
+    _complete: dict[int | None, int] = field(default_factory=dict)
+    """How many rounds cover every execution, by the largest number of steps that was looked at."""
+    _about: dict[str, _About] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._about = {prop.name: _About(prop) for prop in self.properties}
+
+    def hear(self, message: Heard) -> None:
+        """Take in what a search says."""
+        match message:
+            case Replayed(property=name):
+                self._about[name].violation, self._about[name].clean = message, None
+            case Clean(property=name):
+                self._about[name].clean = message
+            case Witnessed(property=name, execution=execution):
+                self._about[name].witness = execution
+            case Unreached(property=name):
+                self._about[name].never = True
+            case Seen(property=name):
+                self._about[name].seen = True
+            case ByActions(property=name):
+                self._about[name].by_actions = message
+            case NotByActions(property=name, reason=reason):
+                self._about[name].not_by_actions = reason
+            case Inductive(property=name):
+                self._about[name].inductive = message
+            case NotInductive(property=name):
+                self._about[name].not_inductive = message
+            case Upheld(rounds=rounds):
+                self._upheld = rounds
+            case Untrue():
+                self.untrue = message
+            case Complete(rounds=rounds, steps=steps):
+                self._complete[steps] = rounds
+            case Longer(rounds=rounds, steps=steps):
+                if steps == self.limits.bound:
+                    self._longer = max(self._longer, rounds)
+            case Surpassed(longer=longer):
+                self.surpassed = longer
+
+    # How far the searches are.
+
+    def violation(self, name: str) -> Replayed | None:
+        """The cheapest violation found."""
+        return self._about[name].violation
+
+    def witness(self, name: str) -> Execution | None:
+        """An execution to the property's witness."""
+        return self._about[name].witness
+
+    def searched(self, name: str) -> int:
+        """The deepest round without anything (cheaper) left to find."""
+        return self._about[name].searched
+
+    def covering(self, steps: int | None) -> int | None:
+        """How many rounds cover every execution (of at most `steps` steps); None if that is not known."""
+        known = [
+            r for cap, r in self._complete.items() if cap is None or (steps is not None and cap >= steps)
+        ]
+        return max(min(known), 1) if known else None
+
+    def longest_of_use(self) -> int | None:
+        """The most steps that a cheaper violation may take, if there is a violation of everything; None if any."""
+        found = [about.costs for about in self._about.values() if about.costs and about.searched]
+        if self._complete or len(found) < len(self._about) or any(any(costs[:-1]) for costs in found):
+            return None
+        return max(costs[-1] for costs in found) - 1
+
+    # What that comes to.
+
+    def settled(self, name: str) -> bool:
+        """Nothing that may still be found is worth waiting for."""
+        decision = self.decision(name)
+        return decision is not None and decision.final
+
+    def decision(self, name: str) -> Decision | None:
+        """What is known comes to; None if it comes to nothing yet."""
+        about = self._about[name]
+        if about.violation is not None:
+            return Decision(Verdict.VIOLATED, final=self._is_small_enough(about))
+        if about.never:
+            return Decision(Verdict.VACUOUS)
+        if about.by_actions is not None and about.witnessed:
+            return Decision(Verdict.PROVED, basis=Basis.INDUCTION)
+        if self._is_covered(about) and (self.limits.bound is None or self.surpassed is not None):
+            if not about.witnessed:
+                return Decision(Verdict.VACUOUS)
+            if self.surpassed:
+                return Decision(Verdict.HOLDS)
+            return Decision(Verdict.PROVED, basis=Basis.ROUNDS)
+        if about.witnessed and self._is_proved_by_induction(about):
+            return Decision(Verdict.PROVED, basis=Basis.INDUCTION)
+        limit = self.limits.rounds
+        if limit is not None and about.searched >= limit and self._longer >= limit:
+            verdict = Verdict.HOLDS if about.witnessed else Verdict.VACUOUS
+            return Decision(verdict, final=self._induction_is_over(about))
+        return None
+
+    def _is_covered(self, about: _About) -> bool:
+        """Every execution within the limits was looked at."""
+        covering = self.covering(self.limits.bound)
+        return covering is not None and about.searched >= covering
+
+    def _is_small_enough(self, about: _About) -> bool:
+        limit = self.limits.rounds
+        at_limit = limit is not None and about.searched >= limit
+        return self.limits.minimize is Minimize.NONE or at_limit or self._is_fewest(about)
+
+    def _is_fewest(self, about: _About) -> bool:
+        """No execution within the limits violates the property at a lower cost.
+
+        If steps are all that is counted, or nothing else is left to save (no trace has fewer faults than none), only
+        shorter executions matter.
+        """
+        if self.limits.minimize is Minimize.NONE:
+            return False
+        assert about.costs is not None
+        steps = self.limits.bound
+        if not any(about.costs[:-1]):
+            steps = about.costs[-1] - 1
+            if steps < 0:
+                return True
+        covering = self.covering(steps)
+        return covering is not None and about.searched >= covering
+
+    def _is_proved_by_induction(self, about: _About) -> bool:
+        """It is inductive, and there is no violation within as many rounds as that takes from the start."""
+        if about.inductive is None or self.untrue is not None:
+            return False
+        clean = min(about.searched, self._upheld) if self.invariants else about.searched
+        return clean >= base(about.inductive.rounds)
+
+    def _induction_is_over(self, about: _About) -> bool:
+        """Nothing more can come of induction within the limit on rounds."""
+        if not self.inducing or self.untrue is not None or about.inductive is not None:
+            return True
+        tried, limit = about.not_inductive, self.limits.rounds
+        return tried is not None and limit is not None and tried.rounds >= limit
+
+    # The results.
+
+    def result(self, name: str, seconds: float, stopped: str) -> Result:
+        """The result from what is known; `stopped` says why the searches are over if they settled nothing."""
+        about, decision = self._about[name], self.decision(name)
+        verdict = Verdict.UNDECIDED if decision is None else decision.verdict
+        covering = self.covering(self.limits.bound) if self._is_covered(about) else None
+        known: dict[str, Any] = {
+            "searched": about.searched,
+            "covering": covering,
+            "witness": about.witnessed,
+            "bound": self.limits.bound,
+        }
+        match verdict:
+            case Verdict.VIOLATED:
+                known |= self._found(about)
+            case Verdict.UNDECIDED:
+                known["reason"] = "; ".join(
+                    filter(None, [self._lacks(about), stopped, self._why_not_inductive(about)])
+                )
+            case Verdict.VACUOUS:
+                within = "" if about.never else " within the bound"
+                may_be_reached = not about.never and (covering is None or self.limits.bound is not None)
+                larger = "; a larger bound may reach it" if may_be_reached else ""
+                known["reason"] = f"never reached{within}: {about.asked.witness_meaning}{larger}"
+            case Verdict.HOLDS:
+                known["reason"] = self._why_not_inductive(about)
+            case Verdict.PROVED:
+                assert decision is not None
+                known["basis"] = decision.basis
+                if decision.basis is Basis.INDUCTION:
+                    known |= self._induction(about)
+            case _:
+                assert_never(verdict)
+        return Result(name, verdict, seconds, self.limits.solver, **known)
+
+    def _induction(self, about: _About) -> dict[str, Any]:
+        """What a result says of a proof by induction."""
+        if about.by_actions is not None:
+            return {"by_actions": True, "invariants": about.by_actions.facts}
+        assert about.inductive is not None
+        return {"induction": about.inductive.rounds, "invariants": self.invariants}
+
+    def _found(self, about: _About) -> dict[str, Any]:
+        """What a result says of a violation."""
+        assert about.violation is not None
+        trace, rounds = about.violation.trace, about.violation.rounds
+        fewest = None
+        if self._is_fewest(about):
+            fewest = Fewest.OF_ALL
+        elif self.limits.minimize is not Minimize.NONE and about.searched >= rounds:
+            fewest = Fewest.WITHIN_ROUNDS
+        return {
+            "searched": max(about.searched, rounds),
+            "found_in": rounds,
+            "minimized": self.limits.minimize,
+            "fewest": fewest,
+            "steps": len(trace.steps),
+            "faults": dict(trace.faults),
+            "trace": trace,
+        }
+
+    def _lacks(self, about: _About) -> str | None:
+        """What else a property lacks that is inductive."""
+        if about.by_actions is None or about.witnessed:
+            return None
+        return f"inductive; its witness was not reached: {about.asked.witness_meaning}"
+
+    def _why_not_inductive(self, about: _About) -> str | None:
+        """Why induction did not prove the property, as far as is known."""
+        if self.untrue is not None:
+            return str(self.untrue)
+        if about.not_by_actions is not None:
+            return about.not_by_actions
+        tried = about.not_inductive
+        return failure(tried) if tried is not None and about.inductive is None else None
+
+
+def failure(tried: NotInductive) -> str:
+    """Why that property is not inductive."""
+    return f"not inductive over {amount(tried.rounds, 'round')}: fails for {', '.join(tried.fails)}"

@@ -1,0 +1,82 @@
+"""Preparing a check: one round of the system as clauses, made in a process of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
+from fencepost.encoding.rounds.search import Tally
+
+Send = Callable[[object], None]
+"""How a worker says something in the middle of a question."""
+
+
+@dataclass(frozen=True)
+class PreparationPhase:
+    """A part of the preparation has begun."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One round of the system, ready to be unrolled, and the slots behind it."""
+
+    template: Template
+    slots: tuple[int, ...]
+    """For each slot, which of the system's ground actions it is."""
+    places: tuple[int, ...]
+    """The places of the variables that the Booleans of a state belong to."""
+    seconds: Mapping[str, float]
+
+    def actions(self, system: System) -> list[GroundAction]:
+        """The action of each slot."""
+        return [system.ground_actions[number] for number in self.slots]
+
+
+def prepare(
+    send: Send, system: System, properties: Sequence[Property], invariants: Sequence[Invariant]
+) -> list[Iterator[PreparationPhase | Prepared]]:
+    """What the preparing process runs: the formulas, the commutation of actions, the clauses of one round."""
+    return [_prepare(system, properties, invariants)]
+
+
+def _prepare(
+    system: System, properties: Sequence[Property], invariants: Sequence[Invariant]
+) -> Iterator[PreparationPhase | Prepared]:
+    from fencepost.encoding.formulas.commutation import Commutation
+    from fencepost.encoding.formulas.one_round import template
+    from fencepost.encoding.formulas.symbolic import Symbolic
+    from fencepost.encoding.formulas.traps import check_traps
+
+    clock = time.perf_counter
+    begun = clock()
+    yield PreparationPhase("building")
+    symbolic = Symbolic(system)
+    check_traps(symbolic, properties)
+    built = clock()
+    yield PreparationPhase("commutation")
+    blockers = Commutation(symbolic).blockers()
+    commuted = clock()
+    yield PreparationPhase("CNF")
+    outputs = {f"holds:{p.name}": p.holds for p in properties}
+    outputs |= {f"witness:{p.name}": p.witness for p in properties}
+    outputs |= {f"invariant:{i.name}": i.holds for i in invariants}
+    made = template(symbolic, blockers, outputs)
+    order = {action: number for number, action in enumerate(system.ground_actions)}
+    seconds = {"building": built - begun, "commutation": commuted - built, "CNF": clock() - commuted}
+    yield Prepared(
+        made,
+        tuple(order[action] for action in symbolic.actions),
+        tuple(sorted(symbolic.written)),
+        seconds,
+    )
+
+
+def tally(system: System, slots: Sequence[GroundAction], wanted: Collection[str]) -> Tally:
+    """The slots and choices that cost a fault of one of these names."""
+    costly = tuple(i for i, action in enumerate(slots) if action.schema.action.fault in wanted)
+    return Tally(costly, tuple(i for i, v in enumerate(system.choices) if v.family.fault in wanted))

@@ -1,0 +1,108 @@
+"""The searches of a check: which there are, what they are asked, and the process that runs some of them in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeVar
+
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.preparation import Send, tally
+from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.induction.over_rounds import Inductive, NotInductive, Window, induct
+from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.rounds.cubes import Cube
+from fencepost.encoding.rounds.round_solver import RoundSolver
+from fencepost.encoding.rounds.search import Finding, Tally, Task, exhaust, hunt, surpass
+from fencepost.encoding.rounds.unrolling import Unrolling
+from fencepost.encoding.solving.solvers import Purse
+
+
+class Search(Enum):
+    """What is looked for; the value is what progress is reported under."""
+
+    HUNT = "hunt"
+    """Violations, and witnesses."""
+    EXHAUST = "exhaust"
+    """Executions that need more rounds."""
+    SURPASS = "surpass"
+    """Executions with more steps."""
+    INDUCT = "induct"
+    """Proofs by induction."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A search, and the number of steps that `EXHAUST` looks at most at, or that `SURPASS` tries to exceed."""
+
+    search: Search
+    steps: int | None = None
+
+
+Some = TypeVar("Some")
+
+
+def jobs(limits: Limits, inducing: bool) -> list[Job]:
+    """The searches that a check needs."""
+    found = [Job(Search.HUNT), Job(Search.EXHAUST, limits.bound)]
+    if limits.bound is not None:
+        found.append(Job(Search.SURPASS, limits.bound))
+    return [*found, Job(Search.INDUCT)] if inducing else found
+
+
+def shared(jobs: Sequence[Some], processes: int) -> list[Sequence[Some]]:
+    """The jobs of each process: one to each, and what is left to the last."""
+    most = min(processes, len(jobs))
+    return [*([job] for job in jobs[: most - 1]), jobs[most - 1 :]]
+
+
+def task(
+    system: System, slots: Sequence[GroundAction], properties: Sequence[str], limits: Limits, cube: Cube
+) -> Task:
+    """What the searches are asked: the limits in slots and choices."""
+    budgets = tuple((tally(system, slots, [name]), most) for name, most in limits.budgets.items())
+    return Task(
+        tuple(properties),
+        limits.bound,
+        limits.rounds,
+        budgets,
+        _objectives(system, slots, limits),
+        cube=cube,
+    )
+
+
+def _objectives(system: System, slots: Sequence[GroundAction], limits: Limits) -> tuple[Tally, ...]:
+    steps = Tally(tuple(range(len(slots))))
+    if limits.minimize is Minimize.FAULTS:
+        crashes = [fault for fault in system.faults if "crash" in fault]
+        kinds = [system.faults, crashes] if crashes else [system.faults]
+        return (*(tally(system, slots, kind) for kind in kinds), steps)
+    return (steps,) if limits.minimize is Minimize.STEPS or limits.count > 1 else ()
+
+
+def search(
+    send: Send, template: Template, task: Task, limits: Limits, jobs: Sequence[Job]
+) -> list[Iterator[Finding | Inductive | NotInductive]]:
+    """What a searching process runs: each job in a session of its own."""
+    purse = Purse(limits.conflicts) if limits.conflicts is not None else None
+    return [_run(send, template, task, limits, purse, job) for job in jobs]
+
+
+def _run(
+    send: Send, template: Template, task: Task, limits: Limits, purse: Purse | None, job: Job
+) -> Iterator[Finding | Inductive | NotInductive]:
+    unrolling = Window if job.search is Search.INDUCT else Unrolling
+    session = RoundSolver(
+        template, limits.solver, limits.seed, send, job.search.value, unrolling, purse, task.cube
+    )
+    match job.search:
+        case Search.HUNT:
+            yield from hunt(session, task)
+        case Search.EXHAUST:
+            yield from exhaust(session, task, job.steps)
+        case Search.SURPASS:
+            assert job.steps is not None
+            yield from surpass(session, task, job.steps)
+        case Search.INDUCT:
+            yield from induct(session, task)

@@ -1,0 +1,156 @@
+"""Verdicts, and the results that carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+from fencepost.encoding.engine.limits import Minimize
+from fencepost.encoding.language.traces import Trace
+
+
+class Verdict(Enum):
+    """What is known of a property, worst first."""
+
+    VIOLATED = "violated"
+    """A trace, replayed step by step by the concrete reading."""
+    UNDECIDED = "undecided"
+    """Time, memory or the solver gave out; the result says how deep it came."""
+    VACUOUS = "vacuous"
+    """The witness is unreachable within the bound: nothing was tested."""
+    HOLDS = "holds"
+    """No violation within the bound given, and longer executions exist."""
+    PROVED = "proved"
+    """Every execution of the instance is covered; the result's `basis` says how."""
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The first in the order of the enumeration."""
+    order = list(Verdict)
+    return min(verdicts, key=order.index)
+
+
+class Basis(Enum):
+    """Why a verdict `proved` covers every execution."""
+
+    ROUNDS = "rounds"
+    """No execution in normal form is longer than the rounds that were searched."""
+    INDUCTION = "induction"
+    """What holds up to the last of some rounds holds after it, and it does hold at first."""
+    ALL_SIZES = "all-sizes"
+
+
+class Fewest(Enum):
+    """Among which executions no counterexample costs less than the one given."""
+
+    OF_ALL = "of-all"
+    """Among all within the limits."""
+    WITHIN_ROUNDS = "within-rounds"
+    """Among those of as many rounds as were searched."""
+    WITHIN_CUBES = "within-cubes"
+    """Among those in the cubes that were asked; others were not."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was found of one property: plain data, without solver objects.
+
+    `searched` is the deepest round searched, `covering` how many rounds cover every execution within the limits, if they
+    were searched, `found_in` how many the trace takes; `rounds` is the one of them that the verdict speaks of. `steps` is
+    the length of the trace, `faults` counts its faults. `minimized` says what was made small in it: its `steps`, or its
+    `faults`, then crashes among them, then steps. `bound` is the largest number of steps asked for. `witness` says that
+    the property's witness was reached. A proof by induction is over one action (`by_actions`) or over `induction` rounds,
+    and `invariants` are the facts that it rests on. `certificate` is the folder with the certificate of a proof.
+    """
+
+    property: str
+    verdict: Verdict
+    seconds: float
+    solver: str
+    searched: int = 0
+    covering: int | None = None
+    found_in: int | None = None
+    witness: bool = False
+    basis: Basis | None = None
+    bound: int | None = None
+    steps: int | None = None
+    minimized: Minimize = Minimize.NONE
+    fewest: Fewest | None = None
+    faults: Mapping[str, int] | None = None
+    reason: str | None = None
+    trace: Trace | None = None
+    more_traces: tuple[Trace, ...] = field(default=())
+    by_actions: bool = False
+    induction: int | None = None
+    invariants: tuple[str, ...] = ()
+    certificate: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.verdict is Verdict.PROVED) != (self.basis is not None):
+            raise ValueError("a verdict is proved if and only if it has a basis")
+        if (self.basis is Basis.INDUCTION) != (self.by_actions is not (self.induction is not None)):
+            raise ValueError(
+                "a proof is by induction if and only if it is over one action, or over some rounds"
+            )
+        covered = self.complete or self.basis is Basis.INDUCTION
+        if self.verdict is Verdict.PROVED and not (covered and self.witness):
+            raise ValueError("proved needs a complete search or an induction, and a reachable witness")
+        if self.certificate is not None and self.verdict is not Verdict.PROVED:
+            raise ValueError("only what is proved has a certificate")
+        if (self.verdict is Verdict.VIOLATED) != (self.trace is not None):
+            raise ValueError("a verdict is violated if and only if there is a replayed trace")
+
+    @cached_property
+    def complete(self) -> bool:
+        """No execution within the limits is longer than what was searched."""
+        return self.covering is not None
+
+    @cached_property
+    def rounds(self) -> int:
+        """How many the trace takes, or cover every execution, or were searched."""
+        if self.found_in is not None:
+            return self.found_in
+        decided = self.covering is not None and self.verdict is not Verdict.UNDECIDED
+        return self.covering if decided and self.covering is not None else self.searched
+
+    def to_json(self) -> dict[str, object]:
+        """The form in `fencepost.check/3`."""
+        return {
+            "property": self.property,
+            "verdict": self.verdict.value,
+            "basis": self.basis.value if self.basis else None,
+            "rounds": self.rounds,
+            "searched": self.searched,
+            "steps": self.steps,
+            "minimized": self.minimized.value if self.trace else None,
+            "fewest": self.fewest.value if self.fewest else None,
+            "faults": dict(self.faults) if self.faults is not None else None,
+            "complete": self.complete,
+            "induction": "actions" if self.by_actions else self.induction,
+            "invariants": list(self.invariants),
+            "bound": self.bound,
+            "witness": self.witness,
+            "reason": self.reason,
+            "seconds": round(self.seconds, 3),
+            "solver": self.solver,
+            "trace": self.trace.to_json() if self.trace else None,
+            "more_traces": [trace.to_json() for trace in self.more_traces],
+            "certificate": self.certificate,
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check came to: a result for each property, in the order in which they were asked about."""
+
+    results: tuple[Result, ...]
+    seconds: float
+    interrupted: bool
+    spent: Mapping[str, float]
+    """Seconds by part of the work: building, commutation, CNF, solving."""
+    cube: tuple[str, ...] | None = None
+    """What the cube says that the check was about; None if it was to be about one, and did not come to know it."""
+    surpassed: bool | None = None
+    """With a bound in steps: whether some execution takes more."""

@@ -1,0 +1,111 @@
+"""Filling the folder of a certificate: clauses, proofs, and traces to witnesses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.engine.preparation import PreparationPhase
+from fencepost.encoding.errors import InternalError
+from fencepost.encoding.evidence.manifests import (
+    MANIFEST,
+    PROVER,
+    Claim,
+    clauses_file,
+    manifest,
+    never_reached,
+    proof_file,
+    trace_file,
+    witness_part,
+)
+from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
+from fencepost.encoding.evidence.question_files import Asking, questions, remarks
+from fencepost.encoding.induction.directed_simulation import walks
+from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.traces import Subject, Trace
+from fencepost.encoding.rounds.round_solver import RoundSolver
+from fencepost.encoding.rounds.search import counters, executed, within
+from fencepost.encoding.solving.answers import GaveUp, SolverGaveUpError, Yes
+from fencepost.encoding.solving.solvers import Refuted, refute
+
+
+def make(
+    send: Callable[[object], None],
+    system: System,
+    subject: Subject,
+    budgets: Mapping[str, int],
+    claims: Sequence[Claim],
+    folder: Path,
+) -> list[Iterator[PreparationPhase]]:
+    """What the process that makes a certificate runs: it fills a folder that nobody else looks at yet."""
+    return [_make(system, subject, budgets, claims, folder)]
+
+
+def _make(
+    system: System, subject: Subject, budgets: Mapping[str, int], claims: Sequence[Claim], folder: Path
+) -> Iterator[PreparationPhase]:
+    yield PreparationPhase("certificate: building")
+    properties = choose(system, tuple(claim.property for claim in claims))
+    asking = Asking(system, properties, budgets)
+    parts = []
+    for question in questions(claims, system):
+        name = question.name
+        yield PreparationPhase(f"certificate: {name}")
+        clauses = asking.clauses(question)
+        _write(clauses_file(folder, name), clauses.dimacs(remarks(question, subject, budgets)))
+        _write(proof_file(folder, name), "".join(f"{line}\n" for line in refutation(clauses, name)))
+        parts.append(name)
+    for prop in properties:
+        yield PreparationPhase(f"certificate: witness of {prop.name}")
+        trace = _walk_to_witness(system, subject, prop, budgets) or find_witness(asking.rounds, subject, prop)
+        _write(trace_file(folder, prop), json.dumps(trace.to_json(), indent=2) + "\n")
+        parts.append(witness_part(prop.name))
+    _write(
+        folder / MANIFEST, json.dumps(manifest(subject, budgets, claims, parts).to_json(), indent=2) + "\n"
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def refutation(clauses: Clauses, name: str) -> Sequence[str]:
+    """The proof, line by line, that the clauses cannot all hold. Raises InternalError if they can."""
+    match refute(PROVER, clauses.clauses):
+        case Refuted(proof):
+            return proof
+        case Yes():
+            raise InternalError(f"{name}: the search found no answer, and {PROVER} has one")
+        case GaveUp(why):
+            raise SolverGaveUpError(f"{PROVER}, {name}: {why}")
+
+
+def _walk_to_witness(
+    system: System, subject: Subject, prop: Property, budgets: Mapping[str, int]
+) -> Trace | None:
+    """A replayed walk to the property's witness within the budgets; None if none of those taken gets there."""
+    for found in walks(system, [prop], []):
+        actions = [system.ground_actions[number] for number in found.actions]
+        lost = [system.choices[position].name for position in found.choices]
+        trace = Replayer(system, subject).spare_faults(never_reached(prop), actions, lost)
+        if all(trace.faults.get(fault, 0) <= most for fault, most in budgets.items()):
+            return trace
+    return None
+
+
+def find_witness(encoded: Encoded, subject: Subject, prop: Property) -> Trace:
+    """A replayed trace to a state in which the property's witness is true; there must be one."""
+    query = Query(Kind.WITNESS, 1, prop.name)
+    session = RoundSolver(encoded.template(query), "cadical")
+    limits, found = counters(session, encoded.limits(query)), False
+    while not found:
+        session.deepen()
+        witness = session.unrolling.output(f"witness:{prop.name}", session.rounds)
+        found = session.solve([*within(limits), witness])
+    execution = executed(session)
+    actions = [encoded.symbolic.actions[slot] for slot in execution.slots]
+    lost = [encoded.system.choices[position].name for position in execution.choices]
+    return Replayer(encoded.system, subject).spare_faults(never_reached(prop), actions, lost)

@@ -1,0 +1,235 @@
+"""Rechecking a certificate: everything is built again from what its manifest names, and every proof checked line by line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import z3
+
+from fencepost.encoding.concrete.replay import NotAnExecution
+from fencepost.encoding.concrete.saved_traces import check_saved, saved_trace
+from fencepost.encoding.documents import read_json, read_text
+from fencepost.encoding.engine.limits import known_faults
+from fencepost.encoding.engine.preparation import PreparationPhase
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.evidence.manifests import (
+    HINT,
+    MANIFEST,
+    PROOF,
+    Manifest,
+    RejectedError,
+    clauses_file,
+    never_reached,
+    proof_file,
+    trace_file,
+    witness_part,
+)
+from fencepost.encoding.evidence.queries import Clauses
+from fencepost.encoding.evidence.question_files import Asking, Question, needed, questions, remarks
+from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.solving.clauses import Clause
+from fencepost.encoding.solving.solvers import Propagation
+
+CHECKER = "minisat22"
+"""Whose unit propagation checks them: no code of the prover's."""
+
+COMMUTATION = "commutation"
+"""Which actions may move left past which, asked again: what every proof about rounds rests on."""
+
+
+@dataclass(frozen=True)
+class RecheckedProof:
+    """A part that stands: how large it is, and how long it took to build it again and to check its proof."""
+
+    part: str
+    clauses: int
+    lemmas: int
+    building: float
+    checking: float
+
+    def to_json(self) -> dict[str, object]:
+        """As `fencepost certify --format json` has it."""
+        return {
+            "part": self.part,
+            "clauses": self.clauses,
+            "lemmas": self.lemmas,
+            "building": round(self.building, 3),
+            "checking": round(self.checking, 3),
+        }
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """Something was read and refuted; there is nothing more to check."""
+
+    why: str
+
+
+def certifying(
+    send: object, folder: Path, found: Manifest, system: System, digest: str | None
+) -> list[Iterator[PreparationPhase | RecheckedProof | Rejected]]:
+    """What the process runs in which a certificate is checked, so that it can be ended at any time: `certify`."""
+    return [_certifying(folder, found, system, digest)]
+
+
+def _certifying(
+    folder: Path, found: Manifest, system: System, digest: str | None
+) -> Iterator[PreparationPhase | RecheckedProof | Rejected]:
+    try:
+        yield from certify(folder, found, system, digest)
+    except RejectedError as error:
+        yield Rejected(str(error))
+
+
+def certify(
+    folder: Path, found: Manifest, system: System, digest: str | None
+) -> Iterator[PreparationPhase | RecheckedProof]:
+    """Check every part of a certificate against the system that its manifest names.
+
+    `digest` is that of the system if its protocol does not ship: the certificate must have been made from the same.
+    Raises RejectedError for what is refuted, BadInput for what cannot be read.
+    """
+    if found.subject.system != digest:
+        raise RejectedError(
+            f"it was made from another text of {found.subject.protocol}, or of what that imports "
+            f"(system {_brief(found.subject.system)}, here {_brief(digest)})"
+        )
+    properties = choose(system, tuple(claim.property for claim in found.claims))
+    known_faults(system, found.budgets)
+    _check_parts(folder, found, system)
+    _check_readable(folder, found, properties, system)
+    yield PreparationPhase("certificate: building")
+    begun = time.perf_counter()
+    asking = Asking(system, properties, found.budgets, cached=False)
+    if any(claim.rounds is not None for claim in found.claims):
+        yield RecheckedProof(COMMUTATION, asking.rounds.asked, 0, time.perf_counter() - begun, 0.0)
+    for question in questions(found.claims, system):
+        yield PreparationPhase(f"certificate: {question.name}")
+        yield _certify(folder, found, asking, question)
+    for prop in properties:
+        yield _certify_witness(folder, found, system, prop)
+
+
+def _check_parts(folder: Path, found: Manifest, system: System) -> None:
+    """Raise RejectedError for a part that a claim needs and the manifest leaves out, BadInput for one that none needs."""
+    all_needed = []
+    for claim in found.claims:
+        names = [question.name for question in needed(claim, found.claims, system)]
+        for part in (*names, witness_part(claim.property)):
+            if part not in found.parts:
+                raise RejectedError(f"{claim.property}: its part {part} is missing from the certificate")
+            all_needed.append(part)
+    for part in found.parts:
+        if part not in all_needed:
+            valid = ", ".join(dict.fromkeys(all_needed))
+            raise BadInput(f"{folder / MANIFEST}: {part}: no part of these claims; valid: {valid}")
+
+
+def _check_readable(folder: Path, found: Manifest, properties: Sequence[Property], system: System) -> None:
+    """Raise BadInput for a file that has not the form of one, before anything is built or said to be under way."""
+    for question in questions(found.claims, system):
+        read_text(clauses_file(folder, question.name), HINT, PROOF)
+        file = proof_file(folder, question.name)
+        all(read_proof(read_text(file, HINT, PROOF), file))  # up to the empty clause, as the check reads it
+    for prop in properties:
+        _saved_witness(folder, prop)
+
+
+def _saved_witness(folder: Path, prop: Property) -> Mapping[str, Any]:
+    file = trace_file(folder, prop)
+    return saved_trace(read_json(file, HINT), str(file))
+
+
+def _certify(folder: Path, found: Manifest, asking: Asking, question: Question) -> RecheckedProof:
+    begun, name = time.perf_counter(), question.name
+    saved, proof = (read_text(path(folder, name), HINT, PROOF) for path in (clauses_file, proof_file))
+    clauses = asking.clauses(question)
+    try:
+        same_text(saved, clauses.dimacs(remarks(question, found.subject, found.budgets)))
+        built = time.perf_counter()
+        lemmas = check_proof(clauses, read_proof(proof, proof_file(folder, name)))
+    except RejectedError as error:
+        raise RejectedError(f"{name}: {error}{_other_z3(found)}") from None
+    return RecheckedProof(name, len(clauses.clauses), lemmas, built - begun, time.perf_counter() - built)
+
+
+def _other_z3(found: Manifest) -> str:
+    here = z3.get_version_string()
+    return "" if found.z3 == here else f" (made with z3 {found.z3}, checked with {here}: try the same)"
+
+
+def same_text(saved: str, built: str) -> None:
+    """Raise RejectedError at the first line in which the saved clauses differ from those built again."""
+    for number, (theirs, ours) in enumerate(zip_longest(saved.splitlines(), built.splitlines()), 1):
+        if theirs != ours:
+            raise RejectedError(
+                f"line {number} of the clauses is not what the manifest gives: {_short(theirs)} instead of {_short(ours)}"
+            )
+
+
+def _brief(digest: str | None) -> str:
+    return "of a protocol that ships" if digest is None else digest[:12]
+
+
+def _short(line: str | None) -> str:
+    if line is None:
+        return "nothing"
+    return f'"{line}"' if len(line) <= 60 else f'"{line[:57]}..."'
+
+
+def read_proof(text: str, path: Path) -> Iterator[Clause]:
+    """The lemmas of a proof in the DRUP format; raises BadInput for a line that is none.
+
+    Deletions are left out: what follows from fewer clauses follows from more.
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        deletes = bool(words) and words[0] == "d"
+        try:
+            *literals, end = map(int, words[1:] if deletes else words)
+        except ValueError:
+            literals, end = [], 1
+        if end != 0 or 0 in literals:
+            raise BadInput(f"{path}: line {number} is no lemma; a lemma is literals and then a 0")
+        if not deletes:
+            yield literals
+
+
+def check_proof(clauses: Clauses, lemmas: Iterator[Clause]) -> int:
+    """The number of lemmas up to the empty clause; raises RejectedError unless each follows by unit propagation.
+
+    A lemma follows if its negation, together with the clauses and the lemmas before it, leads to a contradiction by
+    unit propagation alone.
+    """
+    with Propagation(CHECKER, clauses.clauses) as checker:
+        for number, lemma in enumerate(lemmas, 1):
+            if any(abs(literal) > clauses.top for literal in lemma):
+                raise RejectedError(f"lemma {number} of the proof names a variable that no clause has")
+            consistent, _ = checker.follow([-literal for literal in lemma])
+            if consistent:
+                text = " ".join(map(str, lemma)) or "the empty clause"
+                raise RejectedError(f"lemma {number} of the proof does not follow: {_short(text)}")
+            if not lemma:
+                return number
+            checker.add(lemma)
+    raise RejectedError("the proof does not end in the empty clause")
+
+
+def _certify_witness(folder: Path, found: Manifest, system: System, prop: Property) -> RecheckedProof:
+    begun, name = time.perf_counter(), witness_part(prop.name)
+    saved = _saved_witness(folder, prop)
+    try:
+        trace = check_saved(saved, system, found.subject, never_reached(prop))
+    except NotAnExecution as error:
+        raise RejectedError(f"{name}: {error}") from None
+    for fault, most in found.budgets.items():
+        if trace.faults.get(fault, 0) > most:
+            raise RejectedError(f"{name}: has more than {amount(most, 'fault')} of the kind {fault}")
+    return RecheckedProof(name, 0, len(trace.steps), 0.0, time.perf_counter() - begun)

@@ -1,0 +1,263 @@
+"""A counterexample with what is needed to tell it: who takes part, what travels, and what is worth a note."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from fencepost.encoding.concrete.receipts import is_as_sent
+from fencepost.encoding.language.patterns import families_read
+from fencepost.encoding.language.state import Variable, show
+from fencepost.encoding.language.system import Action, Property, System
+from fencepost.encoding.language.terms import TRUE, AllOf, Constant, Not, Read, Term, Update
+from fencepost.encoding.language.traces import Json, Sending, Trace, TraceStep, plain
+
+
+@dataclass(frozen=True, eq=False)
+class Travel:
+    """One sending of a message and what became of it; no two are the same."""
+
+    message: Sending
+    sent: int
+    """The step that sends it."""
+    received: int | None
+    """The step that receives it; None if it is lost, or in flight at the end."""
+
+    @property
+    def sender(self) -> str:
+        return show(self.message.sender)
+
+    @property
+    def receiver(self) -> str:
+        return show(self.message.receiver)
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A trace of a system, the property that it violates, and the verdict it is the evidence of."""
+
+    trace: Trace
+    system: System
+    prop: Property
+    verdict: str
+    """A line for people: the property, the verdict, and what it rests on."""
+    changed_switches: Mapping[str, Json]
+    """Those that differ from the default of the protocol's family."""
+    beside: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    """By the index of a step, what something else than the model did in it, a line for each thing."""
+
+    @cached_property
+    def explanation(self) -> str:
+        """What was lost and why, in a sentence; empty if the property has none."""
+        return explained(self.prop, self.trace)
+
+    @cached_property
+    def travels(self) -> tuple[Travel, ...]:
+        """Every sending of the trace, in the order of sending."""
+        travels: list[Travel] = []
+        under_way: dict[tuple[Json, ...], list[int]] = {}
+        for step in self.trace.steps:
+            if step.received is not None:
+                waiting = under_way[step.received.key]
+                place = next(p for p in waiting if is_as_sent(step.received, travels[p].message))
+                waiting.remove(place)
+                travels[place] = Travel(travels[place].message, travels[place].sent, step.index)
+            for message in step.sent:
+                if not message.lost:
+                    under_way.setdefault(message.key, []).append(len(travels))
+                travels.append(Travel(message, step.index, None))
+        return tuple(travels)
+
+    @cached_property
+    def arrivals(self) -> Mapping[int, Travel]:
+        """By the index of a step that receives a message, that message."""
+        return {travel.received: travel for travel in self.travels if travel.received is not None}
+
+    @cached_property
+    def in_flight(self) -> tuple[Travel, ...]:
+        """What is neither lost nor received."""
+        return tuple(t for t in self.travels if t.received is None and not t.message.lost)
+
+    def is_late(self, travel: Travel) -> bool:
+        """Its receiver had received something that was sent after it."""
+        return travel.received is not None and self.trace.is_late(self.trace.steps[travel.received - 1])
+
+    @cached_property
+    def participants(self) -> tuple[str, ...]:
+        """Who acts, sends, is sent to, or holds what changes: in the order in which each kind first acts, stores last."""
+        steps = self.trace.steps
+        found = [show(step.actor) for step in steps]
+        found += [name for travel in self.travels for name in (travel.sender, travel.receiver)]
+        touched = [store for step in steps for store in self.touched(step)]
+        kinds = list(dict.fromkeys(self._kinds.get(name, (name, 0))[0] for name in found))
+
+        def rank(name: str) -> tuple[bool, int, int]:
+            kind, place = self._kinds.get(name, (name, 0))
+            return (name in touched, kinds.index(kind), place)
+
+        return tuple(dict.fromkeys([*sorted(found, key=rank), *touched]))
+
+    @cached_property
+    def _kinds(self) -> Mapping[str, tuple[str, int]]:
+        """Each label of an index set: its type, and its place in the largest set of that type."""
+        sorts = {sort for v in self.system.variables for sort in v.family.over}
+        ordered = sorted(sorts, key=lambda sort: (len(sort), sort.name))
+        return {show(value): (sort.type, place) for sort in ordered for place, value in enumerate(sort)}
+
+    @cached_property
+    def _stores(self) -> Mapping[str, str]:
+        """By the name of a family, the store that holds it."""
+        return {name: store for store, names in self.system.state.stores.items() for name in names}
+
+    def touched(self, step: TraceStep) -> tuple[str, ...]:
+        """The stores in which the step changes something."""
+        stores = [self._stores.get(family_of(name)) for name in step.changes]
+        return tuple(dict.fromkeys(store for store in stores if store is not None))
+
+    def holder(self, name: str, step: TraceStep) -> str:
+        """Where a change of that variable is noted: at the store that holds it, else at who acts."""
+        return self._stores.get(family_of(name), show(step.actor))
+
+    @cached_property
+    def telling(self) -> frozenset[str]:
+        """The names of the families whose changes say more than that a step was taken, which the diagram shows.
+
+        A fact that every action that sets it requires not to be set yet says no more than that; unless the property
+        is about it.
+        """
+        families = {v.family.name for v in self.system.variables}
+        return frozenset(families - _marks(self.system) | read_by(self.prop))
+
+    def changes(self, step: TraceStep) -> Iterator[tuple[str, Json, Json]]:
+        """Each variable that the step changes, with its value before and after."""
+        before = self.trace.states[step.index - 1]
+        for name, value in step.changes.items():
+            yield name, before[name], value
+
+    def notes(self, step: TraceStep) -> Mapping[str, list[str]]:
+        """By holder, the changes worth a note."""
+        notes: dict[str, list[str]] = {}
+        for name, before, after in self.changes(step):
+            if family_of(name) in self.telling:
+                line = f"{name}: {show(before)} → {show(after)}"
+                notes.setdefault(self.holder(name, step), []).append(line)
+        return notes
+
+    @cached_property
+    def shown(self) -> tuple[Variable, ...]:
+        """The variables of the trace: those that may change, and the choices of which some were taken."""
+        first = self.trace.initial
+        chosen = {family_of(name) for name in first}
+        return tuple(
+            v for v in self.system.variables if v.name in first or (v.is_choice and v.family.name in chosen)
+        )
+
+    def value(self, variable: Variable, index: int) -> Json:
+        """What a variable holds after that many steps; of choices the trace names the true ones only."""
+        return self.trace.states[index].get(variable.name, False if variable.is_choice else _first(variable))
+
+
+def _first(variable: Variable) -> Json:
+    return plain(variable.family.initially(variable.index))
+
+
+def family_of(name: str) -> str:
+    """The family of a variable by its name: `stored` of `stored[b1, 2]`."""
+    return name.partition("[")[0]
+
+
+def read_by(prop: Property) -> frozenset[str]:
+    """The names of the families that the property is about."""
+    return frozenset(family.name for family in families_read(prop.holds))
+
+
+def _marks(system: System) -> set[str]:
+    """The families of which every update sets what its action requires not to be set yet."""
+    marks: dict[str, bool] = {}
+    for schema in system.schemas:
+        for update in schema.action.then:
+            name = update.target.family.name
+            marks[name] = marks.get(name, True) and _is_mark(update, schema.action)
+    return {name for name, is_mark in marks.items() if is_mark}
+
+
+def _is_mark(update: Update, action: Action) -> bool:
+    parts = action.when.operands if isinstance(action.when, AllOf) else (action.when,)
+    sets = isinstance(update.value, Constant) and update.value.value is True
+    return sets and any(isinstance(p, Not) and _is_same(p.operand, update.target) for p in parts)
+
+
+def _is_same(term: Term, read: Read) -> bool:
+    """The term reads the same variable."""
+    return (
+        isinstance(term, Read)
+        and term.family is read.family
+        and all(
+            a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.value == b.value)
+            for a, b in zip(term.index, read.index, strict=True)
+        )
+    )
+
+
+WALKED = Property("walk", "nothing is asked of a walk", TRUE, TRUE, "it is a walk")
+"""What a walk is said to be about, which violates nothing."""
+
+
+# Words that every form uses.
+
+
+def explained(prop: Property, trace: Trace) -> str:
+    """The property's own sentence; a fault in it must not hide the trace."""
+    if prop.explain is None:
+        return ""
+    try:
+        said: object = prop.explain(trace)
+        if not isinstance(said, str):
+            raise TypeError(f"explain returned {said!r:.80}; return a sentence")
+        return said
+    except Exception as error:  # noqa: BLE001 - whatever the protocol's author wrote
+        return f"(Its explanation failed: {type(error).__name__}: {error})"
+
+
+def action_line(step: TraceStep) -> str:
+    """What is done, with the arguments that the actor does not say already: `push (entry 1): …`.
+
+    Of several arguments that equal the actor, a node 1 and an entry 1, nobody could tell which one is left out: all are said.
+    """
+    actors = [name for name, value in step.arguments.items() if value == step.actor]
+    unsaid = actors if len(actors) == 1 else []
+    arguments = pairs({name: value for name, value in step.arguments.items() if name not in unsaid})
+    name = f"{step.action} ({arguments})" if arguments else step.action
+    return f"{name}: {step.note}" if step.note else name
+
+
+def message_line(message: Sending) -> str:
+    """A message with what it says: `add [entry 1, fragment 1]`."""
+    return f"{message.kind} [{pairs(message.fields)}]" if message.fields else message.kind
+
+
+def pairs(values: Mapping[str, Json]) -> str:
+    """Names and values: `entry 1, lac 0`."""
+    return ", ".join(f"{name} {show(value)}" for name, value in values.items())
+
+
+def gathered(sent: Sequence[Sending]) -> Mapping[str, list[str]]:
+    """Messages that differ in their receiver only, on one line; lost ones say so."""
+    gathered: dict[str, list[str]] = {}
+    for message in sent:
+        receiver = f"{show(message.receiver)} (LOST)" if message.lost else show(message.receiver)
+        gathered.setdefault(message_line(message), []).append(receiver)
+    return gathered
+
+
+def spelled(names: Sequence[str], reserved: Collection[str] = ()) -> Mapping[str, str]:
+    """Each name in one word that is no other's and not reserved, in small or capital letters."""
+    words: dict[str, str] = {}
+    for name in names:
+        word = re.sub(r"\W+", "_", name)
+        while word in words.values() or word.lower() in reserved:
+            word += "_"
+        words[name] = word
+    return words

@@ -1,0 +1,338 @@
+"""A story as a drawing: a lifeline for each participant, a row for each step, an arrow from where a message is sent
+to where it is received."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+
+from fencepost.encoding.forms.counterexample import (
+    Counterexample,
+    Travel,
+    action_line,
+    family_of,
+    message_line,
+)
+from fencepost.encoding.forms.labels import Box, Label, Point, Segment, beside, placed
+from fencepost.encoding.language.state import show
+from fencepost.encoding.language.traces import TraceStep
+
+HEAD = 40
+"""The height of the participants' names."""
+
+_SOON = 3
+"""A message that is received at most so many steps after it was sent goes straight."""
+_BOLD, _PLAIN = 6.8, 6.0
+"""The width of a letter of a step's name, and of its note."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a row has its words: in a gutter beside the lifelines, or above its arrows where the page is narrow."""
+
+    name: str
+    gutter: float
+    column: float
+    """The width of a lifeline, at least."""
+    lifelines: float
+    """The width of all lifelines, at least."""
+    row: float
+    """The height of a step."""
+    dot: float
+    """How far down its row a step is taken."""
+    fall: float
+    """How far down goes what does not arrive."""
+
+
+WIDE = Layout("wide", gutter=340, column=104, lifelines=0, row=42, dot=21, fall=23)
+NARROW = Layout("narrow", gutter=0, column=60, lifelines=372, row=70, dot=52, fall=13)
+
+
+@dataclass(frozen=True, eq=False)
+class MessageArrow:
+    """An arrow before it is drawn."""
+
+    kind: str
+    data: str
+    title: str
+    points: Sequence[Point]
+    words: str = ""
+    end: str = "tip"
+    """What it ends in: `tip`, `cross` or nothing."""
+
+    @property
+    def ways(self) -> list[Segment]:
+        """Its straight parts."""
+        return list(itertools.pairwise(self.points))
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Where everything in the picture of a story is."""
+
+    story: Counterexample
+    layout: Layout = WIDE
+
+    @cached_property
+    def column(self) -> float:
+        return max(self.layout.column, self.layout.lifelines / max(1, len(self.story.participants)))
+
+    @cached_property
+    def width(self) -> float:
+        return self.layout.gutter + self.column * len(self.story.participants)
+
+    @cached_property
+    def height(self) -> float:
+        return self.layout.row * (len(self.story.trace.steps) + 1) + 24
+
+    def x(self, participant: str) -> float:
+        """The lifeline of a participant."""
+        return self.layout.gutter + self.column * (self.story.participants.index(participant) + 0.5)
+
+    def y(self, step: int) -> float:
+        """Where a step is taken; 0 is the row before the first step."""
+        return self.layout.row * step + self.layout.dot
+
+    def heads(self) -> str:
+        """The participants' names, to stay in view above the rows."""
+        stores = self.story.system.state.stores
+        width = self.column - 6
+        boxes = "".join(
+            f'<g class="head{" store" if name in stores else ""}">'
+            f'<rect x="{self.x(name) - width / 2:g}" y="7" width="{width:g}" height="26" rx="6"/>'
+            f'<text x="{self.x(name):g}" y="25">{escape(_cut(name, width / 7.6))}</text></g>'
+            for name in self.story.participants
+        )
+        size = f'viewBox="0 0 {self.width:g} {HEAD}"'
+        return f'<svg class="heads {self.layout.name}" {size} aria-hidden="true">{boxes}</svg>'
+
+    def body(self) -> str:
+        """Bands, lifelines, arrows, and on top the words of each row."""
+        parts = [*self._bands(), *self._lifelines(), *self._drawn(), *self._actors(), *self._rows()]
+        label = escape(
+            f"{self.story.trace.property} of {self.story.trace.protocol}, step by step", quote=True
+        )
+        size = f'viewBox="0 0 {self.width:g} {self.height:g}"'
+        return (
+            f'<svg class="story {self.layout.name}" {size} role="img" aria-label="{label}">\n'
+            + "\n".join(parts)
+            + "\n</svg>"
+        )
+
+    # Rows.
+
+    def _bands(self) -> Iterator[str]:
+        """What a row is marked and clicked by."""
+        for step in range(len(self.story.trace.steps) + 1):
+            yield (
+                f'<rect class="band" data-step="{step}" x="0" y="{self.layout.row * step:g}" '
+                f'width="{self.width:g}" height="{self.layout.row:g}" rx="6"/>'
+            )
+
+    def _rows(self) -> Iterator[str]:
+        yield self._row(0, "at first", "")
+        steps = self.story.trace.steps
+        for step in steps:
+            yield self._row(step.index, action_line(step), self._received(step), step is steps[-1])
+
+    def _row(self, step: int, action: str, note: str, is_end: bool = False) -> str:
+        middle = self.layout.row * step + 21
+        room = (self.layout.gutter or self.width) - 34
+        number = f'<text class="number" x="24" y="{middle + 4:g}">{step}</text>' if step else ""
+        lift = 3 if note else -4
+        lines = (
+            f'<text class="action" x="34" y="{middle - lift:g}">{escape(_cut(action, room / _BOLD))}</text>'
+        )
+        if note:
+            lines += (
+                f'<text class="note" x="34" y="{middle + 12:g}">{escape(_cut(note, room / _PLAIN))}</text>'
+            )
+        return (
+            f'<g class="row{" end" if is_end else ""}" data-step="{step}"><title>{escape(action)}</title>'
+            f"{number}{lines}</g>"
+        )
+
+    def _received(self, step: TraceStep) -> str:
+        travel = self.story.arrivals.get(step.index)
+        if travel is None:
+            return ""
+        late = ", LATE" if self.story.is_late(travel) else ""
+        return f"← sent in {travel.sent}{late}: {message_line(travel.message)}"
+
+    def _lifelines(self) -> Iterator[str]:
+        for name in self.story.participants:
+            x = self.x(name)
+            yield f'<line class="lifeline" x1="{x:g}" y1="0" x2="{x:g}" y2="{self.height:g}"/>'
+
+    def _actors(self) -> Iterator[str]:
+        """A dot where each step is taken, of another colour where it is a fault."""
+        faults = {schema.name for schema in self.story.system.schemas if schema.action.fault}
+        for step in self.story.trace.steps:
+            x, y = self.x(show(step.actor)), self.y(step.index)
+            kind = "actor fault" if step.action in faults else "actor"
+            yield f'<circle class="{kind}" data-step="{step.index}" cx="{x:g}" cy="{y:g}" r="4.5"/>'
+
+    # Arrows.
+
+    def _drawn(self) -> Iterator[str]:
+        labels = self.labels
+        for arrow in self.arrows:
+            yield _group(arrow, labels.get(arrow))
+
+    @cached_property
+    def arrows(self) -> tuple[MessageArrow, ...]:
+        """What is ordinary first, so that what is late or lost lies on top."""
+        ordered = sorted(self.story.travels, key=self._importance)
+        touches = [
+            self._touch(step, store)
+            for step in self.story.trace.steps
+            for store in self.story.touched(step)
+            if store != show(step.actor)
+        ]
+        return (*map(self._travel, ordered), *touches)
+
+    @cached_property
+    def labels(self) -> Mapping[MessageArrow, Label]:
+        """The words beside each arrow that has some. Where rows have their words above, these say what is received."""
+        worded = [arrow for arrow in self.arrows if arrow.words and self._is_worded(arrow)]
+        ways = [way for arrow in self.arrows for way in arrow.ways]
+        steps = self.story.trace.steps
+        dots = [_around((self.x(show(step.actor)), self.y(step.index)), 5) for step in steps]
+        crosses = [_around(arrow.points[-1], 5) for arrow in self.arrows if arrow.end == "cross"]
+        wanted = [list(self._places(arrow)) for arrow in worded]
+        rows = [self._words(step) for step in range(len(steps) + 1)]
+        return dict(zip(worded, placed(wanted, ways, [*dots, *crosses, *rows], self.width), strict=True))
+
+    def _words(self, step: int) -> Box:
+        """Where a row has its words."""
+        top = self.layout.row * step
+        return Box(0, top + 8, self.layout.gutter or self.width, top + 35)
+
+    def _is_worded(self, arrow: MessageArrow) -> bool:
+        return self.layout.gutter > 0 or arrow.kind in ("lost", "touch")
+
+    def _places(self, arrow: MessageArrow) -> Iterator[Label]:
+        if arrow.end == "cross":
+            x, y = arrow.points[-1]
+            for dx, dy, anchor in ((9, 4, "start"), (-9, 4, "end"), (-6, 18, "start"), (6, 18, "end")):
+                yield Label(arrow.words, (x + dx, y + dy), anchor)
+        else:
+            yield from beside(arrow.words, arrow.ways[-1])
+
+    def _importance(self, travel: Travel) -> int:
+        return 2 if travel.message.lost else 1 if self.story.is_late(travel) else 0
+
+    def _travel(self, travel: Travel) -> MessageArrow:
+        start = (self.x(travel.sender), self.y(travel.sent))
+        title = f"{message_line(travel.message)}, {travel.sender} to {travel.receiver}"
+        data = f'data-sent="{travel.sent}"'
+        words = _short(travel)
+        if travel.message.lost:
+            end = self._towards(start, self.x(travel.receiver), 0.62)
+            return MessageArrow("lost", data, f"{title}: lost", (start, end), f"{words}: lost", "cross")
+        if travel.received is None:
+            end = self._towards(start, self.x(travel.receiver), 0.4)
+            return MessageArrow("waiting", data, f"{title}: in flight at the end", (start, end), end="")
+        end = (self.x(travel.receiver), self.y(travel.received))
+        kind = "late" if self.story.is_late(travel) else ""
+        points = (start, *self._waits(travel), end)
+        return MessageArrow(kind, f'{data} data-received="{travel.received}"', title, points, words)
+
+    def _waits(self, travel: Travel) -> tuple[Point, ...]:
+        """Where a message that takes long goes down beside its sender before it crosses, and one to oneself always."""
+        if travel not in self._lanes:
+            return ()
+        x, row = self.x(travel.sender) + self._lanes[travel], self.layout.row
+        return (x, self.y(travel.sent) + row * 0.35), (x, self.y(travel.received or 0) - row * 0.65)
+
+    @cached_property
+    def _lanes(self) -> Mapping[Travel, float]:
+        """How far beside their sender those that take long go down, without lying on one another."""
+        lanes: dict[Travel, float] = {}
+        for travel in self.story.travels:
+            if travel.received is None or (travel.received - travel.sent <= _SOON and not _is_own(travel)):
+                continue
+            side = -1 if self.x(travel.receiver) < self.x(travel.sender) else 1
+            taken = {
+                lane
+                for other, lane in lanes.items()
+                if other.sender == travel.sender and (other.received or 0) > travel.sent
+            }
+            lanes[travel] = next(d for n in itertools.count(2) if (d := 6.0 * n * side) not in taken)
+        return lanes
+
+    def _towards(self, start: Point, x: float, share: float) -> Point:
+        """Part of the way to another lifeline, on a gentle slope."""
+        across = x - start[0] or self.column
+        return (start[0] + share * across, start[1] + self.layout.fall)
+
+    def _touch(self, step: TraceStep, store: str) -> MessageArrow:
+        y = self.y(step.index)
+        changed = [
+            f"{family_of(name)} → {show(value)}"
+            for name, value in step.changes.items()
+            if self.story.holder(name, step) == store
+        ]
+        words = changed[0] + (" …" if len(changed) > 1 else "")
+        data = f'data-sent="{step.index}" data-received="{step.index}"'
+        return MessageArrow(
+            "touch", data, "; ".join(changed), ((self.x(show(step.actor)), y), (self.x(store), y)), words
+        )
+
+
+def _is_own(travel: Travel) -> bool:
+    return travel.sender == travel.receiver
+
+
+def _around(at: Point, distance: float) -> Box:
+    x, y = at
+    return Box(x - distance, y - distance, x + distance, y + distance)
+
+
+def _group(arrow: MessageArrow, label: Label | None) -> str:
+    end = _tip(*arrow.ways[-1]) if arrow.end == "tip" else _cross(arrow.points[-1]) if arrow.end else ""
+    text = ""
+    if label is not None:
+        x, y = label.at
+        text = f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{label.anchor}">{escape(label.words)}</text>'
+    classes = f"travel {arrow.kind}".strip()
+    return (
+        f'<g class="{classes}" {arrow.data}><title>{escape(arrow.title)}</title>'
+        f"{_way(*arrow.points)}{end}{text}</g>"
+    )
+
+
+def _short(travel: Travel) -> str:
+    """The kind of a message, with what it says in words."""
+    words = [show(value) for value in travel.message.fields.values() if isinstance(value, str)]
+    return _cut(" ".join([travel.message.kind, *words]), 26)
+
+
+def _way(*points: Point) -> str:
+    path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    return f'<path class="way" d="M{path}"/>'
+
+
+def _tip(start: Point, end: Point) -> str:
+    """An arrow's head that ends just before the lifeline."""
+    angle = math.atan2(end[1] - start[1], end[0] - start[0])
+    point = (end[0] - 5 * math.cos(angle), end[1] - 5 * math.sin(angle))
+    corners = [(point[0] - 9 * math.cos(angle + s), point[1] - 9 * math.sin(angle + s)) for s in (-0.4, 0.4)]
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (point, *corners))
+    return f'<polygon class="tip" points="{points}"/>'
+
+
+def _cross(at: Point) -> str:
+    x, y = at
+    return (
+        f'<path class="cross" d="M{x - 5:.1f} {y - 5:.1f}L{x + 5:.1f} {y + 5:.1f}'
+        f'M{x - 5:.1f} {y + 5:.1f}L{x + 5:.1f} {y - 5:.1f}"/>'
+    )
+
+
+def _cut(text: str, letters: float) -> str:
+    return text if len(text) <= letters else text[: int(letters) - 1].rstrip(" ,[") + "…"

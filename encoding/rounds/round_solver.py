@@ -1,0 +1,141 @@
+"""Sessions: a solver that holds the rounds of one system, and counters over what they fire."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.rounds.unrolling import Early, Unrolling
+from fencepost.encoding.solving.answers import GaveUp, No, SolverGaveUpError, Yes
+from fencepost.encoding.solving.clauses import Clause
+from fencepost.encoding.solving.solvers import Backend, Progress, Purse, ask_a_slice, backend
+
+
+class RoundSolver:
+    """A solver that holds some rounds of one system, and counters over what they fire.
+
+    With a cube it looks at no executions but those of the cube.
+    """
+
+    def __init__(
+        self,
+        template: Template,
+        solver: str | Backend,
+        seed: int | None = None,
+        report: Callable[[Progress], None] = lambda progress: None,
+        task: str = "",
+        unrolling: type[Unrolling] = Unrolling,
+        purse: Purse | None = None,
+        cube: Sequence[Early] = (),
+    ) -> None:
+        self.unrolling = unrolling(template)
+        self._purse = purse
+        self._backend = backend(solver) if isinstance(solver, str) else solver
+        self._shuffle = random.Random(seed).shuffle if seed is not None else None
+        self._report, self._task = report, task
+        self._clauses = 0
+        self._model: Sequence[int] = ()
+        self._counters: list[Counter] = []
+        self._cube = cube
+        self.add(self.unrolling.start())
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds the solver holds."""
+        return self.unrolling.rounds
+
+    def add(self, clauses: list[Clause]) -> None:
+        """Add clauses over the unrolling's variables."""
+        if self._shuffle:
+            self._shuffle(clauses)
+        self._clauses += len(clauses)
+        self._backend.add(clauses)
+
+    def deepen(self) -> None:
+        """Add one more round, to every counter too, and what the cube says of it."""
+        self.add(self.unrolling.add_round())
+        for literal in self._cube:
+            self.add(self.unrolling.early(literal, self.rounds))
+        for counter in self._counters:
+            self.add(counter.extend(self.unrolling, self.unrolling.rounds))
+
+    def counter(self, slots: Sequence[int], choices: Sequence[int], most: int) -> Counter:
+        """A counter, up to `most` + 1, of the slots that fire in any round and the choices that are true."""
+        counter = Counter(tuple(slots), tuple(self.unrolling.choice(c) for c in choices), most)
+        self._counters.append(counter)
+        for round_ in range(self.rounds + 1):
+            self.add(counter.extend(self.unrolling, round_))
+        return counter
+
+    def fires_last(self) -> int:
+        """A literal under which something fires in the last round."""
+        guard = self.unrolling.fresh()
+        self.add([[-guard, *self.unrolling.fires(self.rounds)]])
+        return guard
+
+    def solve(self, assumptions: Sequence[int]) -> bool:
+        """Whether the clauses and assumptions can hold together; reports progress while it takes."""
+        while (answer := self.attempt(assumptions)) is None:
+            self._report(self.progress())
+        return answer
+
+    def attempt(self, assumptions: Sequence[int]) -> bool | None:
+        """The same with one slice of conflicts to spend; None if that is not enough to tell.
+
+        Raises SolverGaveUpError if more of them are no use.
+        """
+        match ask_a_slice(self._backend, assumptions, self._purse):
+            case Yes(model):
+                self._model = model
+                return True
+            case No():
+                return False
+            case GaveUp(may_go_on=True):
+                return None
+            case GaveUp(why):
+                raise SolverGaveUpError(f"the solver gave up: {why}")
+
+    def progress(self) -> Progress:
+        """Where the session stands."""
+        return Progress(self._task, self.unrolling.depth, self._clauses, self._backend.conflicts())
+
+    def model(self) -> Sequence[int]:
+        """The model found by the last question, if the answer was yes."""
+        return self._model
+
+
+class Counter:
+    """A totalizer over the slots that fire and the choices that are true, extended round by round."""
+
+    def __init__(self, slots: tuple[int, ...], choices: tuple[int, ...], most: int) -> None:
+        self._slots, self._choices = slots, choices
+        self.most = most
+        self._totalizer: Any = None
+        self._inputs = 0
+
+    def extend(self, unrolling: Unrolling, round_: int) -> list[Clause]:
+        """The clauses that add one round's slots to the count; round 0 adds the choices."""
+        from pysat.card import ITotalizer
+
+        inputs = [unrolling.fire(s, round_) for s in self._slots] if round_ else list(self._choices)
+        if not inputs:
+            return []
+        self._inputs += len(inputs)
+        limit = min(self.most, self._inputs - 1)
+        if self._totalizer is None:
+            self._totalizer = ITotalizer(lits=inputs, ubound=limit, top_id=unrolling.top)
+            clauses = list(self._totalizer.cnf.clauses)
+        else:
+            self._totalizer.extend(lits=inputs, ubound=limit, top_id=unrolling.top)
+            clauses = list(self._totalizer.cnf.clauses[-self._totalizer.nof_new :])
+        unrolling.reserve(self._totalizer.top_id)
+        return clauses
+
+    def at_most(self, count: int) -> list[int]:
+        """Assumptions under which at most `count` are counted; `count` may not exceed the counter's `most`."""
+        assert count <= self.most
+        if self._inputs <= count:
+            return []
+        return [-self._totalizer.rhs[count]]

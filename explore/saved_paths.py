@@ -1,0 +1,91 @@
+"""Walks as documents: a trace if the walk ends where a property is violated, else a walk; and walks made of them again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fencepost.encoding.concrete.replay import NotAnExecution
+from fencepost.encoding.concrete.saved_traces import saved_actions, saved_trace
+from fencepost.encoding.documents import shown
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.language.traces import SCHEMA, WALK, TraceStep
+from fencepost.explore.explorer import Explorer, Here
+from fencepost.explore.paths import ExplorerPath, Lose, Move, Take
+
+
+def document(here: Here) -> dict[str, object]:
+    """A `fencepost.trace/2` if a property is first violated here, else a `fencepost.walk/1`."""
+    return here.trace.to_json() if here.violated is not None else here.trace.to_walk()
+
+
+def opened(explorer: Explorer, document: object, where: str, step: int | None = None) -> ExplorerPath:
+    """The walk of a saved trace or walk, standing after that step, at the end unless told; raises BadInput.
+
+    Of what the file says only the actions and the losses are used: they are run anew. Steps after that one that cannot
+    happen in this instance are left out.
+    """
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema not in (SCHEMA, WALK):
+        raise BadInput(f"{where}: schema is {shown(schema)}; valid: {SCHEMA}, {WALK}")
+    saved = saved_trace(document, where)
+    _same_protocol(explorer, saved, where)
+    if step is not None and not 0 <= step <= len(saved["steps"]):
+        raise BadInput(f"{step}: {where} has no such step; valid: 0 to {len(saved['steps'])}")
+    try:
+        actions, lost = saved_actions(saved, explorer.system)
+        steps = _steps(explorer, actions, lost, step)
+    except NotAnExecution as error:
+        raise BadInput(
+            f"{where}: {error}; give a trace of this instance, or stop before with a step"
+        ) from error
+    moves = list(_moves(explorer.system, lost, steps, [Take(action) for action in actions[: len(steps)]]))
+    walk = ExplorerPath().then(*moves)
+    return walk if step is None else walk.to(_place(moves, step))
+
+
+def _steps(
+    explorer: Explorer, actions: list[GroundAction], lost: list[str], step: int | None
+) -> tuple[TraceStep, ...]:
+    """All steps, or if those after `step` cannot happen in this instance, those up to it; raises NotAnExecution."""
+    try:
+        return explorer.replayer.record("walk", actions, lost).steps
+    except NotAnExecution:
+        if step is None:
+            raise
+        return explorer.replayer.record("walk", actions[:step], lost).steps
+
+
+def _same_protocol(explorer: Explorer, saved: Mapping[str, Any], where: str) -> None:
+    """Raise BadInput unless it is of this protocol; its settings may differ, if it can be walked here too."""
+    ours = explorer.instance.protocol.name
+    if saved["protocol"] != ours:
+        raise BadInput(f"{where}: is of {saved['protocol']}, not of {ours}; explore that")
+
+
+def _moves(
+    system: System, lost: list[str], steps: tuple[TraceStep, ...], taken: list[Take]
+) -> Iterator[Move]:
+    """Each action, and after it the losses of what it sent; losses of what is never sent come first."""
+    choices = {variable.name: variable for variable in system.choices}
+    sent = {message.choice for step in steps for message in step.sent}
+    yield from (Lose(choices[name]) for name in lost if name not in sent)
+    told: set[str] = set()
+    for take, step in zip(taken, steps, strict=True):
+        yield take
+        for message in step.sent:
+            if message.choice in lost and message.choice not in told:
+                told.add(message.choice)
+                yield Lose(choices[message.choice])
+
+
+def _place(moves: list[Move], step: int) -> int:
+    """How many moves it takes to stand after that step, with the losses of what it sent."""
+    steps, place = 0, 0
+    for number, move in enumerate(moves, 1):
+        steps += isinstance(move, Take)
+        if steps > step:
+            break
+        place = number
+    return place

@@ -1,0 +1,40 @@
+"""What the boot sequence promises (BP-46)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from fencepost.encoding.language.quantifiers import exists, forall
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.terms import implies
+from fencepost.properties.bookkeeper.explanations import (
+    explain_few_copies,
+)
+from fencepost.protocols.bookkeeper.bookies import NOTHING
+from fencepost.protocols.bookkeeper.metadata import Status
+from fencepost.protocols.bookkeeper.state import Ledger
+
+
+def repair_is_complete(s: Ledger) -> Property:
+    """What phase two of the boot sequence promises (BP-46)."""
+    checked = exists(s.bookie, lambda b: s.serves(b) & s.checked[b])
+    return Property(
+        name="repair-is-complete",
+        meaning="once the check of a crashed bookie is over and the ledger closed, the bookie stores every entry that the "
+        "metadata places on it",
+        holds=forall(
+            s.bookie,
+            lambda b: implies(
+                s.checked[b] & (s.status == Status.CLOSED),
+                forall(
+                    s.entry,
+                    lambda e: implies(
+                        (e <= s.last_entry) & s.in_metadata_write_set(e, b), s.stored[b, e] != NOTHING
+                    ),
+                ),
+            ),
+        ),
+        witness=checked & (s.status == Status.CLOSED) & (s.last_entry > 0),
+        witness_meaning="the check of a crashed bookie is over and the ledger closed with an entry in it",
+        explain=partial(explain_few_copies, s),
+    )

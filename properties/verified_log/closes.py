@@ -1,0 +1,126 @@
+"""Facts about orders to close a segment, and about what a node holds that obeyed one."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
+from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of, any_of, implies
+from fencepost.properties.verified_log.words import is_sealed, is_taken, obeyed, ordered, sendings, was_closed
+from fencepost.protocols.verified_log.state import Log, Order, SegmentStatus
+
+
+def sealed_by_order(s: Log) -> Invariant:
+    taking = s.parameters.takeover == "yes"
+    stays = not taking or s.parameters.suspend_demotes == "no"
+
+    def suspended(n: Term, t: Term) -> Term:
+        if not taking:
+            return FALSE
+        return exists(s.suspend.over["sending"], lambda k: s.suspend.received[t, n, k])
+
+    def sound(n: Term, t: Term) -> Term:
+        status = s.status[n, t]
+        return all_of(
+            implies(status == SegmentStatus.SUSPENDED, suspended(n, t)),
+            implies(status == SegmentStatus.CLOSED, was_closed(s, n, t)),
+            implies(was_closed(s, n, t) | suspended(n, t), is_sealed(s, n, t)),
+            implies(was_closed(s, n, t), status == SegmentStatus.CLOSED) if stays else TRUE,
+        )
+
+    answered = (
+        forall_over(
+            tuple(s.close_answer.over.values()),
+            lambda *index: s.close_answer.sent[index] == s.close.received[index],
+        )
+        if s.parameters.coordinator == "yes"
+        else TRUE
+    )
+    return Invariant(
+        name="sealed-by-order",
+        meaning="a node seals a segment when it is ordered to, for good, and answers a close order when it has closed it",
+        holds=forall_over((s.node, s.segment), sound) & answered,
+    )
+
+
+def closed_at_the_count(s: Log) -> Invariant:
+    def told(n: Term, t: Term) -> Term:
+        asked = exists(s.producer, lambda p: (s.owner[t] == p) & (s.length(n, t) == s.count[p, t]))
+        vouched = s.length(n, t) == s.vouched_count[t]
+        return any_of(
+            obeyed(s, n, t, Order.ASKED) & asked,
+            obeyed(s, n, t, Order.TAKEN) & vouched,
+        )
+
+    return Invariant(
+        name="closed-at-the-count",
+        meaning="a node that has closed a segment holds as many entries as an order told it",
+        holds=forall_over((s.node, s.segment), lambda n, t: implies(was_closed(s, n, t), told(n, t))),
+    )
+
+
+def orders_have_reasons(s: Log) -> Invariant:
+    attempt = s.ask.over["attempt"]
+
+    def asked(t: Term) -> Term:
+        return exists_over((s.producer, attempt), lambda p, k: (s.owner[t] == p) & s.ask.received[p, t, k])
+
+    def sound(t: Term, n: Term) -> Term:
+        def given(o: Order) -> Term:
+            return s.pending[t, o, n] | exists(sendings(s), lambda k: s.close.sent[t, o, n, k])
+
+        return all_of(
+            implies(given(Order.ASKED), asked(t) & ordered(s, t, Order.ASKED)),
+            implies(given(Order.TAKEN), is_taken(s, t)),
+        )
+
+    return Invariant(
+        name="orders-have-reasons",
+        meaning="a segment is ordered closed because its owner asked, or because another producer has the next one",
+        holds=forall_over((s.segment, s.node), sound),
+    )
+
+
+def followed_for_a_reason(s: Log) -> Invariant:
+    def sound(t: Term) -> Term:
+        return implies(s.is_followed(t), ordered(s, t, Order.ASKED) | is_taken(s, t))
+
+    answered = forall_over(
+        tuple(s.close_answer.over.values()),
+        lambda t, o, n, k: implies(s.close_answer.received[t, o, n, k], s.is_followed(t)),
+    )
+    return Invariant(
+        name="followed-for-a-reason",
+        meaning="a segment is granted when the one before was ordered closed for its owner, or to another producer",
+        holds=forall(s.segment, sound) & answered,
+    )
+
+
+def orders_are_repeated(s: Log) -> Invariant:
+    """Without it readers never get past a segment that is followed by others."""
+    ends = s.parameters.ack_matches == "yes"
+
+    def sound(t: Term, n: Term, o: Order) -> Term:
+        closed = ends & s.is_followed(t) & (s.status[n, t] == SegmentStatus.CLOSED)
+        given = ordered(s, t, o) if o is Order.ASKED else is_taken(s, t)
+        return implies(given & s.placed[t, n], any_of(s.pending[t, o, n], s.failed[n], closed))
+
+    return Invariant(
+        name="orders-are-repeated",
+        meaning="an order to close a segment is repeated to each of its nodes"
+        + (" until it has closed it" if ends else "")
+        + ", save one that is known to have crashed",
+        holds=all_of(
+            *(forall_over((s.segment, s.node), partial(sound, o=o)) for o in Order),
+        ),
+    )
+
+
+def crashes_are_counted(s: Log) -> Invariant:
+    return Invariant(
+        name="crashes-are-counted",
+        meaning="no more nodes are down than there were crashes, and the coordinator takes none for failed that is up",
+        holds=~at_least(s.parameters.crashes + 1, s.node, lambda n: ~s.up[n])
+        & forall(s.node, lambda n: implies(s.failed[n], ~s.up[n])),
+    )

@@ -1,0 +1,131 @@
+"""Stripes and losses: with enough entries, losing data and losing recovery come to the same bookies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import z3
+
+from fencepost.quorums.arithmetic import Formulas
+from fencepost.quorums.coverage import AQ, VALID, WQ, E, set_script
+from fencepost.quorums.questions import (
+    LOST,
+    AtLeastOf,
+    AtMost,
+    SetQuestion,
+    Sets,
+    about_ensemble,
+)
+from fencepost.quorums.smt import ProofObligation, obligation
+from fencepost.quorums.stripes import (
+    Configuration,
+    can_be_fenced,
+    can_lose,
+)
+
+
+def loss_obligations(formulas: Formulas) -> list[ProofObligation]:
+    first, quotient, rest, start, entry = z3.Ints("first quotient rest start entry")
+    lost, kept, acks_lost, acks_kept = z3.Ints("lost kept acks_lost acks_kept")
+    split = z3.If(start >= rest, first + start - rest, first + start - rest + E)
+    turns = z3.If(start >= rest, quotient, quotient + 1)
+    all_acks_lost = z3.Exists(
+        [acks_lost, acks_kept],
+        z3.And(
+            acks_lost >= 0,
+            acks_lost <= lost,
+            acks_kept >= 0,
+            acks_kept <= kept,
+            acks_lost + acks_kept >= AQ,
+            acks_kept == 0,
+        ),
+    )
+    return [
+        obligation(
+            "loss-is-fencing.every-window-used",
+            "Among any E consecutive entries there is one whose write set starts at a given position",
+            [
+                E >= 1,
+                first == E * quotient + rest,
+                rest >= 0,
+                rest < E,
+                start >= 0,
+                start < E,
+                entry == split,
+            ],
+            z3.And(first <= entry, entry < first + E, entry == E * turns + start),
+        ),
+        obligation(
+            "loss-is-fencing.per-window",
+            "Some ack quorum of a write set is lost whole exactly if the window has at least AQ lost bookies",
+            [*VALID, lost >= 0, kept >= 0, lost + kept == WQ],
+            all_acks_lost == (lost >= AQ),
+        ),
+    ]
+
+
+def loss_sets(formulas: Formulas) -> list[ProofObligation]:
+    given = [
+        "(= (set.card window) WQ)",
+        "(= lost_here (set.inter window lost))",
+    ]
+    quorum = "(and (set.subset acks window) (>= (set.card acks) AQ) (set.subset acks lost))"
+    return [
+        set_script(
+            "loss-is-fencing.sets.lost-then-blocked",
+            "An ack quorum lost whole, then the window has AQ lost bookies",
+            "window lost lost_here acks",
+            [*given, quorum, "(< (set.card lost_here) AQ)"],
+        ),
+        set_script(
+            "loss-is-fencing.sets.blocked-then-lost",
+            "A window with AQ lost bookies, then these are an ack quorum lost whole",
+            "window lost lost_here acks",
+            [*given, "(>= (set.card lost_here) AQ)", "(= acks lost_here)", f"(not {quorum})"],
+        ),
+    ]
+
+
+def loss_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
+    """With E entries the write sets are the windows: lost entries and blocked fencing, each without the other."""
+    entries = configuration.ensemble
+    write_sets = {frozenset(configuration.write_set(entry)) for entry in range(1, entries + 1)}
+    kept = [AtMost(configuration.ack_quorum - 1, "lost", tuple(sorted(w))) for w in write_sets]
+    fenced = [AtMost(configuration.ack_quorum - 1, "lost", w) for w in configuration.windows()]
+    last = configuration.windows()[-1]
+    blocked = AtLeastOf(configuration.ack_quorum, "lost", last)
+    gone = AtLeastOf(configuration.ack_quorum, "lost", configuration.write_set(entries))
+    yield about_ensemble(
+        configuration, "no entry is lost, yet fencing is blocked", *kept, blocked, parts=LOST
+    )
+    yield about_ensemble(
+        configuration, "the last entry is lost, yet the ledger can be fenced", *fenced, gone, parts=LOST
+    )
+
+
+def few_entries_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
+    """With fewer entries some window is no entry's write set."""
+    aq = configuration.ack_quorum
+    for entries in range(1, configuration.ensemble):
+        write_sets = [configuration.write_set(entry) for entry in range(1, entries + 1)]
+        for window in configuration.windows():
+            yield about_ensemble(
+                configuration,
+                f"a fragment of entries 1 to {entries}, none of them lost, yet fencing is blocked",
+                AtLeastOf(aq, "lost", window),
+                *(AtMost(aq - 1, "lost", write_set) for write_set in write_sets),
+                parts=LOST,
+            )
+
+
+def loss_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
+    lost = sets["lost"]
+    return can_be_fenced(configuration, lost) == can_lose(configuration, configuration.ensemble, lost)
+
+
+def few_entries_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
+    lost = sets["lost"]
+    return any(
+        can_be_fenced(configuration, lost) == can_lose(configuration, entries, lost)
+        for entries in range(1, configuration.ensemble)
+    )

@@ -1,0 +1,249 @@
+"""Random walks on the real code: whether it does what the model says, and the shortest way to where it does not."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from fencepost.encoding.concrete.replay import NotAnExecution
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.state import show
+from fencepost.encoding.language.system import GroundAction
+from fencepost.encoding.language.traces import TraceStep
+from fencepost.properties.catalogue import find
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.realcode.drive.code import Code, NoSeam
+from fencepost.realcode.harness_session import HarnessSession, Recording, running
+from fencepost.realcode.library import library
+from fencepost.realcode.release_behaviour import SECOND_COPY
+from fencepost.realcode.reproduction import CodeStep, Course, Ending, Setting, needs, started
+from fencepost.realcode.runs import INSTANCES, ConformanceRun, Ground, Settings, met, walks
+
+ATTEMPTS = 80
+"""How often a departure is tried with fewer steps."""
+ENOUGH = 20
+"""In so many walks each action should fire."""
+
+
+@dataclass(frozen=True)
+class Departure:
+    """Where the code does something else than the model: after which step, and what differs."""
+
+    kind: str
+    """The action, and what differs, whoever it is about: departures of one kind are one."""
+    reason: str
+    walk: ConformanceRun
+    """Up to the step after which they differ."""
+    steps: tuple[TraceStep, ...]
+    code: tuple[CodeStep, ...]
+
+
+@dataclass
+class Found:
+    """One kind of departure: the shortest walk to it, and how many came upon it."""
+
+    departure: Departure
+    ground: Ground
+    walks: int = 1
+
+
+@dataclass
+class Conformance:
+    """What walks on the real code came to."""
+
+    setting: Setting
+    protocol: str
+    seed: int
+    asked: int
+    lengths: list[int] = field(default_factory=list)
+    """Of each walk, the steps that were taken on the code."""
+    fired: Counter[str] = field(default_factory=Counter)
+    """By action, in how many walks it was taken on the code."""
+    wider: int = 0
+    """Walks with a step that the model may take later than the code: more than the code does."""
+    found: dict[str, Found] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def note(
+        self, ground: Ground, walk: ConformanceRun, taken: int, departure: Departure | None
+    ) -> Found | None:
+        """Count a walk of which so many steps were taken; its departure, if it is the first of its kind."""
+        self.lengths.append(taken)
+        self.fired.update({action.schema.name for action in walk.actions[:taken]})
+        self.wider += met(walk.actions[:taken])
+        if departure is None:
+            return None
+        if departure.kind in self.found:
+            self.found[departure.kind].walks += 1
+            return None
+        self.found[departure.kind] = Found(departure, ground)
+        return self.found[departure.kind]
+
+    @property
+    def walks(self) -> int:
+        """How many were taken."""
+        return len(self.lengths)
+
+    @property
+    def departed(self) -> int:
+        """How many of them departed."""
+        return sum(found.walks for found in self.found.values())
+
+
+def grounds(protocol: str, settings: Settings, storage: str) -> list[Ground]:
+    """The instances to walk on: those that between them have every action, or the one that `settings` names.
+
+    A bookie treats the second copy of an entry as its storage does. Raises BadInput for a protocol that is not
+    modelled after the code.
+    """
+    found = find(protocol)
+    if not isinstance(found.defaults, BookKeeperParameters):
+        raise BadInput(
+            f"{protocol}: is not modelled after BookKeeper's code; give bookkeeper or bookkeeper-4.13"
+        )
+    several = found.defaults.crashes == 0 and not {"bookies", "crashes"} & set(settings)
+    chosen = INSTANCES if several else ({},)
+    copies = {"second_copy": SECOND_COPY[storage]}
+    return [Ground(found.instance({**copies, **instance, **settings}.items())) for instance in chosen]
+
+
+def none_fired(grounds: Sequence[Ground]) -> Counter[str]:
+    """Every action that walks there may take, none taken yet."""
+    return Counter(dict.fromkeys(sorted({name for ground in grounds for name in ground.names}), 0))
+
+
+def parameters_of(instance: Instance) -> BookKeeperParameters:
+    """Its sizes and switches."""
+    parameters = instance.parameters
+    assert isinstance(parameters, BookKeeperParameters)
+    return parameters
+
+
+def start(grounds: Sequence[Ground], setting: Setting, session: HarnessSession) -> Setting:
+    """Start as many bookies as the largest instance has; raises NoSeam if the instances need other settings each."""
+    needed = [needs(parameters_of(ground.instance), setting) for ground in grounds]
+    if any(other != needed[0] for other in needed):
+        raise NoSeam("these instances need bookies that are set up differently")
+    bookies = max(parameters_of(ground.instance).bookies for ground in grounds)
+    return started(session, setting, bookies, needed[0])
+
+
+@contextmanager
+def driven(
+    found: Conformance, grounds: Sequence[Ground], folder: Path, log: Path | None = None
+) -> Iterator[HarnessSession]:
+    """The code in that folder, with bookies as these walks need them; raises BadInput if it cannot have them."""
+    with running(library(folder), log) as session:
+        try:
+            found.setting = start(grounds, found.setting, session)
+            yield session
+        except NoSeam as why:
+            raise BadInput(f"{found.protocol}: {why}; set what the release and the storage have") from why
+
+
+def drive(session: HarnessSession, ground: Ground, walk: ConformanceRun) -> tuple[int, Departure | None]:
+    """Take a walk on the code, on a ledger of its own, until they differ: the steps taken, and how they differ."""
+    steps, facts = ground.followed(walk)
+    parameters = parameters_of(ground.instance)
+    session.ask("forget")
+    course = Course(Code(session, parameters, steps), facts, parameters)
+    taken: list[CodeStep] = []
+    for step in course.steps(steps):
+        taken.append(step)
+        if step.differs or course.ending is not Ending.REPRODUCED:
+            return len(taken), _departure(walk, steps, taken, course)
+    if course.ending is not Ending.REPRODUCED:
+        raise BadInput(
+            f"{steps[len(taken)].name}: cannot be driven ({course.reason}); leave such steps out of walks"
+        )
+    return len(taken), None
+
+
+def _departure(
+    walk: ConformanceRun, steps: Sequence[TraceStep], taken: Sequence[CodeStep], course: Course
+) -> Departure:
+    last, at = taken[-1], len(taken)
+    name, (model, code) = next(iter(last.differs.items()), ("", (None, None)))
+    reason = course.reason or f"{name} is {show(code)} in the code, {show(model)} in the model"
+    kind = f"{steps[at - 1].action}: {_general(name or course.reason)}"
+    return Departure(kind, reason, replace(walk, actions=walk.actions[:at]), tuple(steps[:at]), tuple(taken))
+
+
+def _general(text: str) -> str:
+    """Without who and how many."""
+    return re.sub(r"\[.*?\]|\b[bwr]?\d+\b|;.*", "", text).strip()
+
+
+def shorter(departure: Departure, departs: Callable[[ConformanceRun], Departure | None]) -> Departure:
+    """The same kind of departure with fewer steps and losses, as far as leaving some out goes (ddmin, one pass each size)."""
+    best, attempts = departure, 0
+    size = len(best.walk.actions) // 2
+    while size and attempts < ATTEMPTS:
+        at = len(best.walk.actions) - size
+        while at >= 0 and attempts < ATTEMPTS:
+            actions = (*best.walk.actions[:at], *best.walk.actions[at + size :])
+            with suppress(NotAnExecution):
+                attempts += 1
+                other = departs(replace(best.walk, actions=actions))
+                if other is not None and other.kind == departure.kind:
+                    best = other
+            at = min(at, len(best.walk.actions) - size + 1) - 1
+        size //= 2
+    with suppress(NotAnExecution):
+        other = departs(replace(best.walk, lost=()))
+        if other is not None and other.kind == departure.kind:
+            best = other
+    return best
+
+
+def conform(
+    session: HarnessSession,
+    grounds: Sequence[Ground],
+    so_far: Conformance,
+    keep_on: Callable[[Conformance], bool],
+    keep: Callable[[Ground, ConformanceRun, Sequence[tuple[str, str]]], None] = lambda ground, walk, lines: (
+        None
+    ),
+) -> Iterator[Conformance]:
+    """Take one walk after another on the code, as many as were asked for; what they came to so far after each.
+
+    `keep` gets each walk with the lines that were asked and answered for it.
+    """
+    following = walks(grounds, so_far.seed)
+    while so_far.walks < so_far.asked and keep_on(so_far):
+        ground, walk = next(following)
+        recording = Recording(session)
+        taken, departure = drive(recording, ground, walk)
+        keep(ground, walk, recording.lines)
+        new = so_far.note(ground, walk, taken, departure)
+        if new is not None:
+            new.departure = shorter(new.departure, partial(_departure_of, session, ground))
+        yield so_far
+
+
+def _departure_of(session: HarnessSession, ground: Ground, walk: ConformanceRun) -> Departure | None:
+    return drive(session, ground, walk)[1]
+
+
+def action_of(ground: Ground, words: Sequence[str]) -> GroundAction:
+    """The action with that name and these arguments; raises NotAnExecution if there is none."""
+    found = ground.instance.system.find(words[0], list(words[1:]))
+    if found is None:
+        raise NotAnExecution(f"{' '.join(words)}: no such action")
+    return found
+
+
+def spelled(walk: ConformanceRun) -> list[list[str]]:
+    """The actions as a file has them."""
+    return [[a.schema.name, *map(show, a.arguments)] for a in walk.actions]
+
+
+def rare(found: Conformance) -> list[str]:
+    """Actions that fired in fewer walks than they should."""
+    return [name for name, walks in found.fired.items() if walks < ENOUGH]

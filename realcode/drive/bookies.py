@@ -1,0 +1,124 @@
+"""What is done for the actions of bookies: requests that they handle, what they make durable, how they go down and boot."""
+
+from __future__ import annotations
+
+from fencepost.encoding.language.traces import TraceStep
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.realcode.drive.code import Code, NoSeam, Parted, about
+from fencepost.realcode.harness_session import CodeFailed
+
+
+def handle_add(code: Code, step: TraceStep) -> None:
+    let_journal_write(code, step)
+    code.deliver(about(step, "add"), "refused" if step.sent[0].fields["fenced"] else "stored")
+
+
+def handle_fence(code: Code, step: TraceStep) -> None:
+    _hold_journal(code, step, negative=not step.sent[0].fields["lac"] and not _stores(code, step))
+    code.deliver_fence(about(step, "fence"), step.sent[0].fields.get("answer") == "unknown")
+
+
+def handle_read(code: Code, step: TraceStep) -> None:
+    _hold_journal(code, step, negative=step.sent[0].fields["answer"] == "NoSuchEntry")
+    code.deliver(about(step, "read"), str(step.sent[0].fields["answer"]))
+
+
+def _stores(code: Code, step: TraceStep) -> bool:
+    """The bookie stores an entry of the ledger, by what was seen last."""
+    return code.seen is not None and bool(code.seen["bookies"][str(step.actor)].get("entries"))
+
+
+def _hold_journal(code: Code, step: TraceStep, negative: bool) -> None:
+    """Where the model says what is durable when, a negative answer comes before its fence is in the journal."""
+    if code.parameters.storage == "any" or not negative:
+        let_journal_write(code, step)
+    elif code.parameters.negative_answers == "at-once":
+        code.held_journals.add(str(step.actor))
+        code.ask("journal", bookie=step.actor, hold="yes")
+
+
+def let_journal_write(code: Code, step: TraceStep) -> None:
+    """The bookie's journal goes on, if it was held, and writes what was queued."""
+    bookie = str(step.actor)
+    if bookie in code.held_journals:
+        code.held_journals.discard(bookie)
+        code.ask("journal", bookie=bookie, hold="no")
+
+
+def checkpoint(code: Code, step: TraceStep) -> None:
+    code.ask("checkpoint", bookie=step.actor)
+
+
+def stop_and_start(code: Code, step: TraceStep) -> None:
+    let_journal_write(code, step)
+    code.ask("shut-down", bookie=step.actor)
+    code.ask("boot", bookie=step.actor)
+
+
+def crash_in_first_add(code: Code, step: TraceStep) -> None:
+    """The add is journaled, and answered to nobody; then its record is taken out of what the killed process leaves."""
+    let_journal_write(code, step)
+    code.deliver(about(step, "add"), None)
+    code.ask("crash", bookie=step.actor, torn="yes")
+    code.ask("boot", bookie=step.actor)
+
+
+def crash_and_restart(code: Code, step: TraceStep) -> None:
+    code.held_journals.discard(str(step.actor))
+    bookie = step.arguments["bookie"]
+    code.ask("crash", bookie=bookie)
+    if _checks_after_replay(code.parameters):
+        code.ask("boot-unchecked", bookie=bookie)
+        code.ask("check", bookie=bookie)
+    else:
+        code.ask("boot", bookie=bookie)
+
+
+def _checks_after_replay(p: BookKeeperParameters) -> bool:
+    """The journal is replayed before phase one, which nobody waits for: the order in which a bare fence is lost.
+
+    The other way round phase one has given the ledger a key, though an empty one, and the replay keeps the fence.
+    """
+    checks = "yes" in (p.fence_on_unclean_shutdown, p.limbo_on_unclean_shutdown)
+    return p.crashes_lose_fences and checks
+
+
+def crash(code: Code, step: TraceStep) -> None:
+    code.ask("crash", bookie=step.arguments["bookie"])
+
+
+def lose_disk(code: Code, step: TraceStep) -> None:
+    code.ask("lose-disk", bookie=step.arguments["bookie"], disk=step.arguments["disk"])
+
+
+def reimage(code: Code, step: TraceStep) -> None:
+    for disk in ("journal", "ledger", "index"):
+        code.ask("lose-disk", bookie=step.arguments["bookie"], disk=disk)
+    code.ask("delete-cookie", bookie=step.arguments["bookie"])
+
+
+PHASE_ONE = ("note check", "put in limbo", "fence at boot", "flush")
+
+
+def serve(code: Code, step: TraceStep) -> None:
+    bookie = step.arguments["bookie"]
+    unfinished = [
+        s for s in code.steps[step.index :] if s.action in PHASE_ONE and s.arguments["bookie"] == bookie
+    ]
+    if unfinished:
+        raise NoSeam(
+            f"phase one is kept from reading metadata or not: {unfinished[0].action} alone cannot wait"
+        )
+    crashed = max(s.index for s in code.steps if s.action == "crash" and s.index < step.index)
+    over = any(s.action == "flush" for s in code.steps[crashed : step.index])
+    awaited = code.parameters.phase_one_awaited == "yes"
+    code.ask("boot" if awaited or over else "boot-unchecked", bookie=bookie)
+
+
+def refuse_cookies(code: Code, step: TraceStep) -> None:
+    try:
+        code.ask("boot", bookie=step.arguments["bookie"])
+    except CodeFailed as failure:
+        code.notes.append(f"{step.arguments['bookie']} does not boot: {failure}")
+        return
+    raise Parted(f"{step.arguments['bookie']} boots, which in the model it refuses")

@@ -1,0 +1,201 @@
+"""The code, driven: what is under way in it, and what was seen of it last.
+
+The clients decide for themselves what they send; a step of the model that sends finds the request held on the code's
+side, or the two have parted. A request is let go when the model's bookie handles it, and its answer is handed on when
+the model's client receives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.encoding.language.traces import Json, Sending, TraceStep
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.realcode.harness_session import Answer, HarnessSession
+
+KINDS = {"add": ("add", "recovery-add"), "fence": ("fence",), "read": ("fencing-read", "read")}
+"""By the model's kind of a request, what it may be on the code's side."""
+
+
+Letter = tuple[str, Json, Json, Json, Json]
+"""A request of the model: its kind, client, bookie, entry and fragment (0 where it has none)."""
+
+
+class Parted(Exception):
+    """The code cannot take the model's step, or does not do what it says; the message says how."""
+
+
+class RefusedByCode(Parted):
+    """The code refuses what the model's step needs: the message is the error that says so."""
+
+
+class NoSeam(Exception):
+    """Nothing outside the code can make it take that step alone; the message says why."""
+
+
+@dataclass
+class Code:
+    """The code, driven: what is under way in it, and what was seen last."""
+
+    session: HarnessSession
+    parameters: BookKeeperParameters
+    steps: Sequence[TraceStep]
+    """The whole trace: which bookie replaces another is known before the code asks."""
+    seen: Answer | None = None
+    unclaimed: list[Mapping[str, Any]] = field(default_factory=list)
+    """Requests that the code has made and the model has not yet."""
+    under_way: dict[Letter, int] = field(default_factory=dict)
+    """By the model's request, the code's."""
+    reading: set[str] = field(default_factory=set)
+    """The recoverers that have heard enough to begin to read."""
+    closing: set[str] = field(default_factory=set)
+    """The recoverers that have asked the metadata store to close the ledger, and wait for it."""
+    delivered: set[int] = field(default_factory=set)
+    handed: set[int] = field(default_factory=set)
+    held_journals: set[str] = field(default_factory=set)
+    """The bookies whose journal writes nothing for now."""
+    notes: list[str] = field(default_factory=list)
+    """What the code did in this step, for people."""
+
+    def ask(self, command: str, **arguments: object) -> Answer:
+        """Ask the harness; if the answer is a look, it is what was seen last."""
+        answer = self.session.ask(command, **arguments)
+        if "metadata" in answer:
+            before = [] if self.seen is None else self.seen["told"]
+            self.notes += [f"told {told}" for told in answer["told"][len(before) :]]
+            for request in answer["requests"]:
+                if request["kind"] == "write-metadata":
+                    self.closing.add(request["client"])
+                if request["to"] != "zk":
+                    self.unclaimed.append(request)
+                    self.notes.append(f"sent {_shown(request)}")
+                if request["kind"] in KINDS["read"]:
+                    self.reading.add(request["client"])
+            self.seen = answer
+        if command == "metadata":
+            self.closing.discard(str(arguments["client"]))
+        return answer
+
+    def look(self) -> Answer:
+        """Everything that can be seen now."""
+        return self.ask("look")
+
+    def claim(self, message: Sending) -> None:
+        """Find what the code sent for a request that the model sends; raises Parted if it sent none, or another."""
+        wanted = _letter(message)
+        kind, client, bookie, entry, _ = wanted
+        fitting = [
+            request
+            for request in self.unclaimed
+            if request["kind"] in KINDS[kind]
+            and (request["client"], request["to"]) == (client, bookie)
+            and (kind == "fence" or request["entry"] + 1 == entry)
+        ]
+        if not fitting:
+            sent = [_shown(r) for r in self.unclaimed if r["client"] == client and r["kind"] in KINDS[kind]]
+            instead = f"; {client} sent {', '.join(sent)}" if sent else ""
+            raise Parted(f"there is no {_spoken(wanted)}{instead}")
+        request = fitting[0]
+        self.unclaimed.remove(request)
+        self.under_way[wanted] = request["id"]
+        for name, offset in (("lac", 1), ("content", 0)):
+            if name in message.fields and int(request[name]) + offset != message.fields[name]:
+                says = f"{name} {message.fields[name]}, the code's {int(request[name]) + offset}"
+                raise Parted(f"{_spoken(wanted)} carries {says}")
+
+    def deliver(self, letter: Letter, model: str | None) -> None:
+        """Let a request go; its answer must be the model's, if that is known. Raises Refused if it is a refusal."""
+        answer = self.let_go(letter)
+        if model is not None and _meaning(letter[0], answer) != model:
+            differs = RefusedByCode if letter[0] == "add" and model == "stored" else Parted
+            raise differs(
+                f"{answer}"
+                if differs is RefusedByCode
+                else f"{letter[2]} answers {answer}, the model's {model}"
+            )
+
+    def let_go(self, letter: Letter) -> str:
+        """Let a request go to its bookie; the bookie's answer is held."""
+        answer = str(self.ask("deliver", id=self._id(letter))["answer"])
+        self.delivered.add(self._id(letter))
+        self.notes.append(f"{letter[2]} answers {answer}")
+        return answer
+
+    def deliver_fence(self, letter: Letter, unknown: bool) -> None:
+        """Let a fencing read go; whether the bookie can tell its LAC must be as in the model."""
+        answer = self.let_go(letter)
+        if (_meaning("fence", answer) == "unknown") != unknown:
+            raise Parted(f"{letter[2]} answers {answer}, the model's {'unknown' if unknown else 'its LAC'}")
+
+    def hand(self, letter: Letter) -> None:
+        """Hand on the answer to a request."""
+        self.ask("hand", id=self._id(letter))
+        self.handed.add(self._id(letter))
+
+    def time_out(self, letter: Letter) -> None:
+        """Hand on a time-out in place of the answer."""
+        self.ask("time-out", id=self._id(letter))
+        self.handed.add(self._id(letter))
+
+    def _id(self, letter: Letter) -> int:
+        if letter not in self.under_way:
+            raise Parted(f"the code never sent {_spoken(letter)}")
+        return self.under_way[letter]
+
+    def latest(self, kind: str, client: Json, entry: Json, bookie: Json) -> Letter:
+        """The last request of that kind that the client sent to the bookie for that entry."""
+        found = [key for key in self.under_way if key[:4] == (kind, client, bookie, entry)]
+        if not found:
+            raise Parted(f"the code never sent {kind} of entry {entry} from {client} to {bookie}")
+        return found[-1]
+
+    def spare_after(self, step: TraceStep) -> Json:
+        """Which bookie replaces the one that failed: the trace says so where the change is committed."""
+        client = step.arguments["client"]
+        for later in self.steps[step.index - 1 :]:
+            if later.action == "commit change" and later.arguments["client"] == client:
+                return later.arguments["spare"]
+        assert self.seen is not None
+        ensemble = self.seen["metadata"]["fragments"][-1]["ensemble"]
+        names = [f"b{i}" for i in range(1, self.parameters.bookies + 1)]
+        return next((name for name in names if name not in ensemble), names[-1])
+
+
+def _letter(message: Sending) -> Letter:
+    fields = message.fields
+    return (message.kind, message.sender, message.receiver, fields.get("entry", 0), fields.get("fragment", 0))
+
+
+def about(step: TraceStep, kind: str) -> Letter:
+    """The request of that kind that a step handles, or receives the answer to."""
+    a = step.arguments
+    return (kind, a["client"], a["bookie"], a.get("entry", 0), a.get("fragment", 0))
+
+
+def _spoken(letter: Letter) -> str:
+    kind, client, bookie, entry, _ = letter
+    return f"{kind}{f' of entry {entry}' if entry else ''} from {client} to {bookie}"
+
+
+def _shown(request: Mapping[str, Any]) -> str:
+    entry = f" of entry {request['entry'] + 1}" if request["entry"] >= 0 else ""
+    lac = f" with LAC {request['lac'] + 1}" if "add" in request["kind"] else ""
+    return f"{request['kind']}{entry}{lac} to {request['to']}"
+
+
+NEGATIVE = (
+    "NoSuchEntryException",
+    "NoSuchLedgerExistsException",
+    "NoSuchLedgerExistsOnMetadataServerException",
+)
+
+
+def _meaning(kind: str, answer: str) -> str:
+    """An answer of the code in the model's words."""
+    if kind == "add":
+        return "stored" if answer == "OK" else "refused"
+    if answer == "OK":
+        return "entry"
+    return "NoSuchEntry" if answer in NEGATIVE else "unknown"
