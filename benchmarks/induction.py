@@ -32,8 +32,8 @@ HOLD = (
 )
 """Of today's protocol: those that hold where bookies are spare, for any number of recoverers."""
 
-WAYS = {"actions": "induction over one action", "none": "rounds"}
-"""How a proof is looked for, by the value of `--induction`."""
+WAYS = {"induction": "induction over one action", "rounds": "rounds"}
+"""How a proof is looked for, by the value of `--engine`."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Size:
         """What follows `fencepost check`."""
         chosen = [word for name in self.properties for word in ("--property", name)]
         sets = [word for name, value in self.settings.items() for word in ("--set", f"{name}={value}")]
-        return ("bookkeeper", *chosen, *sets, "--induction", way)
+        return ("bookkeeper", *chosen, *sets, "--engine", way)
 
 
 NAMED = (
@@ -100,7 +100,7 @@ How it grows, from 2/2/2 with three bookies, one entry, one recoverer and two fr
 
 {pictures}
 
-The commands, each with `--induction actions`, which is what `check` does by itself, or with `--induction none`, which leaves rounds:
+The commands, each with `--engine induction`, which `check` takes first by itself, or with `--engine rounds`:
 
 {commands}
 """

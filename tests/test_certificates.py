@@ -32,7 +32,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 COPIES, OWNER = str(EXAMPLES / "two_copies.py"), str(EXAMPLES / "one_owner.py")
 FENCED = ("--set", "recovery_reads_fence=yes", "--property", "no-divergence")
 ON_TWO = tuple(f"--set={name}={value}" for name, value in TWO_BOOKIES.items())
-SMALL = ("bookkeeper-4.13", "--induction=none", *FENCED, *ON_TWO)
+SMALL = ("bookkeeper-4.13", "--engine=rounds", *FENCED, *ON_TWO)
 Fencepost = Callable[..., tuple[int, str, str]]
 
 
@@ -117,7 +117,9 @@ def test_the_same_proof_gives_the_same_certificate(made: Path, tmp_path: Path, f
 
 def test_a_proof_by_induction_is_certified(tmp_path: Path, fencepost: Fencepost) -> None:
     folder = tmp_path / "made"
-    fencepost("check", OWNER, "--set=brokers=3", "--induction=rounds", "--certificates", folder)
+    fencepost(
+        "check", OWNER, "--set=brokers=3", "--engine=rounds", "--engine=k-induction", "--certificates", folder
+    )
     code, out, _ = fencepost("certify", folder, "--protocol", OWNER)
     assert (code, "one-server: certified: proved by induction over" in out) == (0, True)
     leave_out(folder, "base-one-server")
@@ -211,7 +213,9 @@ def test_a_proof_without_the_empty_clause(kept: int | None, copy: Path, fencepos
 
 def test_a_proof_without_a_lemma_that_the_rest_needs(tmp_path: Path, fencepost: Fencepost) -> None:
     folder = tmp_path / "made"
-    fencepost("check", OWNER, "--set=brokers=3", "--induction=rounds", "--certificates", folder)
+    fencepost(
+        "check", OWNER, "--set=brokers=3", "--engine=rounds", "--engine=k-induction", "--certificates", folder
+    )
     clauses = Encoded(three_owners(), [], {}).clauses(Query(Kind.STEP, 1, "one-server"))
     path = folder / "step-one-server.drup"
     lines = [line for line in path.read_text().splitlines() if not line.startswith("d")]

@@ -74,7 +74,7 @@ def test_exploring_finds_the_same_number_of_steps(row: Expectation) -> None:
 
 def induced(system: System, parameters: object) -> set[str]:
     """The properties that induction over one round proves."""
-    limits = Limits(jobs=1, rounds=1, minimize=Minimize.NONE, induction="rounds")
+    limits = Limits(jobs=1, rounds=1, minimize=Minimize.NONE, engines=("rounds", "k-induction"))
     outcome = check(system, find(CHAIN).subject(parameters), system.properties, limits)
     return {r.property for r in outcome.results if r.basis is Basis.INDUCTION}
 

@@ -24,7 +24,7 @@ from fencepost.cli.rendering.output import FORMATS, output_option, prepare_folde
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding.engine.check import check, settle
 from fencepost.encoding.engine.hearing import Remark
-from fencepost.encoding.engine.limits import INDUCTION, Limits, Minimize
+from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize
 from fencepost.encoding.engine.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
@@ -112,11 +112,11 @@ def find_protocol(name: str) -> Protocol:
     help="Write a certificate of what is proved to this folder: a new folder or an empty one.",
 )
 @click.option(
-    "--induction",
-    type=click.Choice(INDUCTION),
-    default="actions",
-    show_default=True,
-    help="Proofs by induction: over one action where there are facts, then over rounds; over rounds only; none.",
+    "--engine",
+    "engines",
+    type=click.Choice(ENGINES),
+    multiple=True,
+    help="Use this engine (repeatable; default: induction where invariants are declared, then rounds).",
 )
 @click.option("--require-proof", is_flag=True, help="Exit with 3 if a property only holds up to a bound.")
 @click.option(

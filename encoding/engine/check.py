@@ -102,6 +102,9 @@ class _Run(Hearing):
         """Prove, or else prepare, search, and look for further counterexamples, until done or out of time."""
         if self.prove():
             return
+        if not self._limits.searches:
+            self._gave_up = "not inductive, and no other engine was asked"
+            return
         facts = {fact.name: fact for fact in (*self._invariants, *self._assumed)}
         asked = self._system, self._properties, tuple(facts.values())
         self._crew.start(Worker("prepare", prepare, *asked, gib=self._limits.memory))

@@ -88,9 +88,8 @@ class Hearing:
         self._system, self._properties, self._limits, self._listen = system, properties, limits, listener
         self._part = part
         self._cube: Cube | None = Cube() if part is None else None
-        self._by_actions = limits.induction == "actions" and limits.bound is None and bool(system.invariants)
-        over_rounds = system.default_rounds or (limits.induction == "rounds" and system.invariants)
-        inducing = limits.induction != "none" and limits.bound is None and bool(over_rounds)
+        self._by_actions = limits.inducts(system)
+        inducing = limits.inducts_over_rounds(system)
         self._invariants = system.invariants if inducing else ()
         self._assumed: tuple[Invariant, ...] = ()
         """Facts that are inductive over one action: searches for violations may take them for granted."""

@@ -20,8 +20,8 @@ class Minimize(StrEnum):
     NONE = "none"
 
 
-INDUCTION = ("actions", "rounds", "none")
-"""Which proofs by induction are looked for: over one action if there are facts, and over rounds; over rounds only; none."""
+ENGINES = ("rounds", "induction", "k-induction")
+"""The engines by name: bounded search by rounds, induction over one action, and induction over several rounds."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Limits:
     `bound` is in protocol steps, `timeout` in seconds for the whole check, of which so many were `gone` before it
     began, `memory` in GiB for each process.
     `conflicts` is what the searches of a process may spend together: with `jobs=1` no machine's speed changes what comes of it.
-    `induction` is one of `INDUCTION`. `budgets` caps faults by name. `count` asks for that many counterexamples of each property.
+    `engines` are some of `ENGINES`; if none is named, `check` takes those that suit the system. `budgets` caps faults by name. `count` asks for that many counterexamples of each property.
     With `one_is_enough` the search ends with the first property that is violated, and leaves the others undecided.
     """
 
@@ -47,18 +47,41 @@ class Limits:
     solver: str = "cadical"
     jobs: int = 2
     seed: int | None = None
-    induction: str = "actions"
+    engines: tuple[str, ...] = ()
     one_is_enough: bool = False
 
     def of(self, system: System) -> Limits:
         """The same, with the system's own number of rounds if none is given: no number may cover every execution."""
         return self if self.rounds is not None else replace(self, rounds=system.default_rounds)
 
+    @property
+    def searches(self) -> bool:
+        """Whether rounds are searched."""
+        return not self.engines or "rounds" in self.engines
+
+    def inducts(self, system: System) -> bool:
+        """Return whether induction over one action is tried: only without a bound, and only with invariants."""
+        asked = not self.engines or "induction" in self.engines
+        return asked and self.bound is None and bool(system.invariants)
+
+    def inducts_over_rounds(self, system: System) -> bool:
+        """Return whether k-induction is tried: where it is named, or where executions may never end."""
+        asked = "k-induction" in self.engines if self.engines else system.default_rounds is not None
+        possible = system.default_rounds is not None or bool(system.invariants)
+        return asked and possible and self.bound is None
+
 
 def validate(limits: Limits, system: System) -> None:
     """Raise BadInput for limits that mean nothing for this system."""
     if limits.solver not in SOLVERS:
         raise BadInput(f"{limits.solver}: no such solver; valid: {', '.join(SOLVERS)}")
+    for name in limits.engines:
+        if name not in ENGINES:
+            raise BadInput(f"{name}: no such engine; valid: {', '.join(ENGINES)}")
+    if "k-induction" in limits.engines and "rounds" not in limits.engines:
+        raise BadInput("k-induction: needs the engine rounds for its base; name both")
+    if limits.engines == ("induction",) and not system.invariants:
+        raise BadInput("induction: the protocol declares no invariants; name the engine rounds")
     if limits.conflicts is not None:
         countable(limits.solver)
     known_faults(system, limits.budgets)

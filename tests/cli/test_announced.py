@@ -21,7 +21,7 @@ from support.processes import children, gone, supervised, time_is_up
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")]
 
-LONG = ("check", "bookkeeper-4.13", "--set=entries=3", "--property=no-divergence", "--induction=none")
+LONG = ("check", "bookkeeper-4.13", "--set=entries=3", "--property=no-divergence", "--engine=rounds")
 """A violation within seconds, and then hours until no longer execution is left."""
 
 PROGRAM = """

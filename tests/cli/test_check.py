@@ -29,7 +29,7 @@ LARGE = [
     "--property",
     "no-divergence",
 ]
-LARGE += ["--set", "recovery_reads_fence=yes", "--induction", "none"]
+LARGE += ["--set", "recovery_reads_fence=yes", "--engine", "rounds"]
 SMALL = ("check", "bookkeeper-4.13", *(f"--set={name}={value}" for name, value in TWO_BOOKIES.items()))
 LOSES = (*SMALL, "--property", "no-divergence")
 FIXED = (*LOSES, "--set", "recovery_reads_fence=yes")
@@ -140,7 +140,7 @@ def test_a_bound_beyond_the_longest_execution_is_a_proof(capsys: pytest.CaptureF
 
 
 def test_a_limit_on_rounds_holds_and_says_that_it_is_no_proof(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = (*FIXED, "--induction", "none", "--rounds")
+    asked = (*FIXED, "--engine", "rounds", "--rounds")
     code, out, _ = fencepost(capsys, *asked, "3")
     assert (code, "no-divergence: holds up to 3 rounds (not a proof" in out) == (0, True)
     assert fencepost(capsys, *asked, "3", "--require-proof")[0] == 3
@@ -311,7 +311,7 @@ def test_a_time_out_says_how_deep_the_search_came(capsys: pytest.CaptureFixture[
     for seconds in ("3", "12", "48"):
         code, out, _ = fencepost(
             capsys,
-            *(*slow, "--property", "no-divergence", "--induction", "none"),
+            *(*slow, "--property", "no-divergence", "--engine", "rounds"),
             *("--format", "json", "--timeout", seconds),
         )
         (result,) = json.loads(out)["results"]

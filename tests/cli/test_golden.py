@@ -30,7 +30,7 @@ CASES = {
     "trace-eval": ["trace", str(TRACE), "--eval", "stored[b1, 1]", "--eval", "status == closed"],
     "check-proved": ["check", "bookkeeper-4.13", *FIXED],
     "check-induction": ["check", str(ENDLESS), "--set", "brokers=3"],
-    "check-holds": ["check", "bookkeeper-4.13", *FIXED, "--rounds", "2", "--induction", "none"],
+    "check-holds": ["check", "bookkeeper-4.13", *FIXED, "--rounds", "2", "--engine", "rounds"],
     "check-vacuous": ["check", "bookkeeper-4.13", "--property", "valid-fragments", "--set", "bookies=3"],
     "check-known": ["check", "--known", "--bug", "2614", "--bug", "2614-3/3/3"],
     "check-proved-json": ["check", "bookkeeper-4.13", *FIXED, "--format", "json"],

@@ -20,7 +20,7 @@ from support.processes import children, gone, supervised
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")]
 
 MENDED = ("bookkeeper-4.13", "--set", "recovery_reads_fence=yes", "--property", "no-divergence")
-BY_ROUNDS = ("--induction", "none")
+BY_ROUNDS = ("--engine", "rounds")
 
 
 def uncached(folder: Path) -> Mapping[str, str]:

@@ -67,7 +67,7 @@ def test_what_a_solver_takes_too_many_of_is_spent_too() -> None:
 
 
 def counted(conflicts: int | None, solver: str = "cadical", memory: float | None = None) -> Result:
-    limits = Limits(conflicts=conflicts, solver=solver, memory=memory, jobs=1, induction="none")
+    limits = Limits(conflicts=conflicts, solver=solver, memory=memory, jobs=1, engines=("rounds",))
     return checked("bookkeeper-unbounded", {"values": 1}, "no-divergence", limits)
 
 

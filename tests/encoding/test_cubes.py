@@ -46,7 +46,7 @@ def test_a_tiny_instance_in_cubes(fences: str, most: int) -> None:
     system = bookkeeper(fences)
     answers = in_cubes(system, most)
     assert len(answers) == most
-    joined, result = join(answers), whole(system, replace(ONE_PROCESS, induction="none"))
+    joined, result = join(answers), whole(system, replace(ONE_PROCESS, engines=("rounds",)))
     assert joined.verdict is result.verdict is SAID[fences]
     if fences == HOLDS:
         assert (joined.refuted, joined.covered, joined.complete) == (most, True, True)

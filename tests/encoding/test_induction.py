@@ -47,7 +47,7 @@ SUBJECT = Subject("test", {}, {})
 
 def result(system: System, **limits: object) -> Result:
     """What checking the first property comes to."""
-    given = replace(Limits(jobs=1, rounds=ROUNDS, timeout=60, induction="rounds"), **limits)  # type: ignore[arg-type]
+    given = replace(Limits(jobs=1, rounds=ROUNDS, timeout=60, engines=("rounds", "k-induction")), **limits)  # type: ignore[arg-type]
     return check(system, SUBJECT, system.properties[:1], given).results[0]
 
 
@@ -207,7 +207,7 @@ def test_an_author_is_told_how_it_fails() -> None:
 def remarks_on(system: System) -> list[str]:
     """What is remarked while a system is checked."""
     remarks: list[str] = []
-    limits = Limits(jobs=1, rounds=system.default_rounds, timeout=60, induction="rounds")
+    limits = Limits(jobs=1, rounds=system.default_rounds, timeout=60, engines=("rounds", "k-induction"))
     check(
         system,
         SUBJECT,

@@ -60,7 +60,7 @@ def searched(name: str, settings: Mapping[str, object], about: str, budgets: Map
     protocol = protocol_of(name)
     parameters = protocol.parameters(settings.items())
     system = protocol.system(parameters)
-    limits = Limits(jobs=1, budgets=budgets, rounds=system.default_rounds, induction="rounds")
+    limits = Limits(jobs=1, budgets=budgets, rounds=system.default_rounds, engines=("rounds", "k-induction"))
     return check(system, protocol.subject(parameters), choose(system, (about,)), limits).results[0]
 
 

@@ -78,10 +78,10 @@ def losses_differ(seed: int, truth: Truth) -> bool:
     return (other.false.keys(), other.witnessed) != (truth.false.keys(), truth.witnessed)
 
 
-def verdict_differs(system: System, truth: Truth, induction: str) -> bool:
+def verdict_differs(system: System, truth: Truth, *engines: str) -> bool:
     """The verdict of `check`. A badly defined step is an error of the model, unless a violation is found before it."""
     try:
-        limits = Limits(jobs=1, induction=induction)
+        limits = Limits(jobs=1, engines=engines)
         (result,) = check(system, Subject("varied", {}, {}), system.properties, limits).results
     except ModelError:
         return not truth.badly_defined
@@ -112,11 +112,11 @@ def test_losses_chosen_up_front_are_those_decided_on_the_way(seeds: range) -> No
     assert [seed for seed, _, truth in accepted(seeds) if losses_differ(seed, truth)] == []
 
 
-@pytest.mark.parametrize("induction", ["actions", "none"])
+@pytest.mark.parametrize("engines", [(), ("rounds",)], ids=["all", "rounds"])
 @seeds_of_each_tier(10, 60, 2_000)
-def test_verdicts_are_those_of_exploring(seeds: range, induction: str) -> None:
+def test_verdicts_are_those_of_exploring(seeds: range, engines: tuple[str, ...]) -> None:
     found = accepted(seeds)
-    assert [seed for seed, system, truth in found if verdict_differs(system, truth, induction)] == []
+    assert [seed for seed, system, truth in found if verdict_differs(system, truth, *engines)] == []
 
 
 # Planted mistakes.
