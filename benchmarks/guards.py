@@ -272,9 +272,15 @@ def _deciding(system: System, chosen: Sequence[Conjunct]) -> Iterator[Progress |
     from fencepost.encoding.formulas.one_round import template
     from fencepost.encoding.formulas.symbolic import Symbolic
 
-    symbolic = Symbolic(system)
+    class OverChoices(Symbolic):
+        """Terms may read choices, as conjuncts of guards do."""
+
+        def _refuse_choices(self) -> None:
+            pass
+
+    symbolic = OverChoices(system)
     outputs = {str(number): needed(system, conjunct) for number, conjunct in enumerate(chosen)}
-    made = template(symbolic, Commutation(symbolic).blockers(), outputs, over_choices=True)
+    made = template(symbolic, Commutation(symbolic).blockers(), outputs)
     session = RoundSolver(made, "cadical")
     actions = _places(symbolic)
     longer = True

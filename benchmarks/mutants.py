@@ -71,7 +71,7 @@ TESTS: Mapping[str, Sequence[str]] = {
     ),
     "encoding/engine/houdini.py": _PROVING,
     "encoding/rounds": (
-        *("encoding/test_smallest_story.py", "encoding/test_cubes.py", "encoding/test_readings_agree.py"),
+        *("encoding/test_smallest_story.py", "encoding/test_readings_agree.py"),
         *("encoding/test_induction.py", "encoding/test_queries.py", "encoding/test_false_proofs.py"),
         *(f"{_VARIED}rounds_reach_what_exploring_reaches[few]", "encoding/test_engines.py"),
     ),

@@ -20,13 +20,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from guard_instances import GUARD_INSTANCES
+
 from conjuncts import Conjunct
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
 from fencepost.encoding.versions import version
 from fencepost.properties.catalogue import find
-from fencepost.properties.instances import GUARD_INSTANCES
 from guards import Effort, Finding, Instance, Known, Outcome, classify
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -75,9 +75,9 @@ def _read_bytes(path: Path, most: int) -> bytes:
     return said
 
 
-def read_json(path: Path, hint: str, most: int = DOCUMENT) -> Any:
+def read_json(path: Path, hint: str) -> Any:
     """The document in a JSON file."""
-    return parse_json(read_text(path, hint, most), str(path), hint)
+    return parse_json(read_text(path, hint), str(path), hint)
 
 
 def parse_json(text: str, where: str, hint: str) -> Any:

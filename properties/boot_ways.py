@@ -5,15 +5,10 @@ Tests and docs/no-journal.md read it.
 
 from __future__ import annotations
 
-from fencepost.properties.expectations import TABLES, Several, instances
+from fencepost.properties.expectations import TABLES, instances
 
 BOOT = instances(TABLES / "boot.toml")
 """The ways to boot. The first one is BP-46 as it was proposed."""
 
 INSTANCE = BOOT[0][0].settings
 """Two bookies, 2/2/2, one entry, one recoverer."""
-
-
-def differences(way: Several) -> dict[str, int | str]:
-    """What has to be set on the proposal's instance."""
-    return {name: value for name, value in way[0].settings.items() if INSTANCE.get(name) != value}

@@ -8,45 +8,45 @@ from fencepost.properties.boot_ways import INSTANCE as TWO_THAT_BOOT
 
 Settings = Mapping[str, object]
 
-_ONE_OF_TWO: Settings = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
+ONE_OF_TWO: Settings = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 """One bookie of two holds everything: the other one is spare."""
 
-_TWO_OF_ONE: Settings = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
+TWO_OF_ONE: Settings = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
 
 _STRIPES: Settings = {"bookies": 2, "ensemble": 2, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
 """Each of two bookies holds every other entry."""
 
-_LOW_FLOOR: Settings = {**_ONE_OF_TWO, "entries": 2, "recovery_floor": "zero"}
+LOW_FLOOR: Settings = {**ONE_OF_TWO, "entries": 2, "recovery_floor": "zero"}
 """Recovery as before the mending of Defect 2: only so does a client try to start a fragment below the last one."""
 
 _V4_13: tuple[Settings, ...] = (
     {},
-    {**_ONE_OF_TWO, "entries": 2, "fragments": 3},
+    {**ONE_OF_TWO, "entries": 2, "fragments": 3},
     {"bookies": 4, "recovery_floor": "zero"},
 )
 """The shipped instance, and two with a spare bookie, one of them with two entries."""
 
 _SWITCHES: tuple[Settings, ...] = (
-    {**_TWO_OF_ONE, "fence_atomic": "no"},
-    {**_ONE_OF_TWO, "lac_read_in_change": "racing"},
-    {**_ONE_OF_TWO, "ensemble_change_commit": "local-first"},
-    {**_TWO_OF_ONE, "silent": 1},
+    {**TWO_OF_ONE, "fence_atomic": "no"},
+    {**ONE_OF_TWO, "lac_read_in_change": "racing"},
+    {**ONE_OF_TWO, "ensemble_change_commit": "local-first"},
+    {**TWO_OF_ONE, "silent": 1},
 )
 """Each adds actions of its own."""
 
-_BOOT: tuple[Settings, ...] = (
+BOOTING: tuple[Settings, ...] = (
     {**TWO_THAT_BOOT, "disks": 1},
     {**TWO_THAT_BOOT, "reimages": 1, "dirty_marker": "after-serving"},
     {**TWO_THAT_BOOT, "disks": 1, "cookie_mismatch": "refuse"},
 )
 
-_TWO_LEADERS: Settings = {"clients": 2, "elections": 2}
+TWO_LEADERS: Settings = {"clients": 2, "elections": 2}
 """A leader is replaced, and comes back."""
 
-_ALONE: Settings = {"nodes": 1, "replicas": 1}
+ALONE: Settings = {"nodes": 1, "replicas": 1}
 """One log node, which holds every segment."""
 
-_ONE_NODE: Settings = {**_ALONE, "crashes": 0}
+_ONE_NODE: Settings = {**ALONE, "crashes": 0}
 
 _AGAIN: Settings = {"attempts": 2, "consumers": 1, "reads": 2}
 """Producers and a consumer that ask again."""
@@ -57,13 +57,13 @@ _CRASH: Settings = {"nodes": 2, "replicas": 1, "entries": 1}
 INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     "bookkeeper": (
         _STRIPES,
-        {**_ONE_OF_TWO, "entries": 2},
+        {**ONE_OF_TWO, "entries": 2},
         {**_STRIPES, "bookies": 3},
         *_SWITCHES,
-        _LOW_FLOOR,
+        LOW_FLOOR,
     ),
-    "bookkeeper-no-journal": ({}, _ONE_OF_TWO, *_BOOT, _LOW_FLOOR),
-    "bookkeeper-core": (_ONE_OF_TWO, {**_ONE_OF_TWO, "forgets": "entries-then-limbo"}),
+    "bookkeeper-no-journal": ({}, ONE_OF_TWO, *BOOTING, LOW_FLOOR),
+    "bookkeeper-core": (ONE_OF_TWO, {**ONE_OF_TWO, "forgets": "entries-then-limbo"}),
     "bookkeeper-4.13": _V4_13,
     "bookkeeper-4.13-tla": _V4_13,
     "bookkeeper-guaranteed-write-quorum": ({},),
@@ -71,70 +71,20 @@ INSTANCES: Mapping[str, tuple[Settings, ...]] = {
         {"bookies": 3, "values": 1},
         {"bookies": 3, "write_quorum": 3, "ack_quorum": 2, "values": 1},
     ),
-    "ledger-chain": (_TWO_LEADERS, {**_TWO_LEADERS, "append_conflict": "retry"}),
+    "ledger-chain": (TWO_LEADERS, {**TWO_LEADERS, "append_conflict": "retry"}),
     "verified-log-01": ({"reads": 2}, {"network": "causal"}),
     "verified-log-02": ({**_ONE_NODE, **_AGAIN}, {**_CRASH, "network": "link"}),
     "verified-log-03": ({**_ONE_NODE, **_AGAIN, "resends": 1}, {**_CRASH, "network": "causal"}),
     "verified-log-04": (
-        {**_ALONE, "attempts": 2, "resends": 1},
-        {**_ALONE, "entries": 2, "consumers": 1, "reads": 2},
-        {**_ALONE, "seal": "none", "network": "causal"},
+        {**ALONE, "attempts": 2, "resends": 1},
+        {**ALONE, "entries": 2, "consumers": 1, "reads": 2},
+        {**ALONE, "seal": "none", "network": "causal"},
         {"replicas": 1, "crashes": 1},
     ),
 }
 """The declared test instances of each preset; those of the Verified Log have each order of the network."""
 
-_MENDED: Settings = {"recovery_reads_fence": "yes", "recovery_floor": "fragment"}
-
-_V4_13_GUARDS: tuple[Settings, ...] = (
-    *_V4_13,
-    *({**settings, **_MENDED} for settings in _V4_13),
-    _TWO_OF_ONE,
-    {**_TWO_OF_ONE, "entries": 2},
-)
-
-_LOG_REPAIRS: Settings = {
-    "ack_matches": "yes",
-    "suspend_demotes": "no",
-    "one_order": "yes",
-    "late_takeover": "ignored",
-}
-
-GUARD_INSTANCES: Mapping[str, tuple[Settings, ...]] = {
-    "bookkeeper": (
-        *INSTANCES["bookkeeper"],
-        {**_TWO_OF_ONE, "entries": 2},
-        {**_TWO_OF_ONE, "ack_quorum": 2, "bookies": 3},
-    ),
-    "bookkeeper-no-journal": (
-        {**_TWO_OF_ONE, "ack_quorum": 2, "bookies": 3},
-        _ONE_OF_TWO,
-        {**_ONE_OF_TWO, "lose": "fences"},
-        *_BOOT,
-        {**TWO_THAT_BOOT, "crashes": 2},
-        _LOW_FLOOR,
-    ),
-    "bookkeeper-4.13": _V4_13_GUARDS,
-    "bookkeeper-4.13-tla": _V4_13_GUARDS,
-    "ledger-chain": (
-        *INSTANCES["ledger-chain"],
-        {**_TWO_LEADERS, "elections": 4},
-        {**_TWO_LEADERS, "clients": 3},
-        {**_TWO_LEADERS, "append_compares": "no"},
-    ),
-    "verified-log-04": (
-        _ALONE,
-        {**_ALONE, **_LOG_REPAIRS},
-        {**_ALONE, "consumers": 1, **_LOG_REPAIRS},
-    ),
-}
-"""What guards are tried on, by preset: of 4.13 the test instances with the known defects mended too, and two of 2/2/1.
-
-A property that is violated anyway cannot tell whether a weaker guard does harm. With 2/2/1 no entry is lost although
-recovery reads do not fence, so what the fencing reads are there for shows.
-"""
-
-_SPARE: Settings = {**_ONE_OF_TWO, "entries": 2}
+_SPARE: Settings = {**ONE_OF_TWO, "entries": 2}
 """The smallest instance with a spare bookie, and with an entry after the first one."""
 
 _CHANGING: Mapping[str, Settings] = {"valid-fragments": _SPARE, "no-dirty-read": _SPARE}
@@ -147,6 +97,6 @@ EXERCISED: Mapping[str, Mapping[str, Settings]] = {
     "bookkeeper-4.13": _CHANGING,
     "bookkeeper-4.13-tla": _CHANGING,
     "bookkeeper-unbounded": {"valid-fragments": _THREE, "tail-fragments-at-wq": _THREE},
-    "verified-log-04": {"progress": {**_ALONE, "entries": 2, "attempts": 2}},
+    "verified-log-04": {"progress": {**ALONE, "entries": 2, "attempts": 2}},
 }
 """Properties that are vacuous on the default instance of a preset, each with the small instance on which it is checked by default."""

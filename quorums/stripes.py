@@ -82,13 +82,6 @@ def configurations(up_to: int) -> Iterator[Configuration]:
                 yield Configuration(ensemble, write_quorum, ack_quorum)
 
 
-def subsets(positions: Collection[int]) -> Iterator[frozenset[int]]:
-    """All subsets, smallest first."""
-    for size in range(len(positions) + 1):
-        for members in combinations(positions, size):
-            yield frozenset(members)
-
-
 def most_in_a_window(configuration: Configuration, members: Collection[int]) -> int:
     """The most of `members` that any one window holds."""
     return max(sum(position in members for position in window) for window in configuration.windows())

@@ -18,8 +18,6 @@ from typing import Any, Protocol
 from fencepost.encoding.errors import BadInput
 from fencepost.realcode.library import OPENED, Library, compiled, jdk
 
-PATIENCE = 30
-"""Seconds that a bookie may take to answer one request."""
 BOOTING = 120
 """Seconds that one command may take in all: bookies boot, or shut down."""
 

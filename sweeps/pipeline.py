@@ -22,7 +22,6 @@ from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import (
     ERROR,
     TASK,
-    Column,
     Row,
     asked,
     from_arrow,
@@ -34,15 +33,6 @@ from fencepost.sweeps.rows import (
 )
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.spark import abandon, cancel, halfway, require_spark, session
-from fencepost.sweeps.splitting import (
-    CUBE_COLUMNS,
-    CUBES_ASKED,
-    Stops,
-    failed_cube,
-    joined,
-    parts,
-    solve_cube,
-)
 from fencepost.sweeps.store import Manner, Store, opened, repeated, written
 from fencepost.sweeps.sweep_cases import SweepCase, together
 from fencepost.sweeps.tables import summarize
@@ -83,8 +73,6 @@ class Sweep:
     master: str = "local[*]"
     allowance: Allowance = field(default_factory=Allowance)
     resume: bool = False
-    cubes: int = 1
-    """Into how many cubes each obligation is split, at most."""
 
 
 def run(
@@ -104,7 +92,7 @@ def run(
     if conflicts is not None:
         for solver in {obligation.solver: None for obligation in sweep.plan.obligations}:
             countable(solver)
-    manner = Manner(conflicts, sweep.cubes)
+    manner = Manner(conflicts)
     with opened(sweep.folder, sweep.plan, engine(), sweep.resume, manner) as store:
         before = store.rows()
         listener(before)
@@ -112,8 +100,7 @@ def run(
         waiting = [o for o in sweep.plan.obligations if o.identify(engine()) not in known]
         if waiting or not store.summary.exists():
             with session(sweep.master, store.log) as spark, halfway(store.log):
-                tasks = together(waiting) if sweep.cubes == 1 else [(one,) for one in waiting]
-                _answer_all(spark, sweep, store, tasks, listener, watcher, leaving)
+                _answer_all(spark, sweep, store, together(waiting), listener, watcher, leaving)
                 _complete(sweep.plan, store.rows())
                 summarize(spark, store)
         return _complete(sweep.plan, store.rows())
@@ -129,7 +116,7 @@ def _answer_all(
     leaving: Callable[[], None],
 ) -> None:
     cores = spark.sparkContext.defaultParallelism
-    size = least = max(1, TASKS_PER_CORE * cores // sweep.cubes)
+    size = least = TASKS_PER_CORE * cores
     committing, verdicts = Lock(), _verdicts(spark)
 
     def answer(wave: Sequence[Task]) -> int:
@@ -189,23 +176,12 @@ def _verdicts(spark: Any) -> Any:
 
 def _write(spark: Any, wave: Sequence[Task], sweep: Sweep, verdicts: Any, folder: Path) -> None:
     """Answer the obligations of a wave and write their rows, by protocol."""
-    if sweep.cubes == 1:
-        answer = answering(sweep.allowance, verdicts)
-        tasks = _framed(spark, [task_of(task, engine()) for task in wave], TASK)
-        rows = tasks.mapInArrow(answer, spark_schema()).repartition(1)
-    else:
-        asks = [cube for (one,) in wave for cube in parts(asked(one, engine()), sweep.cubes)]
-        answer = answering_cubes(sweep.allowance, Stops(folder.with_suffix(".stops").absolute()))
-        cubes = _framed(spark, asks, CUBES_ASKED).mapInArrow(answer, spark_schema(CUBE_COLUMNS))
-        rows = cubes.repartition(1).mapInArrow(joining, spark_schema())
-    rows.sortWithinPartitions("protocol", "id").write.partitionBy("protocol").parquet(written(folder))
-
-
-def _framed(spark: Any, rows: Sequence[Row], columns: Sequence[Column]) -> Any:
-    """Rows as a DataFrame, each a partition."""
     import pyarrow as pa
 
-    return spark.createDataFrame(pa.Table.from_batches([to_arrow(rows, columns)]))
+    tasks = pa.Table.from_batches([to_arrow([task_of(task, engine()) for task in wave], TASK)])
+    answer = answering(sweep.allowance, verdicts)
+    rows = spark.createDataFrame(tasks).mapInArrow(answer, spark_schema()).repartition(1)
+    rows.sortWithinPartitions("protocol", "id").write.partitionBy("protocol").parquet(written(folder))
 
 
 def answering(allowance: Allowance, verdicts: Any) -> Answer:
@@ -219,31 +195,6 @@ def answering(allowance: Allowance, verdicts: Any) -> Answer:
                     yield to_arrow([answered])
 
     return answer
-
-
-def answering_cubes(allowance: Allowance, stops: Stops) -> Answer:
-    """What the task of a cube does; nothing comes of one that there is not, or that is wanted no more."""
-
-    def answer(batches: Iterator[Any]) -> Iterator[Any]:
-        for batch in batches:
-            for row in from_arrow(batch, CUBES_ASKED):
-                answered = _answer_cube(row, allowance, stops)
-                if answered is not None:
-                    yield to_arrow([answered], CUBE_COLUMNS)
-
-    return answer
-
-
-def joining(batches: Iterator[Any]) -> Iterator[Any]:
-    """The rows of all cubes in, of their obligations out."""
-    rows = joined(row for batch in batches for row in from_arrow(batch, CUBE_COLUMNS))
-    if rows:
-        yield to_arrow(rows)
-
-
-def _answer_cube(row: Row, allowance: Allowance, stops: Stops) -> Row | None:
-    other = _other_engine(row)
-    return failed_cube(row, other) if other else solve_cube(row, allowance, stops)
 
 
 def _answered(task: Row, allowance: Allowance) -> Iterator[Row]:

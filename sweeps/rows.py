@@ -73,18 +73,13 @@ FOUND = (
     Column("rounds", "integer", "rounds of the trace, or that cover everything, or that were searched"),
     Column("searched", "integer", "the deepest round searched"),
     Column("steps", "integer", "length of the trace, or of the shortest walk that departs", optional=True),
-    Column(
-        "fewest", "text", "among which none is shorter: of-all, within-rounds, within-cubes", optional=True
-    ),
+    Column("fewest", "text", "among which none is shorter: of-all, within-rounds", optional=True),
     Column("faults", "counts", "faults of the trace by kind", optional=True),
     Column("complete", "boolean", "no execution within the caps needs more rounds than were searched"),
     Column("witness", "boolean", "the property's witness was reached"),
     Column("by_actions", "boolean", "the induction is over one action"),
     Column("induction", "integer", "rounds that the induction goes over", optional=True),
     Column("invariants", "texts", "what the induction carries along"),
-    Column("cubes", "integer", "cubes that were asked, if it was split", optional=True),
-    Column("refuted", "integer", "those of them without a violation", optional=True),
-    Column("covered", "boolean", "they are shown to cover every execution", optional=True),
     Column(
         "reason",
         "text",
@@ -103,10 +98,6 @@ FOUND = (
 """The columns that an answer adds."""
 
 COLUMNS = ASKED + FOUND
-SPLIT = ("cubes", "refuted", "covered")
-"""The columns that only an obligation in cubes has something in."""
-VARYING = ("seconds", "host")
-"""The columns in which two runs of one sweep may differ."""
 
 
 def asked(obligation: SweepCase, engine: str) -> Row:
@@ -167,7 +158,6 @@ def found(result: Result) -> Row:
         "by_actions": result.by_actions,
         "induction": result.induction,
         "invariants": list(result.invariants),
-        **dict.fromkeys(SPLIT),
         "reason": result.reason,
         "trace": json.dumps(result.trace.to_json()) if result.trace else None,
         "certificate": result.certificate,
@@ -177,7 +167,7 @@ def found(result: Result) -> Row:
 
 def unanswered(verdict: str, reason: str, seconds: float) -> Row:
     """The columns `FOUND`, but for the host, where no check came to an end: `undecided`, or `error`."""
-    nothing = {"basis", "steps", "fewest", "faults", "induction", "trace", "certificate", *SPLIT}
+    nothing = {"basis", "steps", "fewest", "faults", "induction", "trace", "certificate"}
     return {
         "verdict": verdict,
         **dict.fromkeys(nothing),

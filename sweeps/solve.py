@@ -18,12 +18,11 @@ from typing import Any
 
 from fencepost.encoding.engine.check import check, settled_by_induction
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.evidence.writer import make_certificate
 from fencepost.encoding.language.protocol import Instance, load
 from fencepost.encoding.language.system import System
-from fencepost.encoding.rounds.cubes import Part
 from fencepost.encoding.solving.workers import Ended, Worker
 from fencepost.properties.catalogue import find
 from fencepost.sweeps import conformance_cases
@@ -36,7 +35,7 @@ building of the formulas' terms, nor the replay of what was found."""
 
 
 LOOK = 0.5
-"""Seconds between two looks at whether time is up, or the answer is wanted no more."""
+"""Seconds between two looks at whether time is up."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +60,7 @@ Check = Callable[[SweepCase, Allowance], Result]
 
 
 def decide(obligation: SweepCase, allowance: Allowance) -> Result:
-    """What checking the obligation comes to."""
-    return checked(obligation, allowance).results[0]
-
-
-def checked(obligation: SweepCase, allowance: Allowance, part: Part | None = None) -> Outcome:
-    """What an obligation comes to, or one cube of it.
+    """Return the result of checking the obligation.
 
     One search at a time (`jobs=1`): obligations are what runs side by side, and an answer then does not
     depend on which of two searches was faster.
@@ -74,7 +68,7 @@ def checked(obligation: SweepCase, allowance: Allowance, part: Part | None = Non
     asked = instance(obligation, allowance.source)
     properties = asked.properties(obligation.property)
     limited = limits(obligation, allowance, asked.system)
-    return check(asked.system, asked.subject, properties, limited, part=part)
+    return check(asked.system, asked.subject, properties, limited).results[0]
 
 
 def instance(obligation: SweepCase, source: Path | None = None) -> Instance:
@@ -111,9 +105,7 @@ def solve(obligation: SweepCase, engine: str, allowance: Allowance, decided: Che
         asking = partial(_walked, obligation, allowance)
     else:
         asking = partial(_found, obligation, allowance, decided, folder)
-    answer = answered(asking, allowance)
-    assert answer is not None
-    return {**row, **answer, "host": platform.node()}
+    return {**row, **answered(asking, allowance), "host": platform.node()}
 
 
 def solve_all(obligations: Sequence[SweepCase], engine: str, allowance: Allowance) -> Iterator[Row]:
@@ -193,41 +185,30 @@ def _answer(asking: Callable[[], object]) -> Iterator[object]:
     yield asking()
 
 
-def never() -> bool:
-    """Nothing stops it but time."""
-    return False
-
-
-def answered(
-    asking: Callable[[], Row | None], allowance: Allowance, stopped: Callable[[], bool] = never
-) -> Row | None:
-    """What `asking` says in a process of its own, or what became of it instead; None if it was stopped."""
+def answered(asking: Callable[[], Row], allowance: Allowance) -> Row:
+    """Return the answer of `asking`, run in a process of its own, or a row that says how that process failed."""
     begun = time.perf_counter()
     try:
-        message = _apart(asking, allowance, stopped)
+        message = _apart(asking, allowance)
     except TimeoutError as why:
         return unanswered(Verdict.UNDECIDED.value, str(why), time.perf_counter() - begun)
     except Exception:  # noqa: BLE001 - a sweep goes on, and the row says what happened
         return unanswered(ERROR, traceback.format_exc(), time.perf_counter() - begun)
     if isinstance(message, Ended):
         return _failed(message, time.perf_counter() - begun)
-    row: Row | None = message
+    row: Row = message
     return row
 
 
-def _apart(asking: Callable[[], object], allowance: Allowance, stopped: Callable[[], bool] = never) -> Any:
-    """What `asking` says in a process of its own: `Ended` if that failed, None if it was stopped.
+def _apart(asking: Callable[[], object], allowance: Allowance) -> Any:
+    """Return the answer of `asking`, run in a process of its own, or `Ended` if that failed.
 
     Raises TimeoutError for one that had to be killed.
     """
-    if stopped():
-        return None
     begun = time.perf_counter()
     worker = Worker("obligation", answers, asking, gib=allowance.memory, with_children=True)
     try:
         while not wait([worker.connection], timeout=LOOK):
-            if stopped():
-                return None
             if time.perf_counter() - begun > allowance.timeout + GRACE:
                 raise TimeoutError(f"time-out after {allowance.timeout:g} s, killed {GRACE:g} s later")
         return worker.receive()

@@ -31,7 +31,7 @@ from fencepost.encoding.versions import version
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import VERDICTS, Row, from_arrow
 
-SCHEMA = "fencepost.sweep/2"
+SCHEMA = "fencepost.sweep/3"
 HINT = "give the folder of a sweep"
 SEAL = "_digest"
 AGAIN = "remove it and summary/, and answer again with --resume"
@@ -49,7 +49,6 @@ SWEEP = {
 
 MANNER = {
     "conflicts": Key((int, type(None)), "a number or null", needed=True),
-    "cubes": whole_key(1, needed=True),
 }
 """The keys of its `manner`."""
 
@@ -115,7 +114,7 @@ class Store:
         file = self.folder / "sweep.json"
         document = read_json(file, HINT)
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-            raise BadInput(f"{file}: is no {SCHEMA}; {HINT}")
+            raise BadInput(f"{file}: is no {SCHEMA}; {HINT} that this version began")
         has_keys(document, SWEEP, str(file))
         has_keys(document["manner"], MANNER, f"{file}, manner")
         return document
@@ -131,12 +130,11 @@ class Manner:
 
     conflicts: int | None = None
     """The limit in conflicts of each obligation, if there is one."""
-    cubes: int = 1
 
     def __str__(self) -> str:
-        """As options of the command."""
-        limit = "" if self.conflicts is None else f"--conflicts-per-obligation {self.conflicts} "
-        return f"{limit}--cubes {self.cubes}"
+        """The option of the command."""
+        limit = "--conflicts-per-obligation"
+        return f"no {limit}" if self.conflicts is None else f"{limit} {self.conflicts}"
 
 
 @contextlib.contextmanager

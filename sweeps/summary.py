@@ -75,8 +75,6 @@ def _bound(row: Row) -> str:
 def _fewest(row: Row) -> str:
     if row["fewest"] == Fewest.OF_ALL.value:
         return " (fewest)"
-    if row["fewest"] == Fewest.WITHIN_CUBES.value:
-        return " (fewest in the cubes that were searched)"
     return f" (fewest within {amount(row['searched'], 'round')})" if row["fewest"] else ""
 
 

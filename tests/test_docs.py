@@ -21,14 +21,14 @@ from fencepost.cli.main import cli, run
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
-from fencepost.properties.boot_ways import BOOT, differences
+from fencepost.properties.boot_ways import BOOT
 from fencepost.properties.expectations import Expectation, Several, title
 from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE, Drive
 from fencepost.realcode.release_behaviour import seen
 from fencepost.realcode.runs import AT_ONCE, ELSEWHERE
 from fencepost.sweeps.grid import plan
 from fencepost.sweeps.rows import COLUMNS
-from support.instances import SMALL_BUG
+from support.instances import SMALL_BUG, differences
 from support.realcode import TRANSCRIPTS, kept_trace
 from support.shown import SHOWN, shows
 
@@ -571,7 +571,6 @@ ASKED_FOR = (
     "cap",
     "LAC",
     "limbo",
-    "cube",
     "in flight",
     "silent",
     "fragment",

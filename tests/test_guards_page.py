@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from guard_instances import GUARD_INSTANCES
 
 from conjuncts import described
 from fencepost.properties.catalogue import find
-from fencepost.properties.instances import GUARD_INSTANCES
 from guards import Effort, Instance, Outcome, classify
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "guards.md"

@@ -113,7 +113,7 @@ def test_there_is_no_circle() -> None:
     [
         ("encoding.language.terms", "encoding.rounds.search"),
         ("encoding.solving.solvers", "encoding.formulas.symbolic"),
-        ("encoding.rounds.cubes", "encoding.checking.verdicts"),
+        ("encoding.rounds.session", "encoding.checking.verdicts"),
     ],
 )
 def test_a_planted_arrow_up_is_noticed(planted: tuple[str, str]) -> None:

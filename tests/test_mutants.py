@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import mutants
-from fencepost.encoding.rounds.search import Task
+from fencepost.encoding.evidence.queries import Kind, Query
 
 CHANGED = {
     "a == b": {"a != b"},
@@ -59,13 +59,14 @@ def _after(statement: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> set
 
 def test_a_mutant_reaches_the_function_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A property of a class that other modules have imported already."""
-    file = "encoding/rounds/search.py"
-    found = [m for m in mutants.mutants(file) if m.function == "Task.start" and m.operator == "- becomes +"]
-    start = mutants.live(file, "Task.start")
-    monkeypatch.setattr(start, "__code__", start.__code__)  # put back in the end
-    assert Task(()).start == 0
+    file, asked = "encoding/evidence/queries.py", Query(Kind.COMPLETENESS, 3)
+    name, operator = "Query.unrolled", "+ becomes -"
+    found = [m for m in mutants.mutants(file) if (m.function, m.operator) == (name, operator)]
+    unrolled = mutants.live(file, name)
+    monkeypatch.setattr(unrolled, "__code__", unrolled.__code__)  # put back in the end
+    assert asked.unrolled == 4
     mutants.mutate(found[0])
-    assert (len(found), Task(()).start) == (1, 2)
+    assert (len(found), asked.unrolled) == (1, 2)
 
 
 def test_a_change_that_the_tests_do_not_run_to_the_end_with_is_not_taken_for_noticed() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.properties.boot_ways import BOOT, differences
+from fencepost.properties.boot_ways import BOOT
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Several, differs, title
 from fencepost.protocols.bookkeeper.state import Ledger
-from support.instances import built, checked_all
+from support.instances import built, checked_all, differences
 
 PROTOCOL = "bookkeeper-no-journal"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.numbers import COUNT, GIB, LIMIT, SECONDS
+from fencepost.cli.options.numbers import GIB, LIMIT, SECONDS
 from fencepost.cli.options.saved import own_protocol, source_option
 from fencepost.cli.process.handover import outer_timeout_option
 from fencepost.cli.rendering.output import emit, form_option_of, output_option
@@ -62,14 +62,6 @@ def command() -> None:
 )
 @click.option("--certificates", is_flag=True, help="Keep a certificate of each proof in DIR/certificates.")
 @click.option(
-    "--cubes",
-    type=COUNT,
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Split each obligation into up to N parts, each a task and with all of that time.",
-)
-@click.option(
     "--bookkeeper",
     "folders",
     multiple=True,
@@ -88,7 +80,6 @@ def run_command(
     memory: float | None,
     conflicts: int | None,
     certificates: bool,
-    cubes: int,
     folders: tuple[Path, ...],
     resume: bool,
     verbose: bool,
@@ -108,16 +99,11 @@ def run_command(
 
     own = own_protocol(source) if source is not None else None
     plan = read_grid(Path(grid), own)
-    if certificates and cubes > 1:
-        raise BadInput(
-            "--certificates with --cubes: a proof in parts has no certificate yet; leave one of them out"
-        )
     walked_on = releases(plan.obligations)
     of_solvers = {
         "--memory": memory,
         "--conflicts-per-obligation": conflicts,
         "--certificates": certificates,
-        "--cubes": cubes > 1,
     }
     for option, given in of_solvers.items():
         if walked_on and given:
@@ -127,7 +113,7 @@ def run_command(
     folder = Store(Path(out).absolute()).certificates if certificates else None
     where = Path(source).absolute() if source is not None else None
     allowance = Allowance(timeout, memory, conflicts, folder, where, libraries(folders, walked_on))
-    sweep = Sweep(plan, Path(out), master, allowance, resume, cubes=cubes)
+    sweep = Sweep(plan, Path(out), master, allowance, resume)
     progress = SweepProgress(len(plan.obligations), verbose)
     try:
         with progress:

@@ -73,16 +73,6 @@ def ending(run: Reproduction, story: Counterexample) -> str:
             return f"{what} cannot be driven: {run.reason}."
 
 
-def _agreement(run: Reproduction) -> str:
-    """Whether model and code agreed all the way, or after which steps they did not."""
-    differing = [step for step in run.steps if step.differs]
-    if not differing:
-        return "model and code agree after each step"
-    names = ", ".join(dict.fromkeys(name for step in differing for name in step.differs))
-    steps = ", ".join(str(step.index) for step in differing)
-    return f"on the way they differ after step {steps} ({names})"
-
-
 def _as_release(run: Reproduction) -> str:
     parameters = bookkeeper_of(run.trace)[1]
     assert isinstance(parameters, BookKeeperParameters)

@@ -244,17 +244,13 @@ def _detail(report: SweepReport, row: Row) -> str:
         property=escape(row["property"]),
         protocol=escape(row["protocol"]),
         asked=escape(asked([row])),
-        finding=escape(_first_up(finding(row))),
+        finding=escape(sentence(finding(row))),
         meaning=escape(meaning(row)),
         evidence=_evidence(report, row),
         settings=escape(show_all(row["settings"])),
         check=escape(check_command(row)),
         rest=escape("; ".join([_rest(row), *unmodelled([row["protocol"]])])),
     )
-
-
-def _first_up(sentence: str) -> str:
-    return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
 def _rest(row: Row) -> str:
@@ -278,7 +274,7 @@ def _evidence(report: SweepReport, row: Row) -> str:
         return _certificate(report, row)
     if row["verdict"] == "proved":
         why = row["reason"] or "no certificate was kept: run the sweep with --certificates"
-        return f"<p>{escape(_first_up(why))}</p>"
+        return f"<p>{escape(sentence(why))}</p>"
     if row["verdict"] == "error":
         return f"<pre>{escape(row['reason'])}</pre>"
     return ""

@@ -15,7 +15,7 @@ from fencepost.encoding.engine.hearing import Hearing, Listener, Open, Remark, U
 from fencepost.encoding.engine.houdini import SHARES, Houdini, ask, pose
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits, validate
-from fencepost.encoding.engine.preparation import Prepared, prepare
+from fencepost.encoding.engine.preparation import prepare
 from fencepost.encoding.engine.searches import Job, Search, jobs, shared
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.formulas.commutation_cache import cache_folder, usable
@@ -25,7 +25,6 @@ from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.traces import Subject, Trace
-from fencepost.encoding.rounds.cubes import Part, described, split
 from fencepost.encoding.rounds.search import Footprint
 from fencepost.encoding.solving.solvers import load
 from fencepost.encoding.solving.workers import Worker
@@ -37,17 +36,14 @@ def check(
     properties: Sequence[Property],
     limits: Limits,
     listener: Listener = lambda event: None,
-    part: Part | None = None,
 ) -> Outcome:
     """Look for violations of the properties of a system, and for proofs that there are none, within the limits.
 
-    `listener` hears how it goes. With a part, only the executions of one cube are looked at, so no result is a verdict by
-    itself: `joining.join` makes one of them all. There are no results if there are not so many cubes. Ctrl-C ends it
-    with what is known by then. Raises BadInput for limits that mean nothing for this system, ModelError if an action is
-    not well defined, InternalError if a solver's execution does not replay.
+    `listener` hears how it goes. Ctrl-C ends it with what is known by then. Raises BadInput for limits that mean nothing
+    for this system, ModelError if an action is not well defined, InternalError if a solver's execution does not replay.
     """
     settle(system, limits)
-    run = _Run(system, subject, properties, limits, listener, part)
+    run = _Run(system, subject, properties, limits, listener)
     try:
         listener(Underway(run.outcome))
         run.run()
@@ -66,7 +62,7 @@ def settled_by_induction(
     The others are left out. Raises what `check` does.
     """
     settle(system, limits)
-    run = _Run(system, subject, properties, limits, lambda event: None, None)
+    run = _Run(system, subject, properties, limits, lambda event: None)
     try:
         run.prove()
     finally:
@@ -112,8 +108,6 @@ class _Run(Hearing):
         self._gave_up = self._hear(self._knowledge, lambda: self._prepared is not None)
         if self._prepared is None:
             return
-        if self._part is not None:
-            self._choose_cube(self._prepared, self._part)
         if not self._properties:
             return
         self._searching = time.perf_counter()
@@ -126,7 +120,7 @@ class _Run(Hearing):
     def prove(self) -> bool:
         """Prove by induction over one action, if there are facts; whether nothing is left to do, or no time."""
         self._all_settled()
-        if not (self._by_actions and self._part is None and self._properties):
+        if not (self._by_actions and self._properties):
             return False
         self._prove()
         return self._gave_up is not None or self._all_settled()
@@ -195,15 +189,6 @@ class _Run(Hearing):
             if why_not is not None:
                 self._listen(Remark(f"the fact {fact.name} is {why_not}"))
 
-    def _choose_cube(self, prepared: Prepared, part: Part) -> None:
-        """The cube of that number; where induction is tried too, which is not about first rounds, the only one is all."""
-        most = 1 if self._knowledge.inducing else part.most
-        cubes = split(prepared.template, most, self._limits.rounds)
-        if part.number < len(cubes):
-            self._cube = cubes[part.number]
-        else:
-            self._properties = ()
-
     def _search(self) -> None:
         for some in shared(jobs(self._limits, self._knowledge.inducing), self._limits.jobs):
             self._start(self._task(self._properties), some)
@@ -261,10 +246,8 @@ class _Run(Hearing):
         seconds = time.perf_counter() - self._begun
         spent = dict(self._prepared.seconds if self._prepared else {})
         spent["solving"] = self._solving
-        names = [action.name for action in self._confirming.actions] if self._cube else []
-        cube = None if self._cube is None else described(self._cube, names)
         results = tuple(map(self._result, self._properties))
-        return Outcome(results, seconds, self.interrupted, spent, cube, self._knowledge.surpassed)
+        return Outcome(results, seconds, self.interrupted, spent)
 
     def _result(self, prop: Property) -> Result:
         name = prop.name

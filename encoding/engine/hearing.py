@@ -26,7 +26,6 @@ from fencepost.encoding.induction.withdrawal import Left, StillInductive, Withdr
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.traces import Subject, Trace
-from fencepost.encoding.rounds.cubes import Cube, Part
 from fencepost.encoding.rounds.search import Broken, Task, Violated, Wrong
 from fencepost.encoding.solving.answers import SolverGaveUpError
 from fencepost.encoding.solving.crew import Crew, OutOfTime
@@ -83,11 +82,8 @@ class Hearing:
         properties: Sequence[Property],
         limits: Limits,
         listener: Listener,
-        part: Part | None,
     ) -> None:
         self._system, self._properties, self._limits, self._listen = system, properties, limits, listener
-        self._part = part
-        self._cube: Cube | None = Cube() if part is None else None
         self._by_actions = limits.inducts(system)
         inducing = limits.inducts_over_rounds(system)
         self._invariants = system.invariants if inducing else ()
@@ -119,7 +115,7 @@ class Hearing:
     def _task(self, properties: Sequence[Property]) -> Task:
         names, carried = [p.name for p in properties], tuple(i.name for i in self._invariants)
         slots = self._confirming.actions
-        asked = task(self._system, slots, names, self._limits, self._cube or ())
+        asked = task(self._system, slots, names, self._limits)
         return replace(asked, invariants=carried, assumed=tuple(i.name for i in self._assumed))
 
     def _start(self, task: Task, some: Sequence[Job]) -> None:

@@ -216,7 +216,7 @@ class Reachability:
         self._exhausting = self._ask("exhaust", Job(Search.EXHAUST))
 
     def _ask(self, name: str, job: Job) -> Worker:
-        asked = task(self._replayer.system, self._actions, [GOAL], self._limits, ())
+        asked = task(self._replayer.system, self._actions, [GOAL], self._limits)
         worker = Worker(name, search, self._template, asked, self._limits, [job], gib=self._limits.memory)
         return self._crew.start(worker)
 

@@ -12,7 +12,6 @@ from fencepost.encoding.engine.preparation import Send, tally
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive, Window, induct
 from fencepost.encoding.language.system import GroundAction, System
-from fencepost.encoding.rounds.cubes import Cube
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Finding, Tally, Task, exhaust, hunt, surpass
 from fencepost.encoding.rounds.unrolling import Unrolling
@@ -57,19 +56,10 @@ def shared(jobs: Sequence[Some], processes: int) -> list[Sequence[Some]]:
     return [*([job] for job in jobs[: most - 1]), jobs[most - 1 :]]
 
 
-def task(
-    system: System, slots: Sequence[GroundAction], properties: Sequence[str], limits: Limits, cube: Cube
-) -> Task:
+def task(system: System, slots: Sequence[GroundAction], properties: Sequence[str], limits: Limits) -> Task:
     """What the searches are asked: the limits in slots and choices."""
     budgets = tuple((tally(system, slots, [name]), most) for name, most in limits.budgets.items())
-    return Task(
-        tuple(properties),
-        limits.bound,
-        limits.rounds,
-        budgets,
-        _objectives(system, slots, limits),
-        cube=cube,
-    )
+    return Task(tuple(properties), limits.bound, limits.rounds, budgets, _objectives(system, slots, limits))
 
 
 def _objectives(system: System, slots: Sequence[GroundAction], limits: Limits) -> tuple[Tally, ...]:
@@ -93,9 +83,7 @@ def _run(
     send: Send, template: Template, task: Task, limits: Limits, purse: Purse | None, job: Job
 ) -> Iterator[Finding | Inductive | NotInductive]:
     unrolling = Window if job.search is Search.INDUCT else Unrolling
-    session = RoundSolver(
-        template, limits.solver, limits.seed, send, job.search.value, unrolling, purse, task.cube
-    )
+    session = RoundSolver(template, limits.solver, limits.seed, send, job.search.value, unrolling, purse)
     match job.search:
         case Search.HUNT:
             yield from hunt(session, task)

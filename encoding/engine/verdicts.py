@@ -39,7 +39,6 @@ class Basis(Enum):
     """No execution in normal form is longer than the rounds that were searched."""
     INDUCTION = "induction"
     """What holds up to the last of some rounds holds after it, and it does hold at first."""
-    ALL_SIZES = "all-sizes"
 
 
 class Fewest(Enum):
@@ -49,8 +48,6 @@ class Fewest(Enum):
     """Among all within the limits."""
     WITHIN_ROUNDS = "within-rounds"
     """Among those of as many rounds as were searched."""
-    WITHIN_CUBES = "within-cubes"
-    """Among those in the cubes that were asked; others were not."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +147,3 @@ class Outcome:
     interrupted: bool
     spent: Mapping[str, float]
     """Seconds by part of the work: building, commutation, CNF, solving."""
-    cube: tuple[str, ...] | None = None
-    """What the cube says that the check was about; None if it was to be about one, and did not come to know it."""
-    surpassed: bool | None = None
-    """With a bound in steps: whether some execution takes more."""

@@ -29,26 +29,24 @@ class Round:
     outputs: Mapping[str, Formula]
 
 
-def template(
-    symbolic: Symbolic, blockers: list[list[int]], outputs: Mapping[str, Term], over_choices: bool = False
-) -> Template:
+def template(symbolic: Symbolic, blockers: list[list[int]], outputs: Mapping[str, Term]) -> Template:
     """The clauses of one round of a system: those of `one_round`."""
     system = symbolic.system
     state = [v for v in system.variables if v.place in symbolic.written]
     return _numbered(
-        one_round(symbolic, outputs, over_choices),
+        one_round(symbolic, outputs),
         widths=[len(symbolic.bits[v.place]) for v in state],
         initial=[system.initial[v.place] == value for v in state for value in v.domain.values[1:]],
         blockers=blockers,
     )
 
 
-def one_round(symbolic: Symbolic, outputs: Mapping[str, Term], over_choices: bool = False) -> Round:
+def one_round(symbolic: Symbolic, outputs: Mapping[str, Term]) -> Round:
     """One round of a system as formulas.
 
     `outputs` are truth-valued terms to be read off the state after the round; each gets a variable that
     holds exactly if the term does. The output `wrong` is added: some action set a variable twice or
-    outside its domain. Properties may read only the state; other outputs may be `over_choices` too.
+    outside its domain. Outputs may read only the state.
     """
     system = symbolic.system
     state = {v.place: symbolic.bits[v.place] for v in system.variables if v.place in symbolic.written}
@@ -84,7 +82,7 @@ def one_round(symbolic: Symbolic, outputs: Mapping[str, Term], over_choices: boo
     last = [bit for place in state for bit in current[place]]
     kept = set(map(id, last))
     final = Renaming(list(zip(before, last, strict=True)))
-    formulas = {name: final(symbolic.predicate(term, over_choices)) for name, term in outputs.items()}
+    formulas = {name: final(symbolic.predicate(term)) for name, term in outputs.items()}
     formulas["wrong"] = disj(wrong)
     for name, formula in formulas.items():
         output = named(f"output:{name}")

@@ -125,12 +125,11 @@ class Symbolic:
             for effect in self.effects
         ]
 
-    def predicate(self, term: Term, over_choices: bool = False) -> Formula:
-        """A closed truth-valued term; raises ModelError if it reads a choice and may not."""
+    def predicate(self, term: Term) -> Formula:
+        """A closed truth-valued term; raises ModelError if it reads a choice."""
         self._read_now = set()
         formula = self._holds(term, {})
-        if not over_choices:
-            self._refuse_choices()
+        self._refuse_choices()
         return formula
 
     def conjuncts(self, term: Term) -> Iterator[tuple[Formula, frozenset[int]]]:

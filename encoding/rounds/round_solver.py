@@ -7,17 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fencepost.encoding.formulas.templates import Template
-from fencepost.encoding.rounds.unrolling import Early, Unrolling
+from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving.answers import GaveUp, No, SolverGaveUpError, Yes
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.solvers import Backend, Progress, Purse, ask_a_slice, backend
 
 
 class RoundSolver:
-    """A solver that holds some rounds of one system, and counters over what they fire.
-
-    With a cube it looks at no executions but those of the cube.
-    """
+    """A solver that holds some rounds of one system, and counters over what they fire."""
 
     def __init__(
         self,
@@ -28,7 +25,6 @@ class RoundSolver:
         task: str = "",
         unrolling: type[Unrolling] = Unrolling,
         purse: Purse | None = None,
-        cube: Sequence[Early] = (),
     ) -> None:
         self.unrolling = unrolling(template)
         self._purse = purse
@@ -38,7 +34,6 @@ class RoundSolver:
         self._clauses = 0
         self._model: Sequence[int] = ()
         self._counters: list[Counter] = []
-        self._cube = cube
         self.add(self.unrolling.start())
 
     @property
@@ -54,10 +49,8 @@ class RoundSolver:
         self._backend.add(clauses)
 
     def deepen(self) -> None:
-        """Add one more round, to every counter too, and what the cube says of it."""
+        """Add one more round, to every counter too."""
         self.add(self.unrolling.add_round())
-        for literal in self._cube:
-            self.add(self.unrolling.early(literal, self.rounds))
         for counter in self._counters:
             self.add(counter.extend(self.unrolling, self.unrolling.rounds))
 

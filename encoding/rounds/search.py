@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.rounds.round_solver import Counter, RoundSolver
-from fencepost.encoding.rounds.unrolling import Early, fired, true_choices
+from fencepost.encoding.rounds.unrolling import fired, true_choices
 from fencepost.encoding.solving.solvers import Progress
 
 
@@ -57,13 +57,6 @@ class Task:
     assumed: tuple[str, ...] = ()
     """Facts that were proved of every reachable state: a hunt may take them for granted after each round. They name outputs
     `invariant:NAME`."""
-    cube: tuple[Early, ...] = ()
-    """Only executions of this cube are looked at, and first within as many rounds as it speaks of."""
-
-    @property
-    def start(self) -> int:
-        """So many rounds say too little for any question."""
-        return max((literal.within for literal in self.cube), default=1) - 1
 
 
 @dataclass(frozen=True)
@@ -158,8 +151,6 @@ def hunt(session: RoundSolver, task: Task) -> Iterator[Finding]:
     while task.rounds is None or session.rounds < task.rounds:
         session.deepen()
         session.add([[hunter.output(f"invariant:{name}")] for name in task.assumed])
-        if session.rounds <= task.start:
-            continue
         hunter.avoid()
         yield session.progress()
         if session.solve([*hunter.limits(), hunter.output("wrong")]):
@@ -307,8 +298,6 @@ def exhaust(session: RoundSolver, task: Task, steps: int | None) -> Iterator[Fin
     limits = counters(session, task.budgets, steps)
     while task.rounds is None or session.rounds <= task.rounds:
         session.deepen()
-        if session.rounds <= task.start:
-            continue
         yield session.progress()
         if not session.solve([*within(limits), session.fires_last()]):
             yield Complete(session.rounds - 1, steps)
@@ -323,8 +312,6 @@ def surpass(session: RoundSolver, task: Task, bound: int) -> Iterator[Finding]:
     limits = counters(session, task.budgets)
     while True:
         session.deepen()
-        if session.rounds <= task.start:
-            continue
         unrolling = session.unrolling
         fires = [f for r in range(1, session.rounds + 1) for f in unrolling.fires(r)]
         if len(fires) > bound:

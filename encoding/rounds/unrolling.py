@@ -13,23 +13,9 @@ every execution has such a form with the same final state, and what follows from
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.solving.clauses import Clause
-
-
-@dataclass(frozen=True)
-class Early:
-    """Whether a slot fires in one of the first `within` rounds: what cubes are made of.
-
-    More rounds make no difference to it. So it says the same of an execution however deep the unrolling is, as soon
-    as that has `within` rounds; and the same of an execution that is cut off after any of the later ones.
-    """
-
-    slot: int
-    within: int
-    fires: bool
 
 
 class Unrolling:
@@ -96,14 +82,6 @@ class Unrolling:
     def fires(self, round_: int) -> list[int]:
         """The variables of all slots of a round."""
         return [self.fire(slot, round_) for slot in range(len(self.template.fires))]
-
-    def early(self, literal: Early, round_: int) -> list[Clause]:
-        """What a round adds to the clauses that say so; they are all there once `within` rounds are."""
-        if not literal.fires:
-            return [[-self.fire(literal.slot, round_)]] if round_ <= literal.within else []
-        if round_ != literal.within:
-            return []
-        return [[self.fire(literal.slot, r) for r in range(1, round_ + 1)]]
 
     def start(self) -> list[Clause]:
         """The initial state, and the choices made already."""

@@ -13,7 +13,7 @@ from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import Family, Read, Term, TermLike, all_of, implies
 from fencepost.protocols.bookkeeper.bookies import NOTHING
-from fencepost.protocols.bookkeeper.metadata import WRITER, Status
+from fencepost.protocols.bookkeeper.metadata import WRITER, Status, in_fragment_of
 
 
 class Clients(Protocol):
@@ -95,13 +95,10 @@ def listed(s: Clients, client: TermLike, fragment: TermLike) -> Term:
     return fragment <= s.own_last_fragment[client]
 
 
-def holds_entry(s: Clients, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
-    """The fragment is the last of the client's list that starts at or below the entry."""
-
-    def starts_below(g: TermLike) -> Term:
-        return listed(s, client, g) & (s.own_first[client, g] <= entry)
-
-    return starts_below(fragment) & ~exists(s.fragment, lambda h: (fragment < h) & starts_below(h))
+def in_own_fragment_of(entry: TermLike, s: Clients, client: TermLike, body: Callable[[Term], Term]) -> Term:
+    """Return that `body` is true of the entry's fragment by the client's list."""
+    last = s.own_last_fragment[client]
+    return in_fragment_of(entry, s.fragment, last, first=lambda g: s.own_first[client, g], body=body)
 
 
 def same_list(s: LedgerVariables, client: TermLike, same_ensemble: Callable[[Term], Term]) -> Term:

@@ -27,7 +27,7 @@ from fencepost.properties.bookkeeper.common_invariants import (
     contents_are_the_writers,
     found_as_answered,
     has_begun,
-    holds_entry,
+    in_own_fragment_of,
     listed,
     same_list,
     took,
@@ -94,11 +94,7 @@ def is_current(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -
 
 def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """The bookie is in the entry's write set in the last fragment of the client's list that starts at or below it."""
-
-    return exists(
-        s.fragment,
-        lambda g: holds_entry(s, client, g, entry) & s.in_write_set_of(client, g, entry, bookie),
-    )
+    return in_own_fragment_of(entry, s, client, lambda g: s.in_write_set_of(client, g, entry, bookie))
 
 
 def is_fixed(s: Ledger, recoverer: TermLike) -> Term:

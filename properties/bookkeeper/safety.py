@@ -7,6 +7,7 @@ from functools import partial
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term, implies, lift
+from fencepost.properties.bookkeeper.common_invariants import accepted
 from fencepost.properties.bookkeeper.explanations import (
     explain_dirty_read,
     explain_disorder,
@@ -118,7 +119,7 @@ def no_dirty_read(s: Ledger) -> Property:
             (s.client, s.entry),
             lambda c, e: (
                 (lac < s.pushed_lac[c, e])
-                & exists_over((s.fragment, s.bookie), lambda g, b: _stored_add(s, c, g, e, b))
+                & exists_over((s.fragment, s.bookie), lambda g, b: accepted(s, c, g, e, b))
             ),
         )
 
@@ -130,11 +131,6 @@ def no_dirty_read(s: Ledger) -> Property:
         witness_meaning="a LAC above 0 was told to readers and the ledger closed by a recoverer",
         explain=partial(explain_dirty_read, s),
     )
-
-
-def _stored_add(s: Ledger, client: Term, fragment: Term, entry: Term, bookie: Term) -> Term:
-    index = (client, fragment, entry, bookie)
-    return s.add_handled[index] & ~s.add_refused[index]
 
 
 def recovered(s: Ledger) -> Term:

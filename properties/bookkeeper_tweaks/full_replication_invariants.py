@@ -8,7 +8,7 @@ from __future__ import annotations
 from fencepost.encoding.language.quantifiers import at_least, exists, forall_over
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import Term, TermLike, implies
-from fencepost.properties.bookkeeper.common_invariants import holds_entry, listed
+from fencepost.properties.bookkeeper.common_invariants import in_own_fragment_of, listed
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger as Ledger
 
 
@@ -19,7 +19,7 @@ def is_current(s: Ledger, client: TermLike, bookie: TermLike) -> Term:
 
 def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """The bookie is a member of the last ensemble of the client's list that starts at or below the entry."""
-    return exists(s.fragment, lambda g: holds_entry(s, client, g, entry) & s.own_member[client, g, bookie])
+    return in_own_fragment_of(entry, s, client, lambda g: s.own_member[client, g, bookie])
 
 
 def ensembles_have_wq_members(s: Ledger) -> Invariant:

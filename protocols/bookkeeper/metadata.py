@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import ClassVar
 
@@ -36,6 +36,23 @@ class Phase(Enum):
     """It reported that the ledger is closed, at `closed_at`."""
     GONE = "gone"
     """It failed or withdrew, and does nothing any more."""
+
+
+def in_fragment_of(
+    entry: TermLike, fragments: Sort, last: Term, first: Callable[[Term], Term], body: Callable[[Term], Term]
+) -> Term:
+    """Return that `body` is true of the entry's fragment: the last one, up to `last`, that starts at or below it.
+
+    `first` gives the first entry of a fragment.
+    """
+
+    def starts_below(f: Term) -> Term:
+        return (f <= last) & (first(f) <= entry)
+
+    return exists(
+        fragments,
+        lambda f: starts_below(f) & ~exists(fragments, lambda h: (f < h) & starts_below(h)) & body(f),
+    )
 
 
 class Metadata(StateSpace):

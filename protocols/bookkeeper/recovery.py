@@ -11,7 +11,7 @@ from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, i
 from fencepost.protocols.bookkeeper.adds import adds, sends
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.changes import Changes
-from fencepost.protocols.bookkeeper.metadata import Phase
+from fencepost.protocols.bookkeeper.metadata import Phase, in_fragment_of
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
@@ -34,17 +34,12 @@ class Recovery(Changes):
     @definition
     def read_to(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """The bookie is asked for the entry: the metadata as of the beginning of recovery counts, to the end."""
-
-        def holds_entry(f: Term) -> Term:
-            later = exists(
-                self.fragment,
-                lambda h: (f < h) & (h <= self.base[client]) & (self.first_of(client, h) <= entry),
-            )
-            return (f <= self.base[client]) & (self.first_of(client, f) <= entry) & ~later
-
-        return exists(
+        return in_fragment_of(
+            entry,
             self.fragment,
-            lambda f: holds_entry(f) & self.in_write_set_of(client, f, entry, bookie),
+            last=self.base[client],
+            first=lambda f: self.first_of(client, f),
+            body=lambda f: self.in_write_set_of(client, f, entry, bookie),
         )
 
     def read_in_flight(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:

@@ -6,7 +6,7 @@ from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
 from fencepost.encoding.language.terms import Term, TermLike
-from fencepost.protocols.bookkeeper.metadata import Metadata
+from fencepost.protocols.bookkeeper.metadata import Metadata, in_fragment_of
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.quorums.stripes import Configuration
 
@@ -67,18 +67,11 @@ class WriteSets(Metadata):
     def in_metadata_write_set(self, entry: TermLike, bookie: TermLike) -> Term:
         """By the metadata store, the entry belongs on the bookie."""
 
-        def holds_entry(f: Term) -> Term:
-            later = exists(
-                self.fragment, lambda h: (f < h) & (h <= self.last_fragment) & (self.first[h] <= entry)
+        def in_write_set(f: Term) -> Term:
+            return exists(
+                self.position, lambda i: self.in_write_set[entry, i] & (self.ensemble[f, i] == bookie)
             )
-            return (f <= self.last_fragment) & (self.first[f] <= entry) & ~later
 
-        return exists(
-            self.fragment,
-            lambda f: (
-                holds_entry(f)
-                & exists(
-                    self.position, lambda i: self.in_write_set[entry, i] & (self.ensemble[f, i] == bookie)
-                )
-            ),
+        return in_fragment_of(
+            entry, self.fragment, self.last_fragment, first=lambda f: self.first[f], body=in_write_set
         )

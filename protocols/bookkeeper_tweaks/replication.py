@@ -31,6 +31,7 @@ from fencepost.encoding.language.terms import (
     if_,
     implies,
 )
+from fencepost.protocols.bookkeeper.metadata import in_fragment_of
 from fencepost.quorums.arithmetic import negative_answers
 
 
@@ -362,15 +363,13 @@ class ReplicatedLedger(StateSpace, ABC):
 
     def in_write_set(self, entry: TermLike, bookie: TermLike) -> Term:
         """By the metadata store, the entry belongs on the bookie."""
-
-        def hides(g: Term, h: Term) -> Term:
-            return (g < h) & (h <= self.last_fragment) & (self.first[h] <= entry)
-
-        def holds_entry(g: Term) -> Term:
-            hidden = exists(self.fragment, lambda h: hides(g, h))
-            return (g <= self.last_fragment) & (self.first[g] <= entry) & ~hidden
-
-        return exists(self.fragment, lambda g: holds_entry(g) & self.member[g, bookie])
+        return in_fragment_of(
+            entry,
+            self.fragment,
+            self.last_fragment,
+            first=lambda g: self.first[g],
+            body=lambda g: self.member[g, bookie],
+        )
 
 
 # Sending.

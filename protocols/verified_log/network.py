@@ -314,7 +314,6 @@ def delivery(
     sends: Iterable[Posting] = (),
     when: Term = TRUE,
     says: Mapping[str, TermLike] | None = None,
-    note: str = "",
 ) -> Action:
     """A machine receives a message that says `says`, and does all its handler does, in one step."""
     postings = list(sends)
@@ -324,5 +323,4 @@ def delivery(
         actor=mail.receiver(index),
         received=mail.message(index, says or {}),
         sent=[posting.message for posting in postings],
-        note=note,
     )

@@ -10,7 +10,6 @@ import pytest
 import z3
 
 from fencepost.encoding.engine.check import check
-from fencepost.encoding.engine.joining import uncovered
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.evidence.queries import Encoded
@@ -235,12 +234,6 @@ def test_evidence_that_cannot_be_made_again_is_not_made(gives_up: None) -> None:
     )
     with pytest.raises(SolverGaveUpError, match="z3, "):
         Encoded(system, system.properties[:1], {}, cached=False)
-
-
-def test_cubes_that_nobody_knows_to_cover_everything_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvers.PySat, "ask", lambda self, assumptions, conflicts: GaveUp("canceled"))
-    with pytest.raises(SolverGaveUpError, match="cover everything: canceled"):
-        uncovered([["+a"], ["-a"]])
 
 
 def test_a_search_without_an_answer_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,6 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.simulation import walk
 from fencepost.encoding.engine.check import check
-from fencepost.encoding.engine.joining import join
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.evidence.queries import Encoded, Kind, Query
@@ -25,7 +24,6 @@ from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.answers import Yes, answered
 from fencepost.encoding.solving.solvers import SOLVERS, backend
 from support.generated import compare
-from support.instances import in_cubes
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -86,16 +84,6 @@ def two_jobs(case: Case, solver: str) -> int | None:
     return checking(case, Limits(jobs=2, solver=solver, rounds=case.system().default_rounds))
 
 
-def cubes(case: Case, solver: str) -> int | None:
-    """In three parts, each of which says what it is about."""
-    limits = Limits(jobs=1, solver=solver, rounds=case.system().default_rounds)
-    answers = in_cubes(case.system(), 3, limits)
-    joined = join(answers)
-    ends = Verdict.HOLDS if case.system().default_rounds else Verdict.PROVED
-    assert joined.verdict in (Verdict.VIOLATED, ends)
-    return case.steps if joined.verdict is Verdict.VIOLATED else None
-
-
 def query(case: Case, solver: str) -> int | None:
     """The clauses that `fencepost export` writes, of all rounds at once."""
     system = case.system()
@@ -123,7 +111,7 @@ def walking(case: Case, solver: str) -> int | None:
 
 
 BY_SOLVER: tuple[Engine, ...] = (rounds, query)
-ALONE: tuple[Engine, ...] = (exploring, walking, two_jobs, cubes)
+ALONE: tuple[Engine, ...] = (exploring, walking, two_jobs)
 """These ask no solver, or what is around it is what is asked."""
 
 

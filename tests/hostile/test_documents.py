@@ -32,12 +32,12 @@ MANIFEST: dict[str, Any] = {
 }
 
 SWEEP: dict[str, Any] = {
-    "schema": "fencepost.sweep/2",
+    "schema": "fencepost.sweep/3",
     "version": "0.1.0",
     "engine": "0.1.0+0",
     "obligations": 1,
     "asks": "0",
-    "manner": {"conflicts": None, "cubes": 1},
+    "manner": {"conflicts": None},
     "invalid": 0,
     "inapplicable": 0,
     "repeated": 0,
@@ -291,7 +291,12 @@ def test_a_manifest_without_the_form_of_one(
         (set_to("obligations", value=0), "obligations = 0: must be a whole number"),
         (set_to("obligations", value="1"), "obligations = '1': must be a whole number"),
         (set_to("manner", value=None), "manner = None: must be an object"),
-        (set_to("manner", value={"cubes": 1, "speed": 9}), "speed: unknown key"),
+        (set_to("manner", value={"conflicts": None, "speed": 9}), "speed: unknown key"),
+        (set_to("manner", value={"conflicts": None, "cubes": 1}), "cubes: unknown key"),
+        (
+            set_to("schema", value="fencepost.sweep/2"),
+            "is no fencepost.sweep/3; give the folder of a sweep that",
+        ),
         (without("asks"), "asks is missing"),
         (set_to("engine", value=1), "engine = 1: must be a string"),
     ],

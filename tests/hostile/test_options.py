@@ -75,7 +75,6 @@ def test_seconds_and_memory_are_plain_numbers(
         ("check", "bookkeeper", "--budget=lost={}"),
         ("check", "bookkeeper", "--set=bookies={}"),
         ("export", "bookkeeper", "--format=dimacs", "--rounds={}"),
-        ("sweep", "run", "grid.toml", "--out=out", "--cubes={}"),
         ("sweep", "run", "grid.toml", "--out=out", "--conflicts-per-obligation={}"),
         ("quorum", "-w3", "-a2", "--ensemble={}"),
         ("quorum", "--table={}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -14,14 +14,11 @@ from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, decode, family
 from fencepost.encoding.language.system import Action, Property, Schema, System
 from fencepost.encoding.language.terms import TRUE, Term, Update, all_of, if_
-from fencepost.encoding.rounds.cubes import Cube
 from fencepost.encoding.rounds.round_solver import RoundSolver
-from fencepost.encoding.rounds.search import Task
 from fencepost.encoding.rounds.unrolling import Unrolling
 
 FLAGS, ACTIONS, REPEATS, ROUNDS = 4, 6, 2, 5
@@ -108,27 +105,18 @@ class Comparison:
         return not (self.missing or self.extra)
 
 
-def unsplit(made: Template) -> list[Cube]:
-    """One cube, with everything in it."""
-    return [Cube()]
-
-
 def compare(
     system: System,
     commutation: type[Commutation] = Commutation,
     unrolling: type[Unrolling] = Unrolling,
     cache: Cache | None = None,
-    cubes: Callable[[Template], list[Cube]] = unsplit,
 ) -> Comparison:
-    """Both readings of a system, state by state, also in cubes; the classes can be replaced by mistaken ones."""
+    """Compare both readings of a system, state by state; the classes can be replaced by mistaken ones."""
     symbolic = Symbolic(system)
     blockers = commutation(symbolic, cache or Cache(None)).blockers()
-    made, rounds, found = template(symbolic, blockers, {}), 0, set[bytes]()
-    for cube in cubes(made):
-        session = RoundSolver(made, "cadical", cube=cube)
-        session.unrolling.__class__ = unrolling
-        rounds = max(rounds, complete(session, Task((), cube=cube).start))
-        found |= _final_states(session, symbolic)
+    session = RoundSolver(template(symbolic, blockers, {}), "cadical", unrolling=unrolling)
+    rounds = complete(session)
+    found = _final_states(session, symbolic)
     choices = [v.place for v in system.choices]
     explored = {_without(visit.state, choices) for visit in explore(system)}
     return Comparison(rounds, frozenset(explored - found), frozenset(found - explored))
@@ -138,10 +126,8 @@ def _without(state: State, choices: Sequence[int]) -> bytes:
     return bytes(0 if place in choices else code for place, code in enumerate(state))
 
 
-def complete(session: RoundSolver, start: int) -> int:
-    """Deepen until no execution needs more rounds than that, or than `start`; afterwards the last cannot fire."""
-    for _ in range(start):
-        session.deepen()
+def complete(session: RoundSolver) -> int:
+    """Deepen until no execution needs more rounds than that; afterwards the last cannot fire."""
     while True:
         session.deepen()
         guard = session.fires_last()

@@ -12,19 +12,18 @@ from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.exploration import explore, wander
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.check import check
-from fencepost.encoding.engine.joining import CubeAnswer
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Outcome, Result
+from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import GroundAction, System
-from fencepost.encoding.language.traces import Subject, Trace, TraceStep
-from fencepost.encoding.rounds.cubes import Part
+from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.encoding.rounds.round_solver import RoundSolver
+from fencepost.properties.boot_ways import INSTANCE
 from fencepost.properties.catalogue import find
-from fencepost.properties.expectations import Run
+from fencepost.properties.expectations import Run, Several
 from support.answers import once
 
 TWO_BOOKIES: dict[str, int] = {"bookies": 2, "ensemble": 2, "write_quorum": 2}
@@ -73,30 +72,9 @@ def found(run: Run) -> Result:
     return once(f"known {asked}", lambda: decide(run, ONE_PROCESS).results[0])
 
 
-def in_cubes(system: System, most: int, limits: Limits = ONE_PROCESS) -> list[CubeAnswer]:
-    """What each of at most so many cubes comes to about the first property."""
-    answers: list[CubeAnswer] = []
-    for number in itertools.count():
-        outcome = check(system, Subject("", {}, {}), system.properties[:1], limits, part=Part(number, most))
-        if not outcome.results:
-            return answers
-        answers.append(_answer(outcome))
-    raise AssertionError
-
-
-def _answer(outcome: Outcome) -> CubeAnswer:
-    (result,) = outcome.results
-    return CubeAnswer(
-        outcome.cube,
-        result.verdict,
-        result.rounds,
-        result.searched,
-        result.complete,
-        result.witness,
-        result.fewest,
-        result.reason,
-        outcome.surpassed,
-    )
+def differences(way: Several) -> dict[str, int | str]:
+    """Return the settings in which a way to boot differs from the instance of the proposal."""
+    return {name: value for name, value in way[0].settings.items() if INSTANCE.get(name) != value}
 
 
 def number(value: Value) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan, plan
-from fencepost.sweeps.rows import VARYING, Row
+from fencepost.sweeps.rows import Row
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.store import Store
 from fencepost.sweeps.sweep_cases import together
@@ -67,6 +67,10 @@ def planned(folder: Path, text: str = TINY) -> tuple[Path, Plan]:
 def obligations(text: str) -> Plan:
     """What a grid of that text asks for, whatever its file is called."""
     return plan(tomllib.loads(text))
+
+
+VARYING = ("seconds", "host")
+"""The columns in which two runs of one sweep may differ."""
 
 
 def looped(made: Plan, conflicts: int | None = None) -> dict[str, Row]:

@@ -429,7 +429,7 @@ def by_rounds(system: System) -> Truth:
     symbolic = Symbolic(system)
     blockers = Commutation(symbolic, Cache(None)).blockers()
     session = RoundSolver(template(symbolic, blockers, {**claims, "/witness": wanted.witness}), "cadical")
-    complete(session, 0)
+    complete(session)
     last, output = session.rounds, session.unrolling.output
     false = {name: 0 for name in claims if session.solve([-output(name, last)])}
     wrong = any(session.solve([output("wrong", number)]) for number in range(1, last + 1))

@@ -83,13 +83,12 @@ def test_certificates_that_were_under_way_are_gone_when_resumed(folder: Path, pl
 
 def test_a_folder_that_is_not_empty_or_not_this_sweep_is_refused(folder: Path, plan: Plan) -> None:
     other = Plan(plan.obligations[1:], 0, 0, 0)
-    same, limited, split = Manner(), Manner(conflicts=500), Manner(cubes=4)
+    same, limited = Manner(), Manner(conflicts=500)
     for asks, by, resume, manner, message in (
         (plan, ENGINE, False, same, "is not empty; give --resume"),
         (plan, "0.0+other", True, same, "was begun by engine 0.0\\+test, this is 0.0\\+other"),
         (other, ENGINE, True, same, "holds the sweep of another grid"),
-        (plan, ENGINE, True, limited, "begun with --cubes 1, this is --conflicts.* 500 --cubes 1; give the"),
-        (plan, ENGINE, True, split, "begun with --cubes 1, this is --cubes 4; give the same"),
+        (plan, ENGINE, True, limited, "begun with no --conflicts.*, this is --conflicts.* 500; give the"),
     ):
         with pytest.raises(BadInput, match=message), opened(folder, asks, by, resume, manner):
             pass
@@ -344,7 +343,7 @@ def test_progress_is_told_while_waves_are_under_way_but_not_all_the_time(
 def test_the_manifest_says_what_the_sweep_is(folder: Path) -> None:
     document = json.loads((folder / "sweep.json").read_text())
     assert (document["schema"], document["engine"], document["obligations"]) == (
-        "fencepost.sweep/2",
+        "fencepost.sweep/3",
         ENGINE,
         10,
     )

@@ -155,6 +155,7 @@ def test_ids_and_their_order_do_not_depend_on_the_hash_seed(tmp_path: Path) -> N
 
 BAD = [
     ("protcols = 'bookkeeper'", "[[grid]]: protcols: unknown key; valid: protocols, set"),
+    ("protocols = 'bookkeeper'\ncubes = 4", "[[grid]]: cubes: unknown key; valid: protocols, set"),
     ("properties = 'entry-order'", "[[grid]]: protocols is missing; it must be names of protocols"),
     ("protocols = 'bookeeper'", "bookeeper: no such protocol"),
     ("protocols = []", "protocols = []: is empty"),

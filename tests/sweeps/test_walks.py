@@ -85,7 +85,6 @@ def lib(tmp_path: Path) -> Path:
     ("options", "said"),
     [
         ([], "--bookkeeper: missing for 4.17.4"),
-        (["--bookkeeper", "LIB", "--cubes", "2"], "--cubes: is about solvers"),
         (["--bookkeeper", "LIB", "--memory", "2"], "--memory: is about solvers"),
         (["--bookkeeper", "LIB", "--certificates"], "--certificates: is about solvers"),
         (["--bookkeeper", "LIB", "--bookkeeper", "LIB"], "is 4.17.4, as another one is"),
