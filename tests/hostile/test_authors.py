@@ -12,7 +12,10 @@ RIGHT = '''
 from dataclasses import dataclass
 from enum import Enum
 
-from fencepost.encoding.language import BOOL, Action, Invariant, Property, Protocol, StateSpace, System, choice, each, exists, family, forall, integers, labels, members, message, parameter, switch, variable
+from fencepost.encoding.language import (
+    BOOL, Action, Invariant, Property, Protocol, StateSpace, System, choice, each, exists, family, forall,
+    integers, labels, members, message, parameter, switch, variable,
+)
 
 
 class Phase(Enum):
