@@ -1,11 +1,11 @@
-# The commands: make quick, make test, make test-long, make lint, make dev, make bench, make mutants. Each sets up what it needs in .venv;
+# The commands: make quick, make test, make test-long, make lint, make dev, make bench, make mutants, make durations. Each sets up what it needs in .venv;
 # make test and make test-long also install Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
 PYTHON ?= python3
 BIN := .venv/bin
 FOLDERS := answers cli encoding explore properties protocols quorums realcode sweeps
 SOURCES := $(shell git ls-files $(FOLDERS:%='%/*') pyproject.toml)
 
-.PHONY: quick test test-long test-bookkeeper lint dev bench mutants browser java clean
+.PHONY: quick test test-long test-bookkeeper lint dev bench mutants durations browser java clean
 
 quick: .venv/installed     ## a minute: after each change
 	$(BIN)/python -m pytest -m "not slow and not long"
@@ -34,6 +34,9 @@ bench: .venv/installed
 
 mutants: dev               ## changes of the engine that no quick test notices; hours
 	nice -n 10 $(BIN)/python benchmarks/mutants.py --results .venv/mutants.jsonl
+
+durations: .venv/installed browser java  ## the seconds of each case that is not long, recorded in tests/durations.json; an hour or more
+	$(BIN)/python -m pytest -m "not long" -n0 --record-durations
 
 browser:                   ## Chromium and its driver, in which the page of a trace is tested
 	command -v chromium && command -v chromedriver \

@@ -8,6 +8,7 @@ once a guard is weaker.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -62,6 +63,12 @@ def described(systems: Iterable[System]) -> dict[Conjunct, str]:
         other = {conjunct: text for conjunct, text in texts.items() if conjunct not in terms}
         texts = {conjunct: line(term) for conjunct, term in terms.items()} | other
     return texts
+
+
+def fingerprint(texts: Mapping[Conjunct, str]) -> str:
+    """Return a short hash of conjuncts and their texts: it changes if a guard changes."""
+    lines = sorted(f"{conjunct}: {text}" for conjunct, text in texts.items())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
 
 def _at_work(system: System) -> dict[Conjunct, Term]:

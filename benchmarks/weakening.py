@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from guard_instances import GUARD_INSTANCES
 
-from conjuncts import Conjunct
+from conjuncts import Conjunct, fingerprint
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
@@ -90,7 +90,7 @@ def _outcome(finding: Finding) -> str:
         Outcome.IMPLIED: f"implied on {finding.reason}",
         Outcome.CAUGHT: f"caught by {finding.reason}",
         Outcome.REFUSED: f"caught by the engine {finding.reason}",
-        Outcome.OPEN: f"**open**: {finding.reason}",
+        Outcome.OPEN: f"open: {finding.reason}",
     }
     return words[finding.outcome]
 
@@ -105,6 +105,8 @@ notices is either not needed, or no property asks for what it is there for. Writ
 
 on {date} with Fencepost {version} ({minutes:.0f} minutes). Long texts are cut: `…` stands for what is left out.
 
+Conjuncts that are implied or caught are settled: the table counts them. The sections list those that are open.
+
 - **Implied**: in all reachable states of every instance that has the action, the rest of the guard implies it. Each
   instance was unrolled to the number of rounds that covers every execution ([encoding.md](../encoding.md)), so leaving
   the conjunct out changes nothing there. It may matter on larger instances.
@@ -116,8 +118,11 @@ on {date} with Fencepost {version} ({minutes:.0f} minutes). Long texts are cut: 
 - **Open**: neither. It is needed to keep something from happening, but either no property is violated then, or none
   was found to be, in {rounds} rounds and {seconds:g} s for each instance.
 
-| preset | conjuncts | implied | caught by a property | caught by the engine | open |
-| --- | --- | --- | --- | --- | --- |
+The last column is a hash of the texts of all conjuncts. A test compares it with the guards as they are. After a change of a guard, make
+this page again.
+
+| preset | conjuncts | implied | caught by a property | caught by the engine | open | guards |
+| --- | --- | --- | --- | --- | --- | --- |
 {counts}
 
 {studies}
@@ -145,7 +150,8 @@ def _quoted(word: str) -> str:
 def _counts(study: Study) -> str:
     counts: Mapping[Outcome, int] = Counter(finding.outcome for finding in study.findings)
     numbers = [len(study.findings), *(counts[outcome] for outcome in Outcome)]
-    return f"| `{study.preset}` | {' | '.join(map(str, numbers))} |"
+    guards = fingerprint({finding.conjunct: finding.text for finding in study.findings})
+    return f"| `{study.preset}` | {' | '.join(map(str, numbers))} | `{guards}` |"
 
 
 def _section(study: Study) -> str:
@@ -158,9 +164,9 @@ def _section(study: Study) -> str:
         "| --- | --- | --- | --- | --- |",
         *(_instance_row(study.preset, known) for known in study.known),
         "",
-        "| action | conjunct | outcome |",
+        "| open | conjunct | why |",
         "| --- | --- | --- |",
-        *map(_row, study.findings),
+        *(_row(finding) for finding in study.findings if finding.outcome is Outcome.OPEN),
     ]
     return "\n".join(lines)
 
@@ -177,7 +183,7 @@ def _instance_row(preset: str, known: Known) -> str:
 
 
 def _row(finding: Finding) -> str:
-    return f"| {finding.conjunct} | `{finding.text}` | {_outcome(finding)} |"
+    return f"| {finding.conjunct} | `{finding.text}` | {finding.reason} |"
 
 
 def main() -> None:

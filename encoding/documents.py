@@ -90,6 +90,21 @@ def parse_json(text: str, where: str, hint: str) -> Any:
         raise BadInput(f"{where}: is not JSON ({error}); {hint}") from error
 
 
+def read_json_lines(path: Path, hint: str, most: int = DOCUMENT) -> tuple[Any, list[tuple[str, Any]]]:
+    """Read a file with a JSON document in each line: the first, and each other with its place for messages.
+
+    A file that is one document over several lines comes back as the first alone, so that its schema can be named.
+    """
+    text = read_text(path, hint, most)
+    head, *rest = text.rstrip("\n").split("\n")
+    try:
+        first = parse_json(head, str(path), hint)
+    except BadInput:
+        return parse_json(text, str(path), hint), []
+    where = [f"{path}: line {number}" for number in range(2, len(rest) + 2)]
+    return first, [(place, parse_json(line, place, hint)) for place, line in zip(where, rest, strict=True)]
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):

@@ -1,36 +1,45 @@
-"""Files of walks: every walk that was taken on the real code with what was asked and answered, to be checked again without it."""
+"""Files of walks: every walk taken on the real code, exchange by exchange, to be checked again without the code.
+
+A file is JSON Lines: a head; for each walk a line with the walk, then its exchanges; and last how many walks were taken.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fencepost.encoding.concrete.replay import NotAnExecution
-from fencepost.encoding.documents import Key, has_keys, text_key, whole_key
+from fencepost.encoding.documents import Key, has_keys, whole_key
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.realcode.conformance import action_of, spelled
 from fencepost.realcode.harness_session import Playback
 from fencepost.realcode.reproduction import Setting
 from fencepost.realcode.runs import ConformanceRun, Ground
-from fencepost.realcode.transcripts import HEAD, LINE, LINES, Lines, head, lines_of, lines_to_json, read_run
+from fencepost.realcode.transcripts import (
+    HEAD,
+    Lines,
+    Numbered,
+    exchange_of,
+    exchanges_to_json,
+    head,
+    json_lines,
+    read_run,
+)
 
-SCHEMA = "fencepost.walks/1"
+SCHEMA = "fencepost.walks/2"
 HINT = "give what `conform --transcript` wrote"
 
-_KEYS = {
-    **HEAD,
-    "protocol": text_key("the name of a protocol", needed=True),
-    "seed": whole_key(-(10**18) + 1, 10**18 - 1, needed=True),
-    "walks": Key(list, "a list of walks", needed=True),
-}
+_KEYS = {**HEAD, "seed": whole_key(-(10**18) + 1, 10**18 - 1, needed=True)}
 _WALK = {
     "settings": Key(dict, "parameters and switches", needed=True),
     "lost": Key(list, "names of choices", needed=True),
     "steps": Key(list, "a list of actions, each with its arguments", needed=True),
-    "lines": LINES,
 }
+_END = {"taken": whole_key(0, needed=True), "asked": whole_key(0, needed=True)}
 
 
 @dataclass(frozen=True)
@@ -56,15 +65,19 @@ class RunFile:
     protocol: str
     seed: int
     taken: tuple[Taken, ...]
+    asked: int
+    """The number of walks that were asked for."""
 
-    def to_json(self) -> dict[str, object]:
-        """As a file has it."""
-        return {
-            **head(SCHEMA, self.recorded, self.setting),
-            "protocol": self.protocol,
-            "seed": self.seed,
-            "walks": [_written(taken) for taken in self.taken],
-        }
+    def to_json_lines(self) -> str:
+        """Return the text of its file."""
+        return json_lines(self._documents())
+
+    def _documents(self) -> Iterator[dict[str, object]]:
+        yield {**head(SCHEMA, self.recorded, self.setting, self.protocol), "seed": self.seed}
+        for taken in self.taken:
+            yield _written(taken)
+            yield from exchanges_to_json(taken.lines)
+        yield {"taken": len(self.taken), "asked": self.asked}
 
 
 def _written(taken: Taken) -> dict[str, object]:
@@ -76,28 +89,40 @@ def _written(taken: Taken) -> dict[str, object]:
         "settings": {name: value for name, value in given.items() if plain[name] != value},
         "lost": list(taken.walk.lost),
         "steps": spelled(taken.walk),
-        "lines": lines_to_json(taken.lines),
     }
 
 
 def read_walks(path: Path) -> RunFile:
-    """The walks in a file; raises BadInput if it has not the form of one, or its walks are none of today's model."""
-    document, setting = read_run(path, SCHEMA, _KEYS, "a file of walks", HINT)
-    taken = tuple(_taken(path, document["protocol"], document["walks"]))
-    return RunFile(setting, document["recorded"], document["protocol"], document["seed"], taken)
+    """Read the walks in a file; raises BadInput if it has not the form of one, or they are no walks of today's model."""
+    first, lines, (where, last), setting = read_run(path, SCHEMA, _KEYS, HINT)
+    end = has_keys(last, _END, where)
+    taken = tuple(_taken(path, first["protocol"], lines))
+    if len(taken) != end["taken"]:
+        raise BadInput(f"{where}: taken = {end['taken']}, but the file has {len(taken)} walks; {HINT}")
+    return RunFile(setting, first["recorded"], first["protocol"], first["seed"], taken, end["asked"])
 
 
-def _taken(path: Path, protocol: str, documents: Sequence[object]) -> Iterator[Taken]:
+def _taken(path: Path, protocol: str, lines: Numbered) -> Iterator[Taken]:
     grounds: dict[tuple[tuple[str, object], ...], Ground] = {}
-    for number, document in enumerate(documents, 1):
-        where = f"{path}: walk {number}"
-        found = has_keys(document, _WALK, where)
-        for line in found["lines"]:
-            has_keys(line, LINE, where)
+    for number, (found, exchanges) in enumerate(_walks(lines), 1):
         key = tuple(found["settings"].items())
         if key not in grounds:
             grounds[key] = Ground(find(protocol).instance(key))
-        yield Taken(grounds[key], _walk(where, grounds[key], found), lines_of(found["lines"]))
+        yield Taken(grounds[key], _walk(f"{path}: walk {number}", grounds[key], found), exchanges)
+
+
+def _walks(lines: Numbered) -> Iterator[tuple[dict[str, Any], Lines]]:
+    """Yield each walk, and the exchanges in the lines after it."""
+    begins = [at for at, (_, line) in enumerate(lines) if at == 0 or is_walk(line)]
+    for begin, end in itertools.pairwise([*begins, len(lines)]):
+        where, line = lines[begin]
+        exchanges = tuple(exchange_of(line, where) for where, line in lines[begin + 1 : end])
+        yield has_keys(line, _WALK, where), exchanges
+
+
+def is_walk(document: object) -> bool:
+    """Tell a line with a walk from one with an exchange."""
+    return isinstance(document, dict) and "steps" in document
 
 
 def _walk(where: str, ground: Ground, document: Mapping[str, list[str]]) -> ConformanceRun:

@@ -1,20 +1,34 @@
-"""Transcripts: every line asked and answered in a real run, kept so that it can be looked at again without the code."""
+"""Transcripts: every exchange of a real run, kept so that it can be looked at again without the code.
+
+A file is JSON Lines: a head, then an exchange in each line, and last how the run ended.
+"""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.documents import Key, Keys, has_keys, one_of, parse_json, read_json, shown, text_key
+from fencepost.encoding.documents import (
+    Key,
+    Keys,
+    has_keys,
+    one_of,
+    parse_json,
+    read_json_lines,
+    shown,
+    text_key,
+)
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.traces import Trace
 from fencepost.realcode.harness_session import Playback, dumped
 from fencepost.realcode.library import RELEASE
-from fencepost.realcode.reproduction import STORAGES, Setting
+from fencepost.realcode.reproduction import STORAGES, Ending, Reproduction, Setting
 
-SCHEMA = "fencepost.transcript/1"
+SCHEMA = "fencepost.transcript/2"
 HINT = "give what `reproduce --transcript` wrote"
 
 HEAD = {
@@ -24,57 +38,87 @@ HEAD = {
     "storage": one_of(STORAGES, needed=True),
     "zookeeper": text_key("a version", needed=True),
     "jdk": text_key("a version", needed=True),
+    "protocol": text_key("the name of a protocol", needed=True),
 }
-"""What every file of a real run begins with."""
-LINES = Key(list, "a list of lines", needed=True)
-_KEYS = {**HEAD, "lines": LINES}
-LINE = {"ask": text_key(needed=True), "answer": Key(dict, "an answer", needed=True)}
+"""Keys of the first line of every file of a real run."""
+EXCHANGE = {"ask": text_key(needed=True), "answer": Key(dict, "an answer", needed=True)}
+"""Keys of a line with one question to the code and its answer."""
+
+_KEYS = {**HEAD, "property": text_key("the name of a property", needed=True)}
+_END = {
+    "ending": one_of(tuple(ending.value for ending in Ending), needed=True),
+    "step": Key((int, type(None)), "the number of a step, or null", needed=True),
+}
 
 Lines = tuple[tuple[str, str], ...]
-"""What was asked, and what was answered, in order."""
+"""The exchanges in order: what was asked, and what was answered."""
+Numbered = list[tuple[str, Any]]
+"""Documents of a file, each with the place of its line for messages."""
 
 
 @dataclass(frozen=True)
 class Transcript:
-    """A real run, line by line, and what it was made on."""
+    """A real run, exchange by exchange, and what it was made on."""
 
     setting: Setting
     recorded: str
     """The day, as 2026-11-22."""
+    protocol: str
+    property: str
     lines: Lines
+    ending: Ending
+    step: int | None
+    """The step at which the code refused or departed, or that cannot be driven."""
 
-    def to_json(self) -> dict[str, object]:
-        """As a file has it."""
-        return {**head(SCHEMA, self.recorded, self.setting), "lines": lines_to_json(self.lines)}
+    def to_json_lines(self) -> str:
+        """Return the text of its file."""
+        first = head(SCHEMA, self.recorded, self.setting, self.protocol)
+        return json_lines(
+            [
+                {**first, "property": self.property},
+                *exchanges_to_json(self.lines),
+                {"ending": self.ending.value, "step": self.step},
+            ]
+        )
 
     def playback(self) -> Playback:
-        """A session that answers as the code did."""
+        """Return a session that answers as the code did."""
         return Playback(self.lines)
 
 
-def recorded(setting: Setting, lines: Sequence[tuple[str, str]]) -> Transcript:
-    """The transcript of a run that has just been made."""
-    return Transcript(setting, today(), tuple(lines))
+def recorded(trace: Trace, run: Reproduction, lines: Sequence[tuple[str, str]]) -> Transcript:
+    """Return the transcript of a run that has just been made."""
+    return Transcript(
+        run.setting, today(), trace.protocol, trace.property, tuple(lines), run.ending, run.step
+    )
 
 
 def read_transcript(path: Path) -> Transcript:
-    """The transcript in a file; raises BadInput if it has not the form of one."""
-    document, setting = read_run(path, SCHEMA, _KEYS, "a transcript", HINT)
-    for number, line in enumerate(document["lines"], 1):
-        has_keys(line, LINE, f"{path}: line {number}")
-    return Transcript(setting, document["recorded"], lines_of(document["lines"]))
+    """Read the transcript in a file; raises BadInput if it has not the form of one."""
+    first, lines, (where, last), setting = read_run(path, SCHEMA, _KEYS, HINT)
+    end = has_keys(last, _END, where)
+    exchanges = tuple(exchange_of(line, where) for where, line in lines)
+    return Transcript(
+        setting,
+        first["recorded"],
+        first["protocol"],
+        first["property"],
+        exchanges,
+        Ending(end["ending"]),
+        end["step"],
+    )
 
 
 # What all files of real runs have in common.
 
 
 def today() -> str:
-    """The day, as 2026-11-22 (UTC)."""
+    """Return the day, as 2026-11-22 (UTC)."""
     return datetime.datetime.now(tz=datetime.UTC).date().isoformat()
 
 
-def head(schema: str, day: str, setting: Setting) -> dict[str, object]:
-    """When a real run was made, and on what, as a file has it."""
+def head(schema: str, day: str, setting: Setting, protocol: str) -> dict[str, object]:
+    """Return the keys that every first line has: when the run was made, on what, and of which protocol."""
     return {
         "schema": schema,
         "recorded": day,
@@ -82,29 +126,44 @@ def head(schema: str, day: str, setting: Setting) -> dict[str, object]:
         "storage": setting.storage,
         "zookeeper": setting.zookeeper,
         "jdk": setting.jdk,
+        "protocol": protocol,
     }
 
 
-def read_run(path: Path, schema: str, keys: Keys, what: str, hint: str) -> tuple[dict[str, Any], Setting]:
-    """The document in a file of that schema, and on what the run was made; raises BadInput if it is none."""
-    document = read_json(path, hint)
-    found = document.get("schema") if isinstance(document, dict) else None
+def json_lines(documents: Iterable[object]) -> str:
+    """Return the documents as text, one in each line."""
+    return "".join(json.dumps(document) + "\n" for document in documents)
+
+
+def read_run(
+    path: Path, schema: str, keys: Keys, hint: str
+) -> tuple[dict[str, Any], Numbered, tuple[str, Any], Setting]:
+    """Read a file of that schema: its head, the lines between, the last line, and what the run was made on.
+
+    Raises BadInput for a file of another schema or version, and for one without a last line.
+    """
+    first, lines = read_json_lines(path, hint)
+    found = first.get("schema") if isinstance(first, dict) else None
     if found != schema:
         raise BadInput(f"{path}: schema is {shown(found)}; valid: {schema}")
-    has_keys(document, keys, f"{path}: {what}")
-    setting = Setting(*(document[name] for name in ("bookkeeper", "storage", "zookeeper", "jdk")))
+    has_keys(first, keys, f"{path}: line 1")
+    setting = Setting(*(first[name] for name in ("bookkeeper", "storage", "zookeeper", "jdk")))
     if RELEASE.fullmatch(setting.release) is None:
         raise BadInput(
             f"{path}: bookkeeper is {shown(setting.release)}; it must be a release, such as 4.17.3"
         )
-    return document, setting
+    if not lines:
+        raise BadInput(f"{path}: ends after its first line; {hint}")
+    where, last = lines[-1]
+    return first, lines[:-1], (f"{where}, the last", last), setting
 
 
-def lines_to_json(lines: Lines) -> list[dict[str, object]]:
-    """What was asked and answered, as a file has it."""
-    return [{"ask": line, "answer": parse_json(answer, "an answer", "")} for line, answer in lines]
+def exchanges_to_json(lines: Lines) -> Iterator[dict[str, object]]:
+    """Yield each exchange as a file has it."""
+    return ({"ask": line, "answer": parse_json(answer, "an answer", "")} for line, answer in lines)
 
 
-def lines_of(documents: Sequence[dict[str, Any]]) -> Lines:
-    """What was asked and answered, from the lines of a file."""
-    return tuple((line["ask"], dumped(line["answer"])) for line in documents)
+def exchange_of(document: object, where: str) -> tuple[str, str]:
+    """Return the exchange in a line of a file; raises BadInput if it is none."""
+    found = has_keys(document, EXCHANGE, where)
+    return found["ask"], dumped(found["answer"])

@@ -12,7 +12,7 @@ import pytest
 
 from fencepost.cli import pytest_plugin
 from support.answers import FOLDER
-from support.tiers import LISTS, STALE, cases, name, stale
+from support.tiers import FILE, Recorder, read, sort_into_tiers
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -52,25 +52,34 @@ def chromium_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
         yield browser
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--refresh-goldens", action="store_true", help="write what the commands print now")
+    parser.addoption(
+        "--record-durations",
+        action="store_true",
+        help="write the seconds of each case to tests/durations.json",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Our own plugin, where the working tree is not installed."""
+    """Register our own plugin where the working tree is not installed, and the recorder if it is asked for."""
     if not config.pluginmanager.has_plugin("fencepost"):
         config.pluginmanager.register(pytest_plugin, "fencepost")
+    if config.getoption("--record-durations") and "PYTEST_XDIST_WORKER" not in os.environ:
+        config.pluginmanager.register(Recorder(FILE), "recorder")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Name the files of tests that have records and are gone: their cases have no tier until they are recorded again."""
+    files = sorted({case.split("::")[0] for case in read(FILE)})
+    return [
+        f"tests/durations.json: {file} is not there; rename its entry, or run make durations"
+        for file in files
+        if not (config.rootpath / file).exists()
+    ]
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Cases that are listed as slow or long are marked; the longest first, so that at the end no worker waits for one that began last."""
-    by_name = {name(item.nodeid): item for item in items}
-    for mark, file in LISTS.items():
-        listed = cases(file.read_text(encoding="utf-8"))
-        if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
-            config.stash.setdefault(STALE, {})[file.name] = stale(listed, by_name)
-        for case in set(listed) & by_name.keys():
-            by_name[case].add_marker(mark)
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--refresh-goldens", action="store_true", help="write what the commands print now")
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put each case into its tier, and the longest first: at the end no worker waits for one that began last."""
+    sort_into_tiers(items, read(FILE))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from support import answers
 from support.answers import FOLDER, once
 from support.links import dead_links, slug
 from support.shown import SHOWN, shows
-from support.tiers import STALE, cases, name, stale
+from support.tiers import LIMITS, name, read, sort_into_tiers, updated, write
 
 
 @pytest.fixture
@@ -97,17 +98,113 @@ def test_headings_are_named_as_github_does() -> None:
     assert slug("What a `check` says — and why, in one_line") == "what-a-check-says--and-why-in-one_line"
 
 
-def test_a_list_of_cases_names_each_that_there_is_once() -> None:
-    listed = cases("# a remark\n\na.py::test_a[1]\na.py::test_a[2]\na.py::test_a[1]\n")
-    collected = {"a.py::test_a[1]", "a.py::test_a[3]"}
-    assert stale(listed, collected) == ["a.py::test_a[2]", "a.py::test_a[1]"]
-    assert stale(listed[:1], collected) == []
+SUITE = """
+import pytest
+
+def test_quick(): pass
+def test_recorded_slow(): pass
+def test_recorded_long(): pass
+
+@pytest.mark.slow
+def test_marked(): pass
+
+@pytest.mark.long
+def test_marked_long(): pass
+"""
+
+SUITE_CONFTEST = """
+from pathlib import Path
+import pytest
+from support.tiers import Recorder, read, sort_into_tiers
+
+FILE = Path(__file__).with_name("durations.json")
+
+def pytest_addoption(parser):
+    parser.addoption("--record-durations", action="store_true")
+
+def pytest_configure(config):
+    if config.getoption("--record-durations"):
+        config.pluginmanager.register(Recorder(FILE))
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    sort_into_tiers(items, read(FILE))
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report):
+    if report.nodeid.endswith("test_quick"):
+        report.duration = 31.0
+"""
 
 
-def test_every_line_of_a_list_names_a_case(request: pytest.FixtureRequest) -> None:
-    """Only a run of all tests knows all cases."""
-    for file, wrong in request.config.stash.get(STALE, {}).items():
-        assert wrong == [], f"tests/{file}: names no case, or one twice"
+RECORDED = {"recorded_slow": 5, "recorded_long": 60, "stale": 60, "marked": 60, "marked_long": 5}
+DURATIONS = {f"test_a.py::test_{case}": seconds for case, seconds in RECORDED.items()} | {"gone.py::a": 5}
+"""Planted: a case over each limit, marked cases with another record, a case that is gone, and a file that is gone."""
+
+
+def test_the_tier_of_a_case_is_the_longer_of_its_mark_and_its_record(pytester: pytest.Pytester) -> None:
+    items = pytester.getitems(SUITE)
+    sort_into_tiers(items, {f"{items[0].nodeid.split('::')[0]}::test_{c}": s for c, s in RECORDED.items()})
+    tiers = {
+        item.name.removeprefix("test_"): [mark for mark in LIMITS if item.get_closest_marker(mark)][:1]
+        for item in items
+    }
+    long, slow = ["long"], ["slow"]
+    assert tiers == {
+        "recorded_long": long,
+        "marked": long,
+        "marked_long": long,
+        "recorded_slow": slow,
+        "quick": [],
+    }
+    assert list(tiers) == ["recorded_long", "marked", "marked_long", "recorded_slow", "quick"], (
+        "longest first"
+    )
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> Path:
+    """A suite of five cases with a file of durations, and that file."""
+    pytester.makeini("[pytest]\ntestpaths = .\nmarkers =\n    slow\n    long\n")
+    pytester.makeconftest(SUITE_CONFTEST)
+    pytester.makepyfile(test_a=SUITE)
+    write(pytester.path / "durations.json", DURATIONS)
+    return pytester.path / "durations.json"
+
+
+def cases_run(pytester: pytest.Pytester, *options: str) -> list[str]:
+    """Run the suite; return the cases that ran, in order."""
+    result = pytester.runpytest_inprocess("-p", "no:fencepost", "-n0", "-v", *options)
+    assert result.ret == 0
+    return re.findall(r"^test_a\.py::test_(\w+) PASSED", result.stdout.str(), re.MULTILINE)
+
+
+def test_a_recording_of_the_suite_drops_stale_lines(suite: Path, pytester: pytest.Pytester) -> None:
+    """The stale lines stop nothing. The quick case takes 31 s now. A case that did not run keeps its record."""
+    assert cases_run(pytester, "--record-durations", "-m", "not long") == ["recorded_slow", "quick"]
+    recorded = {"quick": 60, "recorded_long": 60, "marked": 60, "marked_long": 5}
+    assert read(suite) == {f"test_a.py::test_{case}": seconds for case, seconds in recorded.items()}
+
+
+def test_a_recording_of_one_case_changes_no_other_line(suite: Path, pytester: pytest.Pytester) -> None:
+    assert cases_run(pytester, "--record-durations", "test_a.py::test_quick") == ["quick"]
+    assert read(suite) == DURATIONS | {"test_a.py::test_quick": 60}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "record"),
+    [(0.9, None), (1.0, None), (1.1, 2), (2.0, 2), (2.1, 5), (29.0, 30), (30.1, 60), (9999.0, 3600)],
+)
+def test_a_record_is_rounded_up_and_stays_in_its_tier(seconds: float, record: int | None) -> None:
+    assert updated({"a.py::a": 10}, {"a.py::a": seconds}).get("a.py::a") == record
+
+
+def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
+    """A file of tests is named once: if it moves, one line of the records changes."""
+    durations = {"b.py::test_b[x::y]": 5, "a.toml::≠ 2/2/2, unfenced": 60, "a.toml::a": 2}
+    write(tmp_path / "durations.json", durations)
+    assert read(tmp_path / "durations.json") == durations
+    assert (tmp_path / "durations.json").read_text(encoding="utf-8").count("a.toml") == 1
 
 
 def test_a_case_has_its_name_without_its_group() -> None:

@@ -135,8 +135,8 @@ def _taken(
             )
     found.seconds = time.monotonic() - begun
     if transcript is not None:
-        file = RunFile(found.setting, today(), found.protocol, found.seed, tuple(kept))
-        write_whole(Path(transcript), json.dumps(file.to_json()) + "\n")
+        file = RunFile(found.setting, today(), found.protocol, found.seed, tuple(kept), found.asked)
+        write_whole(Path(transcript), file.to_json_lines())
 
 
 def _checked_again(path: Path) -> Conformance:

@@ -147,8 +147,7 @@ def _driven(
         recording = Recording(harness)
         run = reproduce(story.trace, Setting(lib.release, storage), recording)
     if transcript is not None:
-        document = recorded(run.setting, recording.lines).to_json()
-        write_whole(Path(transcript), json.dumps(document, indent=1) + "\n")
+        write_whole(Path(transcript), recorded(story.trace, run, recording.lines).to_json_lines())
     return run
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,14 @@ from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper import state
 from fencepost.protocols.bookkeeper.layers import published
 from fencepost.realcode import observations
-from fencepost.realcode.conformance import Departure, action_of, drive, shorter, spelled
+from fencepost.realcode.conformance import Conformance, Departure, action_of, drive, shorter, spelled
 from fencepost.realcode.drive.actions import DRIVEN
-from fencepost.realcode.harness_session import OutOfStep
-from fencepost.realcode.run_files import Taken, read_walks
+from fencepost.realcode.harness_session import OutOfStep, Playback
+from fencepost.realcode.run_files import Taken, is_walk, read_walks
 from fencepost.realcode.runs import AT_ONCE, BROAD, ELSEWHERE, ConformanceRun, Ground, walks
+from fencepost.realcode.transcripts import json_lines
 
-WALKS = Path(__file__).parent / "walks" / "4.17.4.interleaved.json"
+WALKS = Path(__file__).parent / "walks" / "4.17.4.interleaved.jsonl"
 
 
 @pytest.fixture(scope="module")
@@ -100,12 +102,12 @@ def test_a_real_run_agrees(path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_an_action_that_no_walk_took_is_shown_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["conform", "--playback", str(WALKS.with_name("4.17.4.db.json"))]) == 0
+    assert run(["conform", "--playback", str(WALKS.with_name("4.17.4.db.jsonl"))]) == 0
     assert "abandon recovery 0, adopt close 0" in capsys.readouterr().out
 
 
 def test_what_walks_came_to_is_there_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    path = WALKS.with_name("4.17.4.db.json")
+    path = WALKS.with_name("4.17.4.db.jsonl")
     assert run(["conform", "--playback", str(path), "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["walks"], document["departures"]) == (2, [])
@@ -115,15 +117,79 @@ def test_a_model_in_which_recovery_reads_do_not_fence_departs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The planted mistake of the model: found in walks that agree with the model as it is."""
-    document = json.loads(WALKS.read_text(encoding="utf-8"))
-    for walk in document["walks"]:
-        walk["settings"]["recovery_reads_fence"] = "no"
-    path = tmp_path / "walks.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
+    lines = [json.loads(line) for line in WALKS.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        if is_walk(line):
+            line["settings"]["recovery_reads_fence"] = "no"
+    path = tmp_path / "walks.jsonl"
+    path.write_text(json_lines(lines), encoding="utf-8")
     assert run(["conform", "--playback", str(path)]) == 1
     out = capsys.readouterr().out
     assert "handle read" in out
     assert "is yes in the code, no in the model" in out
+
+
+def test_walks_are_written_as_they_were_read() -> None:
+    assert read_walks(WALKS).to_json_lines() == WALKS.read_text(encoding="utf-8")
+
+
+def test_walks_on_the_code_write_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code is played back: then the file that is written is the one that was played, but for the day."""
+    path = WALKS.with_name("4.17.4.db.jsonl")
+    kept = read_walks(path)
+    lines = [line for one in kept.taken for line in one.lines]
+
+    @contextmanager
+    def driven(*given: object) -> Iterator[Playback]:
+        found = given[0]
+        assert isinstance(found, Conformance)
+        found.setting = kept.setting
+        yield Playback(lines)
+
+    monkeypatch.setattr("fencepost.cli.commands.conform.driven", driven)
+    monkeypatch.setattr(
+        "fencepost.realcode.conformance.walks",
+        lambda *given: iter([(one.ground, one.walk) for one in kept.taken]),
+    )
+    (tmp_path / "bookkeeper-server-4.17.4.jar").touch()
+    written = tmp_path / "written.jsonl"
+    asked = ["--storage", "db", "--seed", str(kept.seed), "--walks", str(len(kept.taken))]
+    asked += ["--transcript", str(written)]
+    assert run(["conform", kept.protocol, "--bookkeeper", str(tmp_path), *asked]) == 0
+    head, *others = written.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert others == path.read_text(encoding="utf-8").splitlines(keepends=True)[1:]
+    assert json.loads(head) | {"recorded": kept.recorded} == json.loads(
+        path.read_text("utf-8").split("\n")[0]
+    )
+
+
+BROKEN: dict[str, Callable[[list[str]], list[str]]] = {
+    "schema is 'fencepost.walks/1'; valid: fencepost.walks/2": lambda lines: [
+        '{"schema": "fencepost.walks/1", "walks": []}'
+    ],
+    "the last: ask: unknown key; valid: taken, asked": lambda lines: lines[:-1],
+    "the last: taken = 2, but the file has 1 walks": lambda lines: [
+        line for at, line in enumerate(lines) if at < 2 or "steps" not in line
+    ],
+    "line 2: ask: unknown key; valid: settings, lost, steps": lambda lines: [lines[0], *lines[2:]],
+    "line 3: must be an object with ask, answer": lambda lines: [*lines[:2], "7", *lines[3:]],
+}
+"""By what is said of it, how a file of two walks is broken."""
+
+
+@pytest.mark.parametrize(("says", "broken"), BROKEN.items(), ids=list(BROKEN))
+def test_a_file_of_walks_that_is_not_whole_is_one_line(
+    says: str,
+    broken: Callable[[list[str]], list[str]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = WALKS.with_name("4.17.4.db.jsonl").read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "broken.jsonl"
+    path.write_text("\n".join(broken(lines)) + "\n", encoding="utf-8")
+    assert run(["conform", "--playback", str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line
 
 
 def tampered(one: Taken, change: Callable[[dict[str, Any]], None]) -> Taken:
@@ -176,7 +242,7 @@ def test_a_harness_that_looks_too_early_is_found(taken: tuple[Taken, ...]) -> No
 @pytest.fixture(scope="module")
 def refused() -> Taken:
     """An add with its AQ acks is refused; the writer replaces that bookie with the next push, and closes meanwhile."""
-    return read_walks(WALKS.with_name("4.17.4.db.json")).taken[0]
+    return read_walks(WALKS.with_name("4.17.4.db.jsonl")).taken[0]
 
 
 def test_a_refusal_that_stops_the_writer_whatever_was_refused_is_found(
@@ -213,7 +279,7 @@ HOSTILE = {
     "is not modelled after BookKeeper's code": ["ledger-chain", "--bookkeeper", "LIB"],
     "LIB: no such folder": ["bookkeeper", "--bookkeeper", "LIB"],
     "--walks: not with --playback": ["--playback", str(WALKS), "--walks", "3"],
-    "valid: fencepost.walks/1": ["--playback", "OTHER"],
+    "valid: fencepost.walks/2": ["--playback", "OTHER"],
     "1_0: must be a whole number": ["bookkeeper", "--bookkeeper", "LIB", "--walks", "1_0"],
     "nan: must be a number above 0": ["bookkeeper", "--bookkeeper", "LIB", "--timeout", "nan"],
     "such as bookies=3": ["bookkeeper", "--bookkeeper", "LIB", "--set", "bookies"],

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.realcode.harness_session import Playback
+from fencepost.realcode.library import Library
 from fencepost.realcode.matrix import Cell, Mark
 from fencepost.realcode.reproduction import Setting
+from fencepost.realcode.transcripts import read_transcript
 from support.realcode import TRANSCRIPTS, kept_trace
 
-OLD, NEW = (str(TRANSCRIPTS / f"2614.{release}.sorted.json") for release in ("4.13.0", "4.17.4"))
+OLD, NEW = (str(TRANSCRIPTS / f"2614.{release}.sorted.jsonl") for release in ("4.13.0", "4.17.4"))
 
 
 @pytest.fixture
@@ -70,8 +76,9 @@ HOSTILE = {
     "--bookkeeper: missing": ["--known"],
     "lib: no such folder": ["TRACE", "--bookkeeper", "lib"],
     "no such known bug": ["--known", "--bug", "7", "--bookkeeper", "LIB"],
-    "is no transcript of this trace": ["TRACE", "--playback", str(TRANSCRIPTS / "2615.4.13.0.sorted.json")],
-    "schema is 'fencepost.trace/2'; valid: fencepost.transcript/1": ["TRACE", "--playback", "TRACE"],
+    "is no transcript of this trace": ["TRACE", "--playback", str(TRANSCRIPTS / "2615.4.13.0.sorted.jsonl")],
+    "schema is 'fencepost.trace/2'; valid: fencepost.transcript/2": ["TRACE", "--playback", "TRACE"],
+    "schema is 'fencepost.transcript/1'; valid: fencepost.transcript/2": ["TRACE", "--playback", "OLD"],
 }
 
 
@@ -80,12 +87,72 @@ def test_what_cannot_be_meant_is_one_line(
     says: str, arguments: list[str], trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bookkeeper-server-4.17.4.jar").write_bytes(b"")
-    named = {"TRACE": trace, "LIB": str(tmp_path)}
+    old = tmp_path / "old.json"
+    old.write_text(json.dumps({"schema": "fencepost.transcript/1", "lines": []}, indent=1), encoding="utf-8")
+    named = {"TRACE": trace, "LIB": str(tmp_path), "OLD": str(old)}
     assert run(["reproduce", *(named.get(a, a) for a in arguments)]) == 2
     captured = capsys.readouterr()
     assert not captured.out
     assert says in captured.err
     assert captured.err.count("\n") == 1
+
+
+BROKEN: dict[str, Callable[[list[str]], list[str]]] = {
+    "is not JSON": lambda lines: [lines[0][:-1], *lines[1:]],
+    "ends after its first line": lambda lines: lines[:1],
+    "line 34, the last: ask: unknown key; valid: ending, step": lambda lines: lines[:-1],
+    "line 35: is not JSON": lambda lines: [*lines[:-1], lines[-1][:-1]],
+    "line 1: property is missing": lambda lines: [
+        lines[0].replace(', "property": "no-divergence"', ""),
+        *lines[1:],
+    ],
+    "line 3: ask is missing": lambda lines: [*lines[:2], '{"answer": {"ok": {}}}', *lines[3:]],
+    "line 4: is not JSON ('ask' stands twice in one object)": lambda lines: [
+        *lines[:3],
+        '{"ask": "look", "ask": "look"}',
+        *lines[4:],
+    ],
+    "line 5: is not JSON": lambda lines: [*lines[:4], "", *lines[5:]],
+    "ending = 'by chance'": lambda lines: [*lines[:-1], '{"ending": "by chance", "step": null}'],
+}
+"""By what is said of it, how a transcript of 35 lines is broken."""
+
+
+@pytest.mark.parametrize(("says", "broken"), BROKEN.items(), ids=list(BROKEN))
+def test_a_transcript_that_is_not_whole_is_one_line(
+    says: str,
+    broken: Callable[[list[str]], list[str]],
+    trace: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = Path(NEW).read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "broken.jsonl"
+    path.write_text("\n".join(broken(lines)) + "\n", encoding="utf-8")
+    assert run(["reproduce", trace, "--playback", str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line
+
+
+def test_a_transcript_is_written_as_it_was_read() -> None:
+    assert read_transcript(Path(NEW)).to_json_lines() == Path(NEW).read_text(encoding="utf-8")
+
+
+def test_a_run_on_the_code_writes_its_transcript(
+    trace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The code is played back: then the file that is written is the one that was played, but for the day."""
+
+    @contextmanager
+    def running(library: Library, log: Path | None) -> Iterator[Playback]:
+        yield read_transcript(Path(NEW)).playback()
+
+    monkeypatch.setattr("fencepost.cli.commands.reproduce.running", running)
+    (tmp_path / "bookkeeper-server-4.17.4.jar").touch()
+    written = tmp_path / "written.jsonl"
+    assert run(["reproduce", trace, "--bookkeeper", str(tmp_path), "--transcript", str(written)]) == 0
+    made, kept = read_transcript(written), read_transcript(Path(NEW))
+    assert replace(made, recorded=kept.recorded) == kept
 
 
 def test_a_trace_of_something_else_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,7 +71,8 @@ def played(bug: str, release: str, storage: str = "sorted") -> Reproduction:
 @pytest.mark.parametrize(("bug", "release", "storage"), ENDINGS)
 def test_a_real_run_ends_as_it_did(bug: str, release: str, storage: str) -> None:
     run = played(bug, release, storage)
-    assert (run.ending, run.step) == ENDINGS[bug, release, storage]
+    kept = transcript_of(bug, release, storage)
+    assert (run.ending, run.step) == (kept.ending, kept.step) == ENDINGS[bug, release, storage]
     if run.ending is REPRODUCED:
         found = {step.index: next(iter(step.differs)) for step in run.steps if step.differs}
         assert found == DIFFERS.get(bug, {})
@@ -121,14 +122,16 @@ def test_a_storage_that_drops_the_second_copy_goes_the_way_of_the_model_that_doe
 
 
 def test_there_is_an_ending_for_each_transcript() -> None:
-    assert len(list(TRANSCRIPTS.glob("*.json"))) == len(ENDINGS)
+    assert len(list(TRANSCRIPTS.glob("*.jsonl"))) == len(ENDINGS)
 
 
 def test_a_transcript_says_on_what_it_was_made() -> None:
-    for path in TRANSCRIPTS.glob("*.json"):
-        document = json.loads(path.read_text(encoding="utf-8"))
-        assert path.name.endswith(f".{document['bookkeeper']}.{document['storage']}.json")
-        assert all(document[key] for key in ("recorded", "zookeeper", "jdk"))
+    for bug, release, storage in ENDINGS:
+        transcript, trace = transcript_of(bug, release, storage), kept_trace(bug)
+        setting = transcript.setting
+        assert (setting.release, setting.storage) == (release, storage)
+        assert (transcript.protocol, transcript.property) == (trace.protocol, trace.property)
+        assert transcript.recorded and setting.zookeeper and setting.jdk
 
 
 def test_the_mended_model_goes_where_the_code_goes() -> None:

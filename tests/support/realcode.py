@@ -26,4 +26,4 @@ def kept_trace(bug: str) -> Trace:
 def transcript_of(bug: str, release: str, storage: str = "sorted") -> Transcript:
     """The transcript of a real run of that bug's counterexample."""
     name = bug.removeprefix("#").replace("/", "-")
-    return read_transcript(TRANSCRIPTS / f"{name}.{release}.{storage}.json")
+    return read_transcript(TRANSCRIPTS / f"{name}.{release}.{storage}.jsonl")

@@ -1,39 +1,109 @@
-"""Cases that take too long for their tier: `tests/slow.txt` and `tests/long.txt` name each in a line.
+"""Tiers of cases: from the marks in the code, and from the recorded durations in `tests/durations.json`.
 
-They are what was measured; a test that is slow or long by its nature is marked where it stands.
+The file has, by file of tests and by case, the seconds of the last recording, rounded up to a step. A line that names no case
+is ignored, and the next recording of the whole suite leaves it out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import json
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
 
-LISTS = {mark: Path(__file__).parents[1] / f"{mark}.txt" for mark in ("slow", "long")}
-"""By the mark that they put on a case."""
+FILE = Path(__file__).parents[1] / "durations.json"
+LIMITS = {"long": 30, "slow": 2}
+"""By tier, the seconds over which a recorded case belongs to it."""
+LEAST = 1
+"""Seconds up to which a case needs no record."""
+STEPS = (2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
+"""Seconds as they are recorded. The limits of the tiers are among them, so rounding up changes no tier."""
 
-STALE: pytest.StashKey[dict[str, list[str]]] = pytest.StashKey()
-"""Where a run of all tests keeps the lines of each list that name no case, or one twice."""
+Durations = dict[str, int]
+"""Seconds by case, as pytest names it."""
 
 
-def cases(text: str) -> list[str]:
-    """The cases that a list names, as pytest names them; what begins with `#` is a remark."""
-    return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+def read(file: Path) -> Durations:
+    """Return the recorded seconds of each case."""
+    by_file: dict[str, dict[str, int]] = json.loads(file.read_text(encoding="utf-8"))
+    return {f"{path}::{case}": seconds for path, cases in by_file.items() for case, seconds in cases.items()}
+
+
+def write(file: Path, durations: Durations) -> None:
+    """Write the file: a case in each line, under the file that it is in."""
+    by_file: dict[str, dict[str, int]] = defaultdict(dict)
+    for nodeid, seconds in sorted(durations.items()):
+        path, case = nodeid.split("::", 1)
+        by_file[path][case] = seconds
+    file.write_text(json.dumps(by_file, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def updated(
+    known: Durations, measured: Mapping[str, float], collected: Collection[str] | None = None
+) -> Durations:
+    """Return the records after a run that measured some cases.
+
+    `collected` has all cases there are, if the run knows them: then records of other names are dropped.
+    """
+    kept = {
+        case: seconds
+        for case, seconds in known.items()
+        if case not in measured and (collected is None or case in collected)
+    }
+    return kept | {case: _step(seconds) for case, seconds in measured.items() if seconds > LEAST}
+
+
+def _step(seconds: float) -> int:
+    return next((step for step in STEPS if seconds <= step), STEPS[-1])
+
+
+def sort_into_tiers(items: list[pytest.Item], durations: Durations) -> None:
+    """Mark each case whose record is over the limit of a tier, and put the longest first.
+
+    A mark in the code is the least tier of its case: a record moves a case to a longer tier, never to a shorter one.
+    """
+    for item in items:
+        seconds = durations.get(name(item.nodeid), 0)
+        tier = next((mark for mark, limit in LIMITS.items() if seconds > limit), None)
+        if tier is not None:
+            item.add_marker(tier)
+    items.sort(key=lambda item: _expected(item, durations), reverse=True)
+
+
+def _expected(item: pytest.Item, durations: Durations) -> int:
+    """Return the recorded seconds of a case; of a marked case at least the limit of its tier."""
+    least = next((limit for mark, limit in LIMITS.items() if item.get_closest_marker(mark)), 0)
+    return max(least, durations.get(name(item.nodeid), 0))
 
 
 def name(nodeid: str) -> str:
-    """What pytest calls a case, without the group that pytest-xdist writes behind it."""
+    """Return the name of a case without the group that pytest-xdist writes behind it."""
     group = nodeid.rfind("@")
     return nodeid[:group] if group > nodeid.rfind("]") else nodeid
 
 
-def stale(listed: Iterable[str], collected: Collection[str]) -> list[str]:
-    """What a list names that there is not, or names twice."""
-    seen: set[str] = set()
-    wrong = []
-    for case in listed:
-        if case not in collected or case in seen:
-            wrong.append(case)
-        seen.add(case)
-    return wrong
+class Recorder:
+    """A plugin of a run that records: it measures each case that passes, and writes the file at the end."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.measured: dict[str, float] = {}
+        self.collected: set[str] | None = None
+        """All cases of the suite; None if this process has not collected all of them."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Note all cases, before options such as `-m` leave some out."""
+        if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+            self.collected = {name(item.nodeid) for item in items}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the seconds of a case that passed, without those of its fixtures."""
+        if report.when == "call" and report.passed:
+            self.measured[name(report.nodeid)] = report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        """Write what was measured; what did not run keeps its record."""
+        write(self.file, updated(read(self.file), self.measured, self.collected))

@@ -25,7 +25,7 @@ from fencepost.sweeps.solve import Allowance, solve
 from fencepost.sweeps.summary import finding
 from fencepost.sweeps.sweep_cases import SweepCase
 
-KEPT = Path(__file__).parents[1] / "realcode" / "walks" / "4.17.4.interleaved.json"
+KEPT = Path(__file__).parents[1] / "realcode" / "walks" / "4.17.4.interleaved.jsonl"
 
 GRID = """
 [[grid]]
