@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.encoding.engine.check import check
-from fencepost.encoding.engine.hearing import Listener
+from fencepost.encoding.engine.events import Listener
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome
 from fencepost.encoding.errors import BadInput
@@ -43,4 +43,4 @@ def decide(run: Run, limits: Limits, listener: Listener = lambda event: None) ->
     instance = find(run.known.protocol).instance(run.settings.items())
     properties = instance.properties(run.known.property)
     asked = run.limits(limits).of(instance.system)
-    return check(instance.system, instance.subject, properties, asked, listener)
+    return check(instance, properties, asked, listener)

@@ -12,9 +12,9 @@ from fencepost.answers.affected import bugs_of_releases, has
 from fencepost.answers.without_spare import violations_without_spare
 from fencepost.encoding.documents import Key, has_keys, parse_toml
 from fencepost.encoding.engine.check import check
-from fencepost.encoding.engine.hearing import TIME_OUT
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict, worst
+from fencepost.encoding.engine.work import TIME_OUT
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.protocol import Instance, Protocol, choose
@@ -300,7 +300,7 @@ def _decided(
     chosen = choose(instance.system, properties)
     results = violations_without_spare(instance, chosen, limits) if carried else ()
     if not results:
-        results = check(instance.system, instance.subject, chosen, limits.of(instance.system)).results
+        results = check(instance, chosen, limits.of(instance.system)).results
     verdict = worst(result.verdict for result in results)
     said = [f"--set={key}={value}" for key, value in _needed(protocol, settings, release).items()]
     broken = next((r.property for r in results if r.trace is not None), None)

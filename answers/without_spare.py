@@ -35,7 +35,7 @@ def violations_without_spare(
     asked = [prop for prop in small.properties(*(p.name for p in properties)) if not prop.traps]
     if small.parameters == parameters or not asked:
         return ()
-    found = check(small.system, small.subject, asked, limits.of(small.system)).results
+    found = check(small, asked, limits.of(small.system)).results
     return tuple(_carried(found, instance))
 
 

@@ -173,7 +173,7 @@ def know(instance: Instance, effort: Effort, wanted: Callable[[Conjunct], bool])
     """Check the properties of an instance, and ask which of its conjuncts are implied."""
     begun = time.perf_counter()
     limits = Limits(minimize=Minimize.NONE, timeout=effort.whole)
-    results = check(instance.system, instance.subject, instance.system.properties, limits).results
+    results = check(instance, instance.system.properties, limits).results
     chosen = tuple(conjunct for conjunct in conjuncts(instance.system) if wanted(conjunct))
     asked = decide(instance.system, chosen, effort.whole)
     return Known(

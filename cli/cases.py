@@ -95,7 +95,7 @@ def checked(
     system = instance.system
     limits = limits.of(system)
     (chosen,) = instance.properties(prop)
-    outcome = check(system, instance.subject, [chosen], limits)
+    outcome = check(instance, [chosen], limits)
     if outcome.interrupted:
         raise KeyboardInterrupt
     (result,) = outcome.results

@@ -68,7 +68,7 @@ def decide(obligation: SweepCase, allowance: Allowance) -> Result:
     asked = instance(obligation, allowance.source)
     properties = asked.properties(obligation.property)
     limited = limits(obligation, allowance, asked.system)
-    return check(asked.system, asked.subject, properties, limited).results[0]
+    return check(asked, properties, limited).results[0]
 
 
 def instance(obligation: SweepCase, source: Path | None = None) -> Instance:
@@ -140,7 +140,7 @@ def _settled(obligations: Sequence[SweepCase], allowance: Allowance) -> tuple[Re
     about = instance(obligations[0], allowance.source)
     properties = about.properties(*(one.property for one in obligations))
     limited = limits(obligations[0], allowance, about.system)
-    return settled_by_induction(about.system, about.subject, properties, limited)
+    return settled_by_induction(about, properties, limited)
 
 
 def _walked(obligation: SweepCase, allowance: Allowance) -> Row:
@@ -168,7 +168,7 @@ def _certified(
     asked = instance(obligation, allowance.source)
     asked_for = limits(obligation, allowance, asked.system)
     try:
-        lacking = make_certificate(folder, asked.system, asked.subject, asked_for, [result], left)
+        lacking = make_certificate(folder, asked, asked_for, [result], left)
     except FileExistsError:
         lacking = None  # an attempt at this task that was lost had made it
     if lacking is not None:

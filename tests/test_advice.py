@@ -275,7 +275,7 @@ def test_a_loss_ends_the_search_for_others() -> None:
     sizes = {"bookies": "3", "ensemble": "2", "write_quorum": "2", "ack_quorum": "1", "entries": "2"}
     instance = find("bookkeeper").instance(sizes.items(), "4.18.0")
     limits = Limits(minimize=Minimize.NONE, engines=("rounds",), one_is_enough=True)
-    outcome = check(instance.system, instance.subject, choose(instance.system, LOSSES), limits)
+    outcome = check(instance, choose(instance.system, LOSSES), limits)
     assert sorted(r.verdict.value for r in outcome.results) == ["undecided", "violated"]
 
 

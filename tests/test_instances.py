@@ -101,8 +101,7 @@ def test_out_of_the_box_every_property_is_exercised_and_decided(name: str) -> No
         result
         for instance, properties in PROTOCOLS[name].instances((), ())
         for result in check(
-            instance.system,
-            instance.subject,
+            instance,
             properties,
             Limits(jobs=1, minimize=Minimize.NONE, timeout=600).of(instance.system),
         ).results

@@ -26,6 +26,7 @@ from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import TABLES, Expectation, Several, differs, instances, title
 from fencepost.properties.ledger_chain.safety import of_any_two
 from fencepost.protocols.ledger_chain import Chain, ChainMetadata, ChainParameters, ChainStatus
+from support.bare import Bare
 from support.instances import built, nearest_violation, replayed
 from support.ledger_chaining import Client, Ledger, World, Written, successors
 
@@ -55,7 +56,7 @@ BY_QUICKNESS = [
 @pytest.mark.parametrize("rows", BY_QUICKNESS)
 def test_each_mutant_breaks_what_the_protocol_keeps(rows: Several) -> None:
     system, parameters = built(CHAIN, rows[0].settings)
-    outcome = check(system, find(CHAIN).subject(parameters), system.properties, Limits(jobs=1))
+    outcome = check(Bare(system, find(CHAIN).subject(parameters)), system.properties, Limits(jobs=1))
     assert [row.property for row in rows] == [p.name for p in system.properties]
     for row, result in zip(rows, outcome.results, strict=True):
         assert differs(row.verdict, row.steps, result) is None
@@ -75,7 +76,7 @@ def test_exploring_finds_the_same_number_of_steps(row: Expectation) -> None:
 def induced(system: System, parameters: object) -> set[str]:
     """The properties that induction over one round proves."""
     limits = Limits(jobs=1, rounds=1, minimize=Minimize.NONE, engines=("rounds", "k-induction"))
-    outcome = check(system, find(CHAIN).subject(parameters), system.properties, limits)
+    outcome = check(Bare(system, find(CHAIN).subject(parameters)), system.properties, limits)
     return {r.property for r in outcome.results if r.basis is Basis.INDUCTION}
 
 

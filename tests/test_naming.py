@@ -66,7 +66,7 @@ def test_a_counterexample_is_named_after_bugs_whose_faults_it_has(
 def found_in(instance: Instance, prop: str) -> Trace:
     """A counterexample of the instance."""
     limits = Limits(minimize=Minimize.NONE, jobs=1)
-    (result,) = check(instance.system, instance.subject, instance.properties(prop), limits).results
+    (result,) = check(instance, instance.properties(prop), limits).results
     assert result.trace is not None
     return result.trace
 

@@ -34,6 +34,7 @@ from fencepost.protocols.bookkeeper.releases import (
 )
 from fencepost.protocols.bookkeeper.switches import Switches
 from fencepost.realcode.release_behaviour import driven, seen
+from support.bare import Bare
 
 # The table.
 
@@ -144,7 +145,7 @@ def verdict(known: Expectation, parameters: BookKeeperParameters) -> Verdict:
     system = protocol.system(parameters)
     properties = [p for p in system.properties if p.name == known.property]
     limits = Limits(timeout=300, jobs=1, minimize=Minimize.NONE)
-    (result,) = check(system, protocol.subject(parameters), properties, limits).results
+    (result,) = check(Bare(system, protocol.subject(parameters)), properties, limits).results
     return result.verdict
 
 

@@ -16,8 +16,8 @@ from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import heading, sentence
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress
+from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.preparation import PreparationPhase
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.evidence.manifests import MANIFEST, Claim, Manifest, read_manifest

@@ -22,8 +22,8 @@ from fencepost.cli.rendering.check_text import instance_line
 from fencepost.cli.rendering.counterexamples import story_form_option
 from fencepost.cli.rendering.output import FORMATS, output_option, prepare_folder
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
-from fencepost.encoding.engine.check import check, settle
-from fencepost.encoding.engine.hearing import Remark
+from fencepost.encoding.engine.check import check, refuse_uncheckable
+from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize
 from fencepost.encoding.engine.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
@@ -196,7 +196,7 @@ def command(
     outcomes: list[Outcome] = []
     for request in requests:
         if walks is None:
-            settle(request.system, request.limits)
+            refuse_uncheckable(request.system, request.limits)
         else:
             refuse_limits(request.limits)
     progress = CheckProgress(verbose)
@@ -205,7 +205,7 @@ def command(
             _all(requests, walks, progress, outcomes)
             if certificates is not None:
                 (request,), (outcome,) = requests, outcomes
-                asked_of = (request.system, request.subject, request.limits)
+                asked_of = (request.instance, request.limits)
                 folder = Path(certificates)
                 outcome, lacking = with_certificates(folder, *asked_of, outcome, progress.hear)
                 outcomes[:] = [outcome]
@@ -259,7 +259,7 @@ def _all(
         elif walks:
             outcomes.append(take(walks, request.instance, request.properties, limits))
         else:
-            outcomes.append(check(request.system, request.subject, request.properties, limits, progress.hear))
+            outcomes.append(check(request.instance, request.properties, limits, progress.hear))
         progress.under_way = None
 
 

@@ -10,13 +10,12 @@ from pathlib import Path
 from fencepost.cli.process.handover import at_home
 from fencepost.cli.process.listener import INTERRUPTED
 from fencepost.cli.rendering.output import prepare_folder
+from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.preparation import PreparationPhase
 from fencepost.encoding.engine.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.writer import make_certificate
-from fencepost.encoding.language.system import System
-from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.language.protocol import Instance
 
 
 def prepare_certificates(folder: Path) -> None:
@@ -28,8 +27,7 @@ def prepare_certificates(folder: Path) -> None:
 
 def with_certificates(
     folder: Path,
-    system: System,
-    subject: Subject,
+    instance: Instance,
     limits: Limits,
     outcome: Outcome,
     hear: Callable[[PreparationPhase], None],
@@ -43,7 +41,7 @@ def with_certificates(
     begun = time.perf_counter()
     try:
         left = limits.timeout - limits.gone - outcome.seconds
-        lacking = make_certificate(at_home(folder), system, subject, limits, proved, left, hear)
+        lacking = make_certificate(at_home(folder), instance, limits, proved, left, hear)
     except KeyboardInterrupt:
         return replace(outcome, interrupted=True), INTERRUPTED
     seconds = time.perf_counter() - begun

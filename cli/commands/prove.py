@@ -68,7 +68,7 @@ def command(
     from fencepost.cli.options.settings import setting
     from fencepost.cli.process.listener import INTERRUPTED, listen
     from fencepost.cli.rendering.progress import CheckProgress
-    from fencepost.encoding.engine.preparation import PreparationPhase
+    from fencepost.encoding.engine.events import PreparationPhase
     from fencepost.encoding.solving.answers import Deadline
     from fencepost.encoding.solving.workers import Ended, Worker, failure
     from fencepost.quorums import arithmetic

@@ -10,9 +10,15 @@ from typing import Any, Self
 
 import click
 
-from fencepost.encoding.engine.events import Replayed
-from fencepost.encoding.engine.hearing import Event, Open, Remark, Silence, Underway
-from fencepost.encoding.engine.preparation import PreparationPhase
+from fencepost.encoding.engine.events import (
+    Event,
+    Open,
+    PreparationPhase,
+    Remark,
+    Replayed,
+    Silence,
+    Underway,
+)
 from fencepost.encoding.engine.verdicts import Outcome
 from fencepost.encoding.forms.counterexample import action_line
 from fencepost.encoding.language.state import amount, show

@@ -74,8 +74,8 @@ class Confirmation:
             raise self._does_not_replay(f"induction for {tried.property}", tried.execution, error) from error
         return way
 
-    def story(self, trace: Trace) -> Footprint:
-        """What the trace needs; whatever it shows as lost it cannot do without."""
+    def footprint(self, trace: Trace) -> Footprint:
+        """Return the actions and losses of a trace. The trace needs every loss that it shows."""
         names = {(s.action, tuple(s.arguments.values())) for s in trace.steps}
         choices = [v.name for v in self.replayer.system.choices]
         return Footprint(

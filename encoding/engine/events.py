@@ -1,9 +1,11 @@
-"""What is told of a check under way: all that `knowledge` hears, from searches, inductions and replays."""
+"""Events of a check: what searches, proofs and replays report, and what a listener is told."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from fencepost.encoding.engine.verdicts import Outcome
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.traces import Trace
@@ -15,13 +17,14 @@ from fencepost.encoding.rounds.search import (
     Upheld,
     Witnessed,
 )
+from fencepost.encoding.solving.solvers import Progress
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """A violation that a search found, and that the concrete reading has replayed.
+    """A violation that a search found and that the concrete reading has replayed.
 
-    `rounds` is how many it takes, `costs` the value of each objective.
+    `rounds` is the number of rounds that it takes, `costs` the value of each objective.
     """
 
     property: str
@@ -32,25 +35,26 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Untrue:
-    """A replayed trace to a state in which an invariant is false: nothing is proved with it."""
+    """A replayed trace to a state in which an invariant is false. Nothing is proved with this invariant."""
 
     trace: Trace
 
     def __str__(self) -> str:
+        """Return the name of the invariant and the length of the trace."""
         return f"the invariant {self.trace.property} is false after {amount(len(self.trace.steps), 'step')}"
 
 
 @dataclass(frozen=True)
 class ByActions:
-    """Induction over one action proves the property, from these facts and other properties."""
+    """Induction over one action proves the property with these invariants and other properties."""
 
     property: str
-    facts: tuple[str, ...]
+    invariants: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class NotByActions:
-    """It does not, for that reason."""
+    """Induction over one action does not prove the property, for this reason."""
 
     property: str
     reason: str
@@ -65,7 +69,7 @@ class Unreached:
 
 @dataclass(frozen=True)
 class Seen:
-    """The property's witness is reached at the end of a walk that the concrete reading has taken."""
+    """A simulation reaches the property's witness, and the concrete reading has replayed it."""
 
     property: str
 
@@ -86,3 +90,43 @@ Heard = (
     | Longer
     | Surpassed
 )
+"""Evidence for `Knowledge`."""
+
+
+@dataclass(frozen=True)
+class PreparationPhase:
+    """The start of one part of the preparation."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A sentence for the author of a model: why a property is not inductive, or with which invariants it is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Open:
+    """The properties that are not decided yet."""
+
+    properties: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Silence:
+    """A second in which no worker reported anything."""
+
+
+@dataclass(frozen=True)
+class Underway:
+    """The start of a check. From now on `outcome` returns what the check has found so far."""
+
+    outcome: Callable[[], Outcome]
+
+
+Event = Progress | PreparationPhase | Remark | Replayed | Open | Silence | Underway
+"""What a listener is told. A replayed violation may be followed by a smaller one."""
+
+Listener = Callable[[Event], None]

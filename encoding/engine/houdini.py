@@ -6,8 +6,9 @@ import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.preparation import PreparationPhase, Send
+from fencepost.encoding.engine.preparation import Send
 from fencepost.encoding.induction.proof_obligations import (
     INITIALLY,
     WELL_DEFINED,

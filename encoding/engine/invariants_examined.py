@@ -11,7 +11,8 @@ from functools import cached_property
 from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.engine.confirmation import Confirmation
-from fencepost.encoding.engine.preparation import PreparationPhase, Prepared, prepare
+from fencepost.encoding.engine.events import PreparationPhase
+from fencepost.encoding.engine.preparation import Prepared, prepare
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.directed_simulation import falsified

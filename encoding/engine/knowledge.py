@@ -269,7 +269,7 @@ class Knowledge:
     def _induction(self, about: _About) -> dict[str, Any]:
         """What a result says of a proof by induction."""
         if about.by_actions is not None:
-            return {"by_actions": True, "invariants": about.by_actions.facts}
+            return {"by_actions": True, "invariants": about.by_actions.invariants}
         assert about.inductive is not None
         return {"induction": about.inductive.rounds, "invariants": self.invariants}
 

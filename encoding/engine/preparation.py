@@ -6,19 +6,13 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
 from fencepost.encoding.rounds.search import Tally
 
 Send = Callable[[object], None]
 """How a worker says something in the middle of a question."""
-
-
-@dataclass(frozen=True)
-class PreparationPhase:
-    """A part of the preparation has begun."""
-
-    name: str
 
 
 @dataclass(frozen=True)

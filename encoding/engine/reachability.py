@@ -13,13 +13,13 @@ from typing import Any
 
 from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
-from fencepost.encoding.engine.events import Replayed, Seen
+from fencepost.encoding.engine.events import PreparationPhase, Replayed, Seen
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.preparation import PreparationPhase, Prepared, prepare
+from fencepost.encoding.engine.preparation import Prepared, prepare
 from fencepost.encoding.engine.searches import Job, Search, search, task
 from fencepost.encoding.engine.verdicts import Verdict
-from fencepost.encoding.errors import InternalError, ModelError
+from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import GroundAction, Property
@@ -28,7 +28,7 @@ from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.rounds.search import Execution, Violated, Wrong
 from fencepost.encoding.solving.crew import Crew
 from fencepost.encoding.solving.solvers import Progress
-from fencepost.encoding.solving.workers import Ended, Worker, failure
+from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
 GOAL = "goal"
 """What the searches call it: they look for a state in which this property is false."""
@@ -197,11 +197,9 @@ class Reachability:
                 self._knowledge.hear(message)
 
     def _end(self, worker: Worker, ended: Ended) -> None:
-        error = failure(ended, f"asking ({worker.name})")
-        if isinstance(error, ModelError | InternalError):
-            raise error
-        if error is not None:
-            self._gave_up = str(error)
+        reason = reason_of(ended, worker.name, self._limits.memory)
+        if reason is not None:
+            self._gave_up = reason
         elif not self._crew.workers and not self._knowledge.settled(GOAL):
             self._gave_up = "the search stopped early"
 

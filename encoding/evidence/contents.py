@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.encoding.engine.preparation import PreparationPhase
+from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.evidence.manifests import (
     MANIFEST,

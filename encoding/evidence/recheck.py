@@ -14,8 +14,8 @@ import z3
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.concrete.saved_traces import check_saved, saved_trace
 from fencepost.encoding.documents import read_json, read_text
+from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import known_faults
-from fencepost.encoding.engine.preparation import PreparationPhase
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.manifests import (
     HINT,

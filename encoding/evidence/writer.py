@@ -11,20 +11,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.preparation import PreparationPhase
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.language.system import System
-from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.solving.answers import SolverGaveUpError
 from fencepost.encoding.solving.workers import Ended, Worker
 
 
 def make_certificate(
     folder: Path,
-    system: System,
-    subject: Subject,
+    instance: Checkable,
     limits: Limits,
     proved: Sequence[Result],
     left: float,
@@ -42,7 +40,7 @@ def make_certificate(
         if r.basis is not None
     ]
     with _renamed(folder) as temporary:
-        asked = (system, subject, limits.budgets, claims, temporary)
+        asked = (instance.system, instance.subject, limits.budgets, claims, temporary)
         lacking = _heard(Worker("certificate", make, *asked, gib=limits.memory), left, hear, limits.timeout)
         if lacking is None:
             _rename(temporary, folder)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from typing import Protocol as Protocol_
 
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.author_errors import file_name, listed, must_be
@@ -166,6 +167,18 @@ class Protocol:
     def changed_switches(self, parameters: Any) -> dict[str, str]:
         """Switches that differ from the default of the family, which is the first of their values."""
         return {o.name: str(o.default) for o in options(parameters) if o.values and o.default != o.values[0]}
+
+
+class Checkable(Protocol_):
+    """A system with the names and values under which it is reported: an `Instance`, or a stand-in for one."""
+
+    @property
+    def system(self) -> System:
+        """The actions and properties."""
+
+    @property
+    def subject(self) -> Subject:
+        """The names and values of the report."""
 
 
 @dataclass(frozen=True)

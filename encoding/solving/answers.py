@@ -42,6 +42,10 @@ class SolverGaveUpError(Exception):
     """There is no answer, and nothing to be done without one; becomes `undecided`. The message says who gave up, and why."""
 
 
+class SpentError(SolverGaveUpError):
+    """An end of a search because its conflicts are spent; becomes `undecided`."""
+
+
 def answered(answer: Answer[Found_co], who: str) -> Yes[Found_co] | No:
     """The answer; raises SolverGaveUpError if there is none. `who` names the solver and what it was asked about."""
     if isinstance(answer, GaveUp):

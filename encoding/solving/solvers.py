@@ -13,7 +13,16 @@ from typing import Any, Protocol, Self, overload
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.solving.answers import TIME_OUT, Answer, Deadline, GaveUp, No, SolverGaveUpError, Yes
+from fencepost.encoding.solving.answers import (
+    TIME_OUT,
+    Answer,
+    Deadline,
+    GaveUp,
+    No,
+    SolverGaveUpError,
+    SpentError,
+    Yes,
+)
 from fencepost.encoding.solving.clauses import Clause
 
 SOLVERS = {
@@ -230,10 +239,6 @@ def refute(prover: str, clauses: Iterable[Clause]) -> Yes[Sequence[int]] | Refut
                 return GaveUp("no answer")
             case GaveUp() as gave_up:
                 return gave_up
-
-
-class SpentError(Exception):
-    """The conflicts that a search may take are spent; becomes `undecided`."""
 
 
 class Purse:

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from fencepost.encoding.errors import BadInput, InternalError, ModelError
-from fencepost.encoding.solving.answers import SolverGaveUpError
+from fencepost.encoding.solving.answers import SolverGaveUpError, SpentError
 from fencepost.encoding.solving.process_end import awaited_seconds, die_with, limit_reached
 
 
@@ -35,16 +35,33 @@ class Ended:
     gave_up: str = ""
 
 
-def failure(ended: Ended, doing: str) -> Exception | None:
-    """What to raise in the parent for a worker that ended before its time; None if it came to its end."""
+def failure(ended: Ended, doing: str, gib: float | None = None) -> Exception | None:
+    """Return the exception that stands for the end of a worker in its parent, or None if it finished.
+
+    `gib` is its memory limit: under one, any failure that no other cause explains counts as a lack of memory.
+    """
     if ended.gave_up:
-        return SolverGaveUpError(f"{doing}: {ended.gave_up}")
+        return SolverGaveUpError(f"{ended.gave_up} ({doing})")
     if ended.error is None:
         return None
-    for known in (BadInput, ModelError, SolverGaveUpError, InternalError):
+    for known in (BadInput, ModelError):
         if ended.kind == known.__name__:
             return known(ended.says)
+    if ended.kind == SpentError.__name__:
+        return SolverGaveUpError(ended.says)
+    if gib is not None:
+        return SolverGaveUpError(f"failed within {gib:g} GiB of memory ({doing}: {ended.says})")
+    if ended.kind == SolverGaveUpError.__name__:
+        return SolverGaveUpError(ended.says)
     return InternalError(f"{doing} failed: {ended.error}")
+
+
+def reason_of(ended: Ended, doing: str, gib: float | None = None) -> str | None:
+    """Return why a worker gave up, or None if it finished. Raises what `failure` returns of any other kind."""
+    failed = failure(ended, doing, gib)
+    if failed is None or isinstance(failed, SolverGaveUpError):
+        return None if failed is None else str(failed)
+    raise failed
 
 
 class Worker:

@@ -17,7 +17,7 @@ import pytest
 from fencepost.answers.known import KNOWN, decide
 from fencepost.cli.commands.known import EACH
 from fencepost.cli.main import run
-from fencepost.encoding.engine.hearing import Listener
+from fencepost.encoding.engine.events import Listener
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.properties.expectations import Expectation, Run

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fencepost.cli.rendering.progress import HELD, PAUSE, CheckProgress
-from fencepost.encoding.engine.events import Replayed
-from fencepost.encoding.engine.hearing import Event, Open, Remark, Silence
+from fencepost.encoding.engine.events import Event, Open, Remark, Replayed, Silence
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.solvers import Progress as SolverProgress
 from support.stories import story

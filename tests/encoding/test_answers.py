@@ -241,7 +241,7 @@ def test_a_search_without_an_answer_is_undecided(monkeypatch: pytest.MonkeyPatch
     instance = find("bookkeeper-4.13").instance(
         [("bookies", 1), ("ensemble", 1), ("write_quorum", 1), ("ack_quorum", 1)]
     )
-    outcome = check(instance.system, instance.subject, instance.system.properties[:1], Limits(jobs=1))
+    outcome = check(instance, instance.system.properties[:1], Limits(jobs=1))
     (result,) = outcome.results
     assert (result.verdict, str(result.reason).endswith(": canceled")) == (Verdict.UNDECIDED, True)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.encoding.engine import check
+from fencepost.encoding.engine import inductive_proof
+from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.houdini import Houdini
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
@@ -20,23 +21,22 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "two_phase_commit.p
 def checked() -> tuple[Verdict, int | None]:
     """The verdict on the property that a majority of votes violates, and in how few steps."""
     protocol = load(EXAMPLE)
-    parameters = protocol.parameters([("votes", "majority")])
-    system = protocol.system(parameters)
-    outcome = check.check(system, protocol.subject(parameters), system.properties[:1], Limits())
+    instance = protocol.instance([("votes", "majority")])
+    outcome = check(instance, instance.properties()[:1], Limits())
     (result,) = outcome.results
     return result.verdict, result.steps
 
 
 def assume(monkeypatch: pytest.MonkeyPatch, which: str) -> list[str]:
     """Assume these facts: `all`, `none`, or those that are `inductive`. Names of those assumed are in the list afterwards."""
-    inductive, assumed = check._inductive, list[str]()
+    inductive, assumed = inductive_proof.proved_of, list[str]()
 
-    def chosen(proving: Houdini, facts: Sequence[Invariant]) -> tuple[Invariant, ...]:
-        found = {"all": tuple(facts), "none": ()}.get(which, inductive(proving, facts))
-        assumed.extend(fact.name for fact in found)
+    def chosen(houdini: Houdini, invariants: Sequence[Invariant]) -> tuple[Invariant, ...]:
+        found = {"all": tuple(invariants), "none": ()}.get(which, inductive(houdini, invariants))
+        assumed.extend(invariant.name for invariant in found)
         return found
 
-    monkeypatch.setattr(check, "_inductive", chosen)
+    monkeypatch.setattr(inductive_proof, "proved_of", chosen)
     return assumed
 
 

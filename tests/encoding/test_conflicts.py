@@ -11,9 +11,9 @@ from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.rounds.round_solver import RoundSolver
-from fencepost.encoding.solving.answers import GaveUp
+from fencepost.encoding.solving.answers import GaveUp, SpentError
 from fencepost.encoding.solving.clauses import Clause
-from fencepost.encoding.solving.solvers import SLICE, SOLVERS, UNCOUNTED, Purse, SpentError
+from fencepost.encoding.solving.solvers import SLICE, SOLVERS, UNCOUNTED, Purse
 from support.instances import checked
 
 EMPTY = Template([], 0, 0, [], 0, [], {}, [], [])

@@ -23,6 +23,7 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.answers import Yes, answered
 from fencepost.encoding.solving.solvers import SOLVERS, backend
+from support.bare import Bare
 from support.generated import compare
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -67,7 +68,7 @@ Engine = Callable[[Case, str], int | None]
 
 def checking(case: Case, limits: Limits) -> int | None:
     system = case.system()
-    (result,) = check(system, SUBJECT, system.properties[:1], limits).results
+    (result,) = check(Bare(system, SUBJECT), system.properties[:1], limits).results
     assert result.verdict in (Verdict.VIOLATED, Verdict.PROVED)
     if result.verdict is Verdict.VIOLATED:
         assert result.fewest == (Fewest.WITHIN_ROUNDS if system.default_rounds else Fewest.OF_ALL)
@@ -144,7 +145,7 @@ def test_both_of_its_properties_are_proved_and_their_witnesses_are_reached() -> 
     system = load(EXAMPLES / "two_phase_commit.py").system(
         load(EXAMPLES / "two_phase_commit.py").parameters([])
     )
-    results = check(system, SUBJECT, system.properties, Limits(jobs=1)).results
+    results = check(Bare(system, SUBJECT), system.properties, Limits(jobs=1)).results
     assert [(r.property, r.verdict, r.witness) for r in results] == [
         ("consistent", Verdict.PROVED, True),
         ("abort-is-final", Verdict.PROVED, True),

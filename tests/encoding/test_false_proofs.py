@@ -28,6 +28,7 @@ from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.answers import No, Yes
 from fencepost.encoding.solving.solvers import backend
 from fencepost.encoding.solving.terms import Terms
+from support.bare import Bare
 
 SUBJECT = Subject("counter", {}, {})
 
@@ -77,7 +78,7 @@ CHOICES = ((), ("rounds", "k-induction"), ("rounds",))
 
 
 def result(made: System, *engines: str) -> Result:
-    (found,) = check(made, SUBJECT, made.properties, Limits(jobs=1, rounds=4, engines=engines)).results
+    (found,) = check(Bare(made, SUBJECT), made.properties, Limits(jobs=1, rounds=4, engines=engines)).results
     return found
 
 
@@ -131,9 +132,9 @@ def test_executions_with_faults_within_the_budget_count_for_completeness() -> No
     s = Counter(2)
     made = system(s, after_a_fall, fall, count_to(1), holds=s.number < 2)
     limits = Limits(jobs=1, engines=("rounds",), budgets={"crashes": 1})
-    (found,) = check(made, SUBJECT, made.properties, limits).results
+    (found,) = check(Bare(made, SUBJECT), made.properties, limits).results
     assert (found.verdict, found.steps) == (Verdict.VIOLATED, 3)
-    (found,) = check(made, SUBJECT, made.properties, replace(limits, budgets={"crashes": 0})).results
+    (found,) = check(Bare(made, SUBJECT), made.properties, replace(limits, budgets={"crashes": 0})).results
     assert found.verdict is Verdict.PROVED
 
 

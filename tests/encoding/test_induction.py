@@ -12,7 +12,7 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.engine import searches
 from fencepost.encoding.engine.check import check
-from fencepost.encoding.engine.hearing import Remark
+from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.formulas.commutation import Commutation
@@ -39,6 +39,7 @@ from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving import solvers
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.solvers import Progress
+from support.bare import Bare
 from support.generated import by_seeds, generate
 
 ROUNDS = 5
@@ -48,7 +49,7 @@ SUBJECT = Subject("test", {}, {})
 def result(system: System, **limits: object) -> Result:
     """What checking the first property comes to."""
     given = replace(Limits(jobs=1, rounds=ROUNDS, timeout=60, engines=("rounds", "k-induction")), **limits)  # type: ignore[arg-type]
-    return check(system, SUBJECT, system.properties[:1], given).results[0]
+    return check(Bare(system, SUBJECT), system.properties[:1], given).results[0]
 
 
 # A lock that is taken and released for ever.
@@ -209,8 +210,7 @@ def remarks_on(system: System) -> list[str]:
     remarks: list[str] = []
     limits = Limits(jobs=1, rounds=system.default_rounds, timeout=60, engines=("rounds", "k-induction"))
     check(
-        system,
-        SUBJECT,
+        Bare(system, SUBJECT),
         system.properties,
         limits,
         lambda event: remarks.append(event.text) if isinstance(event, Remark) else None,

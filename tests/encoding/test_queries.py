@@ -21,6 +21,7 @@ from fencepost.encoding.language.system import Action, Invariant, Property, Sche
 from fencepost.encoding.solving.answers import Deadline, No, Yes
 from fencepost.encoding.solving.scripts import ask_cvc5
 from fencepost.properties.catalogue import find
+from support.bare import Bare
 from support.instances import TWO_BOOKIES
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -61,7 +62,7 @@ def searched(name: str, settings: Mapping[str, object], about: str, budgets: Map
     parameters = protocol.parameters(settings.items())
     system = protocol.system(parameters)
     limits = Limits(jobs=1, budgets=budgets, rounds=system.default_rounds, engines=("rounds", "k-induction"))
-    return check(system, protocol.subject(parameters), choose(system, (about,)), limits).results[0]
+    return check(Bare(system, protocol.subject(parameters)), choose(system, (about,)), limits).results[0]
 
 
 def expected(result: Result) -> Iterator[tuple[str, int, bool]]:

@@ -22,6 +22,7 @@ from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.properties.catalogue import find
+from support.bare import Bare
 from support.generated import by_seeds, compare, generate
 
 SEEDS = range(120)
@@ -88,7 +89,9 @@ def test_verdicts_and_fewest_steps_of_generated_systems_agree_with_exploring(see
     for seed in seeds:
         system = generate(seed)
         fewest = fewest_steps(system)
-        result = check(system, Subject("generated", {}, {}), system.properties, Limits(jobs=1)).results[0]
+        result = check(Bare(system, Subject("generated", {}, {})), system.properties, Limits(jobs=1)).results[
+            0
+        ]
         if fewest is None:
             assert result.verdict is Verdict.PROVED, f"seed {seed}: {result}"
         else:

@@ -18,6 +18,7 @@ from fencepost.encoding.language.system import Action, Property, System, each
 from fencepost.encoding.language.terms import Parameter, Term, all_of, if_
 from fencepost.encoding.language.traces import Subject
 from guards import Effort, Instance, Outcome, classify
+from support.bare import Bare
 
 SUBJECT = Subject("post", {}, {})
 GUARD = ("sent", "not lost", "not received")
@@ -120,7 +121,7 @@ def test_what_is_not_under_way_may_not(system: System, steps: str, lost: Sequenc
 def test_checking_refuses_a_trace_that_receives_what_was_never_sent() -> None:
     system = without("sent")
     with pytest.raises(ModelError, match="never sent"):
-        check(system, SUBJECT, system.properties, Limits(jobs=1))
+        check(Bare(system, SUBJECT), system.properties, Limits(jobs=1))
 
 
 def test_random_walks_refuse_it_too() -> None:

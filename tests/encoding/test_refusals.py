@@ -18,6 +18,7 @@ from fencepost.encoding.language.state import StateSpace, choice, family
 from fencepost.encoding.language.system import Action, Invariant, Property, Schema, System, each, in_turn
 from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, if_
 from fencepost.encoding.language.traces import Subject
+from support.bare import Bare
 
 Handler = Callable[["Row", Parameter], Action]
 
@@ -53,7 +54,11 @@ def mark_within(s: Row, cell: Parameter) -> Action:
 def verdict(s: Row, holds: Term, *actions: Schema) -> str:
     """The verdict on a property with a witness that is easy to reach."""
     system = System(s, actions, (Property("p", "", holds, s.passed[1], "the first cell is passed"),))
-    return check(system, Subject("row", {}, {}), system.properties, Limits(jobs=1)).results[0].verdict.value
+    return (
+        check(Bare(system, Subject("row", {}, {})), system.properties, Limits(jobs=1))
+        .results[0]
+        .verdict.value
+    )
 
 
 def test_setting_a_variable_that_does_not_exist_is_refused() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from fencepost.cli.rendering.headline import violated
 from fencepost.encoding.concrete.compiler import Concrete, State
-from fencepost.encoding.engine import hearing, searches
+from fencepost.encoding.engine import bounded_search, searches
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
@@ -29,6 +29,7 @@ from fencepost.encoding.language.terms import TRUE, Parameter
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Broken, Finding, Footprint, Task, Upheld, Violated, hunt
+from support.bare import Bare
 from support.generated import ACTIONS, by_seeds, generate
 
 SUBJECT = Subject("story", {}, {})
@@ -40,7 +41,7 @@ Cost = tuple[int, int, int]
 
 def result_of(system: System, limits: Limits) -> Result:
     """What checking the first property comes to."""
-    return check(system, SUBJECT, system.properties[:1], limits).results[0]
+    return check(Bare(system, SUBJECT), system.properties[:1], limits).results[0]
 
 
 def copies(limits: Limits, **settings: str) -> Result:
@@ -130,7 +131,7 @@ def test_a_needed_fault_is_named_first() -> None:
 @pytest.mark.slow
 def test_without_any_fault_only_shorter_executions_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then fewest is proved even where no rounds cover every execution: nothing here ever ends."""
-    monkeypatch.setattr(hearing, "PATIENCE", 0.0)
+    monkeypatch.setattr(bounded_search, "PATIENCE", 0.0)
     result = result_of(ring(), Limits(minimize=Minimize.FAULTS, timeout=20))
     assert (result.steps, result.faults, result.fewest, result.complete) == (3, {}, Fewest.OF_ALL, False)
 

@@ -28,6 +28,7 @@ from fencepost.encoding.language.state import StateSpace, choice, decode, family
 from fencepost.encoding.language.system import Action, System, each
 from fencepost.encoding.language.terms import Term, all_of, any_of, if_, implies, lift
 from fencepost.encoding.solving.logic import conj
+from support.bare import Bare
 
 
 class Colour(Enum):
@@ -221,7 +222,7 @@ def test_a_text_that_is_no_transition_system_is_refused_by_both_readings(
 
     never = Property("never", "", lift(True), lift(True), "")
     with pytest.raises(ModelError, match=message):
-        check(system, Subject("counter", {}, {}), [never], Limits(jobs=1))
+        check(Bare(system, Subject("counter", {}, {})), [never], Limits(jobs=1))
     concrete = Concrete(system)
     with pytest.raises(ModelError, match=message):
         state = concrete.initial()
@@ -238,7 +239,7 @@ def test_a_guard_that_keeps_a_value_inside_its_domain_is_enough() -> None:
 
     system = counting(COUNTER.n.set(COUNTER.n + 1), when=COUNTER.n < 2)
     goal = Property("below three", "", COUNTER.n < 3, COUNTER.n == 2, "two is reached")
-    result = check(system, Subject("counter", {}, {}), [goal], Limits(jobs=1)).results[0]
+    result = check(Bare(system, Subject("counter", {}, {})), [goal], Limits(jobs=1)).results[0]
     assert result.verdict is Verdict.PROVED
     assert result.rounds == 2
 

@@ -13,6 +13,7 @@ from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Action, Property, Schema, System, each
 from fencepost.encoding.language.terms import Parameter, Term
 from fencepost.encoding.language.traces import Subject
+from support.bare import Bare
 
 
 class Lamps(StateSpace):
@@ -56,7 +57,11 @@ def verdict(s: Lamps, trap: Term, *actions: Schema) -> str:
     """What becomes of a property that says that this trap is not reached."""
     prop = Property("light", "", ~trap, s.lit[1], "lamp 1 is lit", traps={"dark": trap})
     system = System(s, actions, (prop,), default_rounds=4)
-    return check(system, Subject("lamps", {}, {}), system.properties, Limits(jobs=1)).results[0].verdict.value
+    return (
+        check(Bare(system, Subject("lamps", {}, {})), system.properties, Limits(jobs=1))
+        .results[0]
+        .verdict.value
+    )
 
 
 def dark(s: Lamps) -> Term:

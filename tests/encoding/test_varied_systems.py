@@ -27,6 +27,7 @@ from fencepost.encoding.language.system import GroundAction, Schema, System
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.logic import Formula, conj, iff, neg
+from support.bare import Bare
 from support.varied import Truth, by_rounds, explored, generate, inductive
 
 
@@ -82,7 +83,7 @@ def verdict_differs(system: System, truth: Truth, *engines: str) -> bool:
     """The verdict of `check`. A badly defined step is an error of the model, unless a violation is found before it."""
     try:
         limits = Limits(jobs=1, engines=engines)
-        (result,) = check(system, Subject("varied", {}, {}), system.properties, limits).results
+        (result,) = check(Bare(system, Subject("varied", {}, {})), system.properties, limits).results
     except ModelError:
         return not truth.badly_defined
     if truth.badly_defined:

@@ -25,6 +25,7 @@ from fencepost.properties.boot_ways import INSTANCE
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Run, Several
 from support.answers import once
+from support.bare import Bare
 
 TWO_BOOKIES: dict[str, int] = {"bookies": 2, "ensemble": 2, "write_quorum": 2}
 """2/2/2: the smallest instance on which 4.13 loses data, in 13 steps. Less than half the work of 3/3/2."""
@@ -57,7 +58,9 @@ def checked_all(
     limits = limits or ONE_PROCESS
 
     def ask() -> tuple[Result, ...]:
-        return check(system, find(name).subject(parameters), choose(system, tuple(props)), limits).results
+        return check(
+            Bare(system, find(name).subject(parameters)), choose(system, tuple(props)), limits
+        ).results
 
     return once(f"check {name} {parameters} {tuple(props)} {limits}", ask)
 
