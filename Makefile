@@ -1,11 +1,12 @@
-# The commands: make quick, make test, make test-long, make lint, make dev, make bench, make mutants, make durations. Each sets up what it needs in .venv;
+# The commands: make quick, make test, make test-long, make lint, make dev, make bench, make formats, make mutants, make durations.
+# Each sets up what it needs in .venv;
 # make test and make test-long also install Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
 PYTHON ?= python3
 BIN := .venv/bin
 FOLDERS := answers cli encoding explore properties protocols quorums realcode sweeps
 SOURCES := $(shell git ls-files $(FOLDERS:%='%/*') pyproject.toml)
 
-.PHONY: quick test test-long test-bookkeeper lint dev bench mutants durations browser java clean
+.PHONY: quick test test-long test-bookkeeper lint dev bench formats mutants durations browser java clean
 
 quick: .venv/installed     ## a minute: after each change
 	$(BIN)/python -m pytest -m "not slow and not long"
@@ -31,6 +32,9 @@ dev: .venv/bin/python      ## run from the working tree; again after adding a fi
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/run.py
+
+formats: dev               ## the JSON Schemas in docs/formats/, after a change of a document
+	PYTHONPATH=tests $(BIN)/python -m support.formats
 
 mutants: dev               ## changes of the engine that no quick test notices; hours
 	nice -n 10 $(BIN)/python benchmarks/mutants.py --results .venv/mutants.jsonl

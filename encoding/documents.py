@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -180,12 +180,18 @@ def _anything(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a document: what its value must be, in types and in words, and whether it must be there."""
+    """A key of a document: what its value must be, in types and in words, and whether it must be there.
+
+    `form` stands in messages ("must be …"). `meaning` says what the value stands for, if `form` does not.
+    `rules` are the keywords of JSON Schema that say the same as `fits` (`formats.py` prints them).
+    """
 
     kind: type | tuple[type, ...]
     form: str
     fits: Callable[[Any], bool] = field(default=_anything)
     needed: bool = False
+    meaning: str = ""
+    rules: Mapping[str, Any] = field(default_factory=dict)
 
     def takes(self, value: object) -> bool:
         """Whether the value is as it must be."""
@@ -209,7 +215,7 @@ def text_key(form: str = "a string", needed: bool = False) -> Key:
     return Key(str, form, needed=needed)
 
 
-def whole_key(least: int, most: int | None = None, needed: bool = False) -> Key:
+def whole_key(least: int, most: int | None = None, needed: bool = False, meaning: str = "") -> Key:
     """A whole number from `least` to `most`."""
     up_to = f"to {most:,}" if most is not None else "or more"
     return Key(
@@ -217,17 +223,39 @@ def whole_key(least: int, most: int | None = None, needed: bool = False) -> Key:
         f"a whole number, {least} {up_to}",
         lambda value: least <= value and (most is None or value <= most),
         needed,
+        meaning,
+        {"minimum": least} | ({} if most is None else {"maximum": most}),
     )
 
 
-def one_of(values: tuple[str, ...], needed: bool = False) -> Key:
+def one_of(values: Iterable[str], needed: bool = False, meaning: str = "") -> Key:
     """One of these strings."""
-    return Key(str, f"one of {', '.join(values)}", lambda value: value in values, needed)
+    listed = tuple(values)
+    form = f"one of {', '.join(listed)}"
+    return Key(str, form, lambda value: value in listed, needed, meaning, {"enum": list(listed)})
 
 
 def table_of(kind: type | tuple[type, ...], form: str, needed: bool = False) -> Key:
     """An object whose values are all of that kind."""
-    return Key(dict, form, lambda table: all(is_a(value, kind) for value in table.values()), needed)
+    return Key(
+        dict,
+        form,
+        lambda table: all(is_a(value, kind) for value in table.values()),
+        needed,
+        rules={"additionalProperties": {"type": json_type(kind)}},
+    )
+
+
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
+TYPES = {**_PLAIN, dict: "object", list: "array", type(None): "null"}
+"""What JSON Schema calls the types of values."""
+
+
+def json_type(kind: type | tuple[type, ...]) -> str | list[str]:
+    """Return what JSON Schema calls the type, or the types; every integer is a number."""
+    names = [TYPES[one] for one in (kind if isinstance(kind, tuple) else (kind,))]
+    names = [name for name in names if name != "integer" or "number" not in names]
+    return names[0] if len(names) == 1 else names
 
 
 def has_keys(document: object, keys: Keys, where: str) -> dict[str, Any]:

@@ -33,13 +33,13 @@ from fencepost.realcode.transcripts import (
 SCHEMA = "fencepost.walks/2"
 HINT = "give what `conform --transcript` wrote"
 
-_KEYS = {**HEAD, "seed": whole_key(-(10**18) + 1, 10**18 - 1, needed=True)}
-_WALK = {
+KEYS = {**HEAD, "seed": whole_key(-(10**18) + 1, 10**18 - 1, needed=True)}
+RUN = {
     "settings": Key(dict, "parameters and switches", needed=True),
     "lost": Key(list, "names of choices", needed=True),
     "steps": Key(list, "a list of actions, each with its arguments", needed=True),
 }
-_END = {"taken": whole_key(0, needed=True), "asked": whole_key(0, needed=True)}
+END = {"taken": whole_key(0, needed=True), "asked": whole_key(0, needed=True)}
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ def _written(taken: Taken) -> dict[str, object]:
 
 def read_walks(path: Path) -> RunFile:
     """Read the walks in a file; raises BadInput if it has not the form of one, or they are no walks of today's model."""
-    first, lines, (where, last), setting = read_run(path, SCHEMA, _KEYS, HINT)
-    end = has_keys(last, _END, where)
+    first, lines, (where, last), setting = read_run(path, SCHEMA, KEYS, HINT)
+    end = has_keys(last, END, where)
     taken = tuple(_taken(path, first["protocol"], lines))
     if len(taken) != end["taken"]:
         raise BadInput(f"{where}: taken = {end['taken']}, but the file has {len(taken)} walks; {HINT}")
@@ -117,7 +117,7 @@ def _walks(lines: Numbered) -> Iterator[tuple[dict[str, Any], Lines]]:
     for begin, end in itertools.pairwise([*begins, len(lines)]):
         where, line = lines[begin]
         exchanges = tuple(exchange_of(line, where) for where, line in lines[begin + 1 : end])
-        yield has_keys(line, _WALK, where), exchanges
+        yield has_keys(line, RUN, where), exchanges
 
 
 def is_walk(document: object) -> bool:

@@ -44,8 +44,8 @@ HEAD = {
 EXCHANGE = {"ask": text_key(needed=True), "answer": Key(dict, "an answer", needed=True)}
 """Keys of a line with one question to the code and its answer."""
 
-_KEYS = {**HEAD, "property": text_key("the name of a property", needed=True)}
-_END = {
+KEYS = {**HEAD, "property": text_key("the name of a property", needed=True)}
+END = {
     "ending": one_of(tuple(ending.value for ending in Ending), needed=True),
     "step": Key((int, type(None)), "the number of a step, or null", needed=True),
 }
@@ -95,8 +95,8 @@ def recorded(trace: Trace, run: Reproduction, lines: Sequence[tuple[str, str]]) 
 
 def read_transcript(path: Path) -> Transcript:
     """Read the transcript in a file; raises BadInput if it has not the form of one."""
-    first, lines, (where, last), setting = read_run(path, SCHEMA, _KEYS, HINT)
-    end = has_keys(last, _END, where)
+    first, lines, (where, last), setting = read_run(path, SCHEMA, KEYS, HINT)
+    end = has_keys(last, END, where)
     exchanges = tuple(exchange_of(line, where) for where, line in lines)
     return Transcript(
         setting,

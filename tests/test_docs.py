@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import shutil
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -27,9 +25,7 @@ from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE, Drive
 from fencepost.realcode.release_behaviour import seen
 from fencepost.realcode.runs import AT_ONCE, ELSEWHERE
 from fencepost.sweeps.grid import plan
-from fencepost.sweeps.rows import COLUMNS
-from support.instances import SMALL_BUG, differences
-from support.realcode import TRANSCRIPTS, kept_trace
+from support.instances import differences
 from support.shown import SHOWN, shows
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -374,222 +370,14 @@ def test_the_tables_of_what_drives_each_action_are_those_of_the_driver(
     check_table(WALKS, 2, map(line, UNDRIVABLE.items()), request, line(("action", "why not")))
 
 
-# docs/formats.md: its tables against what is really written.
+# docs/formats.md (tests/test_formats.py has the documents).
 
 FORMATS = ROOT / "docs" / "formats.md"
-TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "object": (dict,),
-    "list": (list,),
-    "null": (type(None),),
-}
-
-SIZES = ("bookies", "ensemble", "write_quorum", "ack_quorum", "entries")
-SHIPPED = ["bookkeeper", "--property=entries-in-order", *(f"--set={name}=1" for name in SIZES)]
-"""The smallest instance of a protocol that ships, whose documents carry no digest."""
-
-PUBLISHED = ROOT / "docs/traces/bookkeeper-4.13.no-divergence.json"
-
-Table = dict[str, set[str]]
-Found = list[tuple[str, dict[str, Any]]]
-
-
-def tables(page: Path) -> dict[str, Table]:
-    """For each heading with a table of keys: each key and the types it may have."""
-    found: dict[str, Table] = {}
-    for section in re.split(r"^##+ ", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
-        rows = re.findall(r"^\| `(\w+)` \| ([a-z, ]+) \|", section, flags=re.MULTILINE)
-        if "| key | type | meaning |" in section:
-            found[section.split("\n")[0]] = {key: set(re.split(r", | or ", types)) for key, types in rows}
-    return found
-
-
-def objects_of_trace(trace: dict[str, Any]) -> Found:
-    steps = trace["steps"]
-    sent = [m for step in steps for m in step["sent"]]
-    received = [{**step["received"], "lost": False} for step in steps if step["received"]]
-    assert all("lost" not in step["received"] for step in steps if step["received"])
-    return [
-        ("fencepost.trace/2", trace),
-        *(("A step", step) for step in steps),
-        *(("A message", message) for message in [*sent, *received]),
-    ]
-
-
-def objects_of_check(document: dict[str, Any]) -> Found:
-    results = document["results"]
-    traces = [t for r in results for t in [r["trace"], *r["more_traces"]] if t]
-    return [
-        ("fencepost.check/3", document),
-        *(("A result", result) for result in results),
-        *(found for trace in traces for found in objects_of_trace(trace)),
-    ]
-
-
-def objects_of_known(document: dict[str, Any]) -> Found:
-    results = document["results"]
-    return [
-        ("fencepost.known/2", document),
-        *(("A run", result) for result in results),
-        *(("An expectation", result["expected"]) for result in results),
-        *(("A finding", result["found"]) for result in results),
-    ]
-
-
-def objects_of_reproduce(output: Callable[..., dict[str, Any]]) -> Found:
-    """Traces on the real code, from transcripts; and a matrix on a LIB in which there is nothing but a name."""
-    found: Found = []
-    for bug, release in (("#2614", "4.13.0"), ("#2614", "4.17.4"), ("#4812", "4.17.4")):
-        Path("kept.json").write_text(json.dumps(kept_trace(bug).to_json()), encoding="utf-8")
-        transcript = TRANSCRIPTS / f"2614.{release}.sorted.jsonl"
-        document = output("reproduce", "kept.json", "--playback", str(transcript))
-        found.append(("fencepost.reproduce/1", document))
-        found += [("A step on the code", step) for step in document["steps"]]
-    for release in ("4.13.0", "4.17.4"):
-        kept = (TRANSCRIPTS / f"2614.{release}.sorted.jsonl").read_text(encoding="utf-8").splitlines()
-        first, *exchanges, end = map(json.loads, kept)
-        found += [("fencepost.transcript/2", first), *(("An exchange", one) for one in exchanges)]
-        found.append(("The end of a transcript", end))
-    Path("bookkeeper-server-4.17.4.jar").write_bytes(b"")
-    matrix = output("reproduce", "--known", "--bookkeeper", ".", "--bug", "4701", "--bug", "2614")
-    return [*found, ("fencepost.releases/1", matrix), *(("A cell", cell) for cell in matrix["cells"])]
-
-
-def objects_of_certificate(
-    output: Callable[..., dict[str, Any]], checked: list[str], folder: str, source: list[str]
-) -> Found:
-    """A certificate, and what checking it comes to before and after it is tampered with."""
-    found = objects_of_check(output("check", *checked, "--certificates", folder))
-    file = Path(folder, "manifest.json")
-    manifest = json.loads(file.read_text(encoding="utf-8"))
-    reports = [output("certify", folder, *source), output("certify", folder, *source, "--timeout", "0.001")]
-    file.write_text(json.dumps(manifest | {"parts": []}), encoding="utf-8")
-    reports.append(output("certify", folder, *source))
-    return [
-        *found,
-        ("fencepost.certificate/1", manifest),
-        *(("A claim", claim) for claim in manifest["claims"]),
-        *(("fencepost.certified/2", report) for report in reports),
-        *(("A checked part", part) for report in reports for part in report["parts"]),
-    ]
-
-
-@pytest.fixture(scope="module")
-def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
-    """Every kind of object that the commands of the page write, under the heading that describes it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path_factory.mktemp("formats"))
-        example, endless = str(ROOT / EXAMPLE), str(ROOT / ENDLESS)
-        unmended = replace(SMALL_BUG, name="nothing mends it", switch=None)
-        patch.setattr("fencepost.cli.commands.known.KNOWN", (SMALL_BUG, unmended))
-        yield list(_everything(example, endless))
-
-
-def _everything(example: str, endless: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    def output(*arguments: str) -> dict[str, Any]:
-        run([*arguments, "--format", "json", "--output", "out.json"])
-        document: dict[str, Any] = json.loads(Path("out.json").read_text(encoding="utf-8"))
-        return document
-
-    lossy = ["check", example, "--set", "fence=yes", "--set", "acknowledge=reachable"]
-    yield from objects_of_check(output(*lossy, "--count", "2", "--traces", "traces"))
-    yield from objects_of_check(output("check", example, "--set", "fence=yes"))
-    yield from objects_of_check(output("check", endless))
-    yield from objects_of_check(output("check", example, "--bound", "3"))
-    yield from objects_of_check(output("check", *SHIPPED, "--release", "4.13.0"))
-    yield from objects_of_check(output("check", example, "--walks", "5", "--set", "fence=yes"))
-    yield from objects_of_check(output("check", example, "--certificates", "none"))
-    own = ("bookkeeper-4.13", "--property", "valid-fragments")
-    yield from objects_of_check(output("check", *own, "--walks", "5"))
-    saved = Path("traces/two-copies.nothing-lost.1.json")
-    replays = [output("trace", str(saved), "--protocol", example)]
-    assert replays[0]["traces"][0]["replays"]
-    yield "fencepost.values/1", output("trace", str(saved), "--protocol", example, "--eval", "taken_over")
-    trace = json.loads(saved.read_text(encoding="utf-8"))
-    yield from objects_of_trace(trace)
-    del trace["steps"][1]
-    saved.write_text(json.dumps(trace), encoding="utf-8")
-    replays.append(output("trace", str(saved), "--protocol", example))
-    for replay in replays:
-        yield "fencepost.replay/2", replay
-        yield from (("A replay", one) for one in replay["traces"])
-    fenced = [example, "--set", "fence=yes"]
-    yield from objects_of_certificate(output, fenced, "certificate", ["--protocol", example])
-    yield from objects_of_certificate(output, SHIPPED, "of-ours", [])
-    yield from objects_of_trace(json.loads(PUBLISHED.read_text(encoding="utf-8")))
-    yield from objects_of_known(output("check", "--known"))
-    yield from objects_of_known(output("check", "--known", "--timeout", "0.01"))
-    listed = output("protocols")
-    yield "fencepost.protocols/1", listed
-    yield from (("A listed protocol", one) for one in listed["protocols"])
-    yield from objects_of_reproduce(output)
-    in_releases = output("releases")
-    yield "fencepost.known-in-releases/2", in_releases
-    yield from (("A bug in releases", bug) for bug in in_releases["bugs"])
-    yield "fencepost.release/1", output("releases", "4.13.0")
-    quorum = output("quorum", "--from", str(ROOT / "examples" / "broker.conf"))
-    yield from (("What set a value", one) for one in quorum["set_by"].values())
-    for protocol in (example, endless, "bookkeeper-4.13"):
-        described = output("protocols", protocol)
-        yield "fencepost.protocol/2", described
-        for key, heading in (
-            ("parameters", "A parameter"),
-            ("switches", "A switch"),
-            ("properties", "A property"),
-            ("invariants", "An invariant"),
-            ("actions", "An action"),
-        ):
-            yield from ((heading, one) for one in described[key])
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("formats")
-def test_the_keys_in_the_page_are_the_keys_written(everything: Found) -> None:
-    documented = tables(FORMATS)
-    assert {heading for heading, _ in everything} == set(documented)
-    for heading, written in everything:
-        assert list(written) == list(documented[heading]), heading
-        if heading.startswith("fencepost."):
-            assert written["schema"] == heading
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("formats")
-def test_the_types_in_the_page_are_the_types_written(everything: Found) -> None:
-    documented, seen = tables(FORMATS), dict[tuple[str, str], set[str]]()
-    for heading, written in everything:
-        for key, value in written.items():
-            types = documented[heading][key]
-            fitting = {name for name in types if type(value) in TYPES[name]}
-            assert fitting, f"{heading}, {key}: {value!r} is none of {types}"
-            seen.setdefault((heading, key), set()).update(fitting)
-    for (heading, key), types in seen.items():
-        nullable = "null" in documented[heading][key]
-        assert not nullable or "null" in types, f"{heading}, {key}: null was never seen"
-        assert types != {"null"}, f"{heading}, {key}: only null was seen"
-
-
-def test_the_examples_in_the_page_have_the_form_it_describes() -> None:
-    documented = tables(FORMATS)
-    for text in blocks(FORMATS, "json"):
-        example = json.loads(text)
-        fitting = [name for name, table in documented.items() if list(example) == list(table)]
-        assert fitting, f"an example with the keys of no table: {list(example)}"
 
 
 def test_the_exit_codes_in_the_page_are_those_there_are() -> None:
     section = FORMATS.read_text(encoding="utf-8").split("## Exit codes")[1]
     assert [int(code) for code in re.findall(r"^\| (\d+) \|", section, flags=re.MULTILINE)] == list(ExitCode)
-
-
-def test_the_columns_in_the_page_are_those_of_a_row() -> None:
-    section = FORMATS.read_text(encoding="utf-8").split("## The rows of a sweep")[1].split("\n## ")[0]
-    assert re.findall(r"^\| `(\w+)` \| ([a-z ]+) \| (.+) \|$", section, flags=re.MULTILINE) == [
-        (c.name, f"{c.kind}{' or null' * c.optional}", c.meaning) for c in COLUMNS
-    ]
 
 
 # docs/glossary.md.

@@ -24,6 +24,7 @@ ROOMS = (
     "versions",
     "safe_text",
     "documents",
+    "keys",
     "language",
     "concrete",
     "solving",

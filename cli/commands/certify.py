@@ -16,18 +16,19 @@ from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import heading, sentence
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress
+from fencepost.encoding import keys as k
+from fencepost.encoding.concrete.saved_traces import SUBJECT
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput, InternalError
-from fencepost.encoding.evidence.manifests import MANIFEST, Claim, Manifest, read_manifest
-from fencepost.encoding.evidence.recheck import COMMUTATION, RecheckedProof, Rejected, certifying
+from fencepost.encoding.evidence.manifests import MANIFEST, MANIFEST_KEYS, Claim, Manifest, read_manifest
+from fencepost.encoding.evidence.recheck import CHECKED, COMMUTATION, RecheckedProof, Rejected, certifying
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.safe_text import one_line
 from fencepost.encoding.solving.answers import SolverGaveUpError
 from fencepost.encoding.solving.workers import Ended, Worker, failure
-from fencepost.encoding.versions import version
 
 
 @dataclass
@@ -157,11 +158,22 @@ def _claim(claim: Claim) -> str:
     return f"{claim.property}: certified: every execution fits in {amount(claim.rounds, 'round')}, and none violates it"
 
 
+CERTIFIED = k.document(
+    "fencepost.certified/2",
+    **SUBJECT,
+    unmodelled=k.UNMODELLED,
+    budgets=MANIFEST_KEYS["budgets"],
+    claims=MANIFEST_KEYS["claims"],
+    certified=k.null(k.flag("everything that the claims need stands"), "if that is not known"),
+    reason=k.null(k.text("which part was rejected, and where; or why it is not known")),
+    parts=k.many(CHECKED, "the parts that stand, in the order in which they were checked"),
+    seconds=k.seconds("seconds for everything"),
+)
+
+
 def _json(report: CertifyReport) -> dict[str, object]:
     found = report.manifest
-    return {
-        "schema": "fencepost.certified/2",
-        "version": version(),
+    content = {
         **found.subject.to_json(),
         "unmodelled": report.unmodelled,
         "budgets": dict(found.budgets),
@@ -171,3 +183,4 @@ def _json(report: CertifyReport) -> dict[str, object]:
         "parts": [checked.to_json() for checked in report.checked],
         "seconds": round(report.seconds, 3),
     }
+    return k.headed(CERTIFIED, content)

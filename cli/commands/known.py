@@ -16,12 +16,13 @@ from fencepost.answers.known import KNOWN, chosen, decide
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.conclusion import Conclusion, conclude, placed
 from fencepost.cli.process.handover import hand_over
+from fencepost.cli.rendering.check_documents import KNOWN_BUGS
 from fencepost.cli.rendering.check_text import sentence, verdict_line
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
+from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.versions import version
 from fencepost.properties.catalogue import unmodelled
 from fencepost.properties.expectations import Run, as_expected
 
@@ -268,15 +269,13 @@ NUMBERS = ("steps", "seconds")
 
 
 def _json(report: KnownReport) -> str:
-    document = {
-        "schema": "fencepost.known/2",
-        "version": version(),
+    content = {
         "unmodelled": _unmodelled(report),
         "results": [_object(row) for row in report.rows],
         "interrupted": report.interrupted,
         "seconds": round(report.seconds, 3),
     }
-    return json.dumps(document, indent=2)
+    return json.dumps(k.headed(KNOWN_BUGS, content), indent=2)
 
 
 def _object(row: Row) -> dict[str, object]:

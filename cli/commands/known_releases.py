@@ -11,11 +11,11 @@ import click
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.rendering.output import emit
-from fencepost.cli.rendering.reproduction import spoken
+from fencepost.cli.rendering.reproduction import SETTING, spoken
+from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.traces import Trace
-from fencepost.encoding.versions import version
 from fencepost.properties.expectations import Expectation
 from fencepost.realcode.harness_session import running
 from fencepost.realcode.library import Library
@@ -79,6 +79,17 @@ def _text(cells: Sequence[Cell]) -> str:
     return "\n".join([*lines, "", f"{good} of {len(cells)} as docs/known.md says", *sorted(on)])
 
 
+CELL = k.keys(
+    bug=k.text("the name of the bug in docs/known.md"),
+    **SETTING,
+    cell=k.among((mark.value for mark in Mark), "what became of the bug on this release"),
+    why=k.text("where, or why not"),
+    has_it=k.flag("the release has the bug, by the table of releases"),
+    as_expected=k.null(k.flag("the cell is as docs/real-code.md says"), "if it could not be run"),
+)
+MATRIX = k.document("fencepost.releases/1", cells=k.many(CELL, "a cell for each bug and release"))
+
+
 def _json(cells: Sequence[Cell]) -> str:
     rows = [
         {
@@ -94,7 +105,7 @@ def _json(cells: Sequence[Cell]) -> str:
         }
         for c in cells
     ]
-    return json.dumps({"schema": "fencepost.releases/1", "version": version(), "cells": rows}, indent=2)
+    return json.dumps(k.headed(MATRIX, {"cells": rows}), indent=2)
 
 
 def _exit_code(cells: Sequence[Cell]) -> ExitCode:

@@ -8,11 +8,11 @@ import click
 
 from fencepost.cli.commands.check import find_protocol
 from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.encoding import keys as k
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
 from fencepost.encoding.language.system import Schema
-from fencepost.encoding.versions import version
 
 FORMULA = 300
 """Characters of a formula: enough for what it says, where all of it may take pages."""
@@ -36,19 +36,58 @@ def command(protocol: str | None, form: str, output: str | None) -> None:
 
     if form == "json":
         listed = [{"name": p.name, "summary": p.summary} for p in PROTOCOLS.values()]
-        text = json.dumps(
-            {"schema": "fencepost.protocols/1", "version": version(), "protocols": listed}, indent=2
-        )
+        text = json.dumps(k.headed(PROTOCOL_LIST, {"protocols": listed}), indent=2)
     else:
         text = "\n".join(f"{p.name}\n    {p.summary}" for p in PROTOCOLS.values())
     emit(text, output)
 
 
+LISTED = k.keys(name=k.text("the name for check"), summary=k.text("one sentence"))
+PROTOCOL_LIST = k.document("fencepost.protocols/1", protocols=k.many(LISTED, "the protocols that ship"))
+PARAMETER = k.keys(
+    name=k.text("the name for --set"),
+    default=k.ruled(int, "its value in this protocol"),
+    meaning=k.text("a phrase"),
+)
+SWITCH = k.keys(
+    name=k.text("the name for --set"),
+    default=k.text("its value in this protocol"),
+    values=k.texts("all values; the first is the default of the family"),
+    meaning=k.text("a phrase"),
+    source=k.text("where the variants come from"),
+)
+PROPERTY = k.keys(
+    name=k.text("the name for --property"),
+    meaning=k.text("what must hold in every reachable state"),
+    witness=k.text("the situation that must be reachable for a check to mean anything"),
+    exercised=k.table(
+        k.PLAIN, "the parameters of the instance of its own, on which it is checked by default"
+    ),
+)
+INVARIANT = k.keys(
+    name=k.text("the name, as in a result that rests on it"),
+    meaning=k.text("what is true of every reachable state"),
+    formula=k.text("the same as a formula"),
+)
+ACTION = k.keys(name=k.text("the name, as in traces"), meaning=k.text("one sentence"))
+PROTOCOL = k.document(
+    "fencepost.protocol/2",
+    name=k.text("the name of the protocol"),
+    summary=k.text("one sentence"),
+    parameters=k.many(PARAMETER, "the parameters"),
+    switches=k.many(SWITCH, "the switches"),
+    properties=k.many(PROPERTY, "the properties"),
+    invariants=k.many(INVARIANT, "the invariants that proofs by induction carry along"),
+    actions=k.many(ACTION, "the actions in the order of their slots"),
+    sources=k.texts("what the model was made from"),
+    not_modelled=k.texts("what the model leaves out"),
+    unmodelled=k.UNMODELLED,
+)
+
+
 def _described(protocol: Protocol) -> dict[str, object]:
     system = protocol.instance().system
-    return {
-        "schema": "fencepost.protocol/2",
-        "version": version(),
+    content = {
         "name": protocol.name,
         "summary": protocol.summary,
         "parameters": [
@@ -85,6 +124,7 @@ def _described(protocol: Protocol) -> dict[str, object]:
         "not_modelled": list(protocol.not_modelled),
         "unmodelled": protocol.unmodelled,
     }
+    return k.headed(PROTOCOL, content)
 
 
 def _text(protocol: Protocol) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from importlib.metadata import version
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.process.handover import elapsed, say, timeout_option
 from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.encoding import keys as k
 
 if TYPE_CHECKING:
     from fencepost.quorums.lemmas import Example, LemmaResult, Settled
@@ -185,13 +186,50 @@ def summary(results: list[LemmaResult], seconds: float, asked: int, cut_short: s
     return f"{said}; not: {', '.join(others)}" if others else said
 
 
+VERDICT = k.among(("proved", "holds", "refuted", "vacuous", "undecided"), "the verdict")
+OBLIGATION = k.keys(
+    name=k.text("the name of the obligation"),
+    sentence=k.text("what it says"),
+    verdict=VERDICT,
+    solver=k.text("the solver that decided it"),
+    confirmed=k.text("how another solver confirmed it"),
+    seconds=k.seconds("seconds for the obligation"),
+    reason=k.null(k.text("why it is undecided")),
+)
+EXAMPLE = k.keys(
+    configuration=k.text("the configuration"),
+    sentence=k.text("what is wrong with it"),
+    sets=k.ruled(dict, "by the name of a set, the bookies in it", additionalProperties=k.list_schema(str)),
+    steps=k.texts("the steps, if it is an execution"),
+)
+LEMMA = k.keys(
+    lemma=k.text("the name of the lemma"),
+    sentence=k.text("what it says"),
+    statement=k.text("the same as a formula"),
+    expected=replace(VERDICT, meaning="the verdict that the theory says"),
+    verdict=VERDICT,
+    basis=k.text("how it was decided"),
+    confirmed=k.text("how that was confirmed"),
+    seconds=k.seconds("seconds for the lemma"),
+    reason=k.null(k.text("why it is undecided")),
+    counterexample=k.null(k.one(EXAMPLE, "the counterexample"), "unless it is refuted"),
+    obligations=k.many(OBLIGATION, "the proof obligations for all sizes"),
+)
+LEMMAS = k.document(
+    "fencepost.prove/1",
+    up_to=k.whole("the largest ensemble that was enumerated", 1),
+    as_expected=k.flag("every lemma came out as expected"),
+    results=k.many(LEMMA, "a result for each lemma"),
+    reason=k.null(k.text("why some lemmas were not reached")),
+    seconds=k.seconds("seconds for all lemmas"),
+)
+
+
 def object_of(
     results: list[LemmaResult], verdict: str, up_to: int, seconds: float, cut_short: str | None
 ) -> dict[str, Any]:
     """The JSON object: schema `fencepost.prove/1`."""
-    return {
-        "schema": "fencepost.prove/1",
-        "version": version("fencepost"),
+    content = {
         "up_to": up_to,
         "as_expected": verdict == "proved",
         "results": [
@@ -224,6 +262,7 @@ def object_of(
         "reason": cut_short,
         "seconds": round(seconds, 3),
     }
+    return k.headed(LEMMAS, content)
 
 
 def _example_object(example: Example | None) -> dict[str, Any] | None:

@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.process.handover import outer_timeout_option
 from fencepost.cli.rendering.output import emit
+from fencepost.encoding import keys as k
 from fencepost.encoding.errors import BadInput
 
 if TYPE_CHECKING:
@@ -164,14 +164,60 @@ def _shown(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
+SETTER = k.keys(
+    kind=k.among(("option", "file", "default"), "what set the value"),
+    name=k.text("the flag of the option or the name of the file; empty for a default"),
+)
+"""The keys that say what set a value."""
+
+SIZES = k.keys(
+    bookies=k.whole("the bookies that can be written to", 1),
+    ensemble=k.whole("the ensemble size E", 1),
+    write_quorum=k.whole("the write quorum WQ", 1),
+    ack_quorum=k.whole("the ack quorum AQ", 1),
+)
+CLIENT = k.keys(
+    delay_ensemble_change=k.flag("delayEnsembleChange"),
+    opportunistic_striping=k.flag("opportunisticStriping"),
+    min_racks=k.null(k.whole("minNumRacksPerWriteQuorum"), "if not set"),
+    enforce_min_racks=k.flag("enforceMinNumRacksPerWriteQuorum"),
+)
+RACKS = k.keys(
+    sizes=k.ruled(list, "the bookies in each rack", items={"type": "integer"}),
+    placement=k.null(k.texts("the rack of each position of the ensemble"), "if not given"),
+)
+VALUE = k.ruled((bool, int, float, str), "the value")
+QUANTITY = k.keys(
+    number=k.whole("the number of the line", 1),
+    name=k.text("the name of the quantity"),
+    formula=k.text("its formula"),
+    value=VALUE,
+    meaning=k.text("the value in a sentence"),
+    source=k.text("where the rule stands"),
+    lemma=k.null(k.text("the lemma that proves it"), "if it is no theorem about sets"),
+)
+WARNING = k.keys(text=k.text("a warning"), source=k.text("the rule or issue behind it"))
+QUORUM = k.document(
+    "fencepost.quorum/1",
+    parameters=k.one(SIZES, "the sizes"),
+    client=k.one(CLIENT, "the settings of the client that change an answer"),
+    set_by=k.named(SETTER, "what set each size and setting; empty without --from"),
+    racks=k.null(k.one(RACKS, "the racks"), "if not given"),
+    quantities=k.many(QUANTITY, "the lines of the answer"),
+    warnings=k.many(WARNING, "what should change the configuration, or at least be known"),
+)
+ROW = k.key_schema(k.table(VALUE.kind, "a row: an object of columns"))
+QUORUM_TABLE = k.document(
+    "fencepost.quorum-table/1", rows=k.ruled(list, "a row for each configuration, smallest first", items=ROW)
+)
+
+
 def _json(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
     from fencepost.quorums.calculator import warnings
     from fencepost.quorums.quantities import quantities
 
     e, wq, aq = deployment.configuration.sizes
     said = {
-        "schema": "fencepost.quorum/1",
-        "version": version("fencepost"),
         "parameters": {"bookies": deployment.bookies, "ensemble": e, "write_quorum": wq, "ack_quorum": aq},
         "client": asdict(deployment.client),
         "set_by": {name: asdict(setter) for name, setter in set_by.items()},
@@ -179,7 +225,7 @@ def _json(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
         "quantities": [asdict(row) for row in quantities(deployment)],
         "warnings": [asdict(warning) for warning in warnings(deployment)],
     }
-    return json.dumps(said, indent=2)
+    return json.dumps(k.headed(QUORUM, said), indent=2)
 
 
 def _csv(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
@@ -207,8 +253,7 @@ def _table(up_to: int, bookies: int | None, client: Client, form: str) -> str:
     if form == "csv":
         return _rows_as_csv(rows)
     if form == "json":
-        said = {"schema": "fencepost.quorum-table/1", "version": version("fencepost"), "rows": rows}
-        return json.dumps(said, indent=2)
+        return json.dumps(k.headed(QUORUM_TABLE, {"rows": rows}), indent=2)
     widths = {name: max(len(name), *(len(str(row[name])) for row in rows)) for name in rows[0]}
     lines = ["  ".join(f"{name:>{width}}" for name, width in widths.items())]
     lines += ["  ".join(f"{row[name]!s:>{width}}" for name, width in widths.items()) for row in rows]

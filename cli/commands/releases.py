@@ -12,7 +12,7 @@ from fencepost.answers.risks import needed_setup
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.cli.rendering.output import emit, form_option, output_option
-from fencepost.encoding.versions import version
+from fencepost.encoding import keys as k
 from fencepost.protocols.bookkeeper.releases import RULES, TAGS, Rule, listed
 from fencepost.realcode.release_behaviour import driven, seen
 
@@ -76,10 +76,26 @@ def _seen(bug: Bug) -> str:
     return "; ".join(f"{', '.join(releases)}: {text}" for text, releases in by_text.items()) or "-"
 
 
+UNLESS = k.keys(since=k.text("a release"), set=k.text("what must be set for the bug to be gone since then"))
+BUG = k.keys(
+    bug=k.text("the name of the bug, as check --known --bug takes it"),
+    sentence=k.text("what goes wrong"),
+    source=k.text("where it was reported and mended"),
+    affected=k.texts("the releases that have it, or may have it, depending on what is set up"),
+    needs=k.texts("what it needs of a setup, in words such as: journal off"),
+    mended=k.texts("the first release of each line without it; none if the newest has it"),
+    unless=k.null(k.one(UNLESS, "the release since which it is gone if something is set"), "if nothing is"),
+    seen=k.table(str, "by release, what became of it on real bookies, where it could be driven"),
+)
+IN_RELEASES = k.document(
+    "fencepost.known-in-releases/2",
+    releases=k.table(str, "the releases whose source was read, oldest first, with the commits of their tags"),
+    bugs=k.many(BUG, "the known bugs of the code of BookKeeper"),
+)
+
+
 def _all_as_json() -> dict[str, object]:
-    return {
-        "schema": "fencepost.known-in-releases/2",
-        "version": version(),
+    content = {
         "releases": dict(TAGS),
         "bugs": [
             {
@@ -97,6 +113,7 @@ def _all_as_json() -> dict[str, object]:
             for bug in bugs_of_releases()
         ],
     }
+    return k.headed(IN_RELEASES, content)
 
 
 # One release.
@@ -141,12 +158,20 @@ def _since(rule: Rule, release: str) -> str:
     return f" (since {', '.join(f'{first}, {commit}' for first, commit in change.commits.items())})"
 
 
+RELEASE = k.document(
+    "fencepost.release/1",
+    release=k.text("the release"),
+    commit=k.text("the commit of its tag"),
+    bugs=k.texts("the names of the known bugs in it"),
+    switches=k.table((str, type(None)), "the switches with their values there; null if the rule came later"),
+)
+
+
 def _one_as_json(release: str) -> dict[str, object]:
-    return {
-        "schema": "fencepost.release/1",
-        "version": version(),
+    content = {
         "release": release,
         "commit": TAGS[release],
         "bugs": [bug[0].name for bug in bugs_of_releases() if release in affected(bug)],
         "switches": {rule.switch: rule.value(release) for rule in RULES.values()},
     }
+    return k.headed(RELEASE, content)

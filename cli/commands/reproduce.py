@@ -18,7 +18,6 @@ from fencepost.cli.rendering.reproduction import as_json, as_story, as_text
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import Counterexample
-from fencepost.encoding.versions import version
 from fencepost.realcode.harness_session import OutOfStep, Recording, running
 from fencepost.realcode.library import Library, library
 from fencepost.realcode.reproduction import (
@@ -163,7 +162,7 @@ def _played(story: Counterexample, playback: Path) -> Reproduction:
 
 def _written(run: Reproduction, story: Counterexample, form: str) -> str:
     if form == "json":
-        return json.dumps({"schema": "fencepost.reproduce/1", "version": version(), **as_json(run)}, indent=2)
+        return json.dumps(as_json(run), indent=2)
     if form == "html":
         return FORMS["html"].write(as_story(run, story)).rstrip("\n")
     return as_text(run, story)

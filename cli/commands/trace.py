@@ -13,12 +13,14 @@ import click
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.saved import saved_instance, source_option
 from fencepost.cli.process.handover import outer_timeout_option
+from fencepost.cli.rendering.check_documents import CHECK
 from fencepost.cli.rendering.check_text import trace_text
 from fencepost.cli.rendering.counterexamples import story_form_option, tell
 from fencepost.cli.rendering.output import FORMATS, emit, output_option
 from fencepost.cli.rendering.trace_values import difference_text, values_json, values_text
+from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.replay import NotAnExecution
-from fencepost.encoding.concrete.saved_traces import check_saved, saved_trace
+from fencepost.encoding.concrete.saved_traces import TRACE, WALK_KEYS, check_saved, saved_trace
 from fencepost.encoding.documents import read_json, shown
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
@@ -26,11 +28,10 @@ from fencepost.encoding.forms.counterexample import WALKED, Counterexample
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import SCHEMA, WALK
-from fencepost.encoding.versions import version
 
 HINT = "give a trace that `check --traces` wrote"
 
-CHECK = "fencepost.check/3"
+CHECK_SCHEMA = k.schema_name(CHECK)
 """The schema of what `check --format json` says, which has traces in it."""
 
 
@@ -166,6 +167,15 @@ def _text(replay: Replay) -> str:
     return f"{replay.story.verdict}\n{trace_text(replay.story.trace, prop)}"
 
 
+REPLAY = k.keys(
+    property=k.text("the property that the trace is about, or walk"),
+    replays=k.flag("every step does what the file says, and the property is violated after the last"),
+    reason=k.null(k.text("the first difference"), "if it replays"),
+    trace=k.either((TRACE, WALK_KEYS), "the trace or walk as replayed now, or null if it does not replay"),
+)
+REPLAYS = k.document("fencepost.replay/2", traces=k.many(REPLAY, "a replay for each trace in the file"))
+
+
 def _json(replays: Sequence[Replay]) -> str:
     traces = [
         {
@@ -176,8 +186,7 @@ def _json(replays: Sequence[Replay]) -> str:
         }
         for replay in replays
     ]
-    document = {"schema": "fencepost.replay/2", "version": version(), "traces": traces}
-    return json.dumps(document, indent=2)
+    return json.dumps(k.headed(REPLAYS, {"traces": traces}), indent=2)
 
 
 def _document(replay: Replay) -> dict[str, object] | None:
@@ -218,8 +227,8 @@ def _traces(path: Path) -> list[dict[str, Any]]:
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema in (SCHEMA, WALK):
         return [saved_trace(document, str(path))]
-    if schema != CHECK:
-        raise BadInput(f"{path}: schema is {shown(schema)}; valid: {SCHEMA}, {WALK}, {CHECK}")
+    if schema != CHECK_SCHEMA:
+        raise BadInput(f"{path}: schema is {shown(schema)}; valid: {SCHEMA}, {WALK}, {CHECK_SCHEMA}")
     found = [trace for result in _results(path, document) for trace in _of(path, result)]
     if not found:
         raise BadInput(f"{path}: has no trace in it, nothing was violated; give one that has")

@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass
 
 from fencepost.answers.affected import family, mended
 from fencepost.answers.risks import Finding, Risk, Setup, mended_for, unmet
+from fencepost.cli.rendering.advice_document import ADVICE
 from fencepost.cli.rendering.check_text import WIDTH, sentence
+from fencepost.encoding import keys as k
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.versions import version
 from fencepost.properties.catalogue import unmodelled
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.calculator import warnings
@@ -313,9 +314,7 @@ def _broken(line: str) -> list[str]:
 def as_json(advice: Advice) -> str:
     """`fencepost.advice/2`."""
     setup = advice.setup
-    document = {
-        "schema": "fencepost.advice/2",
-        "version": version(),
+    content = {
         "parameters": setup.sizes | {"bookies": setup.bookies},
         "release": setup.release,
         "commit": TAGS[setup.release],
@@ -339,4 +338,4 @@ def as_json(advice: Advice) -> str:
         "deciding": advice.named,
         "undecided": advice.undecided,
     }
-    return json.dumps(document, indent=2)
+    return json.dumps(k.headed(ADVICE, content), indent=2)

@@ -13,9 +13,11 @@ from typing import Any
 from fencepost.cli.commands.check_certificates import lines_of
 from fencepost.cli.exits import exit_code
 from fencepost.cli.process.conclusion import Conclusion, placed
+from fencepost.cli.rendering.check_documents import CHECK
 from fencepost.cli.rendering.check_text import allowed, heading, sentence, sizes, trace_text, verdict_sentence
 from fencepost.cli.rendering.counterexamples import told
 from fencepost.cli.rendering.known_names import line, names_of, new
+from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.forms import FORMS
@@ -23,7 +25,6 @@ from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.versions import version
 
 
 @dataclass(frozen=True)
@@ -154,9 +155,7 @@ def _counterexamples(one: CheckedRequest) -> list[str]:
 def as_json(checked: Sequence[CheckedRequest]) -> str:
     """`fencepost.check/3`: the instance that most properties were checked on, and all results."""
     shared, outcome = checked[0], together(checked, without_known=False)
-    document = {
-        "schema": "fencepost.check/3",
-        "version": version(),
+    content = {
         **shared.request.subject.to_json(),
         "changed_switches": shared.request.instance.changed_switches,
         "release": shared.request.instance.release,
@@ -167,7 +166,7 @@ def as_json(checked: Sequence[CheckedRequest]) -> str:
         "interrupted": outcome.interrupted,
         "seconds": round(outcome.seconds, 3),
     }
-    return json.dumps(document, indent=2)
+    return json.dumps(k.headed(CHECK, content), indent=2)
 
 
 def _caps(one: CheckedRequest) -> Mapping[str, object]:

@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Iterator
 
 from fencepost.cli.rendering.check_text import WIDTH
-from fencepost.cli.rendering.reproduction import beside, spoken
+from fencepost.cli.rendering.reproduction import SETTING, beside, spoken
+from fencepost.encoding import keys as k
 from fencepost.encoding.language.state import amount, show, show_all
-from fencepost.encoding.versions import version
 from fencepost.realcode.conformance import ENOUGH, Conformance, Found, rare, spelled
 
 
@@ -63,11 +63,32 @@ def _settings(found: Found) -> dict[str, object]:
     return {**sizes, "second_copy": subject.switches["second_copy"]}
 
 
+DEPARTURE = k.keys(
+    kind=k.text("the kind of departure"),
+    reason=k.text("how the code departs from the model"),
+    walks=k.whole("how many walks depart so", 1),
+    settings=k.table(k.PLAIN, "the parameters and switches of the shortest of them"),
+    lost=k.texts("what is lost in it"),
+    steps=k.ruled(list, "its actions, each a list of its name and arguments", items=k.list_schema(str)),
+)
+CONFORMANCE = k.document(
+    "fencepost.conform/1",
+    protocol=k.text("the name of the protocol"),
+    **SETTING,
+    seed=k.ruled(int, "the seed"),
+    asked=k.whole("walks that were asked for"),
+    walks=k.whole("walks that were taken"),
+    steps=k.whole("steps of all walks together"),
+    wider=k.whole("walks that met a step which may come later in the model"),
+    seconds=k.seconds("seconds for everything"),
+    fired=k.table(int, "by action, the walks in which it was taken on the code"),
+    departures=k.many(DEPARTURE, "a departure of each kind"),
+)
+
+
 def as_json(found: Conformance) -> dict[str, object]:
-    """The same, for programs."""
-    return {
-        "schema": "fencepost.conform/1",
-        "version": version(),
+    """Return the same, for programs."""
+    content = {
         "protocol": found.protocol,
         "bookkeeper": found.setting.release,
         "storage": found.setting.storage,
@@ -82,6 +103,7 @@ def as_json(found: Conformance) -> dict[str, object]:
         "fired": dict(sorted(found.fired.items())),
         "departures": [_departure_json(one) for one in found.found.values()],
     }
+    return k.headed(CONFORMANCE, content)
 
 
 def _departure_json(found: Found) -> dict[str, object]:

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fencepost.cli.rendering.check_text import WIDTH
+from fencepost.encoding import keys as k
+from fencepost.encoding.concrete.saved_traces import TRACE
 from fencepost.encoding.forms.counterexample import Counterexample, action_line
 from fencepost.encoding.language.state import show, show_all
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.realcode.release_behaviour import mending
-from fencepost.realcode.reproduction import CodeStep, Ending, Reproduction, Setting, bookkeeper_of
+from fencepost.realcode.reproduction import STORAGES, CodeStep, Ending, Reproduction, Setting, bookkeeper_of
 
 
 def as_text(run: Reproduction, story: Counterexample) -> str:
@@ -82,9 +84,36 @@ def _as_release(run: Reproduction) -> str:
     return f"So does the model with {show_all(switches)}, and all that was seen up to there is as that model has it."
 
 
+SETTING = k.keys(
+    bookkeeper=k.text("the release"),
+    storage=k.among(STORAGES, "the storage of the ledgers"),
+    zookeeper=k.text("its version; empty if nothing was started"),
+    jdk=k.text("its version; empty if nothing was started"),
+)
+"""The keys that say on what code something was run."""
+
+SIDES = k.keys(model=k.null(k.plain("what the model says")), code=k.null(k.plain("what the code has")))
+CODE_STEP = k.keys(
+    index=k.whole("the number of the step in the trace", 1),
+    code=k.texts("what the code sent, answered and told its application"),
+    changes=k.ruled(dict, "what can be seen, where it changed"),
+    differs=k.named(SIDES, "by name, what differs"),
+)
+REPRODUCED = k.document(
+    "fencepost.reproduce/1",
+    trace=k.one(TRACE, "the trace, in an order that the code can take"),
+    **SETTING,
+    ending=k.among((e.value for e in Ending), "how it ended"),
+    step=k.null(k.whole("the step that was refused, that cannot be driven, or where the two parted", 1)),
+    reason=k.text("what happened there"),
+    as_release=k.null(k.flag("the model of this release agrees with all that was seen"), "if nothing was"),
+    steps=k.many(CODE_STEP, "the steps on the code, as far as it got"),
+)
+
+
 def as_json(run: Reproduction) -> dict[str, object]:
-    """Everything that was seen."""
-    return {
+    """Return everything that was seen."""
+    content = {
         "trace": run.trace.to_json(),
         "bookkeeper": run.setting.release,
         "storage": run.setting.storage,
@@ -104,6 +133,7 @@ def as_json(run: Reproduction) -> dict[str, object]:
             for step in run.steps
         ],
     }
+    return k.headed(REPRODUCED, content)
 
 
 def as_story(run: Reproduction, story: Counterexample) -> Counterexample:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
+from fencepost.encoding import keys as k
 from fencepost.encoding.forms.counterexample import Counterexample, action_line
 from fencepost.encoding.forms.expressions import Reader, along
 from fencepost.encoding.language.state import amount, show, show_all
 from fencepost.encoding.language.traces import Json, TraceStep
-from fencepost.encoding.versions import version
 
 COLUMN = 50
 """The width of a step where two traces stand side by side."""
@@ -29,17 +29,25 @@ def values_text(story: Counterexample, expressions: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+VALUES = k.document(
+    "fencepost.values/1",
+    property=k.text("the property that the trace is about"),
+    expressions=k.texts("the expressions as given"),
+    values=k.ruled(
+        list, "for each state in order, the values of the expressions", items=k.list_schema(k.PLAIN)
+    ),
+)
+
+
 def values_json(story: Counterexample, expressions: Sequence[str]) -> str:
     """The same as a document."""
     states = [list(values) for values in zip(*_values(story, expressions), strict=True)]
-    document = {
-        "schema": "fencepost.values/1",
-        "version": version(),
+    content = {
         "property": story.trace.property,
         "expressions": list(expressions),
         "values": states,
     }
-    return json.dumps(document, indent=2)
+    return json.dumps(k.headed(VALUES, content), indent=2)
 
 
 def _values(story: Counterexample, expressions: Sequence[str]) -> list[list[Json]]:

@@ -10,52 +10,59 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
-from fencepost.encoding.documents import Key, has_keys, one_of, table_of, text_key, whole_key
+from fencepost.encoding.documents import has_keys
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import GroundAction, Property, System
 from fencepost.encoding.language.traces import SCHEMA, WALK, Subject, Trace
 from fencepost.encoding.safe_text import one_line
 
-PLAIN = (bool, int, str)
-"""What a variable, a parameter or a field of a message holds in a file."""
-
-SUBJECT = {
-    "protocol": text_key("the name of a protocol", needed=True),
-    "parameters": table_of(PLAIN, "an object of parameters", needed=True),
-    "switches": table_of(PLAIN, "an object of switches", needed=True),
-    "system": Key((str, type(None)), "the digest of the system, or null if the protocol ships", needed=True),
-}
+SUBJECT = k.keys(
+    protocol=k.text("the name of a protocol"),
+    parameters=k.table(k.PLAIN, "an object of parameters, each with its value"),
+    switches=k.table(k.PLAIN, "an object of switches, each with its value"),
+    system=k.null(k.text("the digest (SHA-256) of the ground system"), "if the protocol ships"),
+)
 """The keys that say what a document is about."""
 
-TRACE = {
-    "schema": one_of((SCHEMA,), needed=True),
-    "version": text_key(needed=True),
+MESSAGE = k.keys(
+    kind=k.text("the kind of message"),
+    **{"from": k.plain("the sender")},
+    to=k.plain("the receiver"),
+    fields=k.table(k.PLAIN, "an object: what the message is about, then what else it says"),
+)
+"""The keys of a message that a step receives."""
+
+SENT = MESSAGE | k.keys(lost=k.flag("it is never delivered"))
+"""The keys of a message that a step sends."""
+
+STEP = k.keys(
+    index=k.whole("the number of the step", 1),
+    action=k.text("the name of an action"),
+    arguments=k.table(k.PLAIN, "an object of arguments, in the order of the action"),
+    actor=k.plain("a name: who acts"),
+    received=k.null(k.one(MESSAGE, "a message that this step handles")),
+    sent=k.many(SENT, "a list of messages that this step sends"),
+    note=k.text("a remark for people, which may be empty"),
+    changes=k.table(k.PLAIN, "an object of variables that changed, with the values after the step"),
+)
+"""The keys of a step of a trace."""
+
+TRACE = k.document(
+    SCHEMA,
     **SUBJECT,
-    "property": text_key("the name of a property", needed=True),
-    "faults": table_of(int, "an object of faults", needed=True),
-    "initial": table_of(PLAIN, "an object of variables", needed=True),
-    "steps": Key(list, "a list of steps", needed=True),
-}
+    property=k.text("the name of a property: violated after the last step, and after no earlier one"),
+    faults=k.table(int, "an object of faults: how many of each kind; a kind without any is left out"),
+    initial=k.table(k.PLAIN, "an object of variables, named as in stored[1, c1], with their first values"),
+    steps=k.many(STEP, "a list of steps, first to last"),
+)
 """The keys of a trace."""
 
-WALKED = {
-    **{name: key for name, key in TRACE.items() if name != "property"},
-    "schema": one_of((WALK,), needed=True),
-}
+WALK_KEYS = k.document(
+    WALK, **{name: key for name, key in TRACE.items() if name not in ("schema", "property")}
+)
 """The keys of a walk."""
-
-STEP = {
-    "index": whole_key(1, needed=True),
-    "action": text_key("the name of an action", needed=True),
-    "arguments": table_of(PLAIN, "an object of arguments", needed=True),
-    "actor": Key(PLAIN, "a name", needed=True),
-    "received": Key((dict, type(None)), "a message or null", needed=True),
-    "sent": Key(list, "a list of messages", needed=True),
-    "note": text_key(needed=True),
-    "changes": table_of(PLAIN, "an object of variables", needed=True),
-}
-"""The keys of a step of a trace."""
 
 
 def saved_subject(document: Mapping[str, Any]) -> Subject:
@@ -66,7 +73,8 @@ def saved_subject(document: Mapping[str, Any]) -> Subject:
 def saved_trace(document: object, where: str) -> dict[str, Any]:
     """The document, if it has the form of a trace, or of a walk, which has no property; raises BadInput."""
     is_walk = isinstance(document, dict) and document.get("schema") == WALK
-    trace = has_keys(document, WALKED if is_walk else TRACE, f"{where}: a {'walk' if is_walk else 'trace'}")
+    keys, what = (WALK_KEYS, "walk") if is_walk else (TRACE, "trace")
+    trace = has_keys(document, keys, f"{where}: a {what}")
     for number, step in enumerate(trace["steps"], 1):
         has_keys(step, STEP, f"{where}: step {number} of the trace")
     return trace

@@ -113,7 +113,7 @@ class Result:
         return self.covering if decided and self.covering is not None else self.searched
 
     def to_json(self) -> dict[str, object]:
-        """The form in `fencepost.check/3`."""
+        """The form in `fencepost.check/3`, but for the keys that the command adds."""
         return {
             "property": self.property,
             "verdict": self.verdict.value,

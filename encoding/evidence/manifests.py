@@ -13,8 +13,9 @@ from pathlib import Path
 
 import z3
 
+from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT, saved_subject
-from fencepost.encoding.documents import Key, has_keys, one_of, read_json, shown, text_key
+from fencepost.encoding.documents import has_keys, read_json, shown
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import Property
@@ -137,36 +138,25 @@ MOST_ROUNDS = 1000
 PROOF = 2**32
 """Bytes of clauses or of a proof, at most."""
 
-_NAMES = "a list of names"
+CLAIM = k.keys(
+    property=k.text("the name of a property"),
+    basis=k.among((Basis.ROUNDS.value, Basis.INDUCTION.value), "why the proof covers everything"),
+    rounds=k.null(k.whole("rounds of the proof", 1, MOST_ROUNDS), "for an induction over one action"),
+    invariants=k.texts("a list of names: what an induction over one action carries along"),
+)
+"""The keys of a claim."""
 
-
-def _are_names(names: list[object]) -> bool:
-    return all(isinstance(name, str) for name in names)
-
-
-_MANIFEST = {
-    "schema": one_of((SCHEMA,), needed=True),
-    "version": text_key(needed=True),
+BUDGET = {"type": "integer", "minimum": 0}
+MANIFEST_KEYS = k.document(
+    SCHEMA,
     **SUBJECT,
-    "budgets": Key(dict, "an object of faults", needed=True),
-    "claims": Key(list, "a list of one property at least", bool, needed=True),
-    "parts": Key(list, _NAMES, _are_names, needed=True),
-    "solver": text_key(needed=True),
-    "z3": text_key(needed=True),
-}
-
-
-_CLAIM = {
-    "property": text_key("the name of a property", needed=True),
-    "basis": one_of((Basis.ROUNDS.value, Basis.INDUCTION.value), needed=True),
-    "rounds": Key(
-        (int, type(None)),
-        f"a whole number, 1 to {MOST_ROUNDS:,}, or null for an induction over one action",
-        lambda rounds: rounds is None or 1 <= rounds <= MOST_ROUNDS,
-        needed=True,
-    ),
-    "invariants": Key(list, _NAMES, _are_names, needed=True),
-}
+    budgets=k.ruled(dict, "an object of faults: at most how many of each kind", additionalProperties=BUDGET),
+    claims=replace(k.many(CLAIM, "a list of one property at least: what was proved"), fits=bool),
+    parts=k.texts("a list of names: the parts that the claims need, and no others"),
+    solver=k.text("the solver that wrote the proofs"),
+    z3=k.text("the version of z3 that made the clauses"),
+)
+"""The keys of a manifest."""
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -176,7 +166,7 @@ def read_manifest(folder: Path) -> Manifest:
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != SCHEMA:
         raise BadInput(f"{path}: schema is {shown(schema)}; valid: {SCHEMA}")
-    has_keys(document, _MANIFEST, f"{path}: a manifest")
+    has_keys(document, MANIFEST_KEYS, f"{path}: a manifest")
     claims = tuple(_claim(path, claim) for claim in document["claims"])
     for fault, most in document["budgets"].items():
         if type(most) is not int or most < 0:
@@ -193,7 +183,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _claim(path: Path, document: object) -> Claim:
-    claim = has_keys(document, _CLAIM, f"{path}: a claim")
+    claim = has_keys(document, CLAIM, f"{path}: a claim")
     try:
         return Claim(claim["property"], Basis(claim["basis"]), claim["rounds"], tuple(claim["invariants"]))
     except ValueError as error:

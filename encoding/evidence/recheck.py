@@ -11,6 +11,7 @@ from typing import Any
 
 import z3
 
+from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.concrete.saved_traces import check_saved, saved_trace
 from fencepost.encoding.documents import read_json, read_text
@@ -63,6 +64,16 @@ class RecheckedProof:
             "building": round(self.building, 3),
             "checking": round(self.checking, 3),
         }
+
+
+CHECKED = k.keys(
+    part=k.text("the name of a part as in the manifest, or commutation"),
+    clauses=k.whole("its clauses; of commutation the pairs asked; of a witness 0"),
+    lemmas=k.whole("the clauses of its proof; of a witness its steps; of commutation 0"),
+    building=k.seconds("seconds to build it again and compare it"),
+    checking=k.seconds("seconds to check its proof, or to replay it"),
+)
+"""The keys of a part that stands."""
 
 
 @dataclass(frozen=True)

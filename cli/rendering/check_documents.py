@@ -1,0 +1,89 @@
+"""The documents of `check`: the keys of `fencepost.check` and `fencepost.known`, and of what stands in them."""
+
+from __future__ import annotations
+
+from fencepost.encoding import keys as k
+from fencepost.encoding.concrete.saved_traces import SUBJECT, TRACE
+from fencepost.encoding.engine.limits import Minimize
+from fencepost.encoding.engine.verdicts import Basis, Fewest, Verdict
+
+CAPS = k.table(
+    (int, str), "what bounds the verdicts: caps of the model, steps, rounds and faults with a budget"
+)
+SUBJECT_WITH_CAPS = SUBJECT | k.keys(caps=CAPS)
+VERDICT = k.among((v.value for v in Verdict), "the verdict")
+BASIS = k.among((Basis.ROUNDS.value, Basis.INDUCTION.value), "why a proof covers every execution")
+FEWEST = k.among(
+    (Fewest.OF_ALL.value, Fewest.WITHIN_ROUNDS.value), "among which traces none is shorter or costs less"
+)
+RESULT = k.keys(
+    property=k.text("the name of the property"),
+    verdict=VERDICT,
+    basis=k.null(BASIS, "unless the verdict is proved"),
+    rounds=k.whole("rounds of the trace, or that cover every execution, or that were searched"),
+    searched=k.whole("the deepest round searched"),
+    steps=k.null(k.whole("steps of the trace"), "without a trace"),
+    minimized=k.null(k.among(Minimize, "what was made small in the trace"), "without a trace"),
+    fewest=k.null(FEWEST, "if not asked, or nothing is violated"),
+    faults=k.null(k.table(int, "how many faults of each kind the trace has"), "without a trace"),
+    complete=k.flag("no execution within the caps needs more rounds than were searched"),
+    induction=k.null(
+        k.ruled((int, str), "its rounds, or actions if it is over one action"), "without induction"
+    ),
+    invariants=k.texts("the names of the invariants that the induction carries along and so proves too"),
+    bound=k.null(k.whole("--bound"), "without"),
+    witness=k.flag("the witness of the property was reached"),
+    reason=k.null(
+        k.text("why it is not decided or not proved, why there are few traces, or what walks came to")
+    ),
+    seconds=k.seconds("seconds until this property was settled"),
+    solver=k.text("--solver, or walks"),
+    trace=k.null(k.one(TRACE, "the counterexample"), "unless the verdict is violated"),
+    more_traces=k.many(TRACE, "further counterexamples, under --count"),
+    certificate=k.null(k.text("the folder with the certificate of this proof"), "if none was written"),
+    uncertified=k.null(k.text("under --certificates, why there is no certificate")),
+    known=k.texts("the known bugs that explain the traces; none if one of them has no explanation"),
+    instance=k.null(k.one(SUBJECT_WITH_CAPS, "the instance of its own"), "if it is that of the document"),
+)
+CHECK = k.document(
+    "fencepost.check/3",
+    **SUBJECT,
+    changed_switches=k.table(str, "the switches that differ from the default of their family"),
+    release=k.null(k.text("the release whose switches the instance has (--release)")),
+    unlike_release=k.table(str, "the switches that differ from that release, or else from the newest one"),
+    unmodelled=k.UNMODELLED,
+    caps=CAPS,
+    results=k.many(RESULT, "a result for each property; those with an instance of their own are the last"),
+    interrupted=k.INTERRUPTED,
+    seconds=k.seconds("seconds for the check"),
+)
+
+# fencepost check --known.
+
+EXPECTED = k.keys(
+    verdict=k.among((v.value for v in Verdict), "violated with the bug, nearly always proved without"),
+    steps=k.null(k.whole("the fewest steps of a trace"), "without the bug"),
+)
+AS_FOUND = ("verdict", "steps", "fewest", "rounds", "complete", "basis", "reason")
+RUN = k.keys(
+    bug=k.text("the name of the bug, for --bug"),
+    sentence=k.text("what goes wrong"),
+    source=k.text("where it was reported and mended, and which releases have it"),
+    protocol=k.text("the name of the protocol"),
+    settings=k.table(k.PLAIN, "what the instance changes in the defaults, apart from the switch"),
+    switch=k.null(k.text("the switch that carries the bug"), "if nothing mends it"),
+    value=k.null(k.text("its value in this run"), "without a switch"),
+    with_bug=k.flag("this value has the bug"),
+    property=k.text("the property checked"),
+    expected=k.one(EXPECTED, "what must come out"),
+    found=k.one({name: RESULT[name] for name in AS_FOUND}, "what came out"),
+    as_expected=k.null(k.flag("it came out as expected"), "if that is not decided"),
+    seconds=k.seconds("seconds until the property was settled"),
+)
+KNOWN_BUGS = k.document(
+    "fencepost.known/2",
+    unmodelled=k.texts("what the models leave out of the code, each line once"),
+    results=k.many(RUN, "two runs for each bug, with it and without it; one if nothing mends it"),
+    interrupted=k.INTERRUPTED,
+    seconds=k.seconds("seconds for the command"),
+)

@@ -1,0 +1,150 @@
+"""Documents as tables of keys: what each key must hold and what it means, and the same as JSON Schema.
+
+A table stands beside the code that writes or reads its document. `reading.has_keys` checks what is read against it;
+`make formats` writes it to docs/formats/ as JSON Schema. The module is meant to be imported as `k`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from fencepost.encoding.documents import Key, Keys, is_a, json_type, one_of, table_of, text_key, whole_key
+from fencepost.encoding.versions import version
+
+PLAIN = (bool, int, str)
+"""What a variable, a parameter or a field of a message holds in a file."""
+
+Table = dict[str, Key]
+
+
+def keys(**keys: Key) -> Table:
+    """Return these keys, each of which must be there."""
+    return {name: replace(key, needed=True) for name, key in keys.items()}
+
+
+def document(schema: str, /, **content: Key) -> Table:
+    """Return the keys of a document with that schema."""
+    name = among((schema,), "the name and the number of this form")
+    return keys(schema=name, version=text("the version of Fencepost that wrote it")) | keys(**content)
+
+
+def headed(keys: Keys, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with these keys: its schema, the version, and then its content."""
+    return {"schema": schema_name(keys), "version": version(), **content}
+
+
+def schema_name(keys: Keys) -> str:
+    """Return the schema that the keys of a document name."""
+    return str(keys["schema"].rules["enum"][0])
+
+
+# Kinds of keys.
+
+text, table = text_key, table_of
+
+
+def whole(meaning: str, least: int = 0, most: int | None = None) -> Key:
+    """A whole number from `least` to `most`."""
+    return whole_key(least, most, meaning=meaning)
+
+
+def among(values: Iterable[str], meaning: str) -> Key:
+    """One of these strings."""
+    return one_of(values, meaning=meaning)
+
+
+def flag(meaning: str) -> Key:
+    """A Boolean."""
+    return Key(bool, "true or false", meaning=meaning)
+
+
+def seconds(meaning: str) -> Key:
+    """A time, which is never negative."""
+    return Key((int, float), "seconds", lambda value: value >= 0, meaning=meaning, rules={"minimum": 0})
+
+
+def plain(form: str) -> Key:
+    """A Boolean, a whole number or a string."""
+    return Key(PLAIN, form)
+
+
+def texts(form: str) -> Key:
+    """A list of strings."""
+    return replace(
+        ruled(list, form, items={"type": "string"}), fits=lambda texts: all(is_a(text, str) for text in texts)
+    )
+
+
+def ruled(kind: type | tuple[type, ...], form: str, **rules: Any) -> Key:
+    """A value of that kind; its other rules are in the schema only."""
+    return Key(kind, form, rules=rules)
+
+
+def one(keys: Keys, form: str) -> Key:
+    """An object with these keys. `has_keys` does not look into it: who reads it asks again for what is in it."""
+    return ruled(dict, form, **object_schema(keys))
+
+
+def many(keys: Keys, form: str) -> Key:
+    """A list of objects with these keys, which `has_keys` does not look into either."""
+    return ruled(list, form, items={"type": "object", **object_schema(keys)})
+
+
+def named(keys: Keys, form: str) -> Key:
+    """An object whose values are objects with these keys."""
+    return ruled(dict, form, additionalProperties={"type": "object", **object_schema(keys)})
+
+
+def either(documents: Iterable[Keys], form: str) -> Key:
+    """One of these documents, or null."""
+    listed = [{"type": "object", "title": schema_name(one), **object_schema(one)} for one in documents]
+    return Key((dict, type(None)), form, rules={"anyOf": [*listed, {"type": "null"}]})
+
+
+def null(key: Key, when: str = "") -> Key:
+    """The same, or null; `when` says what null means, as in "if there is none"."""
+    kinds = key.kind if isinstance(key.kind, tuple) else (key.kind,)
+    options = {"enum": [*key.rules["enum"], None]} if "enum" in key.rules else {}
+    words = f", or null {when}".rstrip()
+    return replace(
+        key,
+        kind=(*kinds, type(None)),
+        form=key.form + words,
+        fits=lambda value: value is None or key.fits(value),
+        meaning=key.meaning and key.meaning + words,
+        rules={**key.rules, **options},
+    )
+
+
+UNMODELLED = text("what the model leaves out of the code, for every verdict; may be empty")
+INTERRUPTED = flag("the command was interrupted or killed; the results are what was known by then")
+
+
+# JSON Schema.
+
+
+def list_schema(kind: type | tuple[type, ...]) -> dict[str, Any]:
+    """Return what JSON Schema says of a list of values of that kind."""
+    return {"type": "array", "items": {"type": json_type(kind)}}
+
+
+def object_schema(keys: Keys) -> dict[str, Any]:
+    """Return what JSON Schema says of an object with these keys and no others."""
+    return {
+        "properties": {name: key_schema(key) for name, key in keys.items()},
+        "required": [name for name, key in keys.items() if key.needed],
+        "additionalProperties": False,
+    }
+
+
+def key_schema(key: Key) -> dict[str, Any]:
+    """Return what JSON Schema says of the value of a key."""
+    return {"description": key.meaning or key.form, "type": json_type(key.kind), **key.rules}
+
+
+def json_schema(title: str, keys: Keys) -> dict[str, Any]:
+    """Return the JSON Schema of a whole document."""
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, "type": "object"}
+    return head | object_schema(keys)
