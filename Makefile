@@ -1,12 +1,12 @@
-# The commands: make quick, make test, make test-long, make lint, make dev, make bench, make formats, make mutants, make durations.
-# Each sets up what it needs in .venv;
+# The commands: make quick, make test, make test-long, make lint, make dev, make site, make bench, make formats, make mutants,
+# make durations. Each sets up what it needs in .venv;
 # make test and make test-long also install Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
 PYTHON ?= python3
 BIN := .venv/bin
 FOLDERS := answers cli encoding explore properties protocols quorums realcode sweeps
 SOURCES := $(shell git ls-files $(FOLDERS:%='%/*') pyproject.toml)
 
-.PHONY: quick test test-long test-bookkeeper lint dev bench formats mutants durations browser java clean
+.PHONY: quick test test-long test-bookkeeper lint dev site bench formats mutants durations browser java clean
 
 quick: .venv/installed     ## a minute: after each change
 	$(BIN)/python -m pytest -m "not slow and not long"
@@ -28,7 +28,10 @@ lint: .venv/installed
 	PYTHONPATH=tests $(BIN)/python -m support.links
 
 dev: .venv/bin/python      ## run from the working tree; again after adding a file
-	$(BIN)/pip install --quiet -e ".[test,lint,spark]" --config-settings editable_mode=strict
+	$(BIN)/pip install --quiet -e ".[test,lint,spark,site]" --config-settings editable_mode=strict
+
+site: .venv/installed      ## the pages of docs/ as a site: open site/index.html, or serve the folder to search in it
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/run.py
@@ -50,7 +53,7 @@ browser:                   ## Chromium and its driver, in which the page of a tr
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python $(SOURCES)
-	rm -rf build && $(BIN)/pip install --quiet ".[test,lint,spark]"
+	rm -rf build && $(BIN)/pip install --quiet ".[test,lint,spark,site]"
 	touch $@
 
 java:                      ## for the tests of sweeps, which run on Spark; without it they are skipped
@@ -58,4 +61,4 @@ java:                      ## for the tests of sweeps, which run on Spark; witho
 		|| echo "no Java, and it cannot be installed here: the tests of sweeps on Spark are skipped"
 
 clean:
-	rm -rf .venv build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -26,6 +26,7 @@ from fencepost.realcode.release_behaviour import seen
 from fencepost.realcode.runs import AT_ONCE, ELSEWHERE
 from fencepost.sweeps.grid import plan
 from support.instances import differences
+from support.names import DOTTED, FILE, OF_OTHERS, PLACED, code, dead_names, pages
 from support.shown import SHOWN, shows
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -231,6 +232,63 @@ def test_a_finding_says_what_since_when_and_how_to_see_it(finding: str) -> None:
         assert name in ("fencepost", "python")
         if name == "fencepost" and "--known" not in arguments:
             assert run([*arguments, "--timeout", "0.01", "--output", "/dev/null"]) != ExitCode.BAD_INPUT
+
+
+# docs/README.md: the index, from which the site takes its navigation too.
+
+INDEX = ROOT / "docs" / "README.md"
+
+
+def unlisted(index: str) -> list[Path]:
+    """The pages that the index does not list; those of a folder whose own index it lists need no line."""
+    docs = INDEX.parent
+    shown = {docs / name for name in re.findall(r"^- \[[^]]+\]\(([^)]+)\): .*\b[Yy]ou ", index, re.MULTILINE)}
+    pages = sorted(set(docs.rglob("*.md")) - {INDEX})
+    return [page for page in pages if page not in shown and page.with_name("README.md") not in shown]
+
+
+def test_the_index_lists_every_page_and_says_what_one_can_do_then() -> None:
+    text = INDEX.read_text(encoding="utf-8")
+    assert unlisted(text) == []
+    assert unlisted(text.replace("](encoding.md)", "](lemmas.md)")) == [INDEX.with_name("encoding.md")]
+    assert unlisted(text.replace(". You look up", ". Look up")) == [INDEX.with_name("glossary.md")]
+
+
+# Names of code in the pages.
+
+
+def test_every_file_and_every_name_of_code_in_a_page_is_there() -> None:
+    assert {page.name: dead for page in pages() if (dead := list(dead_names(page.read_text("utf-8"))))} == {}
+
+
+def named() -> Iterator[str]:
+    """What pages name that has the form of a file or of a name, those of other projects aside."""
+    for page in pages():
+        for span in re.findall(r"`([^`\n]+)`", page.read_text(encoding="utf-8")):
+            path, name = FILE.fullmatch(span), DOTTED.fullmatch(span)
+            if (path and span.endswith(".py")) or (name and not re.search(r"[a-z][A-Z]|^[A-Z]+\.", span)):
+                yield span
+
+
+def test_a_name_that_is_wrong_in_a_page_is_noticed() -> None:
+    """Planted: every name that a page has, with something added to it."""
+    every = set(named())
+    assert len(every) > 500
+    wrong = {re.sub(r"(\.py|\(\))?$", r"_gone\1", span, count=1) for span in every}
+    assert [span for span in wrong if not list(dead_names(f"See `{span}`."))] == []
+
+
+def test_a_name_that_is_in_another_file_than_a_page_says_is_noticed() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in pages())
+    assert PLACED.findall(text)
+    for name, file in PLACED.findall(text):
+        assert not list(dead_names(f"`{name}` in `{file}`"))
+        assert list(dead_names(f"`{name}` in `{Path(__file__).name}`"))
+
+
+def test_names_of_other_projects_are_listed_only_if_pages_have_them_and_code_has_not() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in pages())
+    assert [name for name in OF_OTHERS if name in code().words or name not in text] == []
 
 
 # Tables that are written from data.

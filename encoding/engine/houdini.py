@@ -140,9 +140,12 @@ class Houdini:
         self._left.clear()
 
     def used(self, name: str) -> tuple[str, ...]:
-        """What a claim that is left was proved from, closed under what that was proved from, in order of declaration."""
+        """Return what a claim that is left rests on, in order of declaration.
+
+        That is what it was proved from, what that was proved from, and so on, and the same of `WELL_DEFINED`.
+        """
         assert self.settled and name in self.claims
-        found, waiting = {name}, [name]
+        found, waiting = {name, WELL_DEFINED}, [name, WELL_DEFINED]
         while waiting:
             claim = waiting.pop()
             for question in self.posed.obligations.questions:

@@ -85,6 +85,26 @@ def result(made: System, *engines: str) -> Result:
 # Badly defined steps.
 
 
+def pass_first(s: Counter) -> Action:
+    """Passes while one more can be counted."""
+    return Action(when=~s.passed[1] & (s.number < s.most), then=[s.passed[1].set(True)], actor="me")
+
+
+def count_once(s: Counter) -> Action:
+    """Counts up, once for each time that it was passed."""
+    then = [s.number.set(s.number + 1), s.passed[1].set(False)]
+    return Action(when=s.passed[1], then=then, actor="me")
+
+
+def test_a_proof_names_the_fact_that_keeps_each_step_well_defined() -> None:
+    """A certificate asks about steps from what is named. Planted: only what the property was proved from."""
+    s = Counter(2)
+    room = Invariant("room-left", "", ~s.passed[1] | (s.number < s.most))
+    made = replace(system(s, pass_first, count_once), invariants=(room,))
+    found = result(made)
+    assert (found.basis, found.invariants) == (Basis.INDUCTION, ("room-left",))
+
+
 @pytest.mark.parametrize("engines", CHOICES)
 def test_nothing_is_proved_where_a_badly_defined_step_is_reached(engines: tuple[str, ...]) -> None:
     """Planted: proved although the claim of well-definedness was withdrawn."""
