@@ -12,7 +12,7 @@ from functools import cache
 from fencepost.answers.known import KNOWN
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.protocol import Protocol, choose
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import PROTOCOLS
@@ -23,11 +23,11 @@ def known_bugs(trace: Trace) -> list[Expectation]:
     """The known bugs whose mend takes the violation away, one row for each, in the order of the table.
 
     The steps are taken again with the bug's switch mended, those that can still be taken. The faults that the row needs
-    must be among those of the trace. Of bugs with the same mend, those whose row is of this property explain it, if
+    must be among those of the trace, which is a violation that was replayed. Of bugs with the same mend, those whose row is of this property explain it, if
     there are any. Of protocols that ship only.
     """
     protocol = PROTOCOLS.get(trace.protocol)
-    if protocol is None or not _violates(protocol, trace, {}):
+    if protocol is None:
         return []
     by_mend: dict[tuple[str, str], list[Expectation]] = {}
     for known in KNOWN:
@@ -78,9 +78,10 @@ def _is_mended(protocol: Protocol, trace: Trace, mended: dict[str, str]) -> bool
 
 def _violates(protocol: Protocol, trace: Trace, mended: dict[str, str]) -> bool:
     """Whether these steps, as far as they can be taken, violate the property on the mended instance."""
-    instance = protocol.instance({**trace.parameters, **trace.switches, **mended}.items())
-    system, (prop,) = instance.system, instance.properties(trace.property)
-    replayer = Replayer(system, instance.subject)
+    parameters = protocol.parameters({**trace.parameters, **trace.switches, **mended}.items())
+    system = protocol.as_written(parameters)
+    (prop,) = choose(system, (trace.property,))
+    replayer = Replayer(system, protocol.subject(parameters))
     violated = replayer.concrete.predicate(~prop.holds)
     true = {name for name, value in trace.initial.items() if value is True}
     states = replayer.follow([], [v.name for v in system.choices if v.name in true])
