@@ -23,11 +23,11 @@ def known_bugs(trace: Trace) -> list[Expectation]:
     """The known bugs whose mend takes the violation away, one row for each, in the order of the table.
 
     The steps are taken again with the bug's switch mended, those that can still be taken. The faults that the row needs
-    must be among those of the trace, which is a violation that was replayed. Of bugs with the same mend, those whose row is of this property explain it, if
+    must be among those of the trace. Of bugs with the same mend, those whose row is of this property explain it, if
     there are any. Of protocols that ship only.
     """
     protocol = PROTOCOLS.get(trace.protocol)
-    if protocol is None:
+    if protocol is None or not _violates(protocol, trace, {}):
         return []
     by_mend: dict[tuple[str, str], list[Expectation]] = {}
     for known in KNOWN:
