@@ -32,7 +32,8 @@ Most small instances are complete before that.
 class BoundedSearch:
     """Bounded model checking by rounds, with a search for longer executions that makes a bound a proof.
 
-    One worker prepares one round as clauses. The searches then run side by side, in as many processes as the limits allow.
+    One worker prepares one round as clauses. The searches then run side by side, in as many processes as
+    the limits allow.
     """
 
     def __init__(self, work: Work) -> None:
@@ -95,7 +96,8 @@ class BoundedSearch:
     def _another(self, prop: Property, rounds: int, known: Sequence[Footprint]) -> Trace | None:
         """Return the cheapest counterexample with another footprint within that many rounds, or None.
 
-        A counterexample that was still being made smaller when time was up may have a known footprint. It does not count.
+        When time is up, a counterexample that was still being made smaller may have a known footprint.
+        Such a counterexample does not count.
         """
         knowledge = Knowledge([prop], self._work.limits)
         asked = replace(self._task([prop]), rounds=rounds, avoid=tuple(known), invariants=())
@@ -190,7 +192,7 @@ class BoundedSearch:
             return
         if time.perf_counter() - self._searching < PATIENCE:
             return
-        cap = self._work.knowledge.longest_of_use()
+        cap = self._work.knowledge.longest_useful()
         exhausting = [w for w, some in self._doing.items() if any(j.search is Search.EXHAUST for j in some)]
         if cap is None or cap == self._cap or not exhausting:
             return

@@ -26,11 +26,11 @@ def check(
     limits: Limits,
     listener: Listener = lambda event: None,
 ) -> Outcome:
-    """Look for violations of properties of an instance, and for proofs that there are none, within the limits.
+    """Look for violations of properties of an instance, and for proofs, within the limits.
 
-    `listener` is told how the check goes. Ctrl-C ends the check with what is known by then. Raises BadInput for limits
-    that mean nothing for this system, ModelError if an action is not well defined, InternalError if an execution that a
-    solver found does not replay.
+    `listener` is told how the check goes. Ctrl-C ends the check with what is known by then. Raises BadInput
+    for limits that mean nothing for this system, ModelError if an action is not well defined, InternalError
+    if an execution that a solver found does not replay.
     """
     refuse_uncheckable(instance.system, limits)
     work = Work(instance, properties, limits, listener)
@@ -51,9 +51,9 @@ def check(
 def settled_by_induction(
     instance: Checkable, properties: Sequence[Property], limits: Limits
 ) -> tuple[Result, ...]:
-    """Return the results of those properties that induction over one action settles, all claims carried together.
+    """Return the results of those properties that induction over one action settles.
 
-    Raises what `check` raises.
+    All claims are carried together. Raises what `check` raises.
     """
     if not limits.inducts(instance.system):
         return ()

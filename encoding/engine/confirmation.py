@@ -1,4 +1,4 @@
-"""Confirming: what a solver found, in the words of the system and replayed on plain values before it counts."""
+"""Confirmation: executions that a solver found count only after they were replayed on plain values."""
 
 from __future__ import annotations
 
@@ -20,20 +20,23 @@ from fencepost.encoding.rounds.search import Execution, Footprint
 
 @dataclass(frozen=True)
 class Confirmation:
-    """Turns executions, which are slots and choices, into traces. Raises InternalError for one that does not replay."""
+    """A translator from executions, which are slots and choices, to traces.
+
+    Its methods raise InternalError for an execution that does not replay.
+    """
 
     replayer: Replayer
     prepared: Prepared
 
     def violation(self, prop: Property, execution: Execution) -> Trace:
-        """The trace to a state that violates the property, with no fault that it can do without."""
+        """Return the trace to a state that violates the property, without needless faults."""
         try:
             return self.replayer.spare_faults(prop, self._fired(execution), self._choices(execution))
         except NotAnExecution as error:
             raise self._does_not_replay(prop.name, execution, error) from error
 
     def broken(self, invariants: Sequence[Invariant], execution: Execution) -> Trace:
-        """The trace to a state in which one of these is false."""
+        """Return the trace to a state in which one of these invariants is false."""
         for invariant in invariants:
             try:
                 return self.replayer.spare_faults(invariant, self._fired(execution), self._choices(execution))
@@ -42,21 +45,21 @@ class Confirmation:
         raise self._does_not_replay("a broken invariant", execution, failed)
 
     def witness(self, prop: Property, execution: Execution) -> None:
-        """The execution reaches the property's witness."""
+        """Check that the execution reaches the property's witness."""
         try:
             self.replayer.reach(prop.name, prop.witness, self._fired(execution), self._choices(execution))
         except NotAnExecution as error:
             raise self._does_not_replay(f"witness of {prop.name}", execution, error) from error
 
     def wrong(self, execution: Execution) -> None:
-        """Raise ModelError for the action of this execution that sets a variable twice, or outside its domain."""
+        """Raise ModelError for the action that sets a variable twice or outside its domain."""
         try:
             self.replayer.reach("well-defined", FALSE, self._fired(execution), self._choices(execution))
         except NotAnExecution as error:
             raise self._does_not_replay("a badly defined update", execution, error) from error
 
     def way(self, tried: NotInductive) -> str:
-        """How what is not inductive comes about, for an author who looks for an invariant against it."""
+        """Return a counterexample to induction as a sentence, for an author who looks for an invariant."""
         left, start = iter(tried.state), dict[Variable, Value]()
         for place, width in zip(self.prepared.places, self.prepared.template.widths, strict=True):
             variable = self.replayer.system.variables[place]

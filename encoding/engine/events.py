@@ -102,7 +102,7 @@ class PreparationPhase:
 
 @dataclass(frozen=True)
 class Remark:
-    """A sentence for the author of a model: why a property is not inductive, or with which invariants it is."""
+    """A sentence for the author of a model, such as why a property is not inductive."""
 
     text: str
 

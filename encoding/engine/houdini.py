@@ -1,4 +1,4 @@
-"""Proving by induction over one action: the questions made in one process, asked in two, and what their answers come to."""
+"""Houdini: which claims are inductive together. One process makes the questions, others ask them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,15 @@ from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.solving.solvers import Purse, backend
 
 SHARES = 2
-"""Into how many parts the questions are dealt out, however many processes ask them: what is said of the answers depends on it."""
+"""The number of parts into which the questions are dealt.
+
+It does not depend on the number of processes, so neither do the claims that are withdrawn.
+"""
 
 
 @dataclass(frozen=True)
 class Posed:
-    """The questions, ready to be asked; `actions` has the number of each slot's ground action."""
+    """The questions, ready to be asked. `actions` has the number of each slot's ground action."""
 
     obligations: Obligations
     actions: tuple[int, ...]
@@ -44,7 +47,7 @@ class Posed:
 def pose(
     send: Send, system: System, properties: Sequence[Property], facts: Sequence[Statement]
 ) -> list[Iterator[PreparationPhase | Posed]]:
-    """What the process that makes the questions runs."""
+    """Return the generator of the process that makes the questions."""
     return [_pose(system, properties, facts)]
 
 
@@ -73,7 +76,7 @@ def ask(
     shares: Sequence[int],
     limits: Limits,
 ) -> list[Iterator[Message]]:
-    """What an asking process runs: the questions of some shares."""
+    """Return the generators of a process that asks the questions of some shares."""
     purse = Purse(limits.conflicts) if limits.conflicts is not None else None
     dealt = share_out(posed.obligations.questions, SHARES)
     clauses = list(posed.obligations.clauses)
@@ -93,29 +96,33 @@ def ask(
 
 @dataclass
 class Houdini:
-    """What is known of an induction over one action, from what its processes have said. Starts none of them."""
+    """The state of an induction over one action: the claims left, the claims withdrawn, the answers.
+
+    It starts no process.
+    """
 
     posed: Posed
     kept: dict[int, frozenset[str]] = field(default_factory=dict)
     withdrawn: dict[str, int] = field(default_factory=dict)
-    """Claims that are not inductive, each with the slot of the action that makes it false."""
+    """The claims that are not inductive, each with the slot of an action that makes it false."""
     _left: dict[int, frozenset[str]] = field(default_factory=dict)
 
     @property
     def claims(self) -> frozenset[str]:
-        """What has not been withdrawn."""
+        """The claims that are not withdrawn."""
         return frozenset(self.posed.claims) - self.withdrawn.keys()
 
     @property
     def proved(self) -> frozenset[str]:
-        """The claims that hold in every reachable state: those that are left, if `WELL_DEFINED` is among them.
+        """The claims that hold in every reachable state: those left, if `WELL_DEFINED` is among them.
 
-        A step that is badly defined leads to no state that a question knows of. If one is possible, nothing is proved.
+        No question is about the state after a badly defined step. If such a step is possible, nothing is
+        proved.
         """
         return self.claims if self.settled and WELL_DEFINED in self.claims else frozenset()
 
     def hear(self, message: StillInductive | Withdrawn | Left) -> None:
-        """Take in what a process says."""
+        """Record a message of a process."""
         match message:
             case StillInductive(slot=slot, used=used):
                 self.kept[slot] = used
@@ -127,16 +134,16 @@ class Houdini:
 
     @property
     def answered(self) -> bool:
-        """Every share has answered all its questions."""
+        """Whether every share has answered all its questions."""
         return len(self._left) == SHARES
 
     @property
     def settled(self) -> bool:
-        """Every share has answered for the same claims: these are inductive by themselves."""
+        """Whether every share has answered for the same claims. They are inductive by themselves then."""
         return self.answered and all(left == self.claims for left in self._left.values())
 
     def again(self) -> None:
-        """Nothing is answered for the claims that are left now, save by answers that used no others."""
+        """Begin another turn: every share asks again about the claims that are left."""
         self._left.clear()
 
     def used(self, name: str) -> tuple[str, ...]:
@@ -156,7 +163,7 @@ class Houdini:
         return tuple(n for n in self.posed.claims if n in found and n not in (name, WELL_DEFINED))
 
     def why_not(self, name: str, system: System) -> str | None:
-        """Why that claim is not proved; None if it is."""
+        """Return why that claim is not proved, or None if it is."""
         if name in self.proved:
             return None
         lacking = name if name in self.withdrawn else WELL_DEFINED

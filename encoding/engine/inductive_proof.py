@@ -76,7 +76,7 @@ class InductiveProof:
                 self._work.knowledge.hear(Unreached(claim.about.name))
 
     def _induct(self, claims: Sequence[Statement]) -> Houdini | None:
-        """Return what is inductive of the properties and these claims, or None if the answers did not come."""
+        """Return the result of Houdini on the properties and these claims, or None without answers."""
         work, self._houdini = self._work, None
         work.start("questions", pose, work.system, work.properties, claims)
         work.stopped = work.hear(self._take, lambda: self._houdini is not None)
@@ -129,7 +129,7 @@ class InductiveProof:
                 work.listen(Remark(f"the invariant {invariant.name} is {why_not}"))
 
     def _replay(self, simulated: SimulatedTo) -> None:
-        """Replay a simulation that reached the witness of a property, or a state in which an invariant is false."""
+        """Replay a simulation to the witness of a property, or to a state in which an invariant is false."""
         work, system, replayer = self._work, self._work.system, self._work.replayer
         actions = [system.ground_actions[number] for number in simulated.actions]
         choices = [system.choices[position].name for position in simulated.choices]

@@ -1,5 +1,6 @@
-"""Facts looked at one by one, for those who look for the ones that a proof needs: which action breaks which, from where, and
-whether any execution does.
+"""Invariants examined one by one, for an author who looks for those that a proof needs.
+
+For each: which action breaks it, from which state, and whether an execution leads there.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from fencepost.encoding.solving.solvers import Progress, backend
 
 @dataclass(frozen=True)
 class Falsified:
-    """A replayed execution leads to a state in which the claim is false."""
+    """A replayed execution to a state in which the claim is false."""
 
     name: str
     trace: Trace
@@ -43,9 +44,10 @@ class Falsified:
 
 @dataclass(frozen=True)
 class Breaks:
-    """From some state in which all claims hold, an action makes the claim false; or it is false at first, by no action.
+    """A counterexample to induction: an action makes the claim false in a state in which all claims hold.
 
-    `before` says what of that state is not as at first, `changes` what the action changes. No execution need lead there.
+    `before` lists the variables of that state that differ from the initial state, `changes` what the action
+    changes. The state may be unreachable. `action` is None if the claim is false initially.
     """
 
     name: str
@@ -56,7 +58,7 @@ class Breaks:
 
 @dataclass(frozen=True)
 class NeverFalse:
-    """No execution within so many rounds makes the claim false."""
+    """A claim that no execution within that many rounds makes false."""
 
     name: str
     rounds: int
@@ -64,7 +66,7 @@ class NeverFalse:
 
 @dataclass(frozen=True)
 class InductiveInvariant:
-    """No action makes the claim false from a state in which all claims hold, those too that other actions break."""
+    """A claim that no action makes false in a state in which all claims hold."""
 
     name: str
 
@@ -75,7 +77,7 @@ Found = Falsified | Breaks | NeverFalse | InductiveInvariant | PreparationPhase 
 def examine(
     send: object, system: System, subject: Subject, properties: Sequence[Property], rounds: int
 ) -> list[Iterator[Found]]:
-    """What the process runs that looks at the facts of a system and at these properties."""
+    """Return the generator of the process that examines the invariants and these properties."""
     return [_examine(system, subject, properties, rounds)]
 
 
@@ -83,59 +85,59 @@ def _examine(
     system: System, subject: Subject, properties: Sequence[Property], rounds: int
 ) -> Iterator[Found]:
     claims = [*system.invariants, *(Invariant(p.name, p.meaning, p.holds) for p in properties)]
-    looking = _Looking(Replayer(system, subject))
-    yield PreparationPhase("walks")
+    examination = _Examination(Replayer(system, subject))
+    yield PreparationPhase("simulation")
     false = set()
-    for walked in falsified(system, claims):
-        actions = [system.ground_actions[number] for number in walked.actions]
-        (claim,) = (c for c in claims if c.name == walked.name)
-        yield looking.falsified(claim, actions, walked.choices)
+    for simulated in falsified(system, claims):
+        actions = [system.ground_actions[number] for number in simulated.actions]
+        (claim,) = (c for c in claims if c.name == simulated.name)
+        yield examination.falsified(claim, actions, simulated.choices)
         false.add(claim.name)
     yield PreparationPhase("induction")
     left = [claim for claim in claims if claim.name not in false]
-    broken = yield from looking.breaks(left)
+    broken = yield from examination.breaks(left)
     yield from (InductiveInvariant(claim.name) for claim in left if claim.name not in broken)
-    yield from looking.rounds(
+    yield from examination.rounds(
         [claim for claim in left if claim.name in broken], rounds, WELL_DEFINED in broken
     )
 
 
 @dataclass(frozen=True)
-class _Looking:
-    """A system whose claims are looked at."""
+class _Examination:
+    """A system whose claims are examined."""
 
     replayer: Replayer
 
     @property
     def system(self) -> System:
-        """What the claims are about."""
+        """The system that the claims are about."""
         return self.replayer.system
 
     @cached_property
     def symbolic(self) -> Symbolic:
-        """Its actions as formulas."""
+        """The actions of the system as formulas."""
         return Symbolic(self.system)
 
     @cached_property
     def written(self) -> list[Variable]:
-        """What some action writes."""
+        """The variables that some action writes."""
         return [v for v in self.system.variables if v.place in self.symbolic.written]
 
     def choices(self, positions: Iterable[int]) -> list[str]:
-        """The choices at these positions, by name."""
+        """Return the names of the choices at these positions."""
         return [self.system.choices[position].name for position in positions]
 
     def falsified(
         self, claim: Invariant, actions: Sequence[GroundAction], choices: Iterable[int]
     ) -> Falsified:
-        """The execution, replayed."""
+        """Replay the execution."""
         trace = self.replayer.spare_faults(claim, actions, self.choices(choices))
         return Falsified(claim.name, trace)
 
     def breaks(self, claims: Sequence[Invariant]) -> Generator[Found, None, set[str]]:
-        """Ask each action which of the claims it can make false if all of them hold; the names of those that one can.
+        """Return the names of the claims that some action can make false although all of them hold.
 
-        `WELL_DEFINED` is among the claims.
+        `WELL_DEFINED` is one of the claims.
         """
         asked = obligations(self.symbolic, claims, [INITIALLY, *representatives(self.symbolic, claims)])
         asker = ObligationSolver(asked, backend("cadical"))
@@ -150,14 +152,17 @@ class _Looking:
                     break
                 for name in answer.claims:
                     start = yield from smallest(asker, asked, question, names, name, first)
-                    yield self._told(claims, question, name, start)
+                    yield self._described(claims, question, name, start)
                 open_ones.difference_update(answer.claims)
         return (names | {WELL_DEFINED}) - open_ones
 
-    def _told(
+    def _described(
         self, claims: Sequence[Invariant], question: ObligationQuestion, name: str, start: CtiState
     ) -> Breaks:
-        """A counterexample to induction in the words of traces; raises InternalError unless the concrete reading agrees."""
+        """Return a counterexample to induction in the words of traces.
+
+        Raises InternalError unless the concrete reading agrees.
+        """
         if question.slot == INITIALLY:
             return Breaks(name, None, (), ())
         values = {v: decode(v, list(bits)) for v, bits in zip(self.written, start.values, strict=True)}
@@ -183,9 +188,9 @@ class _Looking:
                 yield f"{v.name}: {show(value(state, v))} → {show(value(after, v))}"
 
     def rounds(self, claims: Sequence[Invariant], most: int, steps: bool) -> Iterator[Found]:
-        """Ask ever more rounds whether one of these claims is ever false; about `steps`, whether one is badly defined.
+        """Search ever more rounds for executions that make one of these claims false.
 
-        Raises ModelError for a step that is.
+        With `steps`, search for badly defined steps too, and raise ModelError if one is found.
         """
         if not claims and not steps:
             return

@@ -1,7 +1,7 @@
-"""Knowledge: what the searches have said so far, and whether a property is settled by it, and how.
+"""Knowledge: the evidence of the searches so far, and the verdict that it justifies.
 
-Messages in, a decision or nothing out. Nothing here starts a process, looks at a clock or calls a solver, and the
-decision stands once: whoever asks whether to go on and whoever writes the result read the same `Decision`.
+Messages go in, a `Decision` or nothing comes out. This module starts no process, reads no clock and calls no
+solver. The loop that asks whether to go on and the code that writes the result read the same `Decision`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ from fencepost.encoding.rounds.search import (
 
 @dataclass(frozen=True)
 class Decision:
-    """What is known comes to a verdict; `final` says that nothing the searches may still find makes it a better one."""
+    """A verdict that the evidence justifies.
+
+    `final` says that the searches can find nothing that would improve the result.
+    """
 
     verdict: Verdict
     final: bool = True
@@ -46,7 +49,7 @@ class Decision:
 
 @dataclass
 class _About:
-    """What is known of one property."""
+    """The evidence about one property."""
 
     asked: Property
     violation: Replayed | None = None
@@ -61,25 +64,25 @@ class _About:
 
     @property
     def witnessed(self) -> bool:
-        """The property's witness was reached."""
+        """Whether the property's witness was reached."""
         return self.seen or self.witness is not None
 
     @property
     def costs(self) -> tuple[int, ...] | None:
-        """Of the cheapest violation found."""
+        """The costs of the cheapest violation found."""
         return None if self.violation is None else self.violation.costs
 
     @property
     def searched(self) -> int:
-        """The deepest round without anything (cheaper) left to find."""
+        """The deepest round in which no violation, or no cheaper one, is left to find."""
         return self.clean.rounds if self.clean is not None and self.clean.below == self.costs else 0
 
 
 @dataclass
 class Knowledge:
-    """What is known of some properties within limits.
+    """The evidence about some properties within limits.
 
-    `inducing` says that proofs by induction are looked for, `invariants` what they carry along.
+    `inducing` says that k-induction is tried. `invariants` are the names of the invariants that it carries.
     """
 
     properties: Sequence[Property]
@@ -88,18 +91,19 @@ class Knowledge:
     invariants: tuple[str, ...] = ()
     untrue: Untrue | None = None
     surpassed: bool | None = None
-    """With a bound in steps: whether some execution takes more; None if that is not known."""
+    """Whether some execution takes more steps than the bound. None if that is not known."""
     _upheld: int = 0
     _longer: int = -1
     _complete: dict[int | None, int] = field(default_factory=dict)
-    """How many rounds cover every execution, by the largest number of steps that was looked at."""
+    """The number of rounds that cover every execution, by the largest number of steps considered."""
     _about: dict[str, _About] = field(init=False)
 
     def __post_init__(self) -> None:
+        """Begin without evidence."""
         self._about = {prop.name: _About(prop) for prop in self.properties}
 
     def hear(self, message: Heard) -> None:
-        """Take in what a search says."""
+        """Record the evidence of a message."""
         match message:
             case Replayed(property=name):
                 self._about[name].violation, self._about[name].clean = message, None
@@ -134,26 +138,32 @@ class Knowledge:
     # How far the searches are.
 
     def violation(self, name: str) -> Replayed | None:
-        """The cheapest violation found."""
+        """Return the cheapest violation found."""
         return self._about[name].violation
 
     def witness(self, name: str) -> Execution | None:
-        """An execution to the property's witness."""
+        """Return an execution to the property's witness."""
         return self._about[name].witness
 
     def searched(self, name: str) -> int:
-        """The deepest round without anything (cheaper) left to find."""
+        """Return the deepest round in which no violation, or no cheaper one, is left to find."""
         return self._about[name].searched
 
     def covering(self, steps: int | None) -> int | None:
-        """How many rounds cover every execution (of at most `steps` steps); None if that is not known."""
+        """Return the number of rounds that cover every execution of at most `steps` steps.
+
+        None if it is not known.
+        """
         known = [
             r for cap, r in self._complete.items() if cap is None or (steps is not None and cap >= steps)
         ]
         return max(min(known), 1) if known else None
 
-    def longest_of_use(self) -> int | None:
-        """The most steps that a cheaper violation may take, if there is a violation of everything; None if any."""
+    def longest_useful(self) -> int | None:
+        """Return the largest step count at which a shorter counterexample could still improve a result.
+
+        None means no limit: some property has no counterexample yet.
+        """
         found = [about.costs for about in self._about.values() if about.costs and about.searched]
         if self._complete or len(found) < len(self._about) or any(any(costs[:-1]) for costs in found):
             return None
@@ -162,12 +172,12 @@ class Knowledge:
     # What that comes to.
 
     def settled(self, name: str) -> bool:
-        """Nothing that may still be found is worth waiting for."""
+        """Return whether nothing that the searches may still find would improve the result."""
         decision = self.decision(name)
         return decision is not None and decision.final
 
     def decision(self, name: str) -> Decision | None:
-        """What is known comes to; None if it comes to nothing yet."""
+        """Return the verdict that the messages so far justify, or None while they justify none."""
         about = self._about[name]
         if about.violation is not None:
             return Decision(Verdict.VIOLATED, final=self._is_small_enough(about))
@@ -190,7 +200,7 @@ class Knowledge:
         return None
 
     def _is_covered(self, about: _About) -> bool:
-        """Every execution within the limits was looked at."""
+        """Return whether every execution within the limits was searched."""
         covering = self.covering(self.limits.bound)
         return covering is not None and about.searched >= covering
 
@@ -200,10 +210,9 @@ class Knowledge:
         return self.limits.minimize is Minimize.NONE or at_limit or self._is_fewest(about)
 
     def _is_fewest(self, about: _About) -> bool:
-        """No execution within the limits violates the property at a lower cost.
+        """Return whether no execution within the limits violates the property at a lower cost.
 
-        If steps are all that is counted, or nothing else is left to save (no trace has fewer faults than none), only
-        shorter executions matter.
+        Only shorter executions matter if only steps are counted, or if the trace has no fault.
         """
         if self.limits.minimize is Minimize.NONE:
             return False
@@ -217,14 +226,14 @@ class Knowledge:
         return covering is not None and about.searched >= covering
 
     def _is_proved_by_induction(self, about: _About) -> bool:
-        """It is inductive, and there is no violation within as many rounds as that takes from the start."""
+        """Return whether the property is k-inductive and its base was searched without a violation."""
         if about.inductive is None or self.untrue is not None:
             return False
         clean = min(about.searched, self._upheld) if self.invariants else about.searched
         return clean >= base(about.inductive.rounds)
 
     def _induction_is_over(self, about: _About) -> bool:
-        """Nothing more can come of induction within the limit on rounds."""
+        """Return whether k-induction can prove nothing more within the limit on rounds."""
         if not self.inducing or self.untrue is not None or about.inductive is not None:
             return True
         tried, limit = about.not_inductive, self.limits.rounds
@@ -233,7 +242,10 @@ class Knowledge:
     # The results.
 
     def result(self, name: str, seconds: float, stopped: str) -> Result:
-        """The result from what is known; `stopped` says why the searches are over if they settled nothing."""
+        """Return the result that the evidence justifies.
+
+        `stopped` says why the searches ended, for a result that is undecided.
+        """
         about, decision = self._about[name], self.decision(name)
         verdict = Verdict.UNDECIDED if decision is None else decision.verdict
         covering = self.covering(self.limits.bound) if self._is_covered(about) else None
@@ -267,14 +279,14 @@ class Knowledge:
         return Result(name, verdict, seconds, self.limits.solver, **known)
 
     def _induction(self, about: _About) -> dict[str, Any]:
-        """What a result says of a proof by induction."""
+        """Return the fields of a result about a proof by induction."""
         if about.by_actions is not None:
             return {"by_actions": True, "invariants": about.by_actions.invariants}
         assert about.inductive is not None
         return {"induction": about.inductive.rounds, "invariants": self.invariants}
 
     def _found(self, about: _About) -> dict[str, Any]:
-        """What a result says of a violation."""
+        """Return the fields of a result about a violation."""
         assert about.violation is not None
         trace, rounds = about.violation.trace, about.violation.rounds
         fewest = None
@@ -293,13 +305,13 @@ class Knowledge:
         }
 
     def _lacks(self, about: _About) -> str | None:
-        """What else a property lacks that is inductive."""
+        """Return what an inductive property lacks for a proof, or None."""
         if about.by_actions is None or about.witnessed:
             return None
         return f"inductive; its witness was not reached: {about.asked.witness_meaning}"
 
     def _why_not_inductive(self, about: _About) -> str | None:
-        """Why induction did not prove the property, as far as is known."""
+        """Return why induction did not prove the property, or None if that is not known."""
         if self.untrue is not None:
             return str(self.untrue)
         if about.not_by_actions is not None:
@@ -309,5 +321,5 @@ class Knowledge:
 
 
 def failure(tried: NotInductive) -> str:
-    """Why that property is not inductive."""
+    """Return why that property is not inductive."""
     return f"not inductive over {amount(tried.rounds, 'round')}: fails for {', '.join(tried.fails)}"

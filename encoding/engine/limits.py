@@ -1,4 +1,4 @@
-"""How far a check searches, and with what."""
+"""Limits of a check: how far it searches, and with which engines and solver."""
 
 from __future__ import annotations
 
@@ -21,18 +21,24 @@ class Minimize(StrEnum):
 
 
 ENGINES = ("rounds", "induction", "k-induction")
-"""The engines by name: bounded search by rounds, induction over one action, and induction over several rounds."""
+"""Bounded search by rounds, induction over one action, and induction over several rounds."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How far to search, and with what.
+    """How far to search, and with which engines and solver.
 
-    `bound` is in protocol steps, `timeout` in seconds for the whole check, of which so many were `gone` before it
-    began, `memory` in GiB for each process.
-    `conflicts` is what the searches of a process may spend together: with `jobs=1` no machine's speed changes what comes of it.
-    `engines` are some of `ENGINES`; if none is named, `check` takes those that suit the system. `budgets` caps faults by name. `count` asks for that many counterexamples of each property.
-    With `one_is_enough` the search ends with the first property that is violated, and leaves the others undecided.
+    - `bound`: the largest number of protocol steps of an execution.
+    - `rounds`: the largest number of rounds.
+    - `budgets`: the largest number of faults, by name.
+    - `minimize`, `count`: what is made small in a counterexample, and how many there should be.
+    - `timeout`: seconds for the whole check. `gone` of them had passed before it began.
+    - `memory`: GiB for each process.
+    - `conflicts`: solver conflicts that the searches of one process may spend together. With `jobs=1` the
+      outcome then does not depend on the speed of the machine.
+    - `jobs`: the number of processes that search at the same time.
+    - `engines`: some of `ENGINES`. If none is named, `check` takes those that suit the system.
+    - `one_is_enough`: the search ends with the first violated property and leaves the others undecided.
     """
 
     bound: int | None = None
@@ -51,7 +57,7 @@ class Limits:
     one_is_enough: bool = False
 
     def of(self, system: System) -> Limits:
-        """The same, with the system's own number of rounds if none is given: no number may cover every execution."""
+        """Return these limits with the system's default number of rounds, unless they have their own."""
         return self if self.rounds is not None else replace(self, rounds=system.default_rounds)
 
     @property
@@ -60,12 +66,15 @@ class Limits:
         return not self.engines or "rounds" in self.engines
 
     def inducts(self, system: System) -> bool:
-        """Return whether induction over one action is tried: only without a bound, and only with invariants."""
+        """Return whether induction over one action is tried.
+
+        It needs declared invariants, and it cannot take a bound in steps into account.
+        """
         asked = not self.engines or "induction" in self.engines
         return asked and self.bound is None and bool(system.invariants)
 
     def inducts_over_rounds(self, system: System) -> bool:
-        """Return whether k-induction is tried: where it is named, or where executions may never end."""
+        """Return whether k-induction is tried: if it is named, or if executions may never end."""
         asked = "k-induction" in self.engines if self.engines else system.default_rounds is not None
         possible = system.default_rounds is not None or bool(system.invariants)
         return asked and possible and self.bound is None

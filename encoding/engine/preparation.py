@@ -1,4 +1,4 @@
-"""Preparing a check: one round of the system as clauses, made in a process of its own."""
+"""Preparation of a bounded search: one round of the system as clauses, made in its own process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fencepost.encoding.language.system import GroundAction, Invariant, Property
 from fencepost.encoding.rounds.search import Tally
 
 Send = Callable[[object], None]
-"""How a worker says something in the middle of a question."""
+"""A function with which a worker sends a message in the middle of a question."""
 
 
 @dataclass(frozen=True)
@@ -21,20 +21,20 @@ class Prepared:
 
     template: Template
     slots: tuple[int, ...]
-    """For each slot, which of the system's ground actions it is."""
+    """The number of the ground action of each slot."""
     places: tuple[int, ...]
-    """The places of the variables that the Booleans of a state belong to."""
+    """The places of the variables that the Booleans of a state encode."""
     seconds: Mapping[str, float]
 
     def actions(self, system: System) -> list[GroundAction]:
-        """The action of each slot."""
+        """Return the action of each slot."""
         return [system.ground_actions[number] for number in self.slots]
 
 
 def prepare(
     send: Send, system: System, properties: Sequence[Property], invariants: Sequence[Invariant]
 ) -> list[Iterator[PreparationPhase | Prepared]]:
-    """What the preparing process runs: the formulas, the commutation of actions, the clauses of one round."""
+    """Return the generator of the preparing process: formulas, commutation, clauses of one round."""
     return [_prepare(system, properties, invariants)]
 
 
@@ -71,6 +71,6 @@ def _prepare(
 
 
 def tally(system: System, slots: Sequence[GroundAction], wanted: Collection[str]) -> Tally:
-    """The slots and choices that cost a fault of one of these names."""
+    """Return the slots and choices that count as a fault of one of these names."""
     costly = tuple(i for i, action in enumerate(slots) if action.schema.action.fault in wanted)
     return Tally(costly, tuple(i for i, v in enumerate(system.choices) if v.family.fault in wanted))

@@ -1,7 +1,7 @@
-"""How something can become true from a given state: the rounds of the system, begun there instead of at first.
+"""Reachability from a given state: can a goal become true from here, and how?
 
-The state is the end of an execution that was run on plain values. Choices that its steps have looked at are made; the
-others are still open.
+The state is the end of an execution that ran on plain values. Choices that its steps have read are fixed. All
+other choices are open.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from fencepost.encoding.solving.solvers import Progress
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
 GOAL = "goal"
-"""What the searches call it: they look for a state in which this property is false."""
+"""The name of the property whose violation is the goal."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The end of an execution: its actions, the names of the choices that are true, the last state."""
+    """The end of an execution: its actions, the names of the choices that are true, its last state."""
 
     actions: tuple[GroundAction, ...]
     lost: tuple[str, ...]
@@ -45,7 +45,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Way:
-    """How to get there: the actions to take, and what has to be lost besides."""
+    """A way to the goal: the actions to take, and the messages to lose."""
 
     actions: tuple[GroundAction, ...]
     lost: tuple[str, ...]
@@ -53,10 +53,11 @@ class Way:
 
 @dataclass(frozen=True)
 class ReachabilityAnswer:
-    """What is known of a question.
+    """The answer to a question, as far as it is known.
 
-    `over` says that nothing more will come. With a `way`, `fewest` says that no other takes fewer steps. Without one,
-    `never` says that none exists, from that state, with what has been lost or delivered; else nothing within `rounds` was found.
+    `over` says that the answer is final. With a `way`, `fewest` says that no other way takes fewer steps.
+    Without a way, `never` says that none exists from that state. Otherwise `rounds` rounds were searched
+    without finding one.
     """
 
     over: bool = False
@@ -68,6 +69,7 @@ class ReachabilityAnswer:
     gave_up: str | None = None
 
     def __str__(self) -> str:
+        """Return the answer as a sentence."""
         if self.way is not None:
             found = f"in {amount(len(self.way.actions), 'step')}"
             return (
@@ -87,10 +89,11 @@ class ReachabilityAnswer:
 
 
 class Reachability:
-    """One question under way, in processes of its own: `hear` what they say, and `stop` them at any moment.
+    """One question, answered in processes of its own. `hear` waits for them, `stop` ends them.
 
-    `goal` is to become true, or to become possible if it is an action. What was `prepared` for an earlier question of the
-    same key (`prepared_for`) is used again. Raises ModelError and InternalError as `check` does, when they are heard of.
+    The goal is a term that should become true, or an action that should become possible. `prepared` is the
+    preparation of an earlier question about the same goal. `hear` raises ModelError and InternalError as
+    `check` does.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class Reachability:
         limits: Limits,
         prepared: Prepared | None = None,
     ) -> None:
+        """Start the first process, unless the goal is reached already."""
         self._replayer, self._start, self._goal, self._limits = replayer, start, goal, limits
         self._begun = time.perf_counter()
         self._crew = Crew(self._begun + limits.timeout)
@@ -114,7 +118,7 @@ class Reachability:
         self._doing: dict[str, str] = {}
         self._gave_up: str | None = None
         self._is_dead = False
-        """The goal is an action whose guard nothing can make true."""
+        """Whether the goal is an action whose guard nothing can make true."""
         self.prepared = prepared
         if self._reached(start.state):
             self._best = Way((), ())
@@ -134,7 +138,7 @@ class Reachability:
     # The course of a question.
 
     def hear(self, seconds: float) -> ReachabilityAnswer:
-        """What is known after listening for so long, or until it is over."""
+        """Return the answer after that many seconds, or as soon as it is final."""
         until = time.perf_counter() + seconds
         while not self._is_over():
             left = min(until, self._begun + self._limits.timeout) - time.perf_counter()
@@ -155,7 +159,7 @@ class Reachability:
         self._crew.dismiss()
 
     def answer(self) -> ReachabilityAnswer:
-        """What is known."""
+        """Return the answer as far as it is known."""
         decision = self._knowledge.decision(GOAL)
         doing = "; ".join(self._doing.values())
         rounds = self._knowledge.searched(GOAL)
@@ -226,7 +230,7 @@ class Reachability:
 
     @property
     def _template(self) -> Template:
-        """One round, begun at the start; that an action fires is the goal, if it is one."""
+        """The clauses of one round that begins in the given state."""
         assert self.prepared is not None
         template = self.prepared.template
         if isinstance(self._goal, GroundAction):
@@ -234,7 +238,7 @@ class Reachability:
         return replace(template, initial=self._initial(), given=self._given())
 
     def _initial(self) -> list[bool]:
-        """The Booleans of the state."""
+        """Return the Booleans of the state."""
         assert self.prepared is not None
         system, state = self._replayer.system, self._start.state
         return [
@@ -244,7 +248,7 @@ class Reachability:
         ]
 
     def _given(self) -> dict[int, bool]:
-        """The choices that are made: those that are true, and those that a step has looked at."""
+        """Return the choices that are fixed: those that are true, and those that a step has read."""
         concrete = self._replayer.concrete
         looked = {place for action in self._start.actions for place in concrete.step(action).choices}
         return {
@@ -260,7 +264,7 @@ class Reachability:
         return [name for name in names if name not in self._start.lost]
 
     def _replay(self, execution: Execution, lost: Sequence[str]) -> Way:
-        """The way to the first state in which the goal is reached; raises NotAnExecution if there is none."""
+        """Return the way to the first state that reaches the goal. Raises NotAnExecution if none does."""
         actions = [self._actions[slot] for slot in execution.slots]
         begun = len(self._start.actions)
         states = self._replayer.follow([*self._start.actions, *actions], [*self._start.lost, *lost])
@@ -297,7 +301,7 @@ class Reachability:
 
 
 def _fired_by(template: Template, slot: int) -> Template:
-    """The same round, with one more output: the property that is false if the slot fires in it."""
+    """Return the round with one more output: a property that is false if the slot fires."""
     output, fire = template.size + 1, template.fires[slot]
     return replace(
         template,

@@ -1,4 +1,4 @@
-"""The searches of a check: which there are, what they are asked, and the process that runs some of them in turn."""
+"""The searches of a bounded check, and the process that runs some of them in turn."""
 
 from __future__ import annotations
 
@@ -19,21 +19,24 @@ from fencepost.encoding.solving.solvers import Purse
 
 
 class Search(Enum):
-    """What is looked for; the value is what progress is reported under."""
+    """The kinds of search. Progress is reported under the value."""
 
     HUNT = "hunt"
-    """Violations, and witnesses."""
+    """Search for violations and witnesses."""
     EXHAUST = "exhaust"
-    """Executions that need more rounds."""
+    """Search for executions that need more rounds."""
     SURPASS = "surpass"
-    """Executions with more steps."""
+    """Search for executions with more steps."""
     INDUCT = "induct"
-    """Proofs by induction."""
+    """k-induction."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A search, and the number of steps that `EXHAUST` looks at most at, or that `SURPASS` tries to exceed."""
+    """A search with its number of steps.
+
+    `EXHAUST` considers executions of at most so many steps, `SURPASS` looks for one with more.
+    """
 
     search: Search
     steps: int | None = None
@@ -43,7 +46,7 @@ Some = TypeVar("Some")
 
 
 def jobs(limits: Limits, inducing: bool) -> list[Job]:
-    """The searches that a check needs."""
+    """Return the searches that a check needs."""
     found = [Job(Search.HUNT), Job(Search.EXHAUST, limits.bound)]
     if limits.bound is not None:
         found.append(Job(Search.SURPASS, limits.bound))
@@ -51,13 +54,13 @@ def jobs(limits: Limits, inducing: bool) -> list[Job]:
 
 
 def shared(jobs: Sequence[Some], processes: int) -> list[Sequence[Some]]:
-    """The jobs of each process: one to each, and what is left to the last."""
+    """Return the jobs of each process: one for each, and the rest for the last."""
     most = min(processes, len(jobs))
     return [*([job] for job in jobs[: most - 1]), jobs[most - 1 :]]
 
 
 def task(system: System, slots: Sequence[GroundAction], properties: Sequence[str], limits: Limits) -> Task:
-    """What the searches are asked: the limits in slots and choices."""
+    """Return the task of the searches: the limits in terms of slots and choices."""
     budgets = tuple((tally(system, slots, [name]), most) for name, most in limits.budgets.items())
     return Task(tuple(properties), limits.bound, limits.rounds, budgets, _objectives(system, slots, limits))
 
@@ -74,7 +77,7 @@ def _objectives(system: System, slots: Sequence[GroundAction], limits: Limits) -
 def search(
     send: Send, template: Template, task: Task, limits: Limits, jobs: Sequence[Job]
 ) -> list[Iterator[Finding | Inductive | NotInductive]]:
-    """What a searching process runs: each job in a session of its own."""
+    """Return the generators of a searching process, each with a solver of its own."""
     purse = Purse(limits.conflicts) if limits.conflicts is not None else None
     return [_run(send, template, task, limits, purse, job) for job in jobs]
 

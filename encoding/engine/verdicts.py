@@ -12,22 +12,22 @@ from fencepost.encoding.language.traces import Trace
 
 
 class Verdict(Enum):
-    """What is known of a property, worst first."""
+    """The verdicts on a property, the worst first."""
 
     VIOLATED = "violated"
     """A trace, replayed step by step by the concrete reading."""
     UNDECIDED = "undecided"
-    """Time, memory or the solver gave out; the result says how deep it came."""
+    """Time, memory or the solver gave out. The result says how many rounds were finished."""
     VACUOUS = "vacuous"
     """The witness is unreachable within the bound: nothing was tested."""
     HOLDS = "holds"
     """No violation within the bound given, and longer executions exist."""
     PROVED = "proved"
-    """Every execution of the instance is covered; the result's `basis` says how."""
+    """Every execution of the instance is covered. The result's `basis` says how."""
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The first in the order of the enumeration."""
+    """Return the verdict that comes first in the enumeration."""
     order = list(Verdict)
     return min(verdicts, key=order.index)
 
@@ -38,28 +38,33 @@ class Basis(Enum):
     ROUNDS = "rounds"
     """No execution in normal form is longer than the rounds that were searched."""
     INDUCTION = "induction"
-    """What holds up to the last of some rounds holds after it, and it does hold at first."""
+    """The property holds initially, and every action or round preserves it."""
 
 
 class Fewest(Enum):
-    """Among which executions no counterexample costs less than the one given."""
+    """The executions among which no counterexample costs less than the one given."""
 
     OF_ALL = "of-all"
-    """Among all within the limits."""
+    """All executions within the limits."""
     WITHIN_ROUNDS = "within-rounds"
-    """Among those of as many rounds as were searched."""
+    """Executions of as many rounds as were searched."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What was found of one property: plain data, without solver objects.
+    """The result of a check for one property: plain data, without solver objects.
 
-    `searched` is the deepest round searched, `covering` how many rounds cover every execution within the limits, if they
-    were searched, `found_in` how many the trace takes; `rounds` is the one of them that the verdict speaks of. `steps` is
-    the length of the trace, `faults` counts its faults. `minimized` says what was made small in it: its `steps`, or its
-    `faults`, then crashes among them, then steps. `bound` is the largest number of steps asked for. `witness` says that
-    the property's witness was reached. A proof by induction is over one action (`by_actions`) or over `induction` rounds,
-    and `invariants` are the facts that it rests on. `certificate` is the folder with the certificate of a proof.
+    - `searched`: the deepest round searched.
+    - `covering`: the number of rounds that cover every execution within the limits, if they were searched.
+    - `found_in`: the number of rounds of the trace.
+    - `rounds`: the one of these three numbers that the verdict speaks of.
+    - `steps`, `faults`: the length of the trace, and the number of its faults by kind.
+    - `minimized`: what was made small in the trace.
+    - `bound`: the largest number of steps asked for.
+    - `witness`: whether the property's witness was reached.
+    - `by_actions`, `induction`: whether a proof is by induction over one action, or over so many rounds.
+    - `invariants`: the names of the invariants that a proof by induction uses.
+    - `certificate`: the folder with the certificate of a proof.
     """
 
     property: str
@@ -85,6 +90,7 @@ class Result:
     certificate: str | None = None
 
     def __post_init__(self) -> None:
+        """Raise ValueError for fields that contradict each other."""
         if (self.verdict is Verdict.PROVED) != (self.basis is not None):
             raise ValueError("a verdict is proved if and only if it has a basis")
         if (self.basis is Basis.INDUCTION) != (self.by_actions is not (self.induction is not None)):
@@ -101,19 +107,19 @@ class Result:
 
     @cached_property
     def complete(self) -> bool:
-        """No execution within the limits is longer than what was searched."""
+        """Whether every execution within the limits was searched."""
         return self.covering is not None
 
     @cached_property
     def rounds(self) -> int:
-        """How many the trace takes, or cover every execution, or were searched."""
+        """The rounds of the trace, or those that cover every execution, or those searched."""
         if self.found_in is not None:
             return self.found_in
         decided = self.covering is not None and self.verdict is not Verdict.UNDECIDED
         return self.covering if decided and self.covering is not None else self.searched
 
     def to_json(self) -> dict[str, object]:
-        """The form in `fencepost.check/3`, but for the keys that the command adds."""
+        """Return the JSON form, without the keys that the command adds."""
         return {
             "property": self.property,
             "verdict": self.verdict.value,
@@ -140,7 +146,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check came to: a result for each property, in the order in which they were asked about."""
+    """The outcome of a check: a result for each property, in the order of the question."""
 
     results: tuple[Result, ...]
     seconds: float

@@ -300,16 +300,16 @@ def test_rounds_are_those_that_the_verdict_speaks_of() -> None:
 
 def test_only_shorter_executions_are_of_use_once_everything_is_violated() -> None:
     known = knowledge(Rule("", [violated(9), clean(2, (0, 9))], VIOLATED, False))
-    assert known.longest_of_use() == 8
+    assert known.longest_useful() == 8
     faults = knowledge(Rule("", [violated(9, faults=1), clean(2, (1, 9))], VIOLATED, False))
-    assert faults.longest_of_use() is None
-    assert knowledge(Rule("", [clean(2)], None, False)).longest_of_use() is None
+    assert faults.longest_useful() is None
+    assert knowledge(Rule("", [clean(2)], None, False)).longest_useful() is None
 
 
 def test_shorter_executions_are_of_use_where_steps_are_all_that_is_counted() -> None:
     """The last cost is the steps; what is counted before them, if anything, is faults."""
     only_steps = Replayed("safe", trace(9), 2, (9,))
-    assert knowledge(Rule("", [only_steps, clean(2, (9,))], VIOLATED, False)).longest_of_use() == 8
+    assert knowledge(Rule("", [only_steps, clean(2, (9,))], VIOLATED, False)).longest_useful() == 8
 
 
 def test_a_larger_bound_may_reach_a_witness_that_the_bound_leaves_out_and_no_other() -> None:
