@@ -11,7 +11,7 @@ from itertools import pairwise
 from fencepost.encoding.all_sizes.follower import Follower
 from fencepost.encoding.all_sizes.refinement import Refinement
 from fencepost.encoding.all_sizes.refinement_check import Tied, settle
-from fencepost.encoding.concrete.exploration import wander
+from fencepost.encoding.concrete.exploration import random_execution
 from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.answers import Deadline, SolverGaveUpError
 from fencepost.properties.bookkeeper.lemmas import CoreLemma
@@ -116,7 +116,10 @@ class Theorem:
         for _ in range(WALKS):
             if not missing or deadline.passed():
                 break
-            path = [(list(actions)[-1:], state) for actions, state in wander(follower.whole, chance, False)]
+            path = [
+                (list(actions)[-1:], state)
+                for actions, state in random_execution(follower.whole, chance, False)
+            ]
             for (_, before), (action, after) in pairwise(path):
                 followed = follower.follow(before, action[0], after)
                 missing -= {step.schema.name for step in followed.steps}

@@ -11,7 +11,7 @@ import statistics
 import time
 
 from fencepost.answers.known import KNOWN
-from fencepost.encoding.concrete.simulation import walk
+from fencepost.encoding.concrete.simulation import simulate
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation
 
@@ -25,8 +25,8 @@ def found(known: Expectation, seed: int, walks: int) -> tuple[int, float] | None
     instance = find(known.protocol).instance({**known.settings, **switch}.items())
     properties = instance.properties(known.property)
     begun = time.process_time()
-    came = walk(instance.system, instance.subject, properties, walks, seed, first=True)
-    return (came.walks, time.process_time() - begun) if came.traces else None
+    came = simulate(instance.system, instance.subject, properties, walks, seed, first=True)
+    return (came.count, time.process_time() - begun) if came.traces else None
 
 
 def main() -> None:

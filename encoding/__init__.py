@@ -1,1 +1,1 @@
-"""The language protocols are written in, and its readings: plain values, formulas, solvers, verdicts."""
+"""The language of protocols, its two readings, and the engines that check properties."""

@@ -1,7 +1,7 @@
-"""What files say, as plain data: JSON, TOML and YAML within limits, and the keys that a document may have.
+"""Files as plain data: JSON, TOML and YAML within limits, and the keys that a document may have.
 
-Whatever is wrong is a `BadInput` in one line that begins with the file. Nothing here runs anything, waits for a pipe
-that nobody writes to, or grows beyond what the limits say.
+Every error is a `BadInput` whose one line begins with the file. Reading a file runs no code. It does not wait
+for a pipe without a writer, and it stops at fixed limits of size.
 """
 
 from __future__ import annotations
@@ -22,68 +22,71 @@ from fencepost.encoding.errors import BadInput
 MIB = 2**20
 
 DOCUMENT = 64 * MIB
-"""Bytes of a document, at most: a trace of a thousand steps has one or two million."""
+"""Largest number of bytes of a document. A trace of a thousand steps has one or two million."""
 
 SETTINGS = MIB
-"""Bytes of a file with settings or a grid, at most: people write these by hand."""
+"""Largest number of bytes of a file with settings or a grid. People write these files by hand."""
 
 NODES = 100_000
-"""Values in a YAML document, at most, those that aliases repeat counted each time."""
+"""Largest number of values in a YAML document. A value that aliases repeat counts each time."""
 
 DEPTH = 100
-"""Levels of a YAML document, at most."""
+"""Largest number of nested levels in a YAML document."""
 
-STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-"""Where a shell puts a pipe that somebody does write to."""
+PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+"""Paths under which a shell offers a pipe that has a writer."""
 
 
 def whole(text: str) -> int | None:
-    """The number that plain decimal digits stand for; None for anything else.
+    """Return the number that plain decimal digits stand for, or None for any other text.
 
-    Not what `int` takes besides: blanks, `1_0`, digits of other scripts, more digits than a size can have.
+    Unlike `int`, it refuses blanks, `1_0`, digits of other scripts, and more than 18 digits.
     """
     return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else None
 
 
 def read_text(path: Path, hint: str, most: int = DOCUMENT) -> str:
-    """The text of a file of at most `most` bytes; `hint` says what to give instead if it cannot be read."""
+    """Return the text of a file of at most `most` bytes.
+
+    Raises BadInput if the file cannot be read. `hint` then says what to give instead.
+    """
     try:
-        said = _read_bytes(path, most)
+        content = _read_bytes(path, most)
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); {hint}") from error
     except ValueError as error:  # a path with a zero byte in it
         raise BadInput(f"{path}: cannot be read ({error}); {hint}") from error
     try:
-        return said.decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: is not UTF-8 text ({error.reason}, byte {error.start}); {hint}") from error
 
 
 def _read_bytes(path: Path, most: int) -> bytes:
-    """The bytes of a regular file, or of a pipe that a shell made; raises OSError for anything else, and at once."""
+    """Return the bytes of a regular file, or of a pipe that a shell made. Raises OSError for other files."""
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         mode = os.fstat(file.fileno()).st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, "is a folder")
-        if stat.S_ISFIFO(mode) and str(path).startswith(STREAMS):
+        if stat.S_ISFIFO(mode) and str(path).startswith(PIPES):
             os.set_blocking(file.fileno(), True)
         elif not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "is no regular file")
-        said = file.read(most + 1)
-    if len(said) > most:
+            raise OSError(errno.EINVAL, "is not a regular file")
+        content = file.read(most + 1)
+    if len(content) > most:
         raise OSError(errno.EFBIG, f"is larger than {most // MIB} MiB")
-    return said
+    return content
 
 
 def read_json(path: Path, hint: str) -> Any:
-    """The document in a JSON file."""
+    """Return the document in a JSON file. Raises BadInput."""
     return parse_json(read_text(path, hint), str(path), hint)
 
 
 def parse_json(text: str, where: str, hint: str) -> Any:
-    """The document that a text in JSON is. A key that stands twice in an object, and `NaN`, are errors."""
+    """Return the document in a JSON text. Raises BadInput, also for `NaN` and for a key given twice."""
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
     except RecursionError as error:
         raise BadInput(f"{where}: is nested too deeply; {hint}") from error
     except ValueError as error:
@@ -93,7 +96,7 @@ def parse_json(text: str, where: str, hint: str) -> Any:
 def read_json_lines(path: Path, hint: str, most: int = DOCUMENT) -> tuple[Any, list[tuple[str, Any]]]:
     """Read a file with a JSON document in each line: the first, and each other with its place for messages.
 
-    A file that is one document over several lines comes back as the first alone, so that its schema can be named.
+    Of a file with one document over several lines only that document is returned, so its schema can be named.
     """
     text = read_text(path, hint, most)
     head, *rest = text.rstrip("\n").split("\n")
@@ -105,20 +108,20 @@ def read_json_lines(path: Path, hint: str, most: int = DOCUMENT) -> tuple[Any, l
     return first, [(place, parse_json(line, place, hint)) for place, line in zip(where, rest, strict=True)]
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} stands twice in one object")
+        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} is given twice in one object")
     return found
 
 
-def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no number")
+def _refuse_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not a number")
 
 
 def parse_toml(text: str, where: str, hint: str) -> dict[str, Any]:
-    """The document that a text in TOML is."""
+    """Return the document in a TOML text. Raises BadInput."""
     try:
         return tomllib.loads(text)
     except RecursionError as error:
@@ -128,7 +131,7 @@ def parse_toml(text: str, where: str, hint: str) -> dict[str, Any]:
 
 
 def parse_yaml(text: str, where: str, hint: str) -> Any:
-    """The document that a text in YAML is. Aliases count as often as they repeat something."""
+    """Return the document in a YAML text. Raises BadInput. A value that aliases repeat counts each time."""
     import yaml
 
     try:
@@ -140,15 +143,12 @@ def parse_yaml(text: str, where: str, hint: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1})" if mark is not None else ""
         raise BadInput(f"{where}: is not YAML{line}; {hint}") from error
-    except (
-        ValueError,
-        TypeError,
-    ) as error:  # a number of 5,000 digits, a date in the 13th month, a list as a key
+    except (ValueError, TypeError) as error:  # 5,000 digits, a date in the 13th month, a list as a key
         raise BadInput(f"{where}: is not YAML ({error}); {hint}") from error
 
 
 def _measure(text: str) -> None:
-    """Raise ValueError for a document that is too large or too deep, written out in full."""
+    """Raise ValueError if the document has too many values or levels once its aliases are expanded."""
     import yaml
 
     sizes: dict[str, int] = {}
@@ -168,10 +168,7 @@ def _measure(text: str) -> None:
             if anchor:
                 sizes[anchor] = total - before
         if total > NODES or len(open_) > DEPTH:
-            raise ValueError(f"more than {NODES:,} values or {DEPTH} levels, aliases written out")
-
-
-# Keys.
+            raise ValueError(f"more than {NODES:,} values or {DEPTH} levels, aliases expanded")
 
 
 def _anything(value: Any) -> bool:
@@ -182,7 +179,7 @@ def _anything(value: Any) -> bool:
 class Key:
     """A key of a document: what its value must be, in types and in words, and whether it must be there.
 
-    `form` stands in messages ("must be …"). `meaning` says what the value stands for, if `form` does not.
+    `form` stands in messages ("must be …"). `meaning` describes the value, if `form` does not.
     `rules` are the keywords of JSON Schema that say the same as `fits` (`formats.py` prints them).
     """
 
@@ -194,7 +191,7 @@ class Key:
     rules: Mapping[str, Any] = field(default_factory=dict)
 
     def takes(self, value: object) -> bool:
-        """Whether the value is as it must be."""
+        """Return whether the value has the right type and fits."""
         return is_a(value, self.kind) and self.fits(value)
 
 
@@ -202,7 +199,7 @@ Keys = Mapping[str, Key]
 
 
 def is_a(value: object, kind: type | tuple[type, ...]) -> bool:
-    """Of that kind; True is no number, and neither is what no size can be."""
+    """Return whether the value is of that kind. True is not a number; infinity and NaN are not either."""
     if isinstance(value, bool):
         return bool in (kind if isinstance(kind, tuple) else (kind,))
     if isinstance(value, float) and not abs(value) < float("inf"):
@@ -211,12 +208,12 @@ def is_a(value: object, kind: type | tuple[type, ...]) -> bool:
 
 
 def text_key(form: str = "a string", needed: bool = False) -> Key:
-    """A string."""
+    """Return a key whose value is a string."""
     return Key(str, form, needed=needed)
 
 
 def whole_key(least: int, most: int | None = None, needed: bool = False, meaning: str = "") -> Key:
-    """A whole number from `least` to `most`."""
+    """Return a key whose value is a whole number from `least` to `most`."""
     up_to = f"to {most:,}" if most is not None else "or more"
     return Key(
         int,
@@ -229,14 +226,14 @@ def whole_key(least: int, most: int | None = None, needed: bool = False, meaning
 
 
 def one_of(values: Iterable[str], needed: bool = False, meaning: str = "") -> Key:
-    """One of these strings."""
+    """Return a key whose value is one of these strings."""
     listed = tuple(values)
     form = f"one of {', '.join(listed)}"
     return Key(str, form, lambda value: value in listed, needed, meaning, {"enum": list(listed)})
 
 
 def table_of(kind: type | tuple[type, ...], form: str, needed: bool = False) -> Key:
-    """An object whose values are all of that kind."""
+    """Return a key whose value is an object with values all of that kind."""
     return Key(
         dict,
         form,
@@ -248,18 +245,18 @@ def table_of(kind: type | tuple[type, ...], form: str, needed: bool = False) -> 
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 TYPES = {**_PLAIN, dict: "object", list: "array", type(None): "null"}
-"""What JSON Schema calls the types of values."""
+"""The names of the types in JSON Schema."""
 
 
 def json_type(kind: type | tuple[type, ...]) -> str | list[str]:
-    """Return what JSON Schema calls the type, or the types; every integer is a number."""
+    """Return the names of the types in JSON Schema. Every integer is a number."""
     names = [TYPES[one] for one in (kind if isinstance(kind, tuple) else (kind,))]
     names = [name for name in names if name != "integer" or "number" not in names]
     return names[0] if len(names) == 1 else names
 
 
 def has_keys(document: object, keys: Keys, where: str) -> dict[str, Any]:
-    """The document, if it is an object with just these keys, each with a value as it must be; raises BadInput."""
+    """Return the document if it is an object with these keys and fitting values. Raises BadInput."""
     if not isinstance(document, dict):
         raise BadInput(f"{where}: must be an object with {', '.join(keys)}")
     for name, value in document.items():
@@ -274,7 +271,7 @@ def has_keys(document: object, keys: Keys, where: str) -> dict[str, Any]:
 
 
 def shown(value: object) -> str:
-    """A value that a file gave, for a message: objects and lists, which may be large, only as such."""
+    """Return a value from a file as text for a message; a list or object becomes `a list`, `an object`."""
     match value:
         case dict():
             return "an object" if value else "{}"

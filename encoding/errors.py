@@ -1,22 +1,22 @@
-"""Errors that a user can mend, as opposed to faults of the tool."""
+"""Errors that a user can correct, and errors of the tool itself."""
 
 
 class BadInput(ValueError):
-    """Input that cannot be used. The message is one line: the value, the rule it broke, what would be valid.
+    """Input that cannot be used. Its message is one line: the value, the broken rule, what would be valid.
 
     The command line prints it and exits with code 2.
     """
 
 
 class ModelError(BadInput):
-    """A protocol text that is not a transition system: two sets of one variable, a value outside its domain.
+    """A protocol text that does not define a transition system, such as a value outside its domain.
 
-    Mend the protocol. The message names the action, the variable and the value.
+    The message names the action, the variable and the value. The author of the protocol corrects the text.
     """
 
 
 class InternalError(RuntimeError):
-    """The tool contradicts itself: for example, a solver's trace that does not replay.
+    """A contradiction inside the tool, such as a solver's trace that does not replay.
 
-    Never a verdict. The command line prints both sides and exits with code 4; please report it.
+    It never becomes a verdict. The command line prints both sides and exits with code 4; please report it.
     """

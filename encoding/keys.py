@@ -1,7 +1,8 @@
-"""Documents as tables of keys: what each key must hold and what it means, and the same as JSON Schema.
+"""Documents as tables of keys, and the same tables as JSON Schema.
 
-A table stands beside the code that writes or reads its document. `reading.has_keys` checks what is read against it;
-`make formats` writes it to docs/formats/ as JSON Schema. The module is meant to be imported as `k`.
+A table says of each key which values it may have and what they mean. It stands beside the code that writes or
+reads the document. `has_keys` of `documents.py` checks a document against its table. `make formats` writes
+the table to docs/formats/. Import this module as `k`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ text, table = text_key, table_of
 
 
 def whole(meaning: str, least: int = 0, most: int | None = None) -> Key:
-    """A whole number from `least` to `most`."""
+    """Return a key for a whole number from `least` to `most`."""
     return whole_key(least, most, meaning=meaning)
 
 
@@ -56,44 +57,47 @@ def among(values: Iterable[str], meaning: str) -> Key:
 
 
 def flag(meaning: str) -> Key:
-    """A Boolean."""
+    """Return a key for a Boolean."""
     return Key(bool, "true or false", meaning=meaning)
 
 
 def seconds(meaning: str) -> Key:
-    """A time, which is never negative."""
+    """Return a key for seconds, never negative."""
     return Key((int, float), "seconds", lambda value: value >= 0, meaning=meaning, rules={"minimum": 0})
 
 
 def plain(form: str) -> Key:
-    """A Boolean, a whole number or a string."""
+    """Return a key for a Boolean, a whole number or a string."""
     return Key(PLAIN, form)
 
 
 def texts(form: str) -> Key:
-    """A list of strings."""
+    """Return a key for a list of strings."""
     return replace(
         ruled(list, form, items={"type": "string"}), fits=lambda texts: all(is_a(text, str) for text in texts)
     )
 
 
 def ruled(kind: type | tuple[type, ...], form: str, **rules: Any) -> Key:
-    """A value of that kind; its other rules are in the schema only."""
+    """Return a key for a value of that kind. Its other rules are in the schema only."""
     return Key(kind, form, rules=rules)
 
 
 def one(keys: Keys, form: str) -> Key:
-    """An object with these keys. `has_keys` does not look into it: who reads it asks again for what is in it."""
+    """Return a key for an object with these keys.
+
+    `has_keys` does not check them: the reader of the object calls it again.
+    """
     return ruled(dict, form, **object_schema(keys))
 
 
 def many(keys: Keys, form: str) -> Key:
-    """A list of objects with these keys, which `has_keys` does not look into either."""
+    """Return a key for a list of objects with these keys, which `has_keys` does not check."""
     return ruled(list, form, items={"type": "object", **object_schema(keys)})
 
 
 def named(keys: Keys, form: str) -> Key:
-    """An object whose values are objects with these keys."""
+    """Return a key for an object whose values are objects with these keys."""
     return ruled(dict, form, additionalProperties={"type": "object", **object_schema(keys)})
 
 
@@ -104,7 +108,7 @@ def either(documents: Iterable[Keys], form: str) -> Key:
 
 
 def null(key: Key, when: str = "") -> Key:
-    """The same, or null; `when` says what null means, as in "if there is none"."""
+    """Return the same key with null allowed; `when` says what null means, as in "if there is none"."""
     kinds = key.kind if isinstance(key.kind, tuple) else (key.kind,)
     options = {"enum": [*key.rules["enum"], None]} if "enum" in key.rules else {}
     words = f", or null {when}".rstrip()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @cache
 def version() -> str:
-    """The version of Fencepost."""
+    """Return the version of Fencepost."""
     from importlib import metadata
 
     return metadata.version("fencepost")
@@ -18,7 +18,10 @@ def version() -> str:
 
 @cache
 def text_of(*packages: str) -> str:
-    """A hash of the modules of these packages of ours, such as `encoding.formulas`: names and texts, Java's too."""
+    """Return a hash of the modules of these packages, such as `encoding.formulas`.
+
+    The hash covers the names and the texts of Python and Java files.
+    """
     found = hashlib.sha256()
     for name in packages:
         package = importlib.import_module(f"fencepost.{name}")

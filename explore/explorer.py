@@ -194,7 +194,7 @@ class Here:
     def trace(self) -> Trace:
         """The walk as a trace: of the property that is violated here and was not before, if there is one."""
         prop = self.violated or WALKED
-        return self.explorer.replayer.told(prop.name, self.actions, self.lost, self.states[0], self.steps)
+        return self.explorer.replayer.trace(prop.name, self.actions, self.lost, self.states[0], self.steps)
 
     @cached_property
     def story(self) -> Counterexample:

@@ -11,7 +11,7 @@ import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.exploration import explore
-from fencepost.encoding.concrete.simulation import walk
+from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Basis
@@ -310,7 +310,7 @@ def test_whatever_counterexample_random_walks_meet_can_be_told(mutant: Settings)
     system, parameters = built(CHAIN, {"ledgers": 4, "elections": 0, **everything})
     told: set[str] = set()
     for seed in range(1, 9):
-        found = walk(system, find(CHAIN).subject(parameters), system.properties, 25, seed, longest=150)
+        found = simulate(system, find(CHAIN).subject(parameters), system.properties, 25, seed, longest=150)
         for prop in system.properties:
             if prop.name in found.traces and prop.explain is not None:
                 told.add(prop.explain(found.traces[prop.name]))

@@ -211,7 +211,7 @@ def command(
                 outcomes[:] = [outcome]
         checked = _so_far(requests, outcomes, progress)
         if certificates is not None:
-            small = {name: show_all(sizes) for name, sizes in family.small_ones(made).items()}
+            small = {name: show_all(sizes) for name, sizes in family.small_settings(made).items()}
             reasons = uncertified(outcome, lacking, small)
             checked = [replace(checked[0], uncertified=reasons)]
         conclusion = wanted.conclusion(checked)

@@ -20,12 +20,12 @@ def refuse_limits(limits: Limits) -> None:
 
 def take(walks: int, instance: Instance, properties: Sequence[Property], limits: Limits) -> Outcome:
     """Return the outcome of so many random walks, or of those that the time allows."""
-    from fencepost.encoding.concrete.simulation import walk
+    from fencepost.encoding.concrete.simulation import simulate
     from fencepost.encoding.formulas.traps import check_traps_of
 
     begun = time.perf_counter()
     check_traps_of(instance.system, properties)
-    found = walk(
+    found = simulate(
         instance.system,
         instance.subject,
         properties,
@@ -48,9 +48,9 @@ def take(walks: int, instance: Instance, properties: Sequence[Property], limits:
                 witness=met > 0,
                 steps=len(trace.steps) if trace else None,
                 faults=dict(trace.faults) if trace else None,
-                reason=f"{violating} of {found.walks} random walks came to one; {witnessed}"
+                reason=f"{violating} of {found.count} random walks came to one; {witnessed}"
                 if trace
-                else f"{found.walks} random walks of up to {found.longest} steps prove nothing; {witnessed}",
+                else f"{found.count} random walks of up to {found.longest} steps prove nothing; {witnessed}",
                 trace=trace,
             )
         )

@@ -20,7 +20,7 @@ from fencepost.cli.rendering.output import FORMATS, emit, output_option
 from fencepost.cli.rendering.trace_values import difference_text, values_json, values_text
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.replay import NotAnExecution
-from fencepost.encoding.concrete.saved_traces import TRACE, WALK_KEYS, check_saved, saved_trace
+from fencepost.encoding.concrete.saved_traces import PATH, TRACE, check_saved, saved_trace
 from fencepost.encoding.documents import read_json, shown
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
@@ -171,7 +171,7 @@ REPLAY = k.keys(
     property=k.text("the property that the trace is about, or walk"),
     replays=k.flag("every step does what the file says, and the property is violated after the last"),
     reason=k.null(k.text("the first difference"), "if it replays"),
-    trace=k.either((TRACE, WALK_KEYS), "the trace or walk as replayed now, or null if it does not replay"),
+    trace=k.either((TRACE, PATH), "the trace or walk as replayed now, or null if it does not replay"),
 )
 REPLAYS = k.document("fencepost.replay/2", traces=k.many(REPLAY, "a replay for each trace in the file"))
 

@@ -1,1 +1,1 @@
-"""The plain reading: terms evaluated on values, executions explored, replayed and kept as traces."""
+"""The concrete reading: terms evaluated on plain values; executions explored, simulated and replayed."""

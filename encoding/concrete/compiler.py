@@ -1,7 +1,7 @@
 """The concrete reading: terms evaluated on plain values, by compiling each action to a Python function.
 
-A state has one small number for each place: the position of its value in its domain. A choice made up front holds UNDECIDED until an action depends on it, so that exploring does not branch on losses
-that nothing ever reads.
+A state has one small number for each place: the position of its value in its domain. A choice is UNDECIDED
+until an action depends on it, so that an exploration does not branch on choices that nothing reads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import assert_never
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.patterns import plain_index
+from fencepost.encoding.language.patterns import conjuncts, plain_index
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, named, show
 from fencepost.encoding.language.system import GroundAction, System
@@ -38,21 +38,26 @@ from fencepost.encoding.language.terms import (
 )
 
 State = bytes | tuple[int, ...]
-"""A `bytes` object, which is small and quick to hash, where no domain has more than `BYTE` values."""
+"""A state as `bytes`, small and quick to hash, or as a tuple if a domain has more than `BYTE` values."""
+
 BYTE = 256
+"""The number of values that fit in a byte."""
+
 Environment = Mapping[Parameter, Value]
+
 LONG = 300
-"""Characters of source beyond which a term is compiled on its own, so that a definition built on definitions does not
-grow with every level."""
+"""The source length above which a term is compiled as a function, so that nested definitions stay short."""
+
 UNDECIDED = 2
-"""The byte of a choice that nothing has depended on yet."""
+"""The number of a choice that no action has depended on yet."""
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """Writes terms as Python expressions over a state `s`.
+    """A translator of terms to Python expressions over a state `s`.
 
-    `scope` gathers the values that the expressions name, `choices` the places of the choices they may read.
+    `scope` collects the values that the expressions name, `choices` the places of the choices that they may
+    read.
     """
 
     system: System
@@ -61,7 +66,7 @@ class Compiler:
     written: dict[tuple[Term, tuple[Value, ...]], str] = field(default_factory=dict)
 
     def expression(self, term: Term, environment: Environment) -> str:
-        """The term as Python source that gives its plain value; what is long becomes a function and is written once."""
+        """Return the term as Python source. A long term becomes the call of a function, compiled once."""
         if not isinstance(term, Quantified | AtLeast | If):
             return self._expression(term, environment)
         key = term, tuple(environment[p] for p in term.free)
@@ -111,7 +116,7 @@ class Compiler:
                 assert_never(other)
 
     def cell(self, target: Read, environment: Environment) -> str:
-        """The place that `target` names, as Python source; -1 if the state has no such place."""
+        """Return the Python source of the place that `target` names; -1 if the state has no such place."""
         places = {index: variable.place for index, variable in self._places(target, environment).items()}
         if len(places) == 1 and all(plain_index(i, environment) for i in target.index):
             return str(next(iter(places.values())))
@@ -128,7 +133,7 @@ class Compiler:
         )
 
     def _name(self, thing: object) -> str:
-        """A name for `thing` in the scope of the compiled code."""
+        """Return a new name for `thing` in the scope of the compiled code."""
         name = f"_{len(self.scope)}"
         self.scope[name] = thing
         return name
@@ -146,7 +151,7 @@ class Compiler:
         return f"{self._name(_reader(term.family))}({{{options}}}, {self._key(term, environment)})"
 
     def _held(self, variable: Variable) -> str:
-        """The value at a place; a domain that counts from 0 is its own positions."""
+        """Return the Python source of the value at a place. Values equal to their positions need no table."""
         values = variable.domain.values
         if values in ((False, True), tuple(range(len(values)))):
             return f"s[{variable.place}]"
@@ -156,7 +161,7 @@ class Compiler:
         return f"({''.join(self.expression(i, environment) + ', ' for i in term.index)})"
 
     def _places(self, term: Read, environment: Environment) -> dict[tuple[Value, ...], Variable]:
-        """The variables the term may mean, by their index."""
+        """Return the variables that the term may read, by their index."""
         options = [
             plain_index(i, environment) or tuple(sort)
             for i, sort in zip(term.index, term.family.over, strict=True)
@@ -170,7 +175,7 @@ class Compiler:
 
 
 def _reader(family: Family) -> Callable[[Mapping[tuple[Value, ...], Value], tuple[Value, ...]], Value]:
-    """Look a variable up by an index that the state decides; raises ModelError if there is none."""
+    """Return a function that looks up a variable by its index. It raises ModelError if there is none."""
 
     def read(cells: Mapping[tuple[Value, ...], Value], index: tuple[Value, ...]) -> Value:
         if index not in cells:
@@ -186,18 +191,18 @@ def _joined(operator: str, parts: Iterable[str], empty: str) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """A compiled action: whether it may happen in a state, and the state after it."""
+    """A compiled action: its guard, and the state after it."""
 
     action: GroundAction
     possible: Callable[[State], object]
-    """The part of the guard that reads no choices."""
+    """The part of the guard that does not read choices."""
     enabled: Callable[[State], object]
     after: Callable[[State], State]
     choices: tuple[int, ...]
-    """The places of the choices it depends on."""
+    """The places of the choices that the action depends on."""
 
     def successors(self, state: State) -> Iterator[State]:
-        """The states after it, one for each way of making the choices it depends on; none if disabled."""
+        """Yield the state after the action for each value of its undecided choices; none if disabled."""
         if not self.possible(state):
             return
         open_choices = [place for place in self.choices if state[place] == UNDECIDED]
@@ -218,23 +223,24 @@ class Concrete:
     """The concrete reading of a system."""
 
     def __init__(self, system: System) -> None:
+        """Start without compiled actions. They are compiled when they are first used."""
         self.system = system
         self._compiled: dict[GroundAction, Step] = {}
         self._functions: dict[tuple[Term, tuple[Value, ...]], Callable[[State], Value]] = {}
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """Every ground action, compiled, in the order of the slots."""
+        """All ground actions, compiled, in the order of the slots."""
         return tuple(map(self.step, self.system.ground_actions))
 
     def step(self, action: GroundAction) -> Step:
-        """One ground action, compiled when it is first asked for."""
+        """Return a ground action, compiled at its first use."""
         if action not in self._compiled:
             self._compiled[action] = self._compile(action)
         return self._compiled[action]
 
     def initial(self, choices: Mapping[int, bool] | None = None) -> State:
-        """The first state. `choices` maps places to what was chosen; without it all are undecided."""
+        """Return the initial state. `choices` gives the choices by place; without it, all are undecided."""
         codes = []
         for variable, value in zip(self.system.variables, self.system.initial, strict=True):
             if variable.is_choice:
@@ -245,28 +251,28 @@ class Concrete:
 
     @cached_property
     def is_small(self) -> bool:
-        """A position in any domain fits in a byte."""
+        """Whether the positions of all domains fit in a byte."""
         return all(len(variable.domain) <= BYTE for variable in self.system.variables)
 
     def state(self, codes: Iterable[int]) -> State:
-        """The state with these positions in the domains, place by place."""
+        """Return the state with these positions in the domains, place by place."""
         return bytes(codes) if self.is_small else tuple(codes)
 
     def value(self, state: State, variable: Variable) -> Value:
-        """What `variable` holds in `state`."""
+        """Return the value of `variable` in `state`."""
         return variable.domain.values[state[variable.place]]
 
     def predicate(self, term: Term) -> Callable[[State], bool]:
-        """A closed truth-valued term as a function of the state; raises ModelError if it reads a choice."""
+        """Return a closed Boolean term as a function of the state. Raises ModelError if it reads a choice."""
         compiler = Compiler(self.system)
         evaluate = self._function(compiler, term, {})
         for place in compiler.choices:
             name = self.system.variables[place].name
-            raise ModelError(f"{name} is a choice made up front; a property may read only the state")
+            raise ModelError(f"{name} is a choice; a property may read only state variables")
         return lambda state: bool(evaluate(state))
 
     def function(self, term: Term, environment: Environment) -> Callable[[State], Value]:
-        """The plain value of a term as a function of the state; compiled once."""
+        """Return the plain value of a term as a function of the state, compiled once."""
         key = term, tuple(environment[p] for p in term.free)
         if key not in self._functions:
             self._functions[key] = self._function(Compiler(self.system), term, environment)
@@ -279,7 +285,7 @@ class Concrete:
         return compiled
 
     def evaluate(self, term: Term, environment: Environment, state: State) -> Value:
-        """The plain value of a term in one state."""
+        """Return the plain value of a term in a state."""
         value = self.function(term, environment)(state)
         return bool(value) if term.type == "bool" else value
 
@@ -304,8 +310,8 @@ class Concrete:
         return Step(action, possible, enabled, after, tuple(sorted(compiler.choices)))
 
     def _without_choices(self, guard: Term, environment: Environment) -> Iterator[Term]:
-        """The conjuncts of a guard that read no choices."""
-        for conjunct in guard.operands if isinstance(guard, AllOf) else (guard,):
+        """Yield the conjuncts of a guard that read no choices."""
+        for conjunct in conjuncts(guard):
             compiler = Compiler(self.system)
             compiler.expression(conjunct, environment)
             if not compiler.choices:
@@ -313,7 +319,7 @@ class Concrete:
 
     @cached_property
     def _positions(self) -> list[dict[Value, int]]:
-        """For each place, where each value stands in its domain."""
+        """The position of each value in its domain, for each place."""
         return [{value: i for i, value in enumerate(v.domain.values)} for v in self.system.variables]
 
     def _putter(self, action: GroundAction) -> Callable[[MutableSequence[int], set[int], int, Value], None]:
@@ -334,7 +340,7 @@ class Concrete:
                 )
             if variable.is_choice:
                 raise ModelError(
-                    f"{action.name} sets {variable.name}, a choice made up front; those never change"
+                    f"{action.name} sets {variable.name}, which is a choice; choices never change"
                 )
             written.add(place)
             after[place] = positions[place][value]

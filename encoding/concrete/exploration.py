@@ -1,4 +1,4 @@
-"""Without a solver: walking through states at random, and visiting all of them."""
+"""Exploration of all states, and random executions, without a solver."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ class Visit:
 
 
 def explore(system: System) -> Iterator[Visit]:
-    """Every reachable state once, those in fewest steps first.
+    """Yield every reachable state once, in breadth-first order.
 
-    Choices stay undecided in a state until an action has depended on them. Ends only if the system is finite.
+    A choice stays undecided in a state until an action depends on it. The search ends only if the system is
+    finite.
     """
     concrete = Concrete(system)
     first = concrete.initial()
@@ -43,23 +44,31 @@ def explore(system: System) -> Iterator[Visit]:
         level = following
 
 
-def wander(
+def random_execution(
     concrete: Concrete, chance: random.Random, losing: bool
 ) -> Iterator[tuple[list[GroundAction], State]]:
-    """A random walk to a state without successors: the actions up to each state on the way, and that state."""
+    """Yield the actions so far and the state, at each state of a random execution to a deadlock.
+
+    With `losing`, each choice is true with a probability of one in eight.
+    """
     state = concrete.initial(some_choices(concrete.system, chance) if losing else {})
     preference = list(concrete.steps)
     chance.shuffle(preference)
     path: list[GroundAction] = []
     yield path, state
-    while (following := _next(preference, state, chance)) is not None:
+    while (following := _next_step(preference, state, chance)) is not None:
         action, state = following
         path.append(action)
         yield path, state
 
 
-def _next(preference: list[Step], state: State, chance: random.Random) -> tuple[GroundAction, State] | None:
-    """The first action enabled in order of preference, one time in eight in another order; None if there is none."""
+def _next_step(
+    preference: list[Step], state: State, chance: random.Random
+) -> tuple[GroundAction, State] | None:
+    """Return the first enabled action in order of preference, or None.
+
+    With a probability of one in eight the order is random.
+    """
     if chance.random() < 1 / 8:
         preference = chance.sample(preference, len(preference))
     for step in preference:
@@ -70,5 +79,5 @@ def _next(preference: list[Step], state: State, chance: random.Random) -> tuple[
 
 
 def some_choices(system: System, chance: random.Random) -> dict[int, bool]:
-    """Each choice made up front, with one chance in eight that it is true."""
+    """Return a value for each choice, true with a probability of one in eight."""
     return {v.place: chance.random() < 0.125 for v in system.choices}

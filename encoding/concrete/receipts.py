@@ -1,4 +1,4 @@
-"""Receipts: nothing is received in a trace that is not under way."""
+"""Receipts: a trace receives only messages that are in flight."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from fencepost.encoding.language.traces import Json, Sending, TraceStep
 
 
 def check_receipts(steps: Sequence[TraceStep]) -> None:
-    """Raise ModelError unless each step receives a message that is under way: sent earlier as it is received.
+    """Raise ModelError if a step receives a message that is not in flight, or other contents than sent.
 
-    A message that is lost is not under way, nor is one that was received as often as it was sent.
+    A message is in flight if it was sent, is not lost, and was received less often than sent.
     """
     sent: dict[tuple[Json, ...], list[Sending]] = {}
-    under_way: dict[tuple[Json, ...], list[Sending]] = {}
+    in_flight: dict[tuple[Json, ...], list[Sending]] = {}
     for step in steps:
         if step.received is not None:
             key = step.received.key
-            fitting = [m for m in under_way.get(key, []) if is_as_sent(step.received, m)]
+            fitting = [m for m in in_flight.get(key, []) if is_as_sent(step.received, m)]
             if not fitting:
-                raise ModelError(_unexpected(step, step.received, sent.get(key, []), under_way.get(key, [])))
-            under_way[key].remove(fitting[0])
+                raise ModelError(_explain(step, step.received, sent.get(key, []), in_flight.get(key, [])))
+            in_flight[key].remove(fitting[0])
         for message in step.sent:
             sent.setdefault(message.key, []).append(message)
             if not message.lost:
-                under_way.setdefault(message.key, []).append(message)
+                in_flight.setdefault(message.key, []).append(message)
 
 
 def is_as_sent(received: Sending, sent: Sending) -> bool:
-    """What the message says where it is received it said where it was sent."""
+    """Return whether the fields of the received message have the values with which it was sent."""
     return all(sent.fields.get(name, value) == value for name, value in received.fields.items())
 
 
-def _unexpected(
-    step: TraceStep, received: Sending, sent: Sequence[Sending], under_way: Sequence[Sending]
+def _explain(
+    step: TraceStep, received: Sending, sent: Sequence[Sending], in_flight: Sequence[Sending]
 ) -> str:
-    """Why the step should not receive that message."""
+    """Return the message that says why the step cannot receive this message."""
     arguments = ", ".join(map(show, step.arguments.values()))
     about = " ".join(map(show, received.identity))
     message = f"{received.kind}{' ' if about else ''}{about} from {received.sender} to {received.receiver}"
     if not sent:
         why = "which was never sent"
-    elif under_way:
-        said, says = (
-            ", ".join(f"{k}={show(v)}" for k, v in m.fields.items()) for m in (under_way[0], received)
+    elif in_flight:
+        sent_with, received_with = (
+            ", ".join(f"{k}={show(v)}" for k, v in m.fields.items()) for m in (in_flight[0], received)
         )
-        why = f"which was sent with {said}, with {says}"
+        why = f"which was sent with {sent_with}, but is received with {received_with}"
     elif all(m.lost for m in sent):
         why = "which is lost"
     else:

@@ -1,7 +1,7 @@
-"""Replaying: given actions run one by one on plain values.
+"""Replay: given actions, run one by one on plain values.
 
-Nothing becomes a trace without being replayed: it fails where an action is not enabled, or where the property holds at
-the end.
+Every trace was replayed. Replay fails if an action is not enabled, or if the property holds in the last
+state.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from fencepost.encoding.language.traces import Json, Sending, Subject, Trace, Tr
 
 
 class NotAnExecution(Exception):
-    """A step cannot happen, or the property holds at the end. The message says where and why."""
+    """A saved or found execution that does not replay. The message says which step fails, and why."""
 
 
 @dataclass(frozen=True)
 class Replayer:
-    """Runs given actions on plain values."""
+    """A replayer of given actions of one system on plain values."""
 
     system: System
     subject: Subject
 
     @cached_property
     def concrete(self) -> Concrete:
-        """The system on plain values."""
+        """The concrete reading of the system."""
         return Concrete(self.system)
 
     def warm_up(self) -> Iterator[GroundAction]:
-        """Compile one action after another, for whoever has nothing better to do just now."""
+        """Compile one action after another and yield it. Callers use it while they wait."""
         for action in self.system.ground_actions:
             self.concrete.step(action)
             yield action
@@ -48,7 +48,7 @@ class Replayer:
     def replay(
         self, prop: Property | Invariant, actions: Sequence[GroundAction], choices: Iterable[str]
     ) -> Trace:
-        """The trace of these actions, up to the first state that violates the property.
+        """Return the trace of these actions up to the first state that violates the property.
 
         `choices` names the choices that are true. Raises NotAnExecution.
         """
@@ -56,14 +56,14 @@ class Replayer:
         states = self._execute(
             prop.name, self.concrete.predicate(~prop.holds), actions, self._places(choices)
         )
-        return self.told(prop.name, actions, choices, states[0], self.steps(actions, states))
+        return self.trace(prop.name, actions, choices, states[0], self.steps(actions, states))
 
     def record(self, name: str, actions: Sequence[GroundAction], choices: Sequence[str]) -> Trace:
-        """The trace of all these actions under a name, whatever holds after them; raises NotAnExecution."""
+        """Return the trace of all these actions under a name. Raises NotAnExecution."""
         states = self.follow(actions, choices)
-        return self.told(name, actions, choices, states[0], self.steps(actions, states))
+        return self.trace(name, actions, choices, states[0], self.steps(actions, states))
 
-    def told(
+    def trace(
         self,
         name: str,
         actions: Sequence[GroundAction],
@@ -71,7 +71,7 @@ class Replayer:
         first: State,
         steps: tuple[TraceStep, ...],
     ) -> Trace:
-        """The trace of these steps of an execution that was run, under a name: `steps` may stop before the last action."""
+        """Return the trace of these steps under a name. They may end before the last action."""
         return Trace(
             self.subject.protocol,
             self.subject.parameters,
@@ -94,9 +94,9 @@ class Replayer:
         choices: Iterable[str],
         start: Mapping[Variable, Value] | None = None,
     ) -> list[State]:
-        """The states from the first one to the one after the last action; raises NotAnExecution.
+        """Return the states from the first one to the one after the last action. Raises NotAnExecution.
 
-        With `start`, the first one has these values instead of the initial ones.
+        The values in `start` replace the initial ones.
         """
         first = list(self._first(self._places(choices)))
         for variable, value in (start or {}).items():
@@ -107,9 +107,9 @@ class Replayer:
         return states
 
     def steps(self, actions: Sequence[GroundAction], states: Sequence[State]) -> tuple[TraceStep, ...]:
-        """The steps from each of these states to the next, for people.
+        """Return the steps between these states, as data for people.
 
-        Raises ModelError if one receives what is not under way to it.
+        Raises ModelError if a step receives a message that is not in flight.
         """
         steps = tuple(
             self.step(index, action, before, after)
@@ -123,7 +123,10 @@ class Replayer:
     def spare_faults(
         self, prop: Property | Invariant, actions: Sequence[GroundAction], choices: Iterable[str]
     ) -> Trace:
-        """The same execution with as few losses as it needs: what is merely not delivered is not lost."""
+        """Return the trace of the same execution without the losses that the violation does not need.
+
+        A message that is merely not delivered need not be lost. Raises NotAnExecution.
+        """
         violated = self.concrete.predicate(~prop.holds)
         names = {v.place: v.name for v in self.system.variables}
         needed = self._places(choices)
@@ -145,7 +148,7 @@ class Replayer:
         actions: Sequence[GroundAction],
         chosen: frozenset[int],
     ) -> list[State]:
-        """The states from the first one to the first that is `reached`; raises NotAnExecution."""
+        """Return the states up to the first that is `reached`. Raises NotAnExecution."""
         states = [self._first(chosen)]
         for action in actions:
             if reached(states[-1]):
@@ -153,16 +156,16 @@ class Replayer:
             states.append(self.after(action, states))
         if not reached(states[-1]):
             raise NotAnExecution(
-                f"after step {len(states) - 1}: the situation looked for ({name}) is not there"
+                f"after step {len(states) - 1}: the expected situation ({name}) is not reached"
             )
         return states
 
     def _first(self, chosen: frozenset[int]) -> State:
-        """The first state, with these choices true and all others false."""
+        """Return the initial state with these choices true and all others false."""
         return self.concrete.initial(dict.fromkeys(chosen, True))
 
     def after(self, action: GroundAction, states: Sequence[State]) -> State:
-        """The state after the last of these; raises NotAnExecution if the action is not enabled there."""
+        """Return the state after the last of these. Raises NotAnExecution if the action is not enabled."""
         after = next(self.concrete.step(action).successors(states[-1]), None)
         if after is None:
             raise NotAnExecution(f"step {len(states)}, {action.name}: not enabled")
@@ -182,12 +185,12 @@ class Replayer:
 
     @cached_property
     def _changing(self) -> frozenset[int]:
-        """The places of families that some action sets: the others are constants."""
+        """The places of families that some action sets. All other families are constant."""
         families = {u.target.family for schema in self.system.schemas for u in schema.action.then}
         return frozenset(v.place for v in self.system.variables if v.family in families)
 
     def step(self, index: int, action: GroundAction, state: State, after: State) -> TraceStep:
-        """The step of that index, from one state to the next, for people."""
+        """Return the step with that index between two states, as data for people."""
         body, environment = action.schema.action, action.environment
 
         def value(term: Term) -> Json:
@@ -246,6 +249,6 @@ class Replayer:
         )
 
     def _choice(self, lost: Read, environment: Mapping[Parameter, Value], state: State) -> str:
-        """The name of the choice that a sending depends on."""
+        """Return the name of the choice that says whether a sending is lost."""
         index = tuple(self.concrete.evaluate(term, environment, state) for term in lost.index)
         return self.system.state.places[lost.family, index].name

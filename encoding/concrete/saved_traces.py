@@ -1,7 +1,7 @@
-"""Traces from files: their form, and whether they replay to what they say.
+"""Traces from files: their form, and their replay.
 
-Nothing in a file is believed. Its actions and losses are run on plain values, and every word it says about the states,
-messages and faults on the way is compared with what that gives.
+A file is not trusted. Its actions and losses are run on plain values, and each state, message and fault in
+the file is compared with the result.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SUBJECT = k.keys(
     switches=k.table(k.PLAIN, "an object of switches, each with its value"),
     system=k.null(k.text("the digest (SHA-256) of the ground system"), "if the protocol ships"),
 )
-"""The keys that say what a document is about."""
+"""The keys that name the instance of a document."""
 
 MESSAGE = k.keys(
     kind=k.text("the kind of message"),
@@ -59,21 +59,19 @@ TRACE = k.document(
 )
 """The keys of a trace."""
 
-WALK_KEYS = k.document(
-    WALK, **{name: key for name, key in TRACE.items() if name not in ("schema", "property")}
-)
-"""The keys of a walk."""
+PATH = k.document(WALK, **{name: key for name, key in TRACE.items() if name not in ("schema", "property")})
+"""The keys of a path: an execution that violates nothing."""
 
 
 def saved_subject(document: Mapping[str, Any]) -> Subject:
-    """What a document with the keys `SUBJECT` is about."""
+    """Return the instance that a document with the keys `SUBJECT` is about."""
     return Subject(document["protocol"], document["parameters"], document["switches"], document["system"])
 
 
 def saved_trace(document: object, where: str) -> dict[str, Any]:
-    """The document, if it has the form of a trace, or of a walk, which has no property; raises BadInput."""
-    is_walk = isinstance(document, dict) and document.get("schema") == WALK
-    keys, what = (WALK_KEYS, "walk") if is_walk else (TRACE, "trace")
+    """Return the document if it has the form of a trace, or of a path. Raises BadInput."""
+    is_path = isinstance(document, dict) and document.get("schema") == WALK
+    keys, what = (PATH, "path") if is_path else (TRACE, "trace")
     trace = has_keys(document, keys, f"{where}: a {what}")
     for number, step in enumerate(trace["steps"], 1):
         has_keys(step, STEP, f"{where}: step {number} of the trace")
@@ -81,7 +79,7 @@ def saved_trace(document: object, where: str) -> dict[str, Any]:
 
 
 def saved_actions(saved: Mapping[str, Any], system: System) -> tuple[list[GroundAction], list[str]]:
-    """The actions of a saved trace, and the names of the choices that are true in it; raises NotAnExecution."""
+    """Return the actions of a saved trace and the names of its true choices. Raises NotAnExecution."""
     actions = []
     for number, step in enumerate(saved["steps"], 1):
         name, arguments = step["action"], step["arguments"]
@@ -95,9 +93,10 @@ def saved_actions(saved: Mapping[str, Any], system: System) -> tuple[list[Ground
 
 
 def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop: Property | None) -> Trace:
-    """Replay a trace that has the form of one (`saved_trace`) and compare it with what it says, step by step.
+    """Replay a saved trace (`saved_trace`) and compare it with the file, step by step.
 
-    Without a property it is a walk, which violates nothing. Raises NotAnExecution with the first difference.
+    Without a property the file is a path, which violates nothing. Raises NotAnExecution with the first
+    difference.
     """
     actions, choices = saved_actions(saved, system)
     replayer = Replayer(system, subject)
@@ -108,7 +107,9 @@ def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop
     replayed = trace.to_json()["steps"]
     assert isinstance(replayed, list)
     if prop is not None and len(replayed) < len(actions):
-        raise _differs(f"step {len(replayed)}", f"{prop.name} is violated here already; the file goes on")
+        raise _differs(
+            f"step {len(replayed)}", f"{prop.name} is already violated here, but the file has more steps"
+        )
     for number, (ours, theirs) in enumerate(zip(replayed, saved["steps"], strict=True), 1):
         for key in ours:
             _compare(f"step {number}, {key}", theirs[key], ours[key])
@@ -117,7 +118,7 @@ def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop
 
 
 def _compare(where: str, theirs: object, ours: object) -> None:
-    """As texts, in which 1 is not true."""
+    """Raise NotAnExecution if the two differ as JSON texts, in which 1 is not true."""
     if _text(theirs) != _text(ours):
         raise _differs(where, f"the file says {_text(theirs)}, replaying gives {_text(ours)}")
 

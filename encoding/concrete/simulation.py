@@ -1,8 +1,9 @@
-"""Random walks on plain values, which come upon violations without a solver, and prove nothing.
+"""Random simulation on plain values. It finds violations without a solver and proves nothing.
 
-Walks that all begin at first hardly ever get to where many unlikely things have happened. So some begin where an earlier
-one has been: at one of the situations that differ in what a property reads, the seldom chosen ones first.
-(As Go-Explore does, Ecoffet and others, Nature 590, 2021; there it is games.)
+Simulations that all begin in the initial state rarely reach states that need many unlikely steps. So some
+begin in a state that an earlier one has reached: one of the situations that differ in the variables that a
+property reads. Situations chosen least often come first. Source: Go-Explore (Ecoffet and others, Nature 590,
+2021), which does this for games.
 """
 
 from __future__ import annotations
@@ -19,47 +20,54 @@ from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.system import GroundAction, Property, System
 from fencepost.encoding.language.traces import Subject, Trace
 
-AT_FIRST = 0.6
-"""The share of walks that begin at the initial state."""
+INITIAL = 0.6
+"""The share of simulations that begin in the initial state."""
+
 CANDIDATES = 4
-"""So many situations are drawn, of which the one chosen least often is where a walk begins."""
+"""The number of situations that are drawn. The one chosen least often is used."""
+
 PASSES = 4
-"""Passes through all actions in one walk."""
+"""The number of passes through all actions in one simulation."""
+
 LEFT_OUT = (0.0, 0.1, 0.3, 0.5)
-"""How many of the actions a walk leaves out, or does not take before a later pass: one of these shares."""
+"""Shares of actions that a simulation leaves out, or takes only from a later pass on. It draws one share."""
+
 SHUFFLED = 0.25
-"""The share of walks whose passes are in a random order: of things that exclude one another, any may come first."""
+"""The share of simulations with passes in random order. Any of several conflicting actions may come first."""
 
 Path = tuple[GroundAction, ...]
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """What random walks came upon."""
+    """The results of random simulations."""
 
     traces: Mapping[str, Trace]
-    """By property, the shortest violation that was met, replayed."""
+    """The shortest violation found of each property, replayed."""
     violating: Mapping[str, int]
-    """By property, how many walks came upon a violation."""
+    """The number of simulations that violated each property."""
     witnessing: Mapping[str, int]
-    """By property, how many came upon its witness."""
-    walks: int
+    """The number of simulations that reached the witness of each property."""
+    count: int
+    """The number of simulations."""
     steps: int
+    """The number of steps of all simulations."""
     longest: int
+    """The number of steps of the longest execution."""
 
 
 @dataclass
 class _Situation:
-    """A state that differs from the others in what a property reads, and the shortest way there."""
+    """A state that differs from the others in what a property reads, with the shortest path to it."""
 
     state: State
     path: Path
     begun: int = 0
-    """How many walks have begun there."""
+    """The number of simulations that began here."""
 
 
 @dataclass
-class _Map:
+class _Situations:
     """The situations of one property."""
 
     places: Sequence[int]
@@ -67,9 +75,10 @@ class _Map:
     names: list[tuple[int, ...]] = field(default_factory=list)
 
     def note(self, state: State, path: Sequence[GroundAction]) -> None:
-        """Keep the state if it is a new situation, or an old one on no longer way: of the shortest ways the last one.
+        """Keep the state if its situation is new, or if the path is not longer than the known one.
 
-        Were it the first one, a seed whose first one led nowhere, with messages lost, would begin there ever after.
+        Of equally short paths the last one is kept. The first one may lead nowhere, for example because
+        messages are lost on it, and every simulation from this situation would then begin there.
         """
         name = tuple(state[place] for place in self.places)
         known = self.found.get(name)
@@ -80,41 +89,40 @@ class _Map:
             known.state, known.path = state, tuple(path)
 
     def choose(self, chance: random.Random) -> _Situation:
-        """One of them, a seldom chosen one rather than an often chosen one."""
+        """Return a situation, with preference for those chosen less often."""
         drawn = [self.found[name] for name in chance.choices(self.names, k=CANDIDATES)]
         chosen = min(drawn, key=lambda situation: situation.begun)
         chosen.begun += 1
         return chosen
 
 
-def walk(
+def simulate(
     system: System,
     subject: Subject,
     properties: Sequence[Property],
-    walks: int,
+    count: int,
     seed: int,
     longest: int = 1000,
     first: bool = False,
     keep_on: Callable[[], bool] = lambda: True,
 ) -> Simulation:
-    """Take `walks` random walks, each of `PASSES` passes through all actions, or of `longest` steps in all.
+    """Run `count` random simulations, each of `PASSES` passes through all actions, or of `longest` steps.
 
-    Faults that are choices are made at first, in every other walk that begins there, each with one chance in eight.
-    Reports the shortest violation of each property that was met, replayed, and how often violations and witnesses were
-    met. Ends early if `keep_on()` says no, and with `first` once every property is violated.
+    Every other simulation from the initial state makes each choice true with a probability of one in eight.
+    The call ends early if `keep_on()` is false, and with `first` as soon as every property is violated.
     """
     concrete, replayer = Concrete(system), Replayer(system, subject)
     chance = random.Random(seed)
     violated = {p.name: concrete.predicate(~p.holds) for p in properties}
     witness = {p.name: concrete.predicate(p.witness) for p in properties}
-    maps = [_Map(_places(system, prop)) for prop in properties]
+    situations = [_Situations(_places(system, prop)) for prop in properties]
     shortest: dict[str, tuple[Path, State]] = {}
     violating, witnessing = Counter[str](), Counter[str]()
     taken = done = furthest = 0
-    for number in range(walks if maps else 0):
-        if not keep_on() or (first and len(shortest) == len(maps)):
+    for number in range(count if properties else 0):
+        if not keep_on() or (first and len(shortest) == len(properties)):
             break
-        state, begun = _begin(concrete, maps[number % len(maps)], chance)
+        state, begun = _begin(concrete, situations[number % len(properties)], chance)
         path, met = list(begun), set[str]()
         seen = set[str]()
         for action, after in _moves(concrete, state, chance):
@@ -127,8 +135,8 @@ def walk(
                 if name not in shortest or len(path) < len(shortest[name][0]):
                     shortest[name] = tuple(path), after
             if not bad:
-                for situations in maps:
-                    situations.note(after, path)
+                for known in situations:
+                    known.note(after, path)
             if len(path) >= longest:
                 break
         done += 1
@@ -144,14 +152,14 @@ def walk(
 
 
 def _places(system: System, prop: Property) -> list[int]:
-    """Where a state has what the property and its witness read."""
+    """Return the places of the variables that the property and its witness read."""
     read = families_read(prop.holds, prop.witness)
     return [v.place for v in system.variables if v.family in read]
 
 
-def _begin(concrete: Concrete, situations: _Map, chance: random.Random) -> tuple[State, Path]:
-    """Where a walk begins, and how that was come to."""
-    if not situations.names or chance.random() < AT_FIRST:
+def _begin(concrete: Concrete, situations: _Situations, chance: random.Random) -> tuple[State, Path]:
+    """Return the state in which a simulation begins, and the path to it."""
+    if not situations.names or chance.random() < INITIAL:
         losing = chance.random() < 0.5
         return concrete.initial(some_choices(concrete.system, chance) if losing else {}), ()
     chosen = situations.choose(chance)
@@ -159,14 +167,14 @@ def _begin(concrete: Concrete, situations: _Map, chance: random.Random) -> tuple
 
 
 Move = tuple[GroundAction | None, State]
-"""An action and the state after it; no action, and the state that a walk begins in."""
+"""An action with the state after it, or no action with the state in which a simulation begins."""
 
 
 def _moves(concrete: Concrete, state: State, chance: random.Random) -> Iterator[Move]:
-    """A walk on from a state: passes through all actions in causal order, as things go if nothing goes wrong.
+    """Yield the moves of a simulation from a state: passes through all actions in causal order.
 
-    What goes wrong is that some actions are not taken before a later pass, or never, like the receipt of a message that
-    is delayed for long; and some walks pass through them in a random order.
+    Without faults and delays, an execution follows this order. Some actions are left out, or taken only from
+    a later pass on, like the receipt of a message that is delayed. Some simulations use a random order.
     """
     yield None, state
     left_out = chance.choice(LEFT_OUT)

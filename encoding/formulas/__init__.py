@@ -1,1 +1,1 @@
-"""The symbolic reading: a system as Boolean formulas, one round of it as clauses, and what may be said of its actions."""
+"""The symbolic reading: a system as Boolean formulas, one round as clauses, and commutation of actions."""

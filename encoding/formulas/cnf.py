@@ -1,4 +1,4 @@
-"""From z3 terms to clauses, through z3's own tactics."""
+"""Conjunctive normal form: z3 terms as clauses, by z3's tactics."""
 
 from __future__ import annotations
 
@@ -9,31 +9,27 @@ from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.logic import Formula
 from fencepost.encoding.solving.terms import clausal
 
-_TACTIC = ("simplify", "propagate-values", "tseitin-cnf")
-"""Each keeps every model on the named variables. Domains are Booleans already: nothing is left to bit-blast."""
+_TACTICS = ("simplify", "propagate-values", "tseitin-cnf")
+"""Tactics that keep every model on the named variables. Domains are Booleans already, so none bit-blasts."""
 
 
 @dataclass(frozen=True)
 class Cnf:
-    """Clauses over variables 1 .. `size`, and the number of each named variable that occurs in them."""
+    """Clauses over variables 1 to `size`, and the number of each named variable."""
 
     clauses: list[Clause]
     size: int
     numbers: dict[str, int]
 
 
-def to_cnf(formulas: Iterable[Formula]) -> Cnf:
-    """The conjunction of `formulas` in conjunctive normal form.
-
-    Whatever satisfies the formulas extends to the clauses and the other way round; a named variable
-    without a number is free. The same formulas in the same order give the same clauses.
-    """
-    return parse_dimacs(clausal(formulas, _TACTIC))
-
-
 def numbered(formulas: Iterable[Formula], first: Sequence[Formula]) -> Cnf:
-    """The same with the named variables of `first` numbered from 1 in their order, those that occur nowhere too."""
-    cnf = to_cnf(formulas)
+    """Return the conjunction of `formulas` in conjunctive normal form.
+
+    The variables of `first` are numbered from 1 in their order, even if they do not occur. Every model of the
+    formulas extends to a model of the clauses. Every model of the clauses satisfies the formulas. The same
+    formulas in the same order give the same clauses.
+    """
+    cnf = _parse_dimacs(clausal(formulas, _TACTICS))
     numbers = {str(f): number for number, f in enumerate(first, 1)}
     table, size = [0] * (cnf.size + 1), len(numbers)
     for name, number in cnf.numbers.items():
@@ -46,8 +42,8 @@ def numbered(formulas: Iterable[Formula], first: Sequence[Formula]) -> Cnf:
     return Cnf(clauses, size, numbers)
 
 
-def parse_dimacs(text: str) -> Cnf:
-    """Read DIMACS with the names of variables in comment lines."""
+def _parse_dimacs(text: str) -> Cnf:
+    """Return the clauses in a DIMACS text with the names of variables in its comment lines."""
     lines = text.splitlines()
     size = int(lines[0].split()[2])
     clauses, numbers = [], {}

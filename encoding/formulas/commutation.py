@@ -1,8 +1,10 @@
-"""Which actions may move left past which: the facts behind the normal form of rounds.
+"""Commutation of actions: left movers (Lipton 1975), on which the Foata normal form of rounds rests.
 
-Action b may move left past action a if, from every state in which a and then b can run, b and then a can
-run too, with the same result. This is not symmetric. Pairs that touch different variables are settled by
-what they read and write; each other pair is put to the solver once, and only `unsat` counts.
+Action b is a left mover past action a if, from every state in which a and then b can run, b and then a can
+run too, with the same result. The relation is not symmetric. Two actions commute if neither writes a variable
+that the other reads or writes. For each other pair the solver is asked once, and only `unsat` counts. This is
+a partial-order reduction: of executions that differ only in the order of commuting actions, searching one is
+enough.
 """
 
 from __future__ import annotations
@@ -22,17 +24,17 @@ from fencepost.encoding.solving.terms import Terms
 
 @dataclass
 class Commutation:
-    """Answers "may b move left past a?" for the ground actions of one system."""
+    """The left-mover relation of the ground actions of one system."""
 
     symbolic: Symbolic
     cache: Cache = field(default_factory=lambda: Cache(cache_folder()))
     asked: int = 0
-    """How many pairs were put to the solver, rather than answered by the cache."""
+    """The number of pairs for which the solver was asked, because the cache had no answer."""
     undecided: int = 0
-    """How many of them it gave up on: they count as pairs that may not, in this run alone."""
+    """The number of these on which it gave up. They count as not commuting, in this run only."""
 
     def blockers(self) -> list[list[int]]:
-        """For each slot b, the slots a that b may not move left past. Every action blocks itself."""
+        """Return for each slot b the slots a that b may not move left past. Every slot is among its own."""
         count = len(self.symbolic.effects)
         self.cache.recall(self._keys.values())
         table = [[a for a in range(count) if a == b or not self.may_move_left(b, a)] for b in range(count)]
@@ -40,7 +42,7 @@ class Commutation:
         return table
 
     def may_move_left(self, b: int, a: int) -> bool:
-        """Slot b may move left past slot a."""
+        """Return whether slot b may move left past slot a."""
         key = self._keys.get((b, a))
         if key is None:
             return True
@@ -58,14 +60,14 @@ class Commutation:
 
     @cached_property
     def _keys(self) -> dict[tuple[int, int], str]:
-        """The questions that reading and writing do not settle: slots b and a that touch each other."""
+        """The keys of the questions for the solver: slots b and a that touch the same variables."""
         effects = list(enumerate(self.symbolic.effects))
         return {
             (b, a): self._key(a, b) for b, second in effects for a, first in effects if _touch(first, second)
         }
 
     def _ask(self, a: int, b: int) -> Answer[object]:
-        """Whether there is a state in which the two differ in the other order."""
+        """Return whether some state is a counterexample to moving b left past a."""
         question = self._counterexample(a, b)
         return No() if question is FALSE else self._states.ask(question)
 
@@ -74,7 +76,7 @@ class Commutation:
         return self.symbolic.states()
 
     def _counterexample(self, a: int, b: int) -> Formula:
-        """A state in which a and then b can run, but not the other way round with the same result."""
+        """Return the formula of a state in which a then b can run, but not b then a with the same result."""
         first, second = self.symbolic.effects[a], self.symbolic.effects[b]
         past_first, past_second = self._past_of(a, b), self._past_of(b, a)
         same_wrong = iff(
@@ -88,15 +90,16 @@ class Commutation:
         return conj((first.guard, past_first(second.guard), neg(conj(swapped))))
 
     def _past_of(self, earlier: int, later: int) -> Callable[[Formula], Formula]:
-        """What the later slot's formulas become when the earlier one has fired before it."""
+        """Return the substitution that evaluates the later slot's formulas after the earlier slot fired."""
         written, effect = self.symbolic.effects[earlier].after, self.symbolic.effects[later]
         concerned = not written.keys().isdisjoint(effect.reads | effect.after.keys())
         return self.symbolic.past[earlier] if concerned else _unchanged
 
     def _key(self, a: int, b: int) -> str:
-        """A hash of the question, equal for questions that differ only in the names of variables.
+        """Return a hash of the question, equal for questions that differ only in the names of variables.
 
-        How many values a variable has besides those that are mentioned makes no difference: all their Booleans may be false.
+        Values of a variable that the question does not mention make no difference: all their Booleans may be
+        false.
         """
         first, second = self._texts[a], self._texts[b]
         numbers: dict[int, int] = {}
@@ -109,7 +112,7 @@ class Commutation:
 
 
 def _touch(first: Effect, second: Effect) -> bool:
-    """One of the two writes what the other reads or writes."""
+    """Return whether one of the two writes a variable that the other reads or writes."""
     return not (
         first.after.keys().isdisjoint(second.reads | second.after.keys())
         and second.after.keys().isdisjoint(first.reads)
@@ -122,7 +125,7 @@ def _unchanged(formula: Formula) -> Formula:
 
 @dataclass(frozen=True)
 class _Text:
-    """An effect written out, with the places of the variables that occur in it taken out in order."""
+    """An effect as text, with the places of its variables taken out in order."""
 
     skeleton: str
     places: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Guarded values: what a term may be and when, over Booleans of our own for each variable."""
+"""Guarded values: the possible values of a term with their conditions, over the Booleans of the variables."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from fencepost.encoding.language.state import Variable
 from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, conj, disj, named, neg
 
 Guarded = Mapping[Value, Formula]
-"""What a term may be, and when; Boolean terms are guarded values of True and False too."""
+"""The possible values of a term, each with the formula under which the term has it."""
 
 
 def bits(variable: Variable) -> list[Formula]:
-    """The Booleans of a variable, one for each value of its domain but the first."""
+    """Return the Booleans of a variable, one for each value of its domain but the first."""
     return [named(f"p{variable.place}.{position}") for position in range(1, len(variable.domain))]
 
 
 def guarded(variable: Variable, own: list[Formula]) -> Guarded:
-    """The value of a variable whose Booleans are `own`."""
+    """Return the guarded value of a variable with the Booleans `own`."""
     first, *others = variable.domain.values
     result = {first: neg(disj(own))}
     result.update(zip(others, own, strict=True))
@@ -27,19 +27,20 @@ def guarded(variable: Variable, own: list[Formula]) -> Guarded:
 
 
 PAIRWISE = 8
-"""Booleans of which each pair is a clause of `well_formed`; for more, their number would grow with its square."""
+"""The largest number of Booleans that `well_formed` compares in pairs. Pairs grow with its square."""
 
 
 def ladder(own: list[Formula]) -> list[Formula]:
-    """The further Booleans that `well_formed` needs: one for each but the last, none if there are few or constants."""
+    """Return the auxiliary Booleans of `well_formed`: one for each Boolean but the last, or none."""
     few = len(own) <= PAIRWISE or any(bit is TRUE or bit is FALSE for bit in own)
     return [] if few else [named(f"{bit} or before") for bit in own[:-1]]
 
 
 def well_formed(own: list[Formula]) -> Formula:
-    """At most one Boolean of a variable holds: what every reachable state satisfies.
+    """Return the formula that at most one Boolean of a variable holds, as in every reachable state.
 
-    Of many Booleans it is said by a ladder (Gent and Nightingale 2004): a further Boolean is true if one up to there is.
+    For many Booleans it is the ladder encoding (Gent and Nightingale 2004): an auxiliary Boolean is true if
+    one of the Booleans up to its position is.
     """
     rungs = ladder(own)
     if not rungs:
@@ -51,12 +52,12 @@ def well_formed(own: list[Formula]) -> Formula:
 
 
 def truth(formula: Formula) -> Guarded:
-    """A formula as a guarded truth value."""
+    """Return a formula as a guarded Boolean value."""
     return {True: formula, False: neg(formula)}
 
 
 def merged(cases: list[tuple[Formula, Guarded]]) -> Guarded:
-    """The value of the one case whose formula holds."""
+    """Return the guarded value of the case whose condition holds. Exactly one condition holds."""
     if len(cases) == 1 and cases[0][0] is TRUE:
         return cases[0][1]
     gathered: dict[Value, list[Formula]] = {}
@@ -68,7 +69,7 @@ def merged(cases: list[tuple[Formula, Guarded]]) -> Guarded:
 
 
 def counted(count: int, formulas: list[Formula]) -> Formula:
-    """At least `count` of the formulas hold."""
+    """Return the formula that at least `count` of the formulas hold."""
     reached = [TRUE] + [FALSE] * count
     for formula in formulas:
         for k in range(count, 0, -1):

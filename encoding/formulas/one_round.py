@@ -1,4 +1,4 @@
-"""Making the clauses of one round from the formulas of a system."""
+"""One round of a system, as formulas and as clauses."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from fencepost.encoding.solving.logic import TRUE, Formula, Renaming, conj, disj
 
 @dataclass(frozen=True)
 class Round:
-    """One round of a system as formulas, before they become clauses.
+    """One round of a system as formulas.
 
-    `constraints` speak of the Booleans of the state `before` and `after` it, of the `choices`, of the slots that fire
-    (`fires`), of what is read off the state after it (`outputs`, by name), and of copies of the state in `between`.
+    `constraints` are over the Booleans of the state `before` and `after` the round, the `choices`, the slots
+    that fire (`fires`), the terms over the state after it (`outputs`, by name), and copies of the state in
+    `between`.
     """
 
     constraints: list[Formula]
@@ -30,7 +31,7 @@ class Round:
 
 
 def template(symbolic: Symbolic, blockers: list[list[int]], outputs: Mapping[str, Term]) -> Template:
-    """The clauses of one round of a system: those of `one_round`."""
+    """Return the clauses of `one_round`."""
     system = symbolic.system
     state = [v for v in system.variables if v.place in symbolic.written]
     return _numbered(
@@ -42,11 +43,11 @@ def template(symbolic: Symbolic, blockers: list[list[int]], outputs: Mapping[str
 
 
 def one_round(symbolic: Symbolic, outputs: Mapping[str, Term]) -> Round:
-    """One round of a system as formulas.
+    """Return one round of a system as formulas.
 
-    `outputs` are truth-valued terms to be read off the state after the round; each gets a variable that
-    holds exactly if the term does. The output `wrong` is added: some action set a variable twice or
-    outside its domain. Outputs may read only the state.
+    `outputs` are Boolean terms over the state after the round. Each gets a variable that is true exactly if
+    the term is. The output `wrong` is added: some action sets a variable twice or outside its domain.
+    Outputs may read only the state.
     """
     system = symbolic.system
     state = {v.place: symbolic.bits[v.place] for v in system.variables if v.place in symbolic.written}
@@ -99,7 +100,7 @@ def one_round(symbolic: Symbolic, outputs: Mapping[str, Term]) -> Round:
 
 
 def _chosen(copy: Formula, fire: Formula, new: Formula, old: Formula) -> Iterator[Formula]:
-    """`copy` is `new` if the slot fires, else `old`: as clauses, which z3 would spend another variable on."""
+    """Yield that `copy` is `new` if the slot fires, else `old`. These clauses save a variable of z3's."""
     yield disj((neg(fire), neg(copy), new))
     yield disj((neg(fire), copy, neg(new)))
     yield disj((fire, neg(copy), old))
@@ -107,7 +108,7 @@ def _chosen(copy: Formula, fire: Formula, new: Formula, old: Formula) -> Iterato
 
 
 def _numbered(round_: Round, widths: list[int], initial: list[bool], blockers: list[list[int]]) -> Template:
-    """The constraints as clauses, with the interface variables first."""
+    """Return the constraints as clauses, with the interface variables first."""
     state = [*round_.before, *round_.after, *round_.choices]
     cnf = numbered(round_.constraints, [*state, *round_.fires, *round_.outputs.values()])
     return Template(

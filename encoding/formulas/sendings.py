@@ -1,9 +1,10 @@
-"""What a protocol text must satisfy for its losses to be choices made up front.
+"""The send-once rule: a condition on protocols under which a loss can be a choice made before the first step.
 
-One choice stands for one sending, so no sending may happen twice in one execution with the same choice. It
-is shown from the text, for every execution of every instance: all actions that send with a choice demand
-that one and the same fact is not yet so, make it so, and no action ever undoes it. Within one action, no two
-messages may have one choice, and every sending of a kind of message that can be lost names its choice.
+One choice stands for the loss of one sending. So no execution may send twice with the same choice. This is
+proved from the text, for every execution of every instance. All actions that send with a choice require that
+one and the same state variable is still unset, they set it, and no action unsets it. Within one action, no
+two messages may share a choice. If a kind of message can be lost, every sending of the kind must name its
+choice.
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ from fencepost.encoding.language.terms import (
 
 @dataclass(frozen=True)
 class _Mark:
-    """A fact that marks a sending as done: a variable that is no longer `unset`.
+    """A state variable that marks a sending as done, once it no longer has the value `unset`.
 
-    `index` says for each index of the fact which index of the choice it is; a constant stands for itself.
+    For each index of the family, `index` has the position of the equal index of the choice.
     """
 
-    fact: Family
+    family: Family
     unset: Value
     index: tuple[object, ...]
 
 
 def sent_at_most_once(system: System) -> None:
-    """Raise ModelError unless every sending that can be lost is shown to happen at most once."""
+    """Raise ModelError unless every sending that can be lost is proved to happen at most once."""
     _every_loss_is_named(system)
     marks: dict[Family, set[_Mark]] = {}
     first: dict[Family, str] = {}
@@ -55,21 +56,23 @@ def sent_at_most_once(system: System) -> None:
             if message.lost is None:
                 continue
             choice = message.lost.family
-            found = _kept_marks(system, schema, message, choice)
+            found = _permanent_marks(system, schema, message, choice)
             before = first.setdefault(choice, schema.name)
             marks[choice] = marks.get(choice, found) & found
             if not marks[choice]:
                 raise ModelError(
-                    f"{before} and {schema.name} send {message.kind} with one loss, {choice.name}, and no fact keeps "
-                    "one of them from sending when the other has: give the loss another index, such as who sends, or "
-                    "guard both by one fact that both make true for good"
+                    f"{before} and {schema.name} send {message.kind} with one loss, {choice.name}, "
+                    "and no state variable keeps one of them from sending after the other: "
+                    "give the loss another index, such as who sends, "
+                    "or guard both by one state variable that both set for good"
                 )
 
 
 def _every_loss_is_named(system: System) -> None:
-    """Raise ModelError for a sending without a loss although messages of its kind can be lost.
+    """Raise ModelError if a sending names no loss although messages of its kind can be lost.
 
-    They can if another sending of the kind names a loss, or if an action that receives the kind reads a choice.
+    They can be lost if another sending of the kind names a loss, or if an action that receives the kind reads
+    a choice. choice.
     """
     by_choice = {
         kind: f"{read.family.name}, which {name} reads" for name, kind, read in _choices_at_receipt(system)
@@ -82,13 +85,14 @@ def _every_loss_is_named(system: System) -> None:
         loss = named.get(message.kind, by_choice.get(message.kind))
         if message.lost is None and loss is not None:
             raise ModelError(
-                f"{name} sends {message.kind} without a loss, and messages of that kind can be lost ({loss}): "
+                f"{name} sends {message.kind} without a loss, "
+                f"and messages of that kind can be lost ({loss}): "
                 "name it with lost=, or give this message a kind of its own"
             )
 
 
 def _choices_at_receipt(system: System) -> Iterator[tuple[str, str, Read]]:
-    """Each action that receives a message under a guard that reads a choice, with the kind of the message."""
+    """Yield each action that receives a message and reads a choice in its guard, with the message's kind."""
     for schema in system.schemas:
         if schema.action.received is not None:
             for term in subterms(schema.action.when):
@@ -97,7 +101,7 @@ def _choices_at_receipt(system: System) -> Iterator[tuple[str, str, Read]]:
 
 
 def _one_loss_each(schema: Schema) -> None:
-    """Raise ModelError unless all messages that one happening of the action sends have losses of their own."""
+    """Raise ModelError unless all messages that one step of the action sends have losses of their own."""
     losable = [(bound, message) for bound, message in schema.sent() if message.lost is not None]
     for bound, message in losable:
         assert message.lost is not None
@@ -108,7 +112,7 @@ def _one_loss_each(schema: Schema) -> None:
                     f"{line(message.lost)}: give the loss an index for the {parameter.sort.name}"
                 )
     for (_, one), (_, other) in itertools.combinations(losable, 2):
-        if not _apart(one, other):
+        if not _have_different_losses(one, other):
             assert one.lost is not None
             raise ModelError(
                 f"{schema.name} may send {one.kind} and {other.kind} with one loss, {one.lost.family.name}: "
@@ -116,8 +120,8 @@ def _one_loss_each(schema: Schema) -> None:
             )
 
 
-def _apart(one: Message, other: Message) -> bool:
-    """The two have different losses whatever the arguments, or are never sent together, as their texts tell."""
+def _have_different_losses(one: Message, other: Message) -> bool:
+    """Return whether the two have different losses for all arguments, or are never sent together."""
     assert one.lost is not None and other.lost is not None
     if one.lost.family is not other.lost.family:
         return True
@@ -128,7 +132,7 @@ def _apart(one: Message, other: Message) -> bool:
 
 
 def _excludes(one: Term, other: Term) -> bool:
-    """One of the two denies the other."""
+    """Return whether one of the two is the negation of the other."""
     match one, other:
         case Not(operand=operand), _ if operand is other:
             return True
@@ -137,52 +141,55 @@ def _excludes(one: Term, other: Term) -> bool:
     return False
 
 
-def _kept_marks(system: System, schema: Schema, message: Message, choice: Family) -> set[_Mark]:
-    """The marks of a sending that last; raises ModelError if there is none."""
+def _permanent_marks(system: System, schema: Schema, message: Message, choice: Family) -> set[_Mark]:
+    """Return the marks of a sending that no action unsets. Raises ModelError if there are none."""
     repeats = f"{schema.name} may send {message.kind} more than once with one loss, {choice.name}"
     found = list(_marks(schema, message))
-    if not found and (finer := list(_facts(schema, message))):
+    if not found and (finer := list(_set_when_sent(schema, message))):
         raise ModelError(
-            f"{repeats}: {line(finer[0])} allows it once for each of its indices, and {choice.name} has not all of these; "
-            "give the loss the others too"
+            f"{repeats}: {line(finer[0])} allows it once for each of its indices, "
+            f"and {choice.name} lacks some of these; give the loss all of them"
         )
     if not found:
         raise ModelError(
-            f"{repeats}: guard it by a fact that it makes true for good, give the loss another index, or make it an action"
+            f"{repeats}: guard it by a state variable that it sets for good, give the loss another index, "
+            "or make it an action"
         )
-    undone = {mark: _undone_by(system, mark) for mark in found}
-    kept = {mark for mark, by in undone.items() if by is None}
+    unset_by = {mark: _unset_by(system, mark) for mark in found}
+    kept = {mark for mark, by in unset_by.items() if by is None}
     if not kept:
-        mark, by = next(iter(undone.items()))
+        mark, by = next(iter(unset_by.items()))
         raise ModelError(
-            f"{repeats}: {by} may set {mark.fact.name} back to {show(mark.unset)}; let no action do that, give the loss "
-            "another index, or make it an action"
+            f"{repeats}: {by} may set {mark.family.name} back to {show(mark.unset)}; "
+            "let no action do that, give the loss another index, or make it an action"
         )
     return kept
 
 
 def _marks(schema: Schema, message: Message) -> Iterator[_Mark]:
-    """The facts that this sending demands not to be so, and makes so, for each choice."""
+    """Yield the marks of this sending: state variables, indexed like the choice, that it requires unset."""
     assert message.lost is not None
-    for fact, unset in _facts(schema, message).items():
-        index = _index_in(fact, message.lost)
+    for variable, unset in _set_when_sent(schema, message).items():
+        index = _positions_in(variable, message.lost)
         if index is not None:
-            yield _Mark(fact.family, unset, index)
+            yield _Mark(variable.family, unset, index)
 
 
-def _facts(schema: Schema, message: Message) -> Mapping[Read, Value]:
-    """What this sending demands to be still unset, and sets; with the unset value."""
-    demanded = [*conjuncts(schema.action.when), *conjuncts(message.when)]
-    facts: dict[Read, Value] = {}
+def _set_when_sent(schema: Schema, message: Message) -> Mapping[Read, Value]:
+    """Return the state variables that this sending requires unset, and sets, with their unset values."""
+    required = [*conjuncts(schema.action.when), *conjuncts(message.when)]
+    found: dict[Read, Value] = {}
     for update in schema.action.then:
-        unset = next((v for v in (_denied(c, update.target) for c in demanded) if v is not None), None)
-        if unset is not None and _happens_with(update, message):
-            facts[update.target] = unset
-    return facts
+        unset = next(
+            (v for v in (_required_value(c, update.target) for c in required) if v is not None), None
+        )
+        if unset is not None and _is_made_with(update, message):
+            found[update.target] = unset
+    return found
 
 
-def _denied(conjunct: Term, target: Read) -> Value | None:
-    """The value that the conjunct says the target still has."""
+def _required_value(conjunct: Term, target: Read) -> Value | None:
+    """Return the value that the conjunct requires of the target, or None."""
     match conjunct:
         case Not(operand=Read() as read) if same_place(read, target):
             return False
@@ -191,10 +198,10 @@ def _denied(conjunct: Term, target: Read) -> Value | None:
     return None
 
 
-def _index_in(target: Read, choice: Read) -> tuple[object, ...] | None:
-    """Where in the index of the choice each index of the target stands; None if one does not.
+def _positions_in(target: Read, choice: Read) -> tuple[object, ...] | None:
+    """Return the position of each index of the target in the index of the choice; None if one is missing.
 
-    If it stands in several places, as equal constants do, the one where it has the same place counts.
+    If an index has several positions, as equal constants do, its own position counts.
     """
     found: list[object] = []
     for own, term in enumerate(target.index):
@@ -205,25 +212,25 @@ def _index_in(target: Read, choice: Read) -> tuple[object, ...] | None:
     return tuple(found)
 
 
-def _happens_with(update: Update, message: Message) -> bool:
-    """Whenever the message is sent, the update is made."""
+def _is_made_with(update: Update, message: Message) -> bool:
+    """Return whether the update is made whenever the message is sent."""
     given = {id(conjunct) for conjunct in conjuncts(message.when)}
     return all(
         id(c) in given or (isinstance(c, Constant) and c.value is True) for c in conjuncts(update.when)
     )
 
 
-def _undone_by(system: System, mark: _Mark) -> str | None:
-    """An action that may give the fact its unset value again, by name; None if there is none."""
+def _unset_by(system: System, mark: _Mark) -> str | None:
+    """Return the name of an action that may unset the mark, or None."""
     for schema in system.schemas:
         for update in schema.action.then:
-            if update.target.family is mark.fact and mark.unset in _values(update.value, mark.fact):
+            if update.target.family is mark.family and mark.unset in _values(update.value, mark.family):
                 return schema.name
     return None
 
 
 def _values(term: Term, family: Family) -> tuple[Value, ...]:
-    """The values a term may have, as far as its text tells."""
+    """Return the values that a term may have, as far as its text tells."""
     match term:
         case Constant(value=value):
             return (value,)

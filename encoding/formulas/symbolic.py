@@ -1,8 +1,8 @@
 """The symbolic reading: terms translated to Boolean formulas on a finite instance.
 
-A value that is not a truth value is *guarded*: a dictionary from each value it may have to the formula
-under which it has it; exactly one of them holds. Every domain is encoded in Booleans of our own: a domain
-of n values has n - 1 of them, one for each value but the first, which is meant when none holds.
+A value is *guarded*: a mapping from each possible value to the formula under which the term has it. Exactly
+one of these formulas holds. Domains are encoded in Booleans: a domain of n values has n - 1 of them, one for
+each value but the first. The first value is meant if none holds.
 """
 
 from __future__ import annotations
@@ -43,30 +43,31 @@ from fencepost.encoding.solving.terms import BOOLEAN, Terms
 
 @dataclass(frozen=True)
 class Effect:
-    """A ground action as formulas over the state before it, in the Booleans of `bits`."""
+    """A ground action as formulas over the `bits` of the state before it."""
 
     guard: Formula
     after: Mapping[int, list[Formula]]
-    """For each place that may be written, its Booleans after the action."""
+    """The Booleans after the action, for each place that it may write."""
     reads: frozenset[int]
-    """Places that the guard, the values or the targets depend on."""
+    """The places that the guard, the values or the targets depend on."""
     wrong: Formula
-    """The action sets a variable twice, outside its domain, or one that does not exist."""
+    """The condition that the action sets a variable twice, outside its domain, or at a missing index."""
 
     @property
     def mentions(self) -> frozenset[int]:
-        """Every place that occurs in the formulas."""
+        """All places that occur in the formulas."""
         return self.reads | self.after.keys()
 
 
 class Symbolic:
-    """The symbolic reading of a system, over the state in which each variable has its own `bits`.
+    """The symbolic reading of a system, over states in which each variable has its own `bits`.
 
-    A variable that no action changes is its initial value for ever, and an action whose guard is false
-    then has no slot; both are found by translating until nothing more turns out to be constant.
+    A variable that no action changes keeps its initial value. An action with a false guard has no slot. Both
+    are found by repeated translation until no further variable is constant.
     """
 
     def __init__(self, system: System) -> None:
+        """Translate the actions of the system. Raises ModelError and SolverGaveUpError."""
         self.system = system
         self._read_now: set[int] = set()
         self._translated: dict[tuple[Term, tuple[Value, ...]], tuple[Guarded, frozenset[int]]] = {}
@@ -86,12 +87,12 @@ class Symbolic:
                 for action, effect in live
             ]
         self.actions = tuple(action for action, _ in live)
-        """The ground actions that have a slot, in the order of the slots."""
+        """The ground actions with a slot, in the order of the slots."""
         self.effects = tuple(effect for _, effect in live)
-        """What each of them does."""
+        """The effects of these actions."""
 
     def _fix_constants(self) -> None:
-        """Bring the Booleans and values of every place in line with what is `written`."""
+        """Compute the Booleans and values of every place from `written`."""
         self.bits = tuple(map(self._bits, self.system.variables))
         """The Booleans of each place."""
         self._values = [guarded(v, own) for v, own in zip(self.system.variables, self.bits, strict=True)]
@@ -108,12 +109,12 @@ class Symbolic:
             yield from self._targets(update.target, action.environment)
 
     def states(self) -> Terms:
-        """Whatever is asked here is about any state, reachable or not, in which every variable has one value."""
+        """Return a solver for questions about all states, reachable or not, with one value per variable."""
         return Terms(BOOLEAN, [conj(map(well_formed, self.bits))])
 
     @cached_property
     def past(self) -> list[Renaming]:
-        """For each slot, what every Boolean becomes when it fires."""
+        """For each slot, the substitution that evaluates a formula after the slot fired."""
         return [
             Renaming(
                 [
@@ -126,14 +127,14 @@ class Symbolic:
         ]
 
     def predicate(self, term: Term) -> Formula:
-        """A closed truth-valued term; raises ModelError if it reads a choice."""
+        """Return the formula of a closed Boolean term. Raises ModelError if it reads a choice."""
         self._read_now = set()
         formula = self._holds(term, {})
         self._refuse_choices()
         return formula
 
     def conjuncts(self, term: Term) -> Iterator[tuple[Formula, frozenset[int]]]:
-        """What a closed truth-valued term over the state says, in parts that must all hold, and what each depends on.
+        """Yield the formulas of the conjuncts of a closed Boolean term, and the places that each depends on.
 
         Raises ModelError if it reads a choice.
         """
@@ -144,11 +145,12 @@ class Symbolic:
             yield formula, frozenset(self._read_now)
 
     def _refuse_choices(self) -> None:
-        """Raise ModelError if what was translated last reads a choice."""
+        """Raise ModelError if the term translated last reads a choice."""
         for place in sorted(self._read_now):
             if self.system.variables[place].is_choice:
                 raise ModelError(
-                    f"{self.system.variables[place].name} is a choice made up front; a property may read only the state"
+                    f"{self.system.variables[place].name} is a choice; "
+                    "a property may read only state variables"
                 )
 
     def _targets(self, target: Read, environment: Mapping[Parameter, Value]) -> Iterator[int]:
@@ -176,7 +178,7 @@ class Symbolic:
                 variable = self.system.variables[place]
                 if variable.is_choice:
                     raise ModelError(
-                        f"{action.name} sets {variable.name}, a choice made up front; those never change"
+                        f"{action.name} sets {variable.name}, which is a choice; choices never change"
                     )
                 here = conj((condition, aim))
                 if here is FALSE:
@@ -192,7 +194,7 @@ class Symbolic:
         return Effect(guard, after, frozenset(self._read_now), self._possible(conj((guard, disj(wrong)))))
 
     def _possible(self, formula: Formula) -> Formula:
-        """The formula, or false if no well-formed state satisfies it; raises SolverGaveUpError."""
+        """Return the formula, or false if no well-formed state satisfies it. Raises SolverGaveUpError."""
         if formula is FALSE:
             return FALSE
         possible = Terms(BOOLEAN, [formula, conj(map(well_formed, self.bits))]).ask()
@@ -208,7 +210,7 @@ class Symbolic:
         return self._translate(term, environment).get(True, FALSE)
 
     def _translate(self, term: Term, environment: Mapping[Parameter, Value]) -> Guarded:
-        """The term as a guarded value; what binds or branches is translated once for the same free parameters."""
+        """Return the term as a guarded value. Binders and conditionals are cached by their arguments."""
         if not isinstance(term, Quantified | AtLeast | If):
             return self._translate_anew(term, environment)
         key = term, tuple(environment[p] for p in term.free)
@@ -289,7 +291,7 @@ class Symbolic:
 def _parts(
     term: Term, environment: Mapping[Parameter, Value]
 ) -> Iterator[tuple[Term, Mapping[Parameter, Value]]]:
-    """The conjuncts of a term, those of what it says of every value one by one."""
+    """Yield the conjuncts of a term. A universal quantifier has one conjunct for each value."""
     match term:
         case AllOf(operands=operands):
             for operand in operands:

@@ -1,4 +1,4 @@
-"""One round as clauses: plain data, so that whoever unrolls it needs no z3."""
+"""Templates: one round as clauses. This module needs no z3, so the processes that unroll rounds load none."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from fencepost.encoding.solving.clauses import Clause
 
 @dataclass(frozen=True)
 class Template:
-    """One round as plain data: everything a solver process needs, without z3.
+    """One round as clauses, in plain data.
 
-    Local variables are numbered from 1: first the `width` Booleans of the state before the round, then
-    those after it, then the choices, then the rest. `fires` has one variable for each slot, `outputs` one
-    for each property and witness over the state after the round, named as given. `widths` says how many of the
-    Booleans of a state belong to each variable in turn. Of the choices, by position, those `given` are made already.
+    Local variables are numbered from 1. First come the `width` Booleans of the state before the round, then
+    those after it, then the choices, then all others. `fires` has one variable for each slot, `outputs` one
+    for each property and witness over the state after the round, by name. `widths` has the number of Booleans
+    of each state variable in turn. `given` has the values of choices that are fixed already, by position.
     """
 
     clauses: list[Clause]

@@ -1,8 +1,8 @@
-"""Traps: situations that no action ends, so that what has not happened by then never does.
+"""Traps: situations that no action ends, so that an event that has not happened never will.
 
-A liveness property of a bounded check says that no trap is reachable which contradicts it. That makes sense
-only if the trap really lasts: for every action, from every state in which the trap holds, reachable or not,
-it must hold after the action too. The solver shows it before anything is searched.
+A bounded check states a liveness property as safety: no trap that contradicts it is reachable. This is right
+only if the trap lasts. Every action must lead from each state in the trap, reachable or not, to a state in
+it. The solver proves this before the search starts.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from fencepost.encoding.solving.logic import Formula, conj, neg
 
 
 def check_traps_of(system: System, properties: Sequence[Property]) -> None:
-    """The same for whoever has no symbolic reading yet; nothing to do if there are no traps."""
+    """Check the traps of these properties, if there are any, as `check_traps` does."""
     if any(prop.traps for prop in properties):
         check_traps(Symbolic(system), properties)
 
 
 def check_traps(symbolic: Symbolic, properties: Sequence[Property]) -> None:
-    """Raise ModelError, with the action that ends it, unless every trap of these properties lasts for ever."""
+    """Raise ModelError, with the action that ends it, unless every trap of these properties lasts."""
     for prop in properties:
         for name, trap in prop.traps.items():
-            action = way_out(symbolic, symbolic.predicate(trap))
+            action = escaping_action(symbolic, symbolic.predicate(trap))
             if action is not None:
                 raise ModelError(
                     f'{prop.name}: {action.name} may end the trap "{name}"; a trap must last for ever, so '
-                    "say in it why this action cannot happen, or cannot end it"
+                    "add to it why this action cannot happen, or cannot end it"
                 )
 
 
-def way_out(symbolic: Symbolic, trap: Formula) -> GroundAction | None:
-    """An action that leads from some state in the trap to one that is not; None if there is none.
+def escaping_action(symbolic: Symbolic, trap: Formula) -> GroundAction | None:
+    """Return an action that leads from some state in the trap to one outside, or None.
 
-    Raises SolverGaveUpError: what is not known is no fault of the trap.
+    Raises SolverGaveUpError if the solver gives up.
     """
     states = symbolic.states()
     states.add(trap)

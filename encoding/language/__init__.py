@@ -1,6 +1,6 @@
-"""The language protocols are written in: terms, state, actions, parameters, and a protocol as a whole.
+"""The language of protocols: terms, state, actions, parameters, and a protocol as a whole.
 
-What the author of a protocol needs can be imported from here; docs/own-protocol.md shows it at work.
+Authors of protocols import from here. docs/own-protocol.md shows how.
 """
 
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each

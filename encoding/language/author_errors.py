@@ -1,4 +1,4 @@
-"""Mistakes of a protocol's author, found where they are made: each in a sentence that says what to write instead."""
+"""Checks that find mistakes of a protocol's author early. Each message says what to write instead."""
 
 from __future__ import annotations
 
@@ -13,28 +13,38 @@ from fencepost.encoding.language.terms import Term
 from fencepost.encoding.safe_text import is_name, one_line
 
 MOST_PLACES = 100_000
-"""State variables of a system, and ground actions, at most: far more than any instance that is proved has."""
+"""Largest number of state variables, and of ground actions: far more than any proved instance has."""
 
 LONGEST_NAME = 100
-"""Bytes of a name that becomes part of a file's name."""
+"""Largest number of bytes of a name that becomes part of a file's name."""
 
 
 def must_be(where: str, value: object, kind: type | tuple[type, ...], instead: str) -> None:
     """Raise ModelError unless the value is of that kind; `instead` says what to write."""
     if not isinstance(value, kind):
-        raise ModelError(f"{where} is {_said(value)}; {instead}")
+        raise ModelError(f"{where} is {_described(value)}; {instead}")
 
 
-def listed(where: str, values: object, kind: type | tuple[type, ...], instead: str) -> None:
-    """Raise ModelError unless the value is a list or tuple of that kind: one by itself has lost its comma."""
+def must_be_list(where: str, values: object, kind: type | tuple[type, ...], instead: str) -> None:
+    """Raise ModelError unless the value is a list or tuple of that kind.
+
+    A value without its list is the usual mistake: a tuple of one has lost its comma.
+    """
     must_be(where, values, (list, tuple), instead)
     assert isinstance(values, list | tuple)
     for value in values:
-        must_be(f"{where}: one of them", value, kind, instead)
+        must_be(f"{where}: one item", value, kind, instead)
 
 
-def term_of_state(where: str, value: object) -> None:
-    """Raise ModelError for what is no truth about a state: a plain `False`, a comparison of plain values, `None`."""
+def check_claim(kind: str, name: object, **conditions: object) -> None:
+    """Raise ModelError unless the name fits a file's name and the conditions are Boolean terms."""
+    must_be_file_name(kind, name)
+    for field, condition in conditions.items():
+        _must_be_condition(f"{name}: {field}=", condition)
+
+
+def _must_be_condition(where: str, value: object) -> None:
+    """Raise ModelError unless the value is a Boolean term. A plain `False` or `None` is not a term."""
     must_be(where, value, Term, "write a term over the state, such as ~s.lost or forall(s.entry, …)")
     assert isinstance(value, Term)
     if value.type != "bool":
@@ -43,19 +53,20 @@ def term_of_state(where: str, value: object) -> None:
         )
 
 
-def file_name(where: str, name: object) -> None:
-    """Raise ModelError for a name of which no file's name can be made."""
+def must_be_file_name(where: str, name: object) -> None:
+    """Raise ModelError unless the name can become part of a file's name."""
     fits = is_name(name) and isinstance(name, str) and re.fullmatch(r"[^\s./-][^/\\]*", name)
     if not fits or len(str(name).encode()) > LONGEST_NAME:
         raise ModelError(
-            f"{where} is named {_said(name)}; give it a name of up to {LONGEST_NAME} letters, digits and dashes"
+            f"{where} is named {_described(name)}; "
+            f"give it a name of up to {LONGEST_NAME} letters, digits and dashes"
         )
 
 
-def fits_in(where: str, over: Iterable[Sort], already: int = 0) -> int:
-    """How many combinations of values the sorts have; raises ModelError if with those before they are too many.
+def count_combinations(where: str, over: Iterable[Sort], already: int = 0) -> int:
+    """Return the number of combinations of values of these sorts, or 0 if a sort has any size.
 
-    Over a sort of any size nothing is counted, and so nothing is built.
+    Raises ModelError if this number and `already` together exceed `MOST_PLACES`.
     """
     sorts = list(over)
     if not all(sort.counted for sort in sorts):
@@ -64,12 +75,13 @@ def fits_in(where: str, over: Iterable[Sort], already: int = 0) -> int:
     if already + number > MOST_PLACES:
         sizes = " by ".join(f"{sort.name} ({len(sort)})" for sort in sorts)
         raise ModelError(
-            f"{where}: {sizes} makes {already + number:,}, and {MOST_PLACES:,} are the most; make one of them smaller"
+            f"{where}: {sizes} makes {already + number:,}, and at most {MOST_PLACES:,} are allowed; "
+            "make one of them smaller"
         )
     return number
 
 
-def _said(value: Any) -> str:
+def _described(value: Any) -> str:
     match value:
         case Term():
             return "a term"

@@ -1,7 +1,7 @@
-"""A ground system as one text, the same for the same system in every process, and its digest.
+"""A ground system as one text, equal in every process for equal systems, and the digest of this text.
 
-What a protocol file imports is in it as much as what it says itself: the text is made from the terms, not from the
-file. Notes and meanings, which change nothing that can happen, are left out.
+The text is made from the terms, so it also covers what a protocol file imports. Notes and meanings are left
+out: they change nothing that can happen.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from fencepost.encoding.language.terms import Family, Parameter, Term, Update, l
 
 
 def digest(system: System) -> str:
-    """SHA-256 of the canonical text: equal for equal terms, sorts, initial values, properties and invariants."""
+    """Return the SHA-256 of the canonical text.
+
+    It is equal for equal terms, sorts, initial values, properties and invariants.
+    """
     found = hashlib.sha256()
     for line in lines(system):
         found.update(f"{line}\n".encode("utf-8", "backslashreplace"))
@@ -27,12 +30,12 @@ def digest(system: System) -> str:
 
 
 def lines(system: System) -> Iterator[str]:
-    """The text, line by line; each term and sort has a line of its own before the first that names it."""
+    """Yield the text line by line. A term or sort has its own line before the first line that names it."""
     return _Writer().system(system)
 
 
 class _Writer:
-    """Gives terms and sorts numbers in the order in which they are met; equal ones share a number."""
+    """A writer of the text. It numbers terms and sorts by their first use; equal ones share a number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -59,7 +62,7 @@ class _Writer:
         yield from self._line(f"rounds {system.default_rounds}")
 
     def _line(self, text: str) -> Iterator[str]:
-        """What the text is the first to name, and then the text."""
+        """Yield the lines of the terms that this text names first, and then the text."""
         yield from self._new
         self._new.clear()
         yield text
@@ -105,13 +108,16 @@ class _Writer:
         return f"{message.kind!r} {ends} {','.join(fields)} lost {lost} when {self._term(message.when)}"
 
     def _parameter(self, parameter: Parameter) -> int:
-        """Two parameters are two, whatever they are called: names of bound ones differ from run to run."""
+        """Return the number of a parameter.
+
+        Parameters are told apart by identity, because the names of bound ones differ from run to run.
+        """
         number = self._parameters.setdefault(parameter, len(self._parameters))
         return self._number(f"parameter {number} {self._sort(parameter.sort)}")
 
     def _term(self, term: Term) -> int:
         if id(term) not in self._terms:
-            self._kept.append(term)  # and so its id
+            self._kept.append(term)  # a term that is kept keeps its id
             self._terms[id(term)] = (
                 self._parameter(term)
                 if isinstance(term, Parameter)
@@ -141,7 +147,7 @@ def _row(values: Iterable[Value]) -> str:
 
 
 def _plain(value: Value | object) -> str:
-    """A plain value, told apart from every other: `True` from `1`, the label `1` from the number."""
+    """Return a plain value as unambiguous text: `True` differs from `1`, a label from a number."""
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}={value.value!r}"
     return repr(value)

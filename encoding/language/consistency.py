@@ -1,4 +1,4 @@
-"""Mistakes in the text of a whole system: names that stand for two things, and indices outside their sorts."""
+"""Checks of a whole system: names that stand for two things, and indices outside their sorts."""
 
 from __future__ import annotations
 
@@ -15,46 +15,50 @@ from fencepost.encoding.language.terms import Family, Read, Term
 from fencepost.encoding.safe_text import one_line
 
 
-def once(what: str, names: Iterable[str]) -> None:
-    """Raise ModelError if two of these names are equal: a result for one would be taken for the other's."""
+def must_be_distinct(what: str, names: Iterable[str]) -> None:
+    """Raise ModelError if two of these names are equal. The result for one would pass for the other's."""
     for name, number in Counter(names).items():
         if number > 1:
             raise ModelError(f"{name}: two {what} have that name; rename one")
 
 
-def consistent(families: Iterable[Family], said: Iterable[tuple[str, Iterable[Term]]]) -> None:
+def check_consistency(
+    families: Iterable[Family], terms_by_name: Iterable[tuple[str, Iterable[Term]]]
+) -> None:
     """Raise ModelError for two sorts of one name, and for an index outside its sort.
 
-    `said` has the terms of each action and each claim, by its name.
+    `terms_by_name` has the terms of each action and each claim, with its name.
     """
     seen = set[int]()
-    parts = [(name, list(new_subterms(terms, seen))) for name, terms in said]
+    parts = [(name, list(new_subterms(terms, seen))) for name, terms in terms_by_name]
     _one_sort_a_name(sorts_in(families, (term for _, terms in parts for term in terms)))
     for name, terms in parts:
         _indices_inside(name, terms)
 
 
 def _one_sort_a_name(sorts: Iterable[Sort]) -> None:
-    """A term over one would be taken for a term over the other."""
+    """Raise ModelError if two sorts share a name. A term over one would pass for a term over the other."""
     known: dict[str, Sort] = {}
     for sort in sorts:
         other = known.setdefault(sort.name, sort)
         if other != sort:
             raise ModelError(
-                f"sort {sort.name}: two different sorts have that name, {_said(other)} and {_said(sort)}; rename one"
+                f"sort {sort.name}: two different sorts have that name, "
+                f"{_described(other)} and {_described(sort)}; rename one"
             )
 
 
-def _said(sort: Sort) -> str:
+def _described(sort: Sort) -> str:
     values = "of any size" if sort.listed is None else one_line(", ".join(map(show, sort.listed)), 60)
     return f"({values}{f'; part of {sort.part_of}' if sort.part_of else ''})"
 
 
 def _indices_inside(where: str, terms: Iterable[Term]) -> None:
-    """None of these terms reads a variable at an index outside its sort.
+    """Raise ModelError if one of these terms reads a variable at an index outside its sort.
 
-    Only an index that does not depend on the state is looked at here: the readings refuse any other. An action may
-    set a variable that does not exist, if it never happens: that is a badly defined step, which searches look for.
+    Only indices that do not depend on the state are checked here. The readings check all others. An action
+    that sets a variable which does not exist is allowed if it never happens; the search looks for such a
+    step.
     """
     for term in terms:
         if isinstance(term, Read):
@@ -70,6 +74,6 @@ def _is_inside(where: str, read: Read, index: Term, sort: Sort) -> None:
         for value in plain_index(index, dict(zip(index.free, values, strict=True))):
             if value not in sort.values:
                 raise ModelError(
-                    f"{where} reads {line(read)}, and {line(index)} may be {show(value)}: not in {sort.name}, which is "
-                    f"{_said(sort)}; bound the index"
+                    f"{where} reads {line(read)}, and {line(index)} may be {show(value)}: "
+                    f"not in {sort.name}, which is {_described(sort)}; bound the index"
                 )

@@ -1,8 +1,8 @@
-"""What never changes, written out: a text may declare facts and rules that an instance has no use for.
+"""Constant folding: state variables that no action changes are replaced by their values.
 
-A layer of a protocol, such as crashes, has facts that the rest of the text reads. Where the layer is not used, no action
-writes them, or only what they hold anyway; they are then constants, and what follows from that is worked out here,
-so that no reading, trace or page meets them.
+A protocol has layers, such as crashes, with state variables of their own. In an instance that does not use a
+layer, no action changes these variables. They are constants there. Folding works out the terms over them, so
+that no reading, trace or page shows them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from fencepost.encoding.language.messages import Broadcast, Message
-from fencepost.encoding.language.patterns import rebuilt
+from fencepost.encoding.language.patterns import rebuilt, same
 from fencepost.encoding.language.system import Action, Group, Invariant, Property, Schema, System
 from fencepost.encoding.language.terms import (
     FALSE,
@@ -38,10 +38,10 @@ from fencepost.encoding.language.terms import (
 
 
 def folded(system: System) -> System:
-    """The same system, with every read of a constant family replaced by its value, and what that decides decided.
+    """Return the same system with every read of a constant family replaced by its value, and simplified.
 
-    A family is constant if it is the same at every index at first and no action that may happen gives it another
-    value. Executions, states and the names of actions are the same.
+    A family is constant if its initial value is the same at every index, and no action that may happen gives
+    it another value. Executions, states and the names of actions stay the same.
     """
     folding = Folding(constants(system))
     return replace(
@@ -53,7 +53,11 @@ def folded(system: System) -> System:
 
 
 def constants(system: System) -> Mapping[Family, Term]:
-    """The constant families: all that could be, less those that are written although the rest were constant."""
+    """Return the constant families with their values, as a greatest fixed point.
+
+    The first candidates are all families of one initial value. A family is dropped if some action changes it
+    under the assumption that the other candidates are constant.
+    """
     found = {
         v.family: lift(v.family.initially(v.index))
         for v in system.variables
@@ -76,22 +80,24 @@ def constants(system: System) -> Mapping[Family, Term]:
 
 @dataclass(frozen=True)
 class Folding:
-    """Rewrites terms, given what is constant. A term that occurs twice is rewritten once, and stays one term."""
+    """A rewriting of terms for given constants. A term that occurs twice is rewritten once."""
 
     constants: Mapping[Family, Term]
     known: dict[Term, Term] = field(default_factory=dict)
 
     def changes(self, update: Update) -> bool:
-        """The update may give a constant family another value."""
+        """Return whether the update may give a constant family another value."""
         value, constant = self.term(update.value), self.constants[update.target.family]
-        return not _is_false(self.term(update.when)) and not _same(value, constant)
+        return not _is_false(self.term(update.when)) and not same(value, constant)
 
     def item(self, item: Schema | Group) -> Schema | Group:
+        """Return the action or group, folded."""
         if isinstance(item, Group):
             return replace(item, members=tuple(map(self.item, item.members)))
         return replace(item, action=self.action(item.action))
 
     def action(self, action: Action) -> Action:
+        """Return the action, folded."""
         return replace(
             action,
             when=self.term(lift(action.when)),
@@ -101,14 +107,14 @@ class Folding:
         )
 
     def updates(self, updates: Iterable[Update]) -> Iterable[Update]:
-        """Those that may change something."""
+        """Yield the updates that may change something, folded."""
         for update in updates:
             when = self.term(update.when)
             if update.target.family not in self.constants and not _is_false(when):
                 yield Update(self.index(update.target), self.term(update.value), when)
 
     def sendings(self, sent: Iterable[Message | Broadcast]) -> Iterable[Message | Broadcast]:
-        """Those that may be sent."""
+        """Yield the messages that may be sent, folded."""
         for sending in sent:
             if isinstance(sending, Broadcast):
                 message = self.message(sending.message)
@@ -119,6 +125,7 @@ class Folding:
                 yield kept
 
     def message(self, message: Message) -> Message:
+        """Return the message, folded."""
         return replace(
             message,
             about={name: self.term(term) for name, term in message.about.items()},
@@ -127,14 +134,16 @@ class Folding:
         )
 
     def property(self, prop: Property) -> Property:
+        """Return the property, folded."""
         traps = {name: self.term(trap) for name, trap in prop.traps.items()}
         return replace(prop, holds=self.term(prop.holds), witness=self.term(prop.witness), traps=traps)
 
     def invariant(self, invariant: Invariant) -> Invariant:
+        """Return the invariant, folded."""
         return replace(invariant, holds=self.term(invariant.holds))
 
     def index(self, read: Read) -> Read:
-        """The same place, its index folded."""
+        """Return the read with its index folded."""
         index = tuple(map(self.term, read.index))
         return (
             read
@@ -143,7 +152,7 @@ class Folding:
         )
 
     def term(self, term: Term) -> Term:
-        """The term with what is constant worked out; the term itself if nothing is."""
+        """Return the term, folded: the term itself if nothing in it is constant."""
         known = self.known.get(term)
         if known is None:
             known = self.known[term] = self._folded(term)
@@ -155,11 +164,11 @@ class Folding:
         before = children(term)
         after = tuple(map(self.term, before))
         same = all(a is b for a, b in zip(after, before, strict=True))
-        return _decided(term if same else rebuilt(term, after))
+        return _simplified(term if same else rebuilt(term, after))
 
 
-def _decided(term: Term) -> Term:
-    """The constant that a term comes to, if its parts say so; else the term, without parts that say nothing."""
+def _simplified(term: Term) -> Term:
+    """Return the term simplified by its constant operands, which may make it a constant."""
     match term:
         case Not(operand=Constant(value=value)):
             return _truth(not value)
@@ -182,10 +191,6 @@ def _decided(term: Term) -> Term:
         case AtLeast(count=count, bound=bound, body=Constant(value=value)) if bound.sort.counted:
             return _truth(count <= (len(bound.sort) if value else 0))
     return term
-
-
-def _same(value: Term, constant: Term) -> bool:
-    return isinstance(value, Constant) and isinstance(constant, Constant) and value.value == constant.value
 
 
 def _is_true(term: Term) -> bool:

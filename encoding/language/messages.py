@@ -20,13 +20,14 @@ from fencepost.encoding.language.terms import (
 
 @dataclass(frozen=True)
 class Message:
-    """A message as a person sees it: it moves nothing by itself, the updates of the action do.
+    """A message as people see it. It has no effect on the state: the updates of the action have.
 
-    `kind`, `sender`, `receiver` and `about` tell one sending from another: they are equal where it is sent
-    and where it is received. `says` is what else it carries, the same at both ends. `lost` is the choice that
-    says whether this sending is never delivered; `when` restricts the sending.
+    `kind`, `sender`, `receiver` and `about` identify one sending. They are equal at the sender and at the
+    receiver. `says` has the other fields of the message, also equal at both ends. `lost` reads the choice
+    that says whether this sending is never delivered. `when` restricts the sending.
 
-    A trace in which something is received that is not under way is refused (`concrete.receipts`).
+    A trace is refused if it receives a message that was not sent, is lost, or was received before
+    (`concrete.receipts`).
     """
 
     kind: str
@@ -47,7 +48,7 @@ def message(
     lost: Read | None = None,
     when: TermLike = True,
 ) -> Message:
-    """A `Message`; plain values may stand for terms."""
+    """Return a `Message`. Plain values may stand for terms."""
     lifted = [{name: lift(value) for name, value in (terms or {}).items()} for terms in (about, says)]
     return Message(kind, lift(sender), lift(receiver), lifted[0], lifted[1], lost, lift(when))
 
@@ -61,6 +62,6 @@ class Broadcast:
 
 
 def to_each(sort: Sort, body: Callable[[Any], Message]) -> Broadcast:
-    """A message for each value of `sort`."""
+    """Return a broadcast of one message for each value of `sort`."""
     bound = bind(sort)
     return Broadcast(bound, body(bound))

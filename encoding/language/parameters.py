@@ -15,18 +15,21 @@ P = TypeVar("P")
 
 
 MOST = 500
-"""The largest value of a parameter: far above any instance that can be built, let alone proved."""
+"""Largest value of a parameter: far above any instance that can be built."""
 
 
 def parameter(default: int, meaning: str, least: int = 1, most: int = MOST) -> Any:
-    """A number in a dataclass of parameters, from `least` to `most`."""
+    """Return the field of a dataclass for a number from `least` to `most`."""
     return dataclasses.field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
 
 
 def switch(values: Sequence[str], meaning: str, source: str) -> Any:
-    """A choice between named variants of the protocol; the first of `values` is the family's default."""
+    """Return the field of a dataclass for a choice between named variants of the protocol.
+
+    The first of `values` is the default.
+    """
     if isinstance(values, str) or not values or not all(map(is_name, values)):
-        raise ModelError(f"switch({values!r:.80}, …): is no list of words; write switch(('no', 'yes'), …)")
+        raise ModelError(f"switch({values!r:.80}, …): is not a list of words; write switch(('no', 'yes'), …)")
     return dataclasses.field(
         default=values[0], metadata={"meaning": meaning, "values": tuple(values), "source": source}
     )
@@ -45,7 +48,7 @@ class Option:
     most: int = MOST
 
     def parse(self, text: str) -> object:
-        """The value that `text` stands for; raises BadInput if it is not one."""
+        """Return the value that `text` stands for. Raises BadInput for text without one."""
         if self.values:
             if text not in self.values:
                 raise BadInput(
@@ -63,13 +66,17 @@ class Option:
 
 
 def options(parameters: type[Any] | object) -> list[Option]:
-    """The parameters and switches of a dataclass, in order of declaration; defaults from an instance if given."""
+    """Return the parameters and switches of a dataclass, in order of declaration.
+
+    The defaults come from the instance if one is given.
+    """
     instance = None if isinstance(parameters, type) else parameters
     found = []
     for field in dataclasses.fields(parameters):  # type: ignore[arg-type]
         if "meaning" not in field.metadata:
             raise ModelError(
-                f"{field.name}: is no parameter yet; write {field.name}: int = parameter(1, 'what it counts'), "
+                f"{field.name}: is not a parameter; "
+                f"write {field.name}: int = parameter(1, 'what it counts'), "
                 "or switch((…), 'what it chooses', 'source')"
             )
         default = field.default if instance is None else getattr(instance, field.name)
@@ -89,7 +96,7 @@ def options(parameters: type[Any] | object) -> list[Option]:
 
 
 def assign(base: P, settings: Iterable[tuple[str, str]]) -> P:
-    """`base` with the settings made; raises BadInput for an unknown name, a wrong value or a broken rule."""
+    """Return `base` with these settings. Raises BadInput for a setting that is unknown or invalid."""
     known = {option.name: option for option in options(base)}
     changes: dict[str, object] = {}
     for name, text in settings:
@@ -102,7 +109,7 @@ def assign(base: P, settings: Iterable[tuple[str, str]]) -> P:
 
 
 def require(rule: str, holds: bool, values: Mapping[str, object], valid: str) -> None:
-    """Raise BadInput unless the rule holds: the values, the rule, what would be valid."""
+    """Raise BadInput, with the values, the rule and what would be valid, unless the rule holds."""
     if not holds:
         given = ", ".join(f"{name}={value}" for name, value in values.items())
         raise BadInput(f"{given}: breaks {rule}; {valid}")

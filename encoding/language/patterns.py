@@ -1,4 +1,4 @@
-"""Patterns: what the text of a term is made of, and terms made from others by rewriting."""
+"""Analysis of terms by their structure, and terms made from others by rewriting."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from fencepost.encoding.language.terms import (
 
 
 def rebuilt(term: Term, parts: tuple[Term, ...]) -> Term:
-    """The term with other terms directly below it, in the order of `children`."""
+    """Return the term with other terms directly below it, in the order of `children`."""
     match node(term):
         case Read() as read:
             return replace(read, index=parts)
@@ -49,24 +49,24 @@ def rebuilt(term: Term, parts: tuple[Term, ...]) -> Term:
 
 
 def rewritten(term: Term, change: Callable[[Read], Term]) -> Term:
-    """The term with every read replaced by what `change` makes of it."""
+    """Return the term with every read replaced by the term that `change` returns for it."""
     if isinstance(term, Read):
         return change(term)
     return rebuilt(term, tuple(rewritten(part, change) for part in children(term)))
 
 
 def conjuncts(term: Term) -> tuple[Term, ...]:
-    """The parts of a conjunction; the term itself if it is none."""
+    """Return the parts of a conjunction, or the term itself if it is not a conjunction."""
     return term.operands if isinstance(term, AllOf) else (term,)
 
 
 def same_place(left: Read, right: Read) -> bool:
-    """The two read one variable, whatever the arguments."""
+    """Return whether the two read the same variable for all arguments."""
     return left.family is right.family and all(map(same, left.index, right.index))
 
 
 def same(left: Term, right: Term) -> bool:
-    """The two are one parameter, one constant, or the same sum of such."""
+    """Return whether the two are the same term, or equal constants."""
     if left is right:
         return True
     if isinstance(left, Constant) and isinstance(right, Constant):
@@ -75,7 +75,7 @@ def same(left: Term, right: Term) -> bool:
 
 
 def plain_index(term: Term, environment: Mapping[Parameter, Value]) -> tuple[Value, ...]:
-    """The one value of an index that does not depend on the state; empty if it does."""
+    """Return the one value of an index that does not depend on the state; an empty tuple if it does."""
     match term:
         case Constant(value=value):
             return (value,)
@@ -88,12 +88,15 @@ def plain_index(term: Term, environment: Mapping[Parameter, Value]) -> tuple[Val
 
 
 def subterms(*terms: Term) -> Iterator[Term]:
-    """All terms in these, themselves too. Each is yielded once, however often it stands in another."""
+    """Yield these terms and all terms in them, each once."""
     yield from new_subterms(terms, set())
 
 
 def new_subterms(terms: Iterable[Term], seen: set[int]) -> Iterator[Term]:
-    """The same, without those whose `id` is in `seen`; the others are added to it, and must be kept alive as long."""
+    """Yield the subterms whose `id` is not in `seen`, and add their ids to it.
+
+    The caller keeps the terms alive as long as `seen` is in use, because ids are reused.
+    """
     ahead = list(terms)
     while ahead:
         term = ahead.pop()
@@ -104,12 +107,12 @@ def new_subterms(terms: Iterable[Term], seen: set[int]) -> Iterator[Term]:
 
 
 def families_read(*terms: Term) -> frozenset[Family]:
-    """The families that terms read."""
+    """Return the families that these terms read."""
     return frozenset(term.family for term in subterms(*terms) if isinstance(term, Read))
 
 
 def sorts_in(families: Iterable[Family], terms: Iterable[Term]) -> tuple[Sort, ...]:
-    """The sorts of these families, of the families that one of the terms reads, and of what a term binds; each once."""
+    """Return each sort of these families, and each that one of the terms itself binds or reads over, once."""
     found = dict.fromkeys(sort for family in families for sort in (family.domain, *family.over))
     for term in terms:
         match term:

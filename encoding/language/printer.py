@@ -1,4 +1,4 @@
-"""Terms as text for people: as much of a term as fits in a line."""
+"""Terms as text for people, shortened to fit on a line."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from fencepost.encoding.language.terms import (
 )
 
 LEFT_OUT = "…"
-"""Stands for a part of a term that is too deep to be shown."""
+"""The mark for a part of a term that is too deep to be shown."""
 
 _DEPTH = 12
-"""Deeper than any term that fits in a line."""
+"""A depth greater than that of any term that fits on a line."""
 
 _LOOSE, _COMPARED, _SUM, _ATOM = range(4)
-"""How closely terms bind, from quantifiers, `if`, `and` and `or` to single words."""
+"""Precedence of terms: quantifiers, `if`, `and`, `or`; then comparisons; then sums; then single words."""
 
 Names = Mapping[Parameter, str]
-"""What the parameters bound so far are called."""
+"""Names of the parameters that are bound so far."""
 
 
 def line(term: Term, width: int = 100, names: Names | None = None) -> str:
-    """The term, without what lies too deep for the text to be at most `width` characters long.
+    """Return the term as text, leaving out its deepest parts until at most `width` characters remain.
 
-    What a term consists of on its first level is always there, however long. `names` says what to write for parameters
-    that nothing in it binds.
+    The first level of the term is always shown, even if it is longer. `names` has the names of parameters
+    that nothing in the term binds.
     """
     for depth in range(_DEPTH, 1, -1):
         text = _text(term, names or {}, depth)
@@ -87,7 +87,7 @@ def _text(term: Term, names: Names, depth: int) -> str:
 
 
 def _negation(operand: Term, names: Names, depth: int) -> str:
-    """A comparison is turned round, as it was written; anything else gets a `not`."""
+    """Return the negation as text. A negated comparison becomes the opposite one; other terms get a `not`."""
     match operand:
         case Equal(left=left, right=right):
             return _infix("!=", left, right, names, depth)
@@ -102,12 +102,12 @@ def _infix(operator: str, left: Term, right: Term, names: Names, depth: int) -> 
 
 
 def _part(term: Term, names: Names, depth: int, least: int = _ATOM) -> str:
-    """A part of a larger term, in parentheses unless it binds at least that closely."""
+    """Return a part of a larger term as text, in parentheses if its precedence is lower than `least`."""
     text = _text(term, names, depth - 1)
-    return text if text == LEFT_OUT or _closeness(term) >= least else f"({text})"
+    return text if text == LEFT_OUT or _precedence(term) >= least else f"({text})"
 
 
-def _closeness(term: Term) -> int:
+def _precedence(term: Term) -> int:
     match term:
         case Constant() | Parameter() | Read():
             return _ATOM
@@ -124,7 +124,7 @@ def _bound(quantifier: str, bound: Parameter, body: Term, names: Names, depth: i
 
 
 def _fresh(sort: Sort, names: Names) -> str:
-    """A short name for a value of the sort: a letter of its own, `n` for numbers, with a number if it is taken."""
+    """Return a short unused name for a value of the sort: its first letter, or `n` for numbers."""
     letter = sort.name[0] if sort.type not in ("int", "bool") else "n"
     taken = [name for name in names.values() if name.rstrip("0123456789") == letter]
     return f"{letter}{len(taken) + 1}" if taken else letter

@@ -1,4 +1,4 @@
-"""What binds a name: quantifiers, maxima and counts over a sort, written as functions of the value bound."""
+"""Terms that bind a name: quantifiers, maxima and counts over a sort, written with Python functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _fresh = itertools.count()
 
 
 def bind(sort: Sort, name: str | None = None) -> Parameter:
-    """A new parameter over `sort`, different from every other."""
+    """Return a new parameter over `sort`, different from every other."""
     return Parameter(sort.type, name or f"{sort.name}~{next(_fresh)}", sort)
 
 
@@ -25,22 +25,25 @@ def _quantified(quantifier: str, sort: Sort, body: Callable[[Any], TermLike], ex
 
 
 def forall(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
-    """`body` holds of every value of `sort`."""
+    """Return the term that says: `body` holds for every value of `sort`."""
     return _quantified("forall", sort, body, "bool")
 
 
 def exists(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
-    """`body` holds of some value of `sort`."""
+    """Return the term that says: `body` holds for some value of `sort`."""
     return _quantified("exists", sort, body, "bool")
 
 
 def forall_over(sorts: Sequence[Sort], body: Callable[..., TermLike]) -> Term:
-    """`body` holds of all values of the sorts, taken together: forall_over((bookie, entry), lambda b, e: …)."""
+    """Return the term that says: `body` holds for all combinations of values of the sorts.
+
+    For example: `forall_over((bookie, entry), lambda b, e: …)`.
+    """
     return _nested(forall, sorts, body)
 
 
 def exists_over(sorts: Sequence[Sort], body: Callable[..., TermLike]) -> Term:
-    """`body` holds of some values of the sorts, taken together."""
+    """Return the term that says: `body` holds for some combination of values of the sorts."""
     return _nested(exists, sorts, body)
 
 
@@ -56,7 +59,7 @@ def _nested(
 
 
 def everywhere(sort: Sort, update: Callable[[Any], Update]) -> list[Update]:
-    """The update for each value of `sort`: one by one if they are listed, else one update over all of them."""
+    """Return the update for each value of `sort`: a list of them, or one quantified update for any size."""
     if sort.counted:
         return [update(value) for value in sort]
     bound = bind(sort)
@@ -65,11 +68,11 @@ def everywhere(sort: Sort, update: Callable[[Any], Update]) -> list[Update]:
 
 
 def maximum(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
-    """The largest integer that `body` takes over `sort`."""
+    """Return the term for the largest integer that `body` takes over `sort`."""
     return _quantified("maximum", sort, body, "int")
 
 
 def at_least(count: int, sort: Sort, body: Callable[[Any], TermLike]) -> Term:
-    """`body` holds of `count` or more values of `sort`."""
+    """Return the term that says: `body` holds for `count` or more values of `sort`."""
     bound = bind(sort)
     return AtLeast("bool", count, bound, as_type(body(bound), "bool"))

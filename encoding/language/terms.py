@@ -1,9 +1,8 @@
-"""Terms: what guards, updates and properties are made of.
+"""Terms: the expressions of guards, updates and properties.
 
-A term is data, a small immutable tree. It evaluates nothing itself: each reading (plain values in
-`concrete`, formulas in `formulas`) walks the same tree. Python's `if`, `and` and `or` cannot be used on a
-term, because they would decide something before a reading does; `&`, `|`, `~`, `if_` and the quantifiers
-are part of the tree instead.
+A term is data: a small immutable tree. It evaluates nothing itself. `concrete` evaluates it on plain values,
+`formulas` translates it to formulas. Python's `if`, `and` and `or` cannot be used on a term, because they
+would decide too early. `&`, `|`, `~`, `if_` and the quantifiers are parts of the tree.
 
     exists(entry, lambda e: (e < last) & stored[bookie, e])
 """
@@ -17,48 +16,55 @@ from functools import cached_property
 from typing import NoReturn, TypeAlias, assert_never, cast
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.sorts import Sort, Value, no_sort, type_of
+from fencepost.encoding.language.sorts import Sort, Value, explain_no_sort, type_of
 
 TermLike: TypeAlias = "Term | bool | int | str | Enum"
-"""Where a term is expected, a plain value may stand and becomes a constant."""
+"""A term, or a plain value that becomes a constant."""
 
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A node of a tree. `type` is `bool`, `int` or the name of a sort of labels."""
+    """A node of the tree. Its `type` is `bool`, `int` or the name of a sort of labels."""
 
     type: str
 
     @cached_property
     def free(self) -> tuple[Parameter, ...]:
-        """The parameters in it that nothing in it binds."""
+        """The parameters in the term that nothing in it binds."""
         found = dict.fromkeys(p for child in children(self) for p in child.free)
         if isinstance(self, Quantified | AtLeast):
             found.pop(self.bound, None)
         return (self,) if isinstance(self, Parameter) else tuple(found)
 
     def __bool__(self) -> NoReturn:
+        """Raise TypeError: a term has no truth value."""
         raise TypeError(
             "a term has no truth value: use & | ~, if_, forall or exists instead of and, or, not, if"
         )
 
     def __and__(self, other: TermLike) -> Term:
+        """Return the conjunction."""
         return all_of(self, other)
 
     def __rand__(self, other: TermLike) -> Term:
+        """Return the conjunction."""
         return all_of(other, self)
 
     def __or__(self, other: TermLike) -> Term:
+        """Return the disjunction."""
         return any_of(self, other)
 
     def __ror__(self, other: TermLike) -> Term:
+        """Return the disjunction."""
         return any_of(other, self)
 
     def __invert__(self) -> Term:
+        """Return the negation."""
         as_type(self, "bool")
         return self.operand if isinstance(self, Not) else Not("bool", self)
 
     def __eq__(self, other: TermLike) -> Term:  # type: ignore[override]
+        """Return the term that says the two are equal."""
         right = lift(other)
         if isinstance(self, AllOf | AnyOf) and right.type != "bool":
             raise TypeError(f"{_BINDS}, not s.a & s.b == x")
@@ -67,24 +73,31 @@ class Term:
         return Equal("bool", self, as_type(right, self.type))
 
     def __ne__(self, other: TermLike) -> Term:  # type: ignore[override]
+        """Return the term that says the two differ."""
         return ~(self == other)
 
     def __lt__(self, other: TermLike) -> Term:
+        """Return the term for `<`."""
         return Less("bool", as_type(self, "int"), as_type(other, "int"))
 
     def __gt__(self, other: TermLike) -> Term:
+        """Return the term for `>`."""
         return lift(other) < self
 
     def __le__(self, other: TermLike) -> Term:
+        """Return the term for `<=`."""
         return ~(lift(other) < self)
 
     def __ge__(self, other: TermLike) -> Term:
+        """Return the term for `>=`."""
         return ~(self < other)
 
     def __add__(self, other: TermLike) -> Term:
+        """Return the sum."""
         return Plus("int", as_type(self, "int"), as_type(other, "int"), 1)
 
     def __sub__(self, other: TermLike) -> Term:
+        """Return the difference."""
         return Plus("int", as_type(self, "int"), as_type(other, "int"), -1)
 
     __hash__ = object.__hash__
@@ -99,7 +112,7 @@ class Constant(Term):
 
 @dataclass(frozen=True, eq=False)
 class Parameter(Term):
-    """A name that stands for a value of `sort`: an action's argument, or what a quantifier binds."""
+    """A name for a value of `sort`: an action's argument, or the variable of a quantifier."""
 
     name: str
     sort: Sort
@@ -107,11 +120,11 @@ class Parameter(Term):
 
 @dataclass(eq=False)
 class Family:
-    """Variables of one kind, one for each index: `stored[bookie, entry]`.
+    """State variables of one kind, one for each index: `stored[bookie, entry]`.
 
-    `domain` is what each may hold, `initial` what it holds at first (a value, or a function of the index
-    values; the domain's first value if left out). A family with `fault` is a choice: it never changes,
-    is free at first, and costs one fault of that name when it is true.
+    `domain` has the values that each may hold. `initial` is the initial value, or a function of the index
+    values; without it, the first value of the domain. A family with `fault` is a choice: its initial value is
+    free, it never changes, and it costs one fault of that name if it is true.
     """
 
     domain: Sort
@@ -121,11 +134,13 @@ class Family:
     name: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
+        """Raise ModelError if the domain or an index set is not a sort."""
         for sort in (self.domain, *self.over):
             if not isinstance(sort, Sort):
-                raise ModelError(no_sort(sort))
+                raise ModelError(explain_no_sort(sort))
 
     def __getitem__(self, index: TermLike | tuple[TermLike, ...]) -> Read:
+        """Return the term that reads the variable at this index. Raises TypeError."""
         given = index if isinstance(index, tuple) else (index,)
         if len(given) != len(self.over):
             raise TypeError(f"{self.name} has {len(self.over)} indices, not {len(given)}")
@@ -136,7 +151,7 @@ class Family:
         return Read(self.domain.type, self, terms)
 
     def initially(self, index: tuple[Value, ...]) -> Value:
-        """The value at `index` before anything happened."""
+        """Return the initial value at `index`."""
         if callable(self.initial):
             return self.initial(*index)
         return self.domain.values[0] if self.initial is None else self.initial
@@ -144,50 +159,56 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class Read(Term):
-    """A state variable, or a choice made up front, at an index."""
+    """The value of a state variable or a choice at an index."""
 
     family: Family
     index: tuple[Term, ...]
 
     def set(self, value: TermLike, when: TermLike = True) -> Update:
-        """The update that gives this variable `value` if `when` holds before the action; else it stays."""
+        """Return the update that sets the variable to `value` if `when` holds before the action."""
         return Update(self, as_type(value, self.type), as_type(when, "bool"))
 
 
 @dataclass(frozen=True, eq=False)
 class Not(Term):
+    """A negation."""
+
     operand: Term
 
 
 @dataclass(frozen=True, eq=False)
 class AllOf(Term):
-    """Conjunction."""
+    """A conjunction."""
 
     operands: tuple[Term, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class AnyOf(Term):
-    """Disjunction."""
+    """A disjunction."""
 
     operands: tuple[Term, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Equal(Term):
+    """An equality of two terms of one type."""
+
     left: Term
     right: Term
 
 
 @dataclass(frozen=True, eq=False)
 class Less(Term):
+    """The comparison `left < right` of integers."""
+
     left: Term
     right: Term
 
 
 @dataclass(frozen=True, eq=False)
 class Plus(Term):
-    """left + sign * right."""
+    """The integer `left + sign * right`."""
 
     left: Term
     right: Term
@@ -196,6 +217,8 @@ class Plus(Term):
 
 @dataclass(frozen=True, eq=False)
 class If(Term):
+    """The value of `then` if `condition` holds, of `otherwise` if not."""
+
     condition: Term
     then: Term
     otherwise: Term
@@ -203,7 +226,7 @@ class If(Term):
 
 @dataclass(frozen=True, eq=False)
 class Quantified(Term):
-    """`forall`, `exists` or `maximum` of `body` as `bound` ranges over its sort."""
+    """The `forall`, `exists` or `maximum` of `body` over all values of `bound`."""
 
     quantifier: str
     bound: Parameter
@@ -212,7 +235,7 @@ class Quantified(Term):
 
 @dataclass(frozen=True, eq=False)
 class AtLeast(Term):
-    """At least `count` values of `bound` make `body` true."""
+    """The condition that `body` holds for at least `count` values of `bound`."""
 
     count: int
     bound: Parameter
@@ -221,7 +244,10 @@ class AtLeast(Term):
 
 @dataclass(frozen=True)
 class Update:
-    """`target` becomes `value` if `when`, both read in the state before the action; so for all values of `over`."""
+    """An update of `target` to `value` if `when` holds, for all values of `over`.
+
+    Both are evaluated in the state before the action.
+    """
 
     target: Read
     value: Term
@@ -230,7 +256,7 @@ class Update:
 
 
 def lift(value: TermLike) -> Term:
-    """The term itself, or a plain value as a constant."""
+    """Return the term itself, or a plain value as a constant."""
     return value if isinstance(value, Term) else Constant(type_of(value), value)
 
 
@@ -240,75 +266,70 @@ TRUE, FALSE = lift(True), lift(False)
 
 
 def all_of(*terms: TermLike) -> Term:
-    """Conjunction of any number of terms; true if there are none."""
-    return _flat(AllOf, terms, TRUE)
+    """Return the conjunction of any number of terms; true if there are none."""
+    return _flat(AllOf, terms, True)
 
 
 def any_of(*terms: TermLike) -> Term:
-    """Disjunction of any number of terms; false if there are none."""
-    return _flat(AnyOf, terms, FALSE)
+    """Return the disjunction of any number of terms; false if there are none."""
+    return _flat(AnyOf, terms, False)
 
 
-def _flat(node: type[AllOf | AnyOf], terms: tuple[TermLike, ...], neutral: Term) -> Term:
+def _flat(node: type[AllOf | AnyOf], terms: tuple[TermLike, ...], neutral: bool) -> Term:
     operands: list[Term] = []
     for term in map(lift, terms):
         if term.type != "bool":
-            raise TypeError(f"& and | join truths, and one side is of type {term.type}; {_BINDS}")
+            raise TypeError(f"& and | join Boolean terms, and one side is of type {term.type}; {_BINDS}")
         if isinstance(term, node):
             operands.extend(term.operands)
-        elif not (isinstance(term, Constant) and term.value is _plain(neutral)):
+        elif not (isinstance(term, Constant) and term.value is neutral):
             operands.append(term)
     if len(operands) < 2:
-        return operands[0] if operands else neutral
+        return operands[0] if operands else TRUE if neutral else FALSE
     return node("bool", tuple(operands))
 
 
-def _plain(constant: Term) -> Value:
-    assert isinstance(constant, Constant)
-    return constant.value
-
-
 def implies(condition: TermLike, conclusion: TermLike) -> Term:
-    """If `condition` then `conclusion`."""
+    """Return the implication: if `condition` then `conclusion`."""
     return any_of(~lift(condition), conclusion)
 
 
 def if_(condition: TermLike, then: TermLike, otherwise: TermLike) -> Term:
-    """`then` where `condition` holds, else `otherwise`; both of one type."""
+    """Return the term for `then` if `condition` holds, else `otherwise`; both have one type."""
     kind = next((t.type for t in map(lift, (then, otherwise)) if t.type != "label"), "label")
     return If(kind, as_type(condition, "bool"), as_type(then, kind), as_type(otherwise, kind))
 
 
 def as_type(value: TermLike, wanted: str) -> Term:
-    """The value as a term of that type; a bare label takes the type wanted. Raises TypeError otherwise."""
+    """Return the value as a term of that type; a plain label takes it. Raises TypeError for another type."""
     term = lift(value)
     if term.type == wanted:
         return term
     if isinstance(term, Constant) and term.type == "label" and wanted not in ("bool", "int"):
         return Constant(wanted, term.value)
-    said = (
+    name = (
         term.family.name
         if isinstance(term, Read)
         else repr(term.value)
         if isinstance(term, Constant)
         else "it"
     )
-    raise TypeError(f"a term of type {wanted} is needed here, and {said} is of type {term.type}")
+    raise TypeError(f"a term of type {wanted} is needed here, and {name} is of type {term.type}")
 
 
 Node: TypeAlias = (
     Constant | Parameter | Read | Not | AllOf | AnyOf | Equal | Less | Plus | If | Quantified | AtLeast
 )
-"""Every kind of term there is."""
+"""The kinds of terms."""
 
 
 def node(term: Term) -> Node:
-    """The term as one of its kinds, for a `match` that has to name them all and ends in `assert_never`."""
+    """Return the term as one of its kinds, for a `match` that names them all and ends in `assert_never`."""
     return cast(Node, term)
 
 
 def children(term: Term) -> tuple[Term, ...]:
-    """The terms directly below a term."""
+    """Return the terms directly below a term."""
     match node(term):
         case Read(index=index):
             return index

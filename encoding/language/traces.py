@@ -1,6 +1,6 @@
 """Traces as data: executions on plain values, and their form in files.
 
-Only what was replayed becomes a trace: `concrete.replaying` makes them.
+Only replay makes traces (`concrete.replay`).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from fencepost.encoding.language.terms import Family, Read
 from fencepost.encoding.versions import version
 
 SCHEMA = "fencepost.trace/2"
+"""The form of a trace in a file."""
 
 WALK = "fencepost.walk/1"
-"""An execution that is evidence of nothing: a trace without a property."""
-
+"""The form of an execution that violates nothing: a trace without a property."""
 
 Json = bool | int | str
 
 
 @dataclass(frozen=True)
 class Sending:
-    """A message in a trace: where it was sent (with `lost`), or where it was received."""
+    """A message in a trace, at its sender (`lost` is set) or at its receiver (`lost` is None)."""
 
     kind: str
     sender: Json
@@ -35,19 +35,19 @@ class Sending:
     fields: Mapping[str, Json]
     lost: bool | None = None
     identity: tuple[Json, ...] = ()
-    """What tells this sending from others of the same kind, sender and receiver."""
+    """The values that tell this sending from others of the same kind, sender and receiver."""
     choice: str | None = field(default=None, compare=False)
-    """Where it was sent: the name of the choice that says whether it is lost, if one does."""
+    """The name of the choice that says whether the sending is lost, at the sender, if there is a choice."""
 
     @property
     def key(self) -> tuple[Json, ...]:
-        """Equal where a message is sent and where it is received."""
+        """A key that is equal at the sender and at the receiver."""
         return (self.kind, self.sender, self.receiver, *self.identity)
 
 
 @dataclass(frozen=True)
 class TraceStep:
-    """One action of a trace, and what it changed."""
+    """One action of a trace, with the state variables that it changed."""
 
     index: int
     action: str
@@ -60,14 +60,14 @@ class TraceStep:
 
     @property
     def name(self) -> str:
-        """As people read it: `handle add(w, 1, b3)`."""
+        """The name that people read: `handle add(w, 1, b3)`."""
         given = ", ".join(map(show, self.arguments.values()))
         return f"{self.action}({given})" if given else self.action
 
 
 @dataclass(frozen=True)
 class Trace:
-    """An execution that ends where `property` is violated, with everything needed to replay it."""
+    """An execution that ends in a state that violates `property`, with all data to replay it."""
 
     protocol: str
     parameters: Mapping[str, Json]
@@ -77,16 +77,16 @@ class Trace:
     initial: Mapping[str, Json]
     steps: tuple[TraceStep, ...]
     system: str | None = None
-    """The digest of the system, if the protocol is one of somebody's own."""
+    """The digest of the system; None if the protocol ships."""
 
     @cached_property
     def subject(self) -> Subject:
-        """What it is a trace of."""
+        """The instance that the trace belongs to."""
         return Subject(self.protocol, self.parameters, self.switches, self.system)
 
     @cached_property
     def states(self) -> tuple[Mapping[str, Json], ...]:
-        """What each variable holds before the first step and after each step."""
+        """The values of all variables before the first step and after each step."""
         states = [dict(self.initial)]
         for step in self.steps:
             states.append({**states[-1], **step.changes})
@@ -98,7 +98,7 @@ class Trace:
         return {message.key: step.index for step in self.steps for message in step.sent}
 
     def is_late(self, step: TraceStep) -> bool:
-        """The message received was overtaken: its receiver had received one that was sent after it."""
+        """Return whether the receiver had already received a message that was sent after this one."""
         if step.received is None or step.received.key not in self.sent_at:
             return False
         sent = self.sent_at[step.received.key]
@@ -110,9 +110,9 @@ class Trace:
         )
 
     def value(self, of: Family | Read, *index: Value, after: int | None = None) -> Any:
-        """What a variable held after that step (0: at first; at the end unless told), as a value of its domain.
+        """Return the value of a variable after a step: 0 is the initial state, None the last one.
 
-        A trace leaves out what never changes: that is what it was at first.
+        A trace leaves out variables that never change. They have their initial values.
         """
         variable = _family(of)
         shown = self.states[-1 if after is None else after].get(named(variable, index))
@@ -123,27 +123,30 @@ class Trace:
     def last_change(
         self, of: Family | Read, *index: Value, to: Value | None = None, before: int | None = None
     ) -> TraceStep:
-        """The last step that changed the variable (to that value, before that step); there must be one."""
+        """Return the last step that changed the variable, to a value and before a step if these are given.
+
+        There must be such a step.
+        """
         name, earlier = named(_family(of), index), self.steps if before is None else self.steps[: before - 1]
         changes = (step for step in reversed(earlier) if name in step.changes)
         return next(step for step in changes if to is None or step.changes[name] == plain(to))
 
     def changed(self, step: TraceStep, of: Family | Read) -> list[tuple[Value, ...]]:
-        """The indices at which a step changed a family, in order."""
+        """Return the indices at which a step changed a family, in order."""
         family = _family(of)
         return [i for i in itertools.product(*family.over) if named(family, i) in step.changes]
 
     def in_flight(self) -> list[Sending]:
-        """Messages that were sent, are not lost, and were never received."""
+        """Return the messages that were sent, are not lost, and were never received."""
         received = {step.received.key for step in self.steps if step.received is not None}
         return [m for step in self.steps for m in step.sent if not m.lost and m.key not in received]
 
     def to_walk(self) -> dict[str, object]:
-        """The form in files of an execution that violates nothing."""
+        """Return the form in files of an execution that violates nothing."""
         return {**{k: v for k, v in self.to_json().items() if k != "property"}, "schema": WALK}
 
     def to_json(self) -> dict[str, object]:
-        """The form in files, which `from_json` reads."""
+        """Return the form in files, which `concrete.saved_traces` reads."""
         return {
             "schema": SCHEMA,
             "version": version(),
@@ -156,7 +159,7 @@ class Trace:
 
 
 def _family(of: Family | Read) -> Family:
-    """A family; of a single variable, the state space has the term that reads it."""
+    """Return the family. A single variable is given as the term that reads it."""
     return of.family if isinstance(of, Read) else of
 
 
@@ -183,22 +186,22 @@ def _sending_to_json(message: Sending) -> dict[str, object]:
 
 
 def plain(value: Value) -> Json:
-    """A value as JSON has it: Booleans and integers as they are, anything else by its label."""
+    """Return a value for JSON: Booleans and integers as they are, other values as their labels."""
     return value if isinstance(value, bool | int) else show(value)
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What a trace is of: the names under which a system was built."""
+    """The names under which the system of a trace was built."""
 
     protocol: str
     parameters: Mapping[str, Json]
     switches: Mapping[str, Json]
     system: str | None = None
-    """The digest of the system (`canonical.digest`), if the protocol is not one that ships: then its name says little."""
+    """The digest of the system (`canonical.digest`); None if the protocol ships."""
 
     def to_json(self) -> dict[str, object]:
-        """As every document has it that is about an instance."""
+        """Return the keys that every document about an instance has."""
         return {
             "protocol": self.protocol,
             "parameters": dict(self.parameters),

@@ -1,1 +1,1 @@
-"""The one door to solvers, and the processes in which questions are put to them."""
+"""Access to solvers, and the processes in which they run. No other package calls a solver."""

@@ -1,7 +1,7 @@
-"""What a solver says to a question: yes, with a model; no; or it gave up, and why. Only yes and no are answers.
+"""Answers of a solver: yes with a model, no, or no answer with the reason.
 
-A solver that ran out of time, memory or conflicts, or was interrupted, gave up. That refutes nothing, proves nothing,
-is nobody's fault and is never kept: whoever asked goes on without an answer, or is undecided.
+A solver gives up if it runs out of time, memory or conflicts, or is interrupted. This refutes nothing and
+proves nothing, and it is never cached. The caller continues without an answer, or its result is `undecided`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ Found_co = TypeVar("Found_co", covariant=True)
 
 @dataclass(frozen=True)
 class Yes(Generic[Found_co]):
-    """What was asked about is possible: so."""
+    """The answer that the formulas can hold together, with a model."""
 
     model: Found_co
 
 
 @dataclass(frozen=True)
 class No:
-    """It is not possible."""
+    """The answer that the formulas cannot hold together."""
 
 
 @dataclass(frozen=True)
 class GaveUp:
-    """There is no answer. If only the conflicts are used up that the solver was given, it can be asked to go on."""
+    """No answer, and why. A solver that only spent its conflicts may go on when it is asked again."""
 
     why: str
     may_go_on: bool = False
@@ -39,7 +39,10 @@ TIME_OUT = GaveUp("time-out")
 
 
 class SolverGaveUpError(Exception):
-    """There is no answer, and nothing to be done without one; becomes `undecided`. The message says who gave up, and why."""
+    """A solver gave up where an answer is necessary. The message says which solver and why.
+
+    The result becomes `undecided`.
+    """
 
 
 class SpentError(SolverGaveUpError):
@@ -47,22 +50,23 @@ class SpentError(SolverGaveUpError):
 
 
 def answered(answer: Answer[Found_co], who: str) -> Yes[Found_co] | No:
-    """The answer; raises SolverGaveUpError if there is none. `who` names the solver and what it was asked about."""
+    """Return the answer, or raise SolverGaveUpError. `who` names the solver and the question."""
     if isinstance(answer, GaveUp):
         raise SolverGaveUpError(f"{who}: {answer.why}")
     return answer
 
 
 class Deadline:
-    """A point in time by which there must be an answer."""
+    """A point in time at which a solver stops."""
 
     def __init__(self, seconds: float) -> None:
+        """Set the deadline to so many seconds from now."""
         self._end = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Seconds left, never negative."""
+        """Return the seconds left, never negative."""
         return max(0.0, self._end - time.monotonic())
 
     def passed(self) -> bool:
-        """Whether none are left."""
+        """Return whether no time is left."""
         return self.left() <= 0.0

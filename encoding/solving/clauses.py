@@ -1,4 +1,4 @@
-"""Clauses: what is put to a SAT solver."""
+"""Clauses, the input of SAT solvers."""
 
 from __future__ import annotations
 

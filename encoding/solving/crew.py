@@ -1,4 +1,4 @@
-"""Waiting for workers: several side by side, until none has more to say, or time is up."""
+"""A crew of workers: processes that run side by side, until all have ended or the time is over."""
 
 from __future__ import annotations
 
@@ -10,67 +10,71 @@ from typing import Any, Self
 from fencepost.encoding.solving.workers import Ended, Worker
 
 TICK = 1.0
-"""So many seconds of silence are told of."""
+"""The seconds without a message after which `tick` is called."""
 
 
 class OutOfTime(Exception):
-    """The time for all of them is up."""
+    """The common time limit of the workers has passed."""
 
 
 class Crew:
-    """Workers that are listened to together.
+    """Workers whose messages arrive in one place.
 
-    `until` is when time is up, as `time.perf_counter` tells it. `idle` is advanced while nobody has anything to say;
-    once it is over, `tick` is called after each second of silence. Leaving the context stops every worker.
+    `until` is the time limit, as a value of `time.perf_counter`. `idle` is advanced while no worker has a
+    message. Once `idle` has ended, `tick` is called after each second without a message. Leaving the context
+    stops every worker.
     """
 
     def __init__(
         self, until: float, idle: Iterator[object] | None = None, tick: Callable[[], None] = lambda: None
     ) -> None:
+        """Start without workers."""
         self._until, self._idle, self._tick = until, idle or iter(()), tick
         self._workers: list[Worker] = []
 
     def __enter__(self) -> Self:
+        """Return the crew."""
         return self
 
     def __exit__(self, *raised: object) -> None:
+        """Stop all workers."""
         self.dismiss()
 
     @property
     def workers(self) -> list[Worker]:
-        """Those that are listened to now."""
+        """The workers that have not ended."""
         return list(self._workers)
 
     def start(self, worker: Worker) -> Worker:
-        """Listen to this one too."""
+        """Add a worker and return it."""
         self._workers.append(worker)
         return worker
 
     def dismiss(self, *workers: Worker) -> None:
-        """Stop these, or all if none is given."""
+        """Stop these workers, or all if none is given."""
         for worker in workers or tuple(self._workers):
             worker.kill()
             self._workers.remove(worker)
 
     def heard(self) -> Iterator[tuple[Worker, Any]]:
-        """What they say, the last thing of each being `Ended`; raises OutOfTime.
+        """Yield the messages with their workers, `Ended` as the last of each. Raises OutOfTime.
 
-        Workers may be started and dismissed in between.
+        Between two messages, workers may be started and dismissed.
         """
         while self._workers:
             left = self._until - time.perf_counter()
             if left <= 0:
                 raise OutOfTime
-            ready = self._speaking(0)
+            ready = self._ready(0)
             if not ready and next(self._idle, None) is None:
-                ready = self._speaking(min(left, TICK))
+                ready = self._ready(min(left, TICK))
                 if not ready:
                     self._tick()
             yield from self._received(ready)
 
     def listen(self, seconds: float) -> list[tuple[Worker, Any]]:
-        """What they say first within so many seconds, a thing of each; nothing if they say nothing."""
-        return list(self._received(self._speaking(seconds)))
+        """Return the first messages within so many seconds, at most one of each worker."""
+        return list(self._received(self._ready(seconds)))
 
     def _received(self, ready: list[Worker]) -> Iterator[tuple[Worker, Any]]:
         for worker in ready:
@@ -80,6 +84,6 @@ class Crew:
                     self.dismiss(worker)
                 yield worker, message
 
-    def _speaking(self, seconds: float) -> list[Worker]:
+    def _ready(self, seconds: float) -> list[Worker]:
         connections = wait([worker.connection for worker in self._workers], timeout=seconds)
         return [worker for worker in self._workers if worker.connection in connections]

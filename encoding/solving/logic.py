@@ -1,7 +1,7 @@
-"""Boolean connectives on z3 terms, folded where a constant decides.
+"""Boolean connectives on z3 terms, simplified if an operand is a constant.
 
-They call z3's C interface, because the Python operators take five times as long and an encoding makes
-tens of thousands of calls.
+They call z3's C interface. The Python operators take five times as long, and an encoding makes tens of
+thousands of calls.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ TRUE: Formula = z3.BoolVal(True)
 FALSE: Formula = z3.BoolVal(False)
 _SORT = z3.BoolSort().ast
 _NEGATIONS: dict[int, Formula] = {}
-"""Negations both ways, so that two cancel out; what is in here stays alive, which keeps the keys valid."""
+"""Negations in both directions, so that two cancel out. Terms in here stay alive, which keeps keys valid."""
 
 
 def _key(formula: Formula) -> int:
-    """Equal for equal terms: z3 shares them."""
+    """Return a key that is equal for equal terms, because z3 shares them."""
     return int(formula.ast.value)
 
 
@@ -32,12 +32,12 @@ _TRUE_KEY, _FALSE_KEY = _key(TRUE), _key(FALSE)
 
 
 def named(name: str) -> Formula:
-    """The Boolean variable of that name."""
+    """Return the Boolean variable of that name."""
     return Formula(z3core.Z3_mk_const(_REF, z3core.Z3_mk_string_symbol(_REF, name), _SORT), _CONTEXT)
 
 
 def neg(formula: Formula) -> Formula:
-    """Negation."""
+    """Return the negation."""
     if formula is TRUE:
         return FALSE
     if formula is FALSE:
@@ -52,12 +52,12 @@ def neg(formula: Formula) -> Formula:
 
 
 def conj(formulas: Iterable[Formula]) -> Formula:
-    """Conjunction; true if there are none."""
+    """Return the conjunction; true if there are no operands."""
     return _gather(formulas, TRUE, FALSE, z3core.Z3_mk_and)
 
 
 def disj(formulas: Iterable[Formula]) -> Formula:
-    """Disjunction; false if there are none."""
+    """Return the disjunction; false if there are no operands."""
     return _gather(formulas, FALSE, TRUE, z3core.Z3_mk_or)
 
 
@@ -76,7 +76,7 @@ def _gather(formulas: Iterable[Formula], neutral: Formula, absorbing: Formula, m
 
 
 def ite(condition: Formula, then: Formula, otherwise: Formula) -> Formula:
-    """`then` where `condition` holds, else `otherwise`."""
+    """Return the formula for `then` if `condition` holds, else `otherwise`."""
     if condition is TRUE or _key(then) == _key(otherwise):
         return then
     if condition is FALSE:
@@ -93,7 +93,7 @@ def ite(condition: Formula, then: Formula, otherwise: Formula) -> Formula:
 
 
 def iff(left: Formula, right: Formula) -> Formula:
-    """Both or neither."""
+    """Return the equivalence."""
     if left is TRUE:
         return right
     if right is TRUE:
@@ -108,16 +108,17 @@ def iff(left: Formula, right: Formula) -> Formula:
 
 
 class Renaming:
-    """Variables and the formulas to put in their place, all at once."""
+    """A simultaneous substitution of formulas for variables."""
 
     def __init__(self, pairs: list[tuple[Formula, Formula]]) -> None:
+        """Prepare the substitution of the second of each pair for the first."""
         self._pairs = pairs  # keeps the terms behind the arrays alive
         self._count = len(pairs)
         self._olds = (z3core.Ast * self._count)(*(old.ast for old, _ in pairs))
         self._news = (z3core.Ast * self._count)(*(new.ast for _, new in pairs))
 
     def __call__(self, formula: Formula) -> Formula:
-        """The formula after renaming."""
+        """Return the formula after the substitution."""
         if formula is TRUE or formula is FALSE or not self._count:
             return formula
         ast = z3core.Z3_substitute(_REF, formula.ast, self._count, self._olds, self._news)

@@ -1,4 +1,4 @@
-"""How a process ends: with the one that started it, or by a signal, and then for which reason."""
+"""The end of a process: with its parent, or by a signal, and the reason."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-PARENT_DEATH = 1  # PR_SET_PDEATHSIG
+PARENT_DEATH = 1
+"""The option PR_SET_PDEATHSIG of prctl."""
 
 
 def die_with(parent: int) -> None:
-    """Ask the kernel for a kill when that process, which has just started this one, is gone (Linux)."""
+    """Have the kernel kill this process when its parent ends (Linux). `parent` is the parent's id."""
     if sys.platform != "linux":
         return
     import ctypes
@@ -23,7 +24,7 @@ def die_with(parent: int) -> None:
 
 
 def awaited_seconds(child: int) -> float | None:
-    """Wait until a child has ended, and return its CPU seconds; None if somebody else has waited for it (Linux)."""
+    """Wait until a child has ended, and return its CPU seconds; None if they are not available."""
     if sys.platform != "linux":
         return None
     with suppress(OSError):
@@ -34,14 +35,15 @@ def awaited_seconds(child: int) -> float | None:
     return None
 
 
-NEARLY = 0.9
-"""The share of its CPU limit at which a process counts as ended by it: the kernel counts ticks, and shows a measured time."""
+NEAR_LIMIT = 0.9
+"""The share of the CPU limit above which a kill is attributed to it. The measured time is not exact."""
 
 
 def limit_reached(code: int | None, seconds: float | None) -> str:
-    """Return why the system ended a process of that exit code, after so many CPU seconds; empty if it did not.
+    """Return why the system ended a process, from its exit code and CPU seconds; empty if it did not.
 
-    At the hard limit on CPU time, which `ulimit -t` sets too, and for want of memory, the kernel sends the same signal.
+    The kernel sends SIGKILL at the hard limit on CPU time, which `ulimit -t` also sets, and if memory runs
+    out.
     """
     if code == -signal.SIGXCPU:
         return "CPU limit reached (SIGXCPU)"
@@ -52,6 +54,6 @@ def limit_reached(code: int | None, seconds: float | None) -> str:
     import resource
 
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    if hard != resource.RLIM_INFINITY and seconds is not None and seconds >= NEARLY * hard:
+    if hard != resource.RLIM_INFINITY and seconds is not None and seconds >= NEAR_LIMIT * hard:
         return f"CPU limit of {hard} s reached (SIGKILL)"
     return "killed, or out of memory (SIGKILL)"

@@ -1,4 +1,4 @@
-"""Questions as SMT-LIB 2 text: a closed script, which z3 or cvc5 reads; a model gives its constants by name."""
+"""Questions as SMT-LIB 2 scripts, for z3 or cvc5. A model gives the values of constants by name."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fencepost.encoding.solving.answers import TIME_OUT, Answer, Deadline, GaveU
 from fencepost.encoding.solving.terms import Terms
 
 Constants = dict[str, str]
-"""The integer and Boolean constants of a model."""
+"""The integer and Boolean constants of a model, with their values."""
 
 
 def ask_z3(script: str, by: Deadline) -> Answer[Constants]:
-    """Whether what the script asserts can hold, by z3."""
+    """Return whether the assertions of the script can hold together, by z3."""
     terms = Terms()
     terms.read(script)
     match terms.ask(by=by):
@@ -30,7 +30,7 @@ def _constants(model: Any) -> Constants:
 
 @cache
 def cvc5_version() -> str | None:
-    """The version of cvc5 here, or None if it is not installed: it is an extra."""
+    """Return the version of cvc5, an optional package, or None if it is not installed."""
     try:
         return version("cvc5")
     except PackageNotFoundError:
@@ -38,25 +38,31 @@ def cvc5_version() -> str | None:
 
 
 CVC5_WAYS: tuple[dict[str, str], ...] = ({}, {"mbqi": "true"}, {"finite-model-find": "true"})
-"""Options tried in turn, each for its share of the time: as it comes, then by models of what is quantified, then looking for finite models."""
+"""Options of cvc5 that are tried in turn: its defaults, model-based instantiation, finite model finding.
+
+Each has an equal share of the time that is left.
+"""
 
 
 def ask_cvc5(script: str, by: Deadline) -> Answer[Constants]:
-    """The same by cvc5, which gives no constants. Call only where `cvc5_version()` is not None."""
+    """Return whether the assertions of the script can hold together, by cvc5.
+
+    Its models are empty. Call it only if `cvc5_version()` is not None.
+    """
     reason = TIME_OUT
     for number, options in enumerate(CVC5_WAYS):
         if by.passed():
             break
-        said = _cvc5_says(script, options, Deadline(by.left() / (len(CVC5_WAYS) - number)))
-        if said == "sat":
+        output = _run_cvc5(script, options, Deadline(by.left() / (len(CVC5_WAYS) - number)))
+        if output == "sat":
             return Yes({})
-        if said == "unsat":
+        if output == "unsat":
             return No()
-        reason = TIME_OUT if "TIMEOUT" in said else GaveUp(said)
+        reason = TIME_OUT if "TIMEOUT" in output else GaveUp(output)
     return reason
 
 
-def _cvc5_says(script: str, options: dict[str, str], by: Deadline) -> str:
+def _run_cvc5(script: str, options: dict[str, str], by: Deadline) -> str:
     import cvc5
 
     solver = cvc5.Solver(cvc5.TermManager())
@@ -64,9 +70,9 @@ def _cvc5_says(script: str, options: dict[str, str], by: Deadline) -> str:
         solver.setOption(name, value)
     solver.setOption("tlimit-per", str(max(1, int(by.left() * 1000))))
     parser = cvc5.InputParser(solver)
-    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script, "obligation")
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script, "question")
     symbols = parser.getSymbolManager()
-    said = ""
+    output = ""
     while not (command := parser.nextCommand()).isNull():
-        said += command.invoke(solver, symbols)
-    return said.strip()
+        output += command.invoke(solver, symbols)
+    return output.strip()

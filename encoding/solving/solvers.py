@@ -1,7 +1,7 @@
-"""Questions in clauses: SAT solvers by name, what follows by unit propagation alone, and clausal proofs.
+"""Questions in clauses: SAT solvers by name, unit propagation, and clausal proofs.
 
-Solvers are used inside worker processes, which can be killed at any time. CaDiCaL cannot be interrupted, so questions
-are asked in slices of conflicts.
+Solvers run in worker processes, which can be killed at any time. CaDiCaL cannot be interrupted, so a question
+is asked in slices of conflicts.
 """
 
 from __future__ import annotations
@@ -32,48 +32,51 @@ SOLVERS = {
     "minisat": "minisat22",
     "z3": "z3",
 }
-"""The solvers on offer, by the name on the command line; `z3` is z3's own search on the same clauses."""
+"""The solvers by their names on the command line. `z3` is z3's own search on the same clauses."""
 
 SLICE = 20_000
-"""Conflicts between two reports of progress."""
+"""The number of conflicts between two reports of progress."""
 
 UNCOUNTED = ("z3",)
-"""The solvers that cannot be told how many conflicts they may spend."""
+"""The solvers that accept no limit on conflicts."""
 
 
 class Backend(Protocol):
-    """What a session needs of a solver."""
+    """The operations that a search needs of a solver."""
 
     def add(self, clauses: Iterable[Clause]) -> None:
         """Add clauses."""
 
     def ask(self, assumptions: Sequence[int], conflicts: int) -> Answer[Sequence[int]]:
-        """Whether the clauses and assumptions can hold together, with so many conflicts to spend.
+        """Return whether the clauses and assumptions can hold together, within so many conflicts.
 
         In a model, model[v - 1] is v or -v for every variable v.
         """
 
     def core(self) -> Sequence[int]:
-        """After no: assumptions that cannot hold together, with the clauses."""
+        """Return, after the answer no, assumptions that contradict the clauses."""
 
     def conflicts(self) -> int:
-        """Conflicts so far."""
+        """Return the number of conflicts so far."""
 
 
 class PySat:
     """A CDCL solver through PySAT."""
 
     def __init__(self, name: str) -> None:
+        """Make a solver of that name in PySAT."""
         from pysat.solvers import Solver
 
         self._solver: Any = Solver(name=name)
 
     def add(self, clauses: Iterable[Clause]) -> None:
+        """Add clauses."""
         self._solver.append_formula(clauses)
 
     def ask(self, assumptions: Sequence[int], conflicts: int) -> Answer[Sequence[int]]:
+        """Answer as `Backend.ask` says."""
         self._solver.conf_budget(conflicts)
-        match _said(lambda: self._solver.solve_limited(assumptions=list(assumptions))):
+        match _answer(lambda: self._solver.solve_limited(assumptions=list(assumptions))):
             case True:
                 return Yes(self._solver.get_model())
             case False:
@@ -84,15 +87,17 @@ class PySat:
                 return gave_up
 
     def core(self) -> Sequence[int]:
+        """Return, after the answer no, assumptions that contradict the clauses."""
         core: list[int] = self._solver.get_core() or []
         return core
 
     def conflicts(self) -> int:
+        """Return the number of conflicts so far."""
         return int(self._solver.accum_stats()["conflicts"])
 
 
-def _said(ask: Callable[[], bool | None]) -> bool | GaveUp | None:
-    """What a solver of PySAT's says, which breaks off with an error of its own if it hears Ctrl-C."""
+def _answer(ask: Callable[[], bool | None]) -> bool | GaveUp | None:
+    """Return the answer of a PySAT solver. It raises an error of its own when it receives Ctrl-C."""
     import pysolvers
 
     try:
@@ -105,6 +110,7 @@ class Z3:
     """z3's own search, on the same clauses."""
 
     def __init__(self) -> None:
+        """Make a solver without clauses."""
         from fencepost.encoding.solving import logic
         from fencepost.encoding.solving.terms import BOOLEAN, Terms
 
@@ -119,10 +125,12 @@ class Z3:
         return self._variables[number] if literal > 0 else self._logic.neg(self._variables[number])
 
     def add(self, clauses: Iterable[Clause]) -> None:
+        """Add clauses."""
         for clause in clauses:
             self._terms.add(self._logic.disj(map(self._literal, clause)))
 
     def ask(self, assumptions: Sequence[int], conflicts: int) -> Answer[Sequence[int]]:
+        """Answer as `Backend.ask` says, but without a limit on conflicts."""
         match self._terms.under(map(self._literal, assumptions)):
             case Yes(model):
                 return Yes(_Values(model, self._variables))
@@ -130,16 +138,18 @@ class Z3:
                 return answer
 
     def core(self) -> Sequence[int]:
+        """Return, after the answer no, assumptions that contradict the clauses."""
         core = {str(literal) for literal in self._terms.core()}
         literals = (s * v for v in self._variables for s in (1, -1))
         return [literal for literal in literals if str(self._literal(literal)) in core]
 
     def conflicts(self) -> int:
+        """Return the number of conflicts so far."""
         return self._terms.conflicts()
 
 
 class _Values(Sequence[int]):
-    """A model of z3's, of which few variables are asked for: each is looked up when it is."""
+    """A model of z3. The value of a variable is looked up when it is asked for."""
 
     def __init__(self, model: Any, variables: Mapping[int, Any]) -> None:
         self._model, self._variables = model, variables
@@ -162,27 +172,30 @@ class _Values(Sequence[int]):
 
 
 class Propagation:
-    """Clauses, and what follows from them by unit propagation: there is no search, so there is an answer at once."""
+    """Clauses and their consequences by unit propagation. It needs no search, so it always ends soon."""
 
     def __init__(self, solver: str, clauses: Iterable[Clause]) -> None:
+        """Start with these clauses, in a solver of that name in PySAT."""
         from pysat.solvers import Solver
 
         self._solver: Any = Solver(name=solver, bootstrap_with=clauses)
 
     def __enter__(self) -> Self:
+        """Return the propagation."""
         return self
 
     def __exit__(self, *error: object) -> None:
+        """Free the solver."""
         self._solver.delete()
 
     def add(self, clause: Clause) -> None:
-        """From now on this holds too."""
+        """Add a clause."""
         self._solver.add_clause(clause)
 
     def follow(self, literals: Sequence[int]) -> tuple[bool, list[int]]:
-        """Whether these lead to no contradiction, and the literals that they lead to, themselves included.
+        """Return whether the literals are consistent by unit propagation, and the literals that follow.
 
-        Raises SolverGaveUpError if it was interrupted.
+        The literals themselves are among them. Raises SolverGaveUpError if the solver was interrupted.
         """
         import pysolvers
 
@@ -194,7 +207,10 @@ class Propagation:
 
 
 def ask_within(solver: str, clauses: Iterable[Clause], by: Deadline) -> Answer[Sequence[int]]:
-    """Whether the clauses can all hold, by one of PySAT's solvers that can be interrupted, by a deadline."""
+    """Return whether the clauses can hold together, before a deadline.
+
+    `solver` is the name of a solver of PySAT that can be interrupted.
+    """
     from pysat.solvers import Solver
 
     if by.passed():
@@ -203,11 +219,11 @@ def ask_within(solver: str, clauses: Iterable[Clause], by: Deadline) -> Answer[S
         timer = Timer(by.left(), asked.interrupt)
         timer.start()
         try:
-            said = _said(lambda: asked.solve_limited(expect_interrupt=True))
+            answer = _answer(lambda: asked.solve_limited(expect_interrupt=True))
         finally:
             timer.cancel()
             timer.join()
-        match said:
+        match answer:
             case True:
                 return Yes(asked.get_model())
             case False:
@@ -220,17 +236,17 @@ def ask_within(solver: str, clauses: Iterable[Clause], by: Deadline) -> Answer[S
 
 @dataclass(frozen=True)
 class Refuted(No):
-    """The clauses cannot all hold: the lines of a proof, in the DRUP format."""
+    """The answer no, with the lines of a proof in the DRUP format."""
 
     proof: Sequence[str]
 
 
 def refute(prover: str, clauses: Iterable[Clause]) -> Yes[Sequence[int]] | Refuted | GaveUp:
-    """Whether the clauses can all hold, with a proof if they cannot; `prover` is the name of a solver of PySAT's."""
+    """Return whether the clauses can hold together, with a proof if not. `prover` is a solver of PySAT."""
     from pysat.solvers import Solver
 
     with Solver(name=prover, with_proof=True, bootstrap_with=clauses) as solver:
-        match _said(solver.solve):
+        match _answer(solver.solve):
             case True:
                 return Yes(solver.get_model())
             case False:
@@ -242,24 +258,25 @@ def refute(prover: str, clauses: Iterable[Clause]) -> Yes[Sequence[int]] | Refut
 
 
 class Purse:
-    """The conflicts that searches which take turns in one process may spend together."""
+    """The number of conflicts that the searches of one process may spend together."""
 
     def __init__(self, conflicts: int) -> None:
+        """Start with so many conflicts."""
         self._all = self._left = conflicts
 
     def slice(self) -> int:
-        """How many the next question may spend before it reports; raises SpentError if none are left."""
+        """Return how many conflicts the next question may spend. Raises SpentError if none are left."""
         if self._left <= 0:
             raise SpentError(f"{amount(self._all, 'conflict')} spent")
         return min(SLICE, self._left)
 
     def spend(self, conflicts: int) -> None:
-        """So many were taken: a solver that looks at its limit now and then only takes more than it was told."""
+        """Subtract the conflicts that a question took, which may exceed its limit a little."""
         self._left -= conflicts
 
 
 def ask_a_slice(solver: Backend, assumptions: Sequence[int], purse: Purse | None) -> Answer[Sequence[int]]:
-    """What a solver says with one slice of conflicts to spend, out of the purse if there is one; raises SpentError."""
+    """Return the answer within one slice of conflicts, from the purse if there is one. Raises SpentError."""
     if purse is None:
         return solver.ask(assumptions, SLICE)
     before = solver.conflicts()
@@ -269,29 +286,29 @@ def ask_a_slice(solver: Backend, assumptions: Sequence[int], purse: Purse | None
 
 
 def load(name: str) -> None:
-    """Import the solver's library, so that processes forked later need not."""
+    """Import the solver's library once, before worker processes are forked."""
     if name != "z3":
         import pysat.card
         import pysat.solvers  # noqa: F401
 
 
 def backend(name: str) -> Backend:
-    """The solver of that name; raises BadInput if there is none."""
+    """Return the solver of that name. Raises BadInput if there is none."""
     if name not in SOLVERS:
         raise BadInput(f"{name}: no such solver; valid: {', '.join(SOLVERS)}")
     return Z3() if name == "z3" else PySat(SOLVERS[name])
 
 
 def countable(name: str) -> None:
-    """Raise BadInput for a solver that cannot be told how many conflicts it may spend."""
+    """Raise BadInput if the solver accepts no limit on conflicts."""
     if name in UNCOUNTED:
         valid = ", ".join(solver for solver in SOLVERS if solver not in UNCOUNTED)
-        raise BadInput(f"{name}: no limit in conflicts is possible with this solver; valid: {valid}")
+        raise BadInput(f"{name}: this solver accepts no limit on conflicts; valid: {valid}")
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a worker is doing: the round it is at, and the size and effort of its solver so far."""
+    """The progress of a worker: its task and round, and the size and conflicts of its solver so far."""
 
     task: str
     rounds: int

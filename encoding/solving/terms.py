@@ -1,4 +1,4 @@
-"""Questions in z3's terms: z3 looks for values of their variables."""
+"""Questions as z3 terms, answered by z3."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ BOOLEAN = "QF_FD"
 
 
 class Terms:
-    """Terms that hold together with whatever is asked about."""
+    """A z3 solver with terms that hold in every question."""
 
     def __init__(self, logic: str | None = None, given: Iterable[Any] = ()) -> None:
+        """Start with the terms `given`. `logic` is a logic of SMT-LIB, such as `BOOLEAN`."""
         self._solver = z3.Solver() if logic is None else z3.SolverFor(logic)
-        self._solver.set("ctrl_c", False)  # who hears Ctrl-C is not for a solver to choose
+        self._solver.set("ctrl_c", False)  # the command handles Ctrl-C, not the solver
         self.add(*given)
 
     def add(self, *terms: Any) -> None:
-        """From now on these hold too."""
+        """Add terms."""
         self._solver.add(*terms)
 
     def read(self, script: str) -> None:
-        """From now on what an SMT-LIB 2 script asserts holds too."""
+        """Add the assertions of an SMT-LIB 2 script."""
         self._solver.from_string(script)
 
     def ask(self, *terms: Any, by: Deadline | None = None) -> Answer[Any]:
-        """Whether these can hold as well, with a model of z3's; by a deadline, as far as z3 keeps to it."""
+        """Return whether these terms can hold as well, with a model. z3 may exceed the deadline a little."""
         if by is not None:
             if by.passed():
                 return TIME_OUT
@@ -45,23 +46,23 @@ class Terms:
             self._solver.pop()
 
     def under(self, assumptions: Iterable[Any]) -> Answer[Any]:
-        """Whether these Boolean variables, or their negations, can hold as well; nothing learned is lost by it."""
+        """Return whether these literals can hold as well. z3 keeps what it learns for the next question."""
         return self._check(False, *assumptions)
 
     def core(self) -> Sequence[Any]:
-        """After no: assumptions that cannot hold together, with the terms."""
+        """Return, after the answer no, assumptions that contradict the terms."""
         return list(self._solver.unsat_core())
 
     def conflicts(self) -> int:
-        """Conflicts so far, as z3 counts them."""
+        """Return the number of conflicts so far, as z3 counts them."""
         return next((int(value) for key, value in self._solver.statistics() if key == "sat conflicts"), 0)
 
     def _check(self, timed: bool, *assumptions: Any) -> Answer[Any]:
         try:
-            said = self._solver.check(*assumptions)
-            if said == z3.unsat:
+            result = self._solver.check(*assumptions)
+            if result == z3.unsat:
                 return No()
-            if said == z3.sat:
+            if result == z3.sat:
                 return Yes(self._solver.model())
             reason = self._solver.reason_unknown()
         except z3.Z3Exception as error:
@@ -70,14 +71,15 @@ class Terms:
 
 
 CUT_SHORT = ("timeout", "canceled")
-"""What z3 says if its time is over, or if it was interrupted."""
+"""The reasons that z3 gives if its time is over or it was interrupted."""
 
 
 def clausal(terms: Iterable[Any], tactics: Sequence[str]) -> str:
-    """The conjunction of terms as clauses, in DIMACS with the names of variables.
+    """Return the conjunction of terms as clauses, in DIMACS with the names of variables.
 
-    The same terms in the same order give the same clauses, whatever was done before in this process: z3's tactics look
-    at the order in which terms were made, so they work on a copy in a context of its own. Raises SolverGaveUpError.
+    The same terms in the same order give the same clauses, whatever this process did before. z3's tactics
+    depend on the order in which terms were made, so they work on a copy in a context of its own. Raises
+    SolverGaveUpError.
     """
     goal = z3.Goal()
     goal.add(*terms)

@@ -1,7 +1,7 @@
-"""Processes that do the heavy work, so that it can be stopped at any moment.
+"""Worker processes, which do the long work and can be stopped at any moment.
 
-A worker runs generators of messages in turn and sends what they yield. It ignores Ctrl-C, which is its
-parent's to handle, and dies with its parent. One that has workers itself takes them along.
+A worker runs several generators in turn and sends what they yield. It ignores Ctrl-C, which its parent
+handles. It ends when its parent ends, and a worker that has workers of its own ends them too.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from fencepost.encoding.solving.process_end import awaited_seconds, die_with, li
 
 @dataclass(frozen=True)
 class Ended:
-    """A worker has no more to say; if it failed, `error` is its traceback, of an exception of that `kind` that `says` so.
+    """The last message of a worker.
 
-    If it ended for want of memory or CPU time, `gave_up` says of which.
+    If it failed, `error` is the traceback, `kind` the class of the exception and `says` its message. If
+    memory or CPU time ran out, `gave_up` says which.
     """
 
     error: str | None = None
@@ -38,7 +39,7 @@ class Ended:
 def failure(ended: Ended, doing: str, gib: float | None = None) -> Exception | None:
     """Return the exception that stands for the end of a worker in its parent, or None if it finished.
 
-    `gib` is its memory limit: under one, any failure that no other cause explains counts as a lack of memory.
+    `gib` is its memory limit. Under a limit, a failure without another cause counts as a lack of memory.
     """
     if ended.gave_up:
         return SolverGaveUpError(f"{ended.gave_up} ({doing})")
@@ -57,7 +58,7 @@ def failure(ended: Ended, doing: str, gib: float | None = None) -> Exception | N
 
 
 def reason_of(ended: Ended, doing: str, gib: float | None = None) -> str | None:
-    """Return why a worker gave up, or None if it finished. Raises what `failure` returns of any other kind."""
+    """Return why a worker gave up, or None if it finished. Raises the failure of any other worker."""
     failed = failure(ended, doing, gib)
     if failed is None or isinstance(failed, SolverGaveUpError):
         return None if failed is None else str(failed)
@@ -67,7 +68,7 @@ def reason_of(ended: Ended, doing: str, gib: float | None = None) -> str | None:
 class Worker:
     """A process that sends the messages of `make(send, *arguments)`, a list of generators run in turn.
 
-    `send` sends a message from within a generator. `with_children` says that they start workers of their own.
+    A generator may also call `send` itself. With `with_children`, the generators may start workers.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Worker:
         gib: float | None,
         with_children: bool = False,
     ) -> None:
+        """Start the process. `gib` limits its memory, in GiB."""
         methods = multiprocessing.get_all_start_methods()
         context: Any = multiprocessing.get_context(
             "fork" if sys.platform == "linux" and "fork" in methods else "spawn"
@@ -94,12 +96,12 @@ class Worker:
         self._process.start()
         self._leads_group = with_children
         if with_children:
-            with contextlib.suppress(OSError):  # it has done so itself, or is over
+            with contextlib.suppress(OSError):  # the child did this itself, or has ended
                 os.setpgid(self._process.pid, self._process.pid)
         sending.close()
 
     def receive(self) -> Any:
-        """The next message; `Ended` once there are no more, however the process ended."""
+        """Return the next message; `Ended` if there are no more, however the process ended."""
         try:
             return self.connection.recv()
         except (EOFError, OSError):
@@ -110,7 +112,7 @@ class Worker:
             return Ended(f"the process ended with code {code}", gave_up=limit_reached(code, seconds))
 
     def kill(self) -> None:
-        """Stop at once, with its children."""
+        """Kill the process and its children."""
         if self._leads_group:
             with contextlib.suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -127,7 +129,7 @@ def _serve(
     make: Callable[..., Sequence[Iterator[Any]]],
     arguments: tuple[Any, ...],
 ) -> None:
-    if with_children:  # before there is a child that would be in another group
+    if with_children:  # before it starts a child, which would stay in the parent's group
         os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -150,7 +152,7 @@ def _serve(
         ended = Ended("out of memory", gave_up="out of memory")
     except BrokenPipeError:
         return
-    except BaseException as error:  # noqa: BLE001 - whatever it was, the parent must hear of it
+    except BaseException as error:  # noqa: BLE001 - the parent handles every failure
         ended = Ended(traceback.format_exc(), type(error).__name__, str(error))
     with contextlib.suppress(OSError):
         connection.send(ended)

@@ -15,7 +15,7 @@ import z3
 from fencepost.encoding.all_sizes.quantified_claims import claims
 from fencepost.encoding.all_sizes.unbounded import Unbounded
 from fencepost.encoding.concrete.compiler import Concrete, State
-from fencepost.encoding.concrete.exploration import wander
+from fencepost.encoding.concrete.exploration import random_execution
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.quantifiers import at_least, everywhere, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, members, of_any_size
@@ -71,7 +71,9 @@ def test_each_step_of_the_core_is_the_same_in_both_readings() -> None:
     schemas = {s.name: s for s in both.open.schemas}
     fired = set()
     for _ in range(4):
-        states = [state for _, state in itertools.islice(wander(concrete, chance, losing=False), 25)]
+        states = [
+            state for _, state in itertools.islice(random_execution(concrete, chance, losing=False), 25)
+        ]
         for state in chance.sample(states, min(5, len(states))):
             both.pinned.push()
             both.pinned.add(*both.said(both.reading.before, state))

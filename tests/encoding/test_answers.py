@@ -180,7 +180,7 @@ def test_an_error_of_pysats_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     def interrupted() -> bool:
         raise pysolvers.error("Caught keyboard interrupt")
 
-    assert solvers._said(interrupted) == GaveUp("Caught keyboard interrupt")
+    assert solvers._answer(interrupted) == GaveUp("Caught keyboard interrupt")
 
 
 # Who asks, and is not answered.

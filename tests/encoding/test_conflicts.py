@@ -81,5 +81,5 @@ def test_a_spent_limit_is_undecided_and_says_so_and_a_generous_one_changes_nothi
 
 
 def test_a_solver_that_cannot_count_is_refused() -> None:
-    with pytest.raises(BadInput, match="z3: no limit in conflicts is possible with this solver; valid: cad"):
+    with pytest.raises(BadInput, match="z3: this solver accepts no limit on conflicts; valid: cad"):
         counted(100, "z3")

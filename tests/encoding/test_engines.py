@@ -13,7 +13,7 @@ import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
-from fencepost.encoding.concrete.simulation import walk
+from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Verdict
@@ -105,7 +105,7 @@ def exploring(case: Case, solver: str) -> int | None:
 def walking(case: Case, solver: str) -> int | None:
     """Random walks: what they meet is so, but need not be the shortest."""
     system = case.system()
-    traces = walk(system, SUBJECT, system.properties[:1], walks=100, seed=1, longest=100).traces
+    traces = simulate(system, SUBJECT, system.properties[:1], count=100, seed=1, longest=100).traces
     lengths = [len(trace.steps) for trace in traces.values()]
     assert all(case.steps is not None and length >= case.steps for length in lengths)
     return case.steps if lengths else None

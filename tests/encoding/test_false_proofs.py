@@ -9,7 +9,7 @@ import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
-from fencepost.encoding.concrete.simulation import walk
+from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.invariants_examined import examine
 from fencepost.encoding.engine.limits import Limits
@@ -212,7 +212,7 @@ def test_a_large_domain_works_in_every_engine(most: int) -> None:
     for engines in CHOICES:
         found = result(wrong, *engines)
         assert (found.verdict, found.steps) == (Verdict.VIOLATED, 3)
-    assert walk(wrong, SUBJECT, wrong.properties, 20, seed=1).traces
+    assert simulate(wrong, SUBJECT, wrong.properties, 20, seed=1).traces
 
 
 def test_clauses_and_formulas_of_a_large_domain_have_the_same_answer() -> None:
@@ -233,7 +233,7 @@ def test_clauses_and_formulas_of_a_large_domain_have_the_same_answer() -> None:
 
 def test_one_value_too_many_is_refused_in_one_line() -> None:
     with pytest.raises(
-        ModelError, match=r"sort 0\.\.1000: 1,001 values, and 1,000 are the most; make it smaller"
+        ModelError, match=r"sort 0\.\.1000: 1,001 values, and at most 1,000 are allowed; make it smaller"
     ):
         Counter(MOST_VALUES)
 

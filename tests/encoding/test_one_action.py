@@ -199,7 +199,7 @@ def test_a_part_of_an_index_set_is_noticed() -> None:
 
 def test_a_claim_may_not_read_a_choice() -> None:
     s = Tokens()
-    with pytest.raises(ModelError, match="a choice made up front"):
+    with pytest.raises(ModelError, match="is a choice"):
         obligations(Symbolic(tokens(s)), [claim("lost", s.lost["n1"])])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.encoding.concrete.simulation import walk
+from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
@@ -106,7 +106,7 @@ PLANTED = [
         post(forged=True),
         "send 1, receive 1",
         (),
-        "which was sent with number=1, pages=1, with number=1, pages=2",
+        "which was sent with number=1, pages=1, but is received with number=1, pages=2",
     ),
 ]
 
@@ -127,7 +127,7 @@ def test_checking_refuses_a_trace_that_receives_what_was_never_sent() -> None:
 def test_random_walks_refuse_it_too() -> None:
     system = without("sent")
     with pytest.raises(ModelError, match="never sent"):
-        walk(system, SUBJECT, system.properties, 20, seed=1)
+        simulate(system, SUBJECT, system.properties, 20, seed=1)
 
 
 def test_a_conjunct_without_which_something_else_is_received_is_caught() -> None:

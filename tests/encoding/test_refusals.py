@@ -75,7 +75,7 @@ def test_a_condition_that_keeps_the_index_inside_is_enough() -> None:
 
 def test_a_property_that_reads_a_choice_is_refused_though_it_holds() -> None:
     s = Row()
-    with pytest.raises(ModelError, match="a choice made up front"):
+    with pytest.raises(ModelError, match="is a choice"):
         verdict(s, s.lost[1] | ~s.lost[1], each(step, s, s.cell))
 
 
@@ -219,7 +219,7 @@ def forget(s: Row, cell: Parameter) -> Action:
     [
         (
             [first_sender, second_sender],
-            "first sender and second sender send token with one loss, lost, and no fact",
+            "first sender and second sender send token with one loss, lost, and no state variable",
         ),
         (
             [first_sender, forget],

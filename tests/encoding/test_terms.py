@@ -208,7 +208,7 @@ COUNTER = Counter()
     [
         (counting(COUNTER.n.set(COUNTER.n + 1), when=COUNTER.n < 3), "outside 0..2"),
         (counting(COUNTER.n.set(1), COUNTER.n.set(1)), "twice"),
-        (counting(COUNTER.lost[1].set(True)), "a choice made up front"),
+        (counting(COUNTER.lost[1].set(True)), "which is a choice; choices never change"),
     ],
     ids=["outside its domain", "set twice", "a choice"],
 )
@@ -245,5 +245,5 @@ def test_a_guard_that_keeps_a_value_inside_its_domain_is_enough() -> None:
 
 
 def test_a_property_may_not_read_a_choice() -> None:
-    with pytest.raises(ModelError, match="may read only the state"):
+    with pytest.raises(ModelError, match="may read only state variables"):
         Concrete(counting()).predicate(COUNTER.lost[1])

@@ -82,7 +82,7 @@ def test_a_trap_that_lasts_and_is_not_reached_is_proved_away() -> None:
 
 def test_an_action_that_ends_a_trap_is_named() -> None:
     s = Lamps()
-    says = r'^light: turn on anyway\(2\) may end the trap "dark"; a trap must last for ever, so say in it why'
+    says = r'^light: turn on anyway\(2\) may end the trap "dark"; a trap must last for ever, so add to it why'
     with pytest.raises(ModelError, match=says):
         verdict(s, dark(s), each(turn_on_anyway, s, s.lamp), each(break_down, s, s.lamp))
 

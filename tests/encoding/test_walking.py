@@ -6,7 +6,7 @@ import pytest
 
 from fencepost.answers.known import KNOWN
 from fencepost.encoding.concrete import simulation
-from fencepost.encoding.concrete.simulation import Simulation, walk
+from fencepost.encoding.concrete.simulation import Simulation, simulate
 from fencepost.encoding.forms.counterexample import read_by
 from fencepost.encoding.language import (
     BOOL,
@@ -31,7 +31,7 @@ def walks_to(name: str, seed: int, walks: int, first: bool = True) -> Simulation
     switch = {known.switch: known.broken} if known.switch else {}
     instance = find(known.protocol).instance({**known.settings, **switch}.items())
     properties = instance.properties(known.property)
-    return walk(instance.system, instance.subject, properties, walks, seed, first=first)
+    return simulate(instance.system, instance.subject, properties, walks, seed, first=first)
 
 
 class Lock(StateSpace):
@@ -60,10 +60,10 @@ def test_a_lock_opens_where_walks_begin_anywhere_and_in_any_order(monkeypatch: p
     system = System(lock, (each(turn, lock, lock.dial, lock.number),), (shut,))
 
     def opened(seed: int) -> int:
-        return walk(system, Subject("lock", {}, {}), [shut], 2000, seed).violating.get("shut", 0)
+        return simulate(system, Subject("lock", {}, {}), [shut], 2000, seed).violating.get("shut", 0)
 
     assert all(map(opened, (1, 2, 3)))
-    for worse, value in (("AT_FIRST", 1.0), ("SHUFFLED", 0.0)):
+    for worse, value in (("INITIAL", 1.0), ("SHUFFLED", 0.0)):
         with monkeypatch.context() as planted:
             planted.setattr(simulation, worse, value)
             assert not any(map(opened, (1, 2, 3)))
@@ -72,7 +72,7 @@ def test_a_lock_opens_where_walks_begin_anywhere_and_in_any_order(monkeypatch: p
 def test_of_the_shortest_ways_the_last_is_where_walks_begin() -> None:
     """Planted: the first one for ever, which may lead nowhere; or the last one, however long it is."""
     (action, *_) = find("bookkeeper").instance(()).system.ground_actions
-    situations = simulation._Map([0])
+    situations = simulation._Situations([0])
     for state, length in ((b"\0\1", 2), (b"\0\2", 2), (b"\0\3", 3), (b"\1\4", 9)):
         situations.note(state, [action] * length)
     assert [kept.state for kept in situations.found.values()] == [b"\0\2", b"\1\4"]
@@ -106,7 +106,7 @@ def test_the_same_seed_takes_the_same_walks() -> None:
 def test_walks_count_what_they_meet() -> None:
     found = walks_to("BOOKKEEPER-799", 7, 60, first=False)
     (name,) = found.traces
-    assert 1 <= found.violating[name] <= found.walks == 60
+    assert 1 <= found.violating[name] <= found.count == 60
     assert 1 <= found.witnessing[name] <= 60
     assert found.longest >= len(found.traces[name].steps)
 
@@ -114,7 +114,7 @@ def test_walks_count_what_they_meet() -> None:
 def test_with_the_first_violation_it_may_end() -> None:
     found = walks_to("BOOKKEEPER-799", 7, 1000)
     assert found.traces
-    assert found.walks < 1000
+    assert found.count < 1000
 
 
 def test_terms_in_terms_are_looked_at_once() -> None:

@@ -160,7 +160,7 @@ def test_losses_come_after_what_sent_them() -> None:
         ("go 3", "3: the walk has no such place; valid: 0 to 0"),
         ("undo x", "x: is no number; give one"),
         ("reach status", "status: is no yes or no; compare it"),
-        ("reach add_lost[w, 1, b1]", "add_lost[w, 1, b1] is a choice made up front"),
+        ("reach add_lost[w, 1, b1]", "add_lost[w, 1, b1] is a choice; a property"),
         ("eval nothing", "nothing: no such variable; valid:"),
         ("way", "way: there is none; ask with `reach` first"),
         ("open /nowhere", "/nowhere: cannot be read"),

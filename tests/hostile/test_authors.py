@@ -78,7 +78,7 @@ MISTAKES = {
     "== in then": (
         "then=[s.sent[entry].set(True)]",
         "then=[s.sent[entry] == True]",
-        "then=: one of them is a term; write s.closed.set(True) where == only compares",
+        "then=: one item is a term; write s.closed.set(True); == only compares",
     ),
     "then is None": ("then=[s.sent[entry].set(True)]", "then=None", "then= is None; write a list of updates"),
     "when is None": (
@@ -94,25 +94,29 @@ MISTAKES = {
     "a switch of one word": (
         'parameter(1, "entries that are sent")',
         'switch("no", "a", "b")',
-        "is no list of words; write switch(('no', 'yes'), …)",
+        "is not a list of words; write switch(('no', 'yes'), …)",
     ),
-    "no properties": ("(found,))", "())", "has no properties; say with properties=(…,)"),
+    "no properties": ("(found,))", "())", "has no properties; give at least one with properties=(…,)"),
     "build returns None": (
         "    return System(",
         "    System(",
-        "what build returns is None; return System(state",
+        "the result of build is None; return System(state",
     ),
     "build returns the state": (
         "    return System(",
         "    return s\n    System(",
-        "what build returns is a State",
+        "the result of build is a State",
     ),
     "parameters are no dataclass": (
         "Parameters(), build",
         "{'entries': 1}, build",
-        "is no instance of a dataclass",
+        "is not an instance of a dataclass",
     ),
-    "parameters are the class": ("Parameters(), build", "Parameters, build", "is no instance of a dataclass"),
+    "parameters are the class": (
+        "Parameters(), build",
+        "Parameters, build",
+        "is not an instance of a dataclass",
+    ),
     "holds is a plain truth": ("holds=~s.sent[1]", "holds=False", "all-quiet: holds= is False; write a term"),
     "witness is a plain truth": (
         "witness=s.sent[1]",
@@ -130,12 +134,12 @@ MISTAKES = {
     "a family over a number": (
         "family(BOOL, self.entry)",
         "family(BOOL, 3)",
-        "3 is no sort; write BOOL, integers",
+        "3 is not a sort; write BOOL, integers",
     ),
     "members of a value": (
         "members(Phase)",
         "members(Phase.OPEN)",
-        "which is no Enum; give the class itself",
+        "which is not an Enum; give the class itself",
     ),
     "a forgotten comma, properties": (
         "(found,))",
@@ -161,7 +165,7 @@ MISTAKES = {
     "an action that returns nothing": (
         "    return Action(",
         "    Action(",
-        "send: what it returns is None; return",
+        "send: the result is None; return",
     ),
     "an action over a number": (
         "each(send, s, s.entry)",
@@ -189,7 +193,7 @@ MISTAKES = {
     "an empty name": ('"all-quiet"', '""', "give it a name of up to 100 letters"),
     "a name that is a number": ('"all-quiet"', "7", "a property is named 7; give it a name"),
     "a protocol's name of two lines": ('"quiet"', '"quiet\\nx"', "a protocol is named"),
-    "a label of two lines": ('"closed"', '"a\\nb"', "write a word that is shown on one line"),
+    "a label of two lines": ('"closed"', '"a\\nb"', "write a word of printable characters"),
     "a range to 10**9": (
         "integers(1, p.entries)",
         "integers(1, 10**9)",
@@ -203,17 +207,20 @@ MISTAKES = {
     "10**9 variables": (
         "family(BOOL, self.entry)",
         "family(BOOL, *[integers(1, 1000)] * 3)",
-        "sent: 1..1000 (1000) by 1..1000 (1000) by 1..1000 (1000) makes 1,000,000,000, and 100,000 are the most",
+        (
+            "sent: 1..1000 (1000) by 1..1000 (1000) by 1..1000 (1000) makes 1,000,000,000, "
+            "and at most 100,000 are allowed"
+        ),
     ),
     "10**6 actions": (
         "each(send, s, s.entry)",
         "each(lambda s, a, b: send(s, 1), s, *[integers(1, 1000)] * 2)",
-        "makes 1,000,000, and 100,000 are the most",
+        "makes 1,000,000, and at most 100,000 are allowed",
     ),
     "a value that is not in the domain": (
         "variable(BOOL)",
         "variable(BOOL, initial=3)",
-        "closed = 3 at first: not in",
+        "closed: initial value 3 is not in",
     ),
     "an index too few": ("~s.sent[entry] &", "~s.sent &", "bad operand type for unary ~"),
     "an index too many": ("~s.sent[entry] &", "~s.sent[entry, 1] &", "sent has 1 indices, not 2"),
@@ -273,7 +280,7 @@ def test_an_explanation_that_fails_does_not_hide_the_trace(
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("/bin/ls", "is no Python file"),
+        ("/bin/ls", "is not a Python file"),
         ("/dev/null", "no such file"),
         ("/dev/zero", "no such file"),
         ("./" + "x" * 300 + ".py", "no such file"),

@@ -24,7 +24,7 @@ from fencepost.cli.rendering.conformance import CONFORMANCE
 from fencepost.cli.rendering.reproduction import REPRODUCED
 from fencepost.cli.rendering.trace_values import VALUES
 from fencepost.encoding import keys as k
-from fencepost.encoding.concrete.saved_traces import TRACE, WALK_KEYS
+from fencepost.encoding.concrete.saved_traces import PATH, TRACE
 from fencepost.encoding.documents import Key, Keys
 from fencepost.encoding.evidence.manifests import MANIFEST_KEYS
 from fencepost.realcode import run_files, transcripts
@@ -66,7 +66,7 @@ _NAMED: tuple[Keys, ...] = (
         CHECK,
         KNOWN_BUGS,
         TRACE,
-        WALK_KEYS,
+        PATH,
         REPLAYS,
         VALUES,
         MANIFEST_KEYS,

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from fencepost.answers.known import KNOWN, chosen, decide
 from fencepost.encoding.concrete.compiler import Concrete, State
-from fencepost.encoding.concrete.exploration import explore, wander
+from fencepost.encoding.concrete.exploration import explore, random_execution
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
@@ -102,7 +102,7 @@ def wanderings(
     """
     chance = random.Random(1)
     for number in range(walks):
-        walked = list(itertools.islice(wander(replayer.concrete, chance, number % 2 == 1), longest))
+        walked = list(itertools.islice(random_execution(replayer.concrete, chance, number % 2 == 1), longest))
         states = [state for _, state in walked]
         yield replayer.steps(walked[-1][0], states), states
 
