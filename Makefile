@@ -18,7 +18,7 @@ test-long: .venv/installed browser java  ## what make test leaves out: before a 
 	$(BIN)/python -m pytest -m long
 
 test-bookkeeper: .venv/installed    ## on the real BookKeeper: make test-bookkeeper LIB=lib folder(s), separated by :
-	FENCEPOST_BOOKKEEPER=$(LIB) $(BIN)/python -m pytest tests/realcode -n0
+	FENCEPOST_BOOKKEEPER=$(LIB) $(BIN)/python -m pytest tests/unit/realcode -n0
 
 lint: .venv/installed
 	$(BIN)/ruff check .

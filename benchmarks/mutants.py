@@ -55,37 +55,56 @@ BENEATH = ("__func__", "fget", "func", "__wrapped__")
 Item = TypeVar("Item")
 NOTICED, BY_TIME, LIVED = "noticed", "noticed by time", "lived"
 
-_VARIED = "encoding/test_varied_systems.py::test_"
+_VARIED = "unit/encoding/test_varied_systems.py::test_"
 _PROVING = (
-    *("encoding/test_one_action.py", "cli/test_facts.py", "encoding/test_induction.py"),
-    *("hostile/test_forged_induction.py", "encoding/test_queries.py", "encoding/test_false_proofs.py"),
-    "encoding/test_assumed_facts.py",
+    *("unit/encoding/test_one_action.py", "cli/test_invariants.py", "unit/encoding/test_induction.py"),
+    "hostile/test_forged_induction.py",
+    "unit/encoding/test_queries.py",
+    "unit/encoding/test_false_proofs.py",
+    "unit/encoding/test_assumed_invariants.py",
     f"{_VARIED}nothing_false_is_proved_by_induction_over_one_action[few]",
 )
 TESTS: Mapping[str, Sequence[str]] = {
     "encoding/induction": _PROVING,
-    "encoding/all_sizes": ("encoding/test_all_sizes.py", "encoding/test_refinement.py", "test_theorem.py"),
+    "encoding/all_sizes": (
+        "unit/encoding/test_all_sizes.py",
+        "unit/encoding/test_refinement.py",
+        "protocols/test_theorem.py",
+    ),
     "encoding/engine/knowledge.py": (
-        *("encoding/test_knowledge.py", "encoding/test_induction.py", "encoding/test_smallest_story.py"),
-        *("encoding/test_false_proofs.py", "encoding/test_engines.py"),
+        "unit/encoding/test_knowledge.py",
+        "unit/encoding/test_induction.py",
+        "unit/encoding/test_smallest_counterexample.py",
+        *("unit/encoding/test_false_proofs.py", "unit/encoding/test_engines.py"),
     ),
     "encoding/engine/houdini.py": _PROVING,
     "encoding/rounds": (
-        *("encoding/test_smallest_story.py", "encoding/test_readings_agree.py"),
-        *("encoding/test_induction.py", "encoding/test_queries.py", "encoding/test_false_proofs.py"),
-        *(f"{_VARIED}rounds_reach_what_exploring_reaches[few]", "encoding/test_engines.py"),
+        *("unit/encoding/test_smallest_counterexample.py", "unit/encoding/test_readings_agree.py"),
+        "unit/encoding/test_induction.py",
+        "unit/encoding/test_queries.py",
+        "unit/encoding/test_false_proofs.py",
+        *(f"{_VARIED}rounds_reach_what_exploring_reaches[few]", "unit/encoding/test_engines.py"),
     ),
     "encoding/concrete/replay.py": (
-        *("encoding/test_receipts.py", "encoding/test_refusals.py", "encoding/test_readings_agree.py"),
-        *("encoding/test_smallest_story.py", "hostile/test_forged.py", "encoding/test_false_proofs.py"),
+        "unit/encoding/test_receipts.py",
+        "unit/encoding/test_refusals.py",
+        "unit/encoding/test_readings_agree.py",
+        "unit/encoding/test_smallest_counterexample.py",
+        "hostile/test_forged.py",
+        "unit/encoding/test_false_proofs.py",
     ),
     "encoding/evidence": (
-        *("hostile/test_forged_induction.py", "encoding/test_queries.py", "encoding/test_false_proofs.py"),
-        "test_certificates.py",
+        "hostile/test_forged_induction.py",
+        "unit/encoding/test_queries.py",
+        "unit/encoding/test_false_proofs.py",
+        "unit/encoding/test_certificates.py",
     ),
     "encoding/formulas/sendings.py": (
-        *("encoding/test_receipts.py", "encoding/test_refusals.py", "encoding/test_false_proofs.py"),
-        *(f"{_VARIED}losses_chosen_up_front_are_those_decided_on_the_way[few]", "encoding/test_traps.py"),
+        "unit/encoding/test_receipts.py",
+        "unit/encoding/test_refusals.py",
+        "unit/encoding/test_false_proofs.py",
+        f"{_VARIED}losses_chosen_up_front_are_those_decided_on_the_way[few]",
+        "unit/encoding/test_traps.py",
     ),
 }
 """The code that is mutated, and for each part of it the tests of `tests/` that run, the quickest first."""

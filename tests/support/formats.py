@@ -1,6 +1,6 @@
 """Every document that a command reads or writes, with its keys, and docs/formats/ made of them.
 
-python -m support.formats     writes the schemas; pytest tests/test_formats.py --refresh-goldens the examples
+python -m support.formats     writes the schemas; pytest tests/docs/test_formats.py --refresh-goldens the examples
 """
 
 from __future__ import annotations

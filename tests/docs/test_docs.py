@@ -1,0 +1,463 @@
+"""The pages in docs/ say what is so: their code is the code, and their commands do what they show."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fencepost.answers.known import KNOWN
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.main import cli, run
+from fencepost.encoding.engine.verdicts import Verdict
+from fencepost.encoding.language.protocol import load
+from fencepost.encoding.language.state import show_all
+from fencepost.properties.boot_ways import BOOT
+from fencepost.properties.expectations import Expectation, Several, title
+from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE, Drive
+from fencepost.realcode.release_behaviour import seen
+from fencepost.realcode.runs import AT_ONCE, ELSEWHERE
+from fencepost.sweeps.grid import plan
+from support.instances import differences
+from support.names import DOTTED, FILE, OF_OTHERS, PLACED, code, dead_names, pages
+from support.shown import SHOWN, shows
+
+ROOT = Path(__file__).resolve().parents[2]
+OWN = ROOT / "docs" / "own-protocol.md"
+BUGS = ROOT / "docs" / "known.md"
+CHAIN = ROOT / "docs" / "ledger-chain.md"
+FORMS_PAGE = ROOT / "docs" / "traces.md"
+EXAMPLE = Path("examples/two_copies.py")
+ENDLESS = Path("examples/one_owner.py")
+SMALL = Path("examples/lease_lock.py")
+VOICES = Path("examples/two_voices.py")
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+NUMBERS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
+"""Numbers as pages write them in words."""
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """A console block of a page, under the changes to the example that its section asks for."""
+
+    section: str
+    changes: tuple[str, ...]
+    text: str
+
+    @property
+    def example(self) -> Path:
+        """The first example that its commands name: its changes are to that one."""
+        named = re.search(r"examples/\w+\.py", self.text)
+        return Path(named[0]) if named else EXAMPLE
+
+    def commands(self) -> Iterator[tuple[str, list[str]]]:
+        """Each command with the lines it prints."""
+        for part in re.split(r"^\$ ", self.text, flags=re.MULTILINE)[1:]:
+            command, *lines = part.rstrip("\n").split("\n")
+            yield command, lines
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of a page in that language."""
+    return [text for name, text in BLOCK.findall(page.read_text(encoding="utf-8")) if name == language]
+
+
+def transcripts(page: Path) -> list[Transcript]:
+    """The console blocks of a page; a diff holds for what follows it in its section."""
+    found = []
+    for section in re.split(r"^##+ ", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        title, changes = section.split("\n")[0], []
+        for language, text in BLOCK.findall(section):
+            if language == "diff":
+                changes.append(text)
+            elif language == "console":
+                found.append(Transcript(title, tuple(changes), text))
+    return found
+
+
+def changed(source: str, changes: tuple[str, ...]) -> str:
+    """The source after the changes, each a diff of whole lines that occur once."""
+    for change in changes:
+        sides = [[line[1:] for line in change.splitlines() if line[0] == sign] for sign in "-+"]
+        old, new = ("\n".join(side) + "\n" for side in sides)
+        assert source.count(old) == 1, f"occurs {source.count(old)} times in the example:\n{old}"
+        source = source.replace(old, new)
+    return source
+
+
+def printed_as_shown(shown: list[str], printed: str) -> bool:
+    """The lines are those shown; `...` in a page stands for anything, and times may differ."""
+    pattern = re.escape("\n".join(shown)).replace(re.escape("..."), ".*")
+    pattern = re.sub(r"\\\[\d+\\\.\d\\ s\\\]", r"\\[\\d+\\.\\d\\ s\\]", pattern)
+    return re.fullmatch(pattern, printed, flags=re.DOTALL) is not None
+
+
+def test_the_code_in_the_tutorial_is_that_of_the_examples() -> None:
+    files = (SMALL, EXAMPLE, ENDLESS, VOICES)
+    small, *others = ((ROOT / file).read_text(encoding="utf-8") for file in files)
+    whole, *parts = blocks(OWN, "python")
+    assert whole == small, "the first Python block of the page must be the whole file"
+    for part in parts:
+        assert any(part in source for source in others), (
+            f"in none of {', '.join(map(str, files[1:]))}:\n{part}"
+        )
+
+
+def test_the_grid_in_the_tutorial_asks_what_the_page_says() -> None:
+    (grid,) = blocks(OWN, "toml")
+    made = plan(tomllib.loads(grid), load(ROOT / EXAMPLE))
+    asked = [dict(obligation.settings) for obligation in made.obligations]
+    assert made.invalid == 0
+    mended = [o for o in asked if o["fence"] == "yes" and o["acknowledge"] == "both"]
+    counts = re.search(
+        r"Of its (\w+) instances (\w+) are violated: .* (\w+) are proved\.", OWN.read_text("utf-8")
+    )
+    assert counts is not None
+    assert [NUMBERS.index(number.lower()) for number in counts.groups()] == [
+        len(asked),
+        len(asked) - len(mended),
+        len(mended),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "transcript",
+    [*transcripts(OWN), *transcripts(BUGS), *transcripts(CHAIN), *transcripts(FORMS_PAGE)],
+    ids=lambda t: t.section,
+)
+def test_the_commands_in_a_page_do_what_it_shows(
+    transcript: Transcript,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source = (ROOT / transcript.example).read_text(encoding="utf-8")
+    shutil.copytree(ROOT / EXAMPLE.parent, tmp_path / EXAMPLE.parent)
+    shutil.copytree(ROOT / "docs" / "traces", tmp_path / "docs" / "traces")
+    (tmp_path / transcript.example).write_text(changed(source, transcript.changes), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    code: int | None = None
+    for command, shown in transcript.commands():
+        if command == "echo $?":
+            assert [str(code)] == shown, "exit code"
+            continue
+        name, *arguments = shlex.split(command)
+        assert name == "fencepost"
+        code = run(arguments)
+        printed = capsys.readouterr()
+        text = (printed.err if code == ExitCode.BAD_INPUT else printed.out).rstrip("\n")
+        assert printed_as_shown(shown, text), f"{command}\nshown:\n{transcript.text}\nprinted:\n{text}"
+
+
+# Commands that stand indented, after a prompt.
+
+PROMPTED = [
+    page for page in sorted((ROOT / "docs").glob("*.md")) if SHOWN.search(page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PROMPTED, ids=lambda page: page.stem)
+def test_a_command_after_a_prompt_shows_what_stands_below_it(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the order of the page: some read what others have written."""
+    monkeypatch.chdir(tmp_path)
+    for command, shown in SHOWN.findall(page.read_text(encoding="utf-8")):
+        name, *arguments = shlex.split(command)
+        assert name == "fencepost"
+        assert run(arguments) in (ExitCode.AS_WISHED, ExitCode.VIOLATED, ExitCode.UNDECIDED)
+        said = capsys.readouterr().out
+        assert shown.strip()
+        assert shows(shown, said), said
+
+
+def test_the_script_in_the_page_of_exploring_is_answered_as_it_shows() -> None:
+    """What is typed stands at the margin, what is answered is indented."""
+    page = (ROOT / "docs" / "explore.md").read_text(encoding="utf-8")
+    (script,) = re.findall(r"^\$ fencepost (explore .*)\n((?:.*\n)*?)```$", page, flags=re.MULTILINE)
+    lines = script[1].split("\n")
+    typed = [line for line in lines if line and not line.startswith(" ")]
+    answered = [line for line in lines if line.startswith(" ")]
+    assert len(typed) > 3
+    assert len(answered) > 2
+    result = CliRunner().invoke(cli, shlex.split(script[0]), input="\n".join(typed))
+    assert result.exit_code == 0
+    assert shows("\n".join(answered), result.output), result.output
+
+
+# docs/findings.md: each finding says the same five things, and its commands can be run.
+
+FINDINGS = ROOT / "docs" / "findings.md"
+SAID = ["What", "Since", "Shortest", "For users", "Known"]
+
+
+def findings() -> dict[str, str]:
+    """The sections of the page that are findings, by their headings."""
+    parts = re.split(r"^### ", FINDINGS.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {part.split("\n")[0]: re.split(r"^## ", part, flags=re.MULTILINE)[0] for part in parts}
+
+
+@pytest.mark.parametrize("finding", findings().values(), ids=findings())
+def test_a_finding_says_what_since_when_and_how_to_see_it(finding: str) -> None:
+    assert re.findall(r"^- \*\*([\w ]+)\.\*\*", finding, flags=re.MULTILINE) == SAID
+    shown = re.findall(r"^ {6}(\w[^\\\n]*(?:\\\n[^\\\n]*)*)", finding, flags=re.MULTILINE)
+    assert shown, "no command"
+    for command in shown:
+        name, *arguments = shlex.split(command.replace("\\\n", " "))
+        assert name in ("fencepost", "python")
+        if name == "fencepost" and "--known" not in arguments:
+            assert run([*arguments, "--timeout", "0.01", "--output", "/dev/null"]) != ExitCode.BAD_INPUT
+
+
+# docs/README.md: the index, from which the site takes its navigation too.
+
+INDEX = ROOT / "docs" / "README.md"
+
+
+def unlisted(index: str) -> list[Path]:
+    """The pages that the index does not list; those of a folder whose own index it lists need no line."""
+    docs = INDEX.parent
+    shown = {docs / name for name in re.findall(r"^- \[[^]]+\]\(([^)]+)\): .*\b[Yy]ou ", index, re.MULTILINE)}
+    pages = sorted(set(docs.rglob("*.md")) - {INDEX})
+    return [page for page in pages if page not in shown and page.with_name("README.md") not in shown]
+
+
+def test_the_index_lists_every_page_and_says_what_one_can_do_then() -> None:
+    text = INDEX.read_text(encoding="utf-8")
+    assert unlisted(text) == []
+    assert unlisted(text.replace("](encoding.md)", "](lemmas.md)")) == [INDEX.with_name("encoding.md")]
+    assert unlisted(text.replace(". You look up", ". Look up")) == [INDEX.with_name("glossary.md")]
+
+
+# Names of code in the pages.
+
+
+def test_every_file_and_every_name_of_code_in_a_page_is_there() -> None:
+    assert {page.name: dead for page in pages() if (dead := list(dead_names(page.read_text("utf-8"))))} == {}
+
+
+def named() -> Iterator[str]:
+    """What pages name that has the form of a file or of a name, those of other projects aside."""
+    for page in pages():
+        for span in re.findall(r"`([^`\n]+)`", page.read_text(encoding="utf-8")):
+            path, name = FILE.fullmatch(span), DOTTED.fullmatch(span)
+            if (path and span.endswith(".py")) or (name and not re.search(r"[a-z][A-Z]|^[A-Z]+\.", span)):
+                yield span
+
+
+def test_a_name_that_is_wrong_in_a_page_is_noticed() -> None:
+    """Planted: every name that a page has, with something added to it."""
+    every = set(named())
+    assert len(every) > 500
+    wrong = {re.sub(r"(\.py|\(\))?$", r"_gone\1", span, count=1) for span in every}
+    assert [span for span in wrong if not list(dead_names(f"See `{span}`."))] == []
+
+
+def test_a_name_that_is_in_another_file_than_a_page_says_is_noticed() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in pages())
+    assert PLACED.findall(text)
+    for name, file in PLACED.findall(text):
+        assert not list(dead_names(f"`{name}` in `{file}`"))
+        assert list(dead_names(f"`{name}` in `{Path(__file__).name}`"))
+
+
+def test_names_of_other_projects_are_listed_only_if_pages_have_them_and_code_has_not() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in pages())
+    assert [name for name in OF_OTHERS if name in code().words or name not in text] == []
+
+
+# Tables that are written from data.
+
+
+def line(cells: Iterable[str]) -> str:
+    """A line of a table."""
+    return f"| {' | '.join(cells)} |\n"
+
+
+def check_table(
+    page: Path, columns: int, rows: Iterable[str], request: pytest.FixtureRequest, head: str = ""
+) -> None:
+    """The first table of so many columns in the page, or with that head, has those lines; --refresh-goldens writes them."""
+    text, rule = page.read_text(encoding="utf-8"), re.escape(f"{head}|{'---|' * columns}\n")
+    table = re.compile(rf"(?<=^{rule})(?:\|.*\n)*", re.MULTILINE)
+    expected, found = table.subn(lambda _: "".join(rows), text, count=1)
+    assert found, f"{page.name} has no table of {columns} columns"
+    if request.config.getoption("--refresh-goldens"):
+        page.write_text(expected, encoding="utf-8")
+        text = expected
+    assert text == expected, "pytest tests/docs/test_docs.py --refresh-goldens writes the table anew"
+
+
+# docs/known.md: the bugs by family, against the table that is checked.
+
+FAMILIES = {
+    "BookKeeper": ("bookkeeper", "bookkeeper-4.13", "bookkeeper-4.13-tla"),
+    "BookKeeper without the journal": ("bookkeeper-no-journal",),
+    "Tweaks of BookKeeper": ("bookkeeper-guaranteed-write-quorum", "bookkeeper-unbounded"),
+    "A chain of ledgers": ("ledger-chain",),
+    "The Verified Log": tuple(f"verified-log-0{stage}" for stage in range(1, 5)),
+}
+
+
+def by_family() -> str:
+    """The known bugs as the page has them: what goes wrong once, and a line for each instance that shows it."""
+    text = ""
+    for family, protocols in FAMILIES.items():
+        bugs: dict[tuple[str, str], list[Expectation]] = {}
+        for known in (known for known in KNOWN if known.protocol in protocols):
+            bugs.setdefault((known.wrong, known.source), []).append(known)
+        if bugs:
+            text += f"### {family}\n\n" + "\n".join(
+                told(wrong, source, b) for (wrong, source), b in bugs.items()
+            )
+    return text
+
+
+def told(wrong: str, source: str, bugs: Sequence[Expectation]) -> str:
+    """A bug: its name, what goes wrong and where that is said; then how each instance shows it."""
+    return f"**{bugs[0].name}**: {wrong} ({source}).\n" + "".join(
+        shown_by(known, len(bugs) > 1) for known in bugs
+    )
+
+
+def shown_by(known: Expectation, one_of_several: bool) -> str:
+    """An instance of a bug, with the bug and without it; by name if there are several."""
+    name = f"{known.name}: " if one_of_several else ""
+    instance = " ".join([known.protocol, *filter(None, [show_all(known.settings)])])
+    found = f"violated{f' in {known.steps} steps' if known.steps else ''}"
+    if known.switch:
+        found = f"`{known.switch}={known.broken}` {found}, `{known.mended}` {_without(known)}"
+    return f"- {name}`{known.property}` of `{instance}`: {found}\n"
+
+
+def _without(known: Expectation) -> str:
+    return known.without.value if known.mended_bound is None else f"holds up to {known.mended_bound} steps"
+
+
+def test_the_bugs_in_the_page_are_those_that_are_checked(request: pytest.FixtureRequest) -> None:
+    assert {known.protocol for known in KNOWN} <= {name for names in FAMILIES.values() for name in names}
+    text = BUGS.read_text(encoding="utf-8")
+    begin, end = text.index("### "), text.index("## What nobody had reported")
+    expected = f"{text[:begin]}{by_family()}\n{text[end:]}"
+    if request.config.getoption("--refresh-goldens"):
+        BUGS.write_text(expected, encoding="utf-8")
+        text = expected
+    assert text == expected, "pytest tests/docs/test_docs.py --refresh-goldens writes the bugs anew"
+
+
+# docs/no-journal.md: its table against the one that is tested.
+
+BOOTING = ROOT / "docs" / "no-journal.md"
+
+
+def boot_row(way: Several) -> str:
+    """A way to boot as a line of the page's table."""
+    settings = show_all(differences(way))
+    return line([title(way), f"`{settings}`" if settings else "", *map(worth, way)])
+
+
+def worth(expected: Expectation) -> str:
+    """A verdict, or the fewest steps of a violation."""
+    return f"**{expected.steps}**" if expected.steps else expected.verdict.value
+
+
+def test_the_table_of_ways_to_boot_is_the_one_that_is_checked(request: pytest.FixtureRequest) -> None:
+    check_table(BOOTING, 5, map(boot_row, BOOT), request)
+
+
+# docs/real-code.md: its table of known bugs against what `fencepost releases` shows.
+
+REAL = ROOT / "docs" / "real-code.md"
+
+
+def seen_row(bug: str) -> str:
+    """A bug on each release that was driven; a long cell that repeats the one before is not written again."""
+    cells = [on_release[bug] for on_release in seen().values()]
+    again = [n > 0 and cell == cells[n - 1] and len(cell) > 20 for n, cell in enumerate(cells)]
+    return line([bug, *("the same" if same else cell for same, cell in zip(again, cells, strict=True))])
+
+
+def test_the_table_of_what_was_seen_on_real_code_is_the_one_that_releases_shows(
+    request: pytest.FixtureRequest,
+) -> None:
+    rows = map(seen_row, next(iter(seen().values())))
+    check_table(REAL, 1 + len(seen()), rows, request, line(("bug", *seen())))
+
+
+# docs/walks.md: its tables against what drives each action, and what walks leave out.
+
+WALKS = ROOT / "docs" / "walks.md"
+
+
+def driven_row(action: str, drive: Drive) -> str:
+    """What drives an action, what is seen then, and where walks do not take it."""
+    at_once = f"at once: {AT_ONCE[action]}" if action in AT_ONCE else ""
+    return line([action, drive.how, drive.seen, at_once or ELSEWHERE.get(action, "")])
+
+
+def test_the_tables_of_what_drives_each_action_are_those_of_the_driver(
+    request: pytest.FixtureRequest,
+) -> None:
+    head = line(("action", "driven by", "seen then", "in walks"))
+    check_table(WALKS, 4, (driven_row(*item) for item in DRIVEN.items()), request, head)
+    check_table(WALKS, 2, map(line, UNDRIVABLE.items()), request, line(("action", "why not")))
+
+
+# docs/formats.md (tests/docs/test_formats.py has the documents).
+
+FORMATS = ROOT / "docs" / "formats.md"
+
+
+def test_the_exit_codes_in_the_page_are_those_there_are() -> None:
+    section = FORMATS.read_text(encoding="utf-8").split("## Exit codes")[1]
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", section, flags=re.MULTILINE)] == list(ExitCode)
+
+
+# docs/glossary.md.
+
+ASKED_FOR = (
+    "round",
+    "witness",
+    "cap",
+    "LAC",
+    "limbo",
+    "in flight",
+    "silent",
+    "fragment",
+    "fact, invariant",
+)
+
+
+def test_the_words_of_verdicts_and_pages_are_explained() -> None:
+    """Planted: a verdict without its line; a page of BookKeeper that does not lead there."""
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\| ([^|]+) \| [^|]{20,} \|$", text, re.MULTILINE)
+    assert set(words) >= {verdict.value for verdict in Verdict} | set(ASKED_FOR)
+    assert len(words) == len(set(words))
+    for page in ("bookkeeper", "encoding", "known", "no-journal", "traces", "which-configuration"):
+        assert "(glossary.md)" in (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"), page

@@ -1,0 +1,370 @@
+"""docs/formats/: what the commands write has the form that the schemas say, and the schemas are those of the code."""
+
+from __future__ import annotations
+
+import copy
+import io
+import itertools
+import json
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from fencepost.answers.risks import Finding, Setup, risks
+from fencepost.cli.commands.prove import LEMMAS, object_of
+from fencepost.cli.main import run
+from fencepost.cli.rendering.advice import Advice
+from fencepost.encoding.documents import has_keys
+from fencepost.encoding.engine.verdicts import Verdict
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.keys import schema_name
+from fencepost.quorums import lemmas
+from fencepost.quorums.deployment import Deployment
+from fencepost.sweeps.rows import VERDICTS
+from fencepost.sweeps.store import opened
+from support.formats import (
+    FOLDER,
+    FORMATS,
+    SCHEMAS,
+    file_of,
+    objects,
+    shortened,
+    text_of,
+)
+from support.instances import SMALL_BUG
+from support.realcode import TRANSCRIPTS, kept_trace
+from support.reports import LISTED, fabricated
+from support.sweeps import planned
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "formats.md"
+EXAMPLE = str(ROOT / "examples" / "two_copies.py")
+ENDLESS = str(ROOT / "examples" / "one_owner.py")
+PUBLISHED = ROOT / "docs/traces/bookkeeper-4.13.no-divergence.json"
+WALKS = ROOT / "tests/realcode/runs/4.17.4.db.jsonl"
+
+SIZES = ("bookies", "ensemble", "write_quorum", "ack_quorum", "entries")
+SHIPPED = ["bookkeeper", "--property=entries-in-order", *(f"--set={name}=1" for name in SIZES)]
+"""The smallest instance of a protocol that ships, whose documents carry no digest."""
+
+Document = dict[str, Any]
+Found = list[tuple[str, Document]]
+"""Documents, each with the name of its format."""
+
+
+def validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(SCHEMAS[name])
+
+
+def example(name: str) -> Document:
+    document: Document = json.loads(file_of(name, "example").read_text(encoding="utf-8"))
+    return document
+
+
+# The files.
+
+
+def test_the_files_are_those_that_the_code_makes() -> None:
+    """`make formats` writes the schemas anew. Planted: the same schema with one word changed."""
+    kinds = ("schema", "example")
+    assert set(FOLDER.iterdir()) == {file_of(name, kind) for name in SCHEMAS for kind in kinds}
+    for name, schema in SCHEMAS.items():
+        Draft202012Validator.check_schema(schema)
+        assert file_of(name, "schema").read_text(encoding="utf-8") == text_of(schema), name
+    planted = copy.deepcopy(SCHEMAS["fencepost.trace/2"])
+    planted["properties"]["version"]["description"] = "another"
+    assert file_of("fencepost.trace/2", "schema").read_text(encoding="utf-8") != text_of(planted)
+
+
+def test_the_page_leads_to_each_schema_and_its_example() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert re.findall(
+        r"^\| \[`([^`]+)`\]\(formats/(\S+)\) \| \[example\]\(formats/(\S+)\) \|", page, re.MULTILINE
+    ) == [(name, file_of(name, "schema").name, file_of(name, "example").name) for name in FORMATS]
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_an_example_has_the_form_of_its_schema(name: str) -> None:
+    document = example(name)
+    validator(name).validate(document)
+    assert document.get("schema", name) == name
+
+
+def renamed(value: Document, key: str, rules: Mapping[str, Any]) -> None:
+    value[f"{key}_"] = value.pop(key)
+
+
+def missing(value: Document, key: str, rules: Mapping[str, Any]) -> None:
+    del value[key]
+
+
+def mistyped(value: Document, key: str, rules: Mapping[str, Any]) -> None:
+    others: Document = {
+        "null": None,
+        "boolean": True,
+        "string": "?",
+        "number": 7.5,
+        "array": [],
+        "object": {},
+    }
+    value[key] = next(other for name, other in others.items() if name not in rules["type"])
+
+
+MISTAKES = (renamed, missing, mistyped)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_key_renamed_missing_or_of_another_type_is_noticed(name: str) -> None:
+    """In every object of the example, whose keys the schema names; a grid may leave keys out."""
+    document, checked = example(name), validator(name)
+    for value, schema in objects(document, SCHEMAS[name]):
+        before = dict(value)
+        for key, mistake in itertools.product(before, MISTAKES):
+            if mistake is missing and key not in schema["required"]:
+                continue
+            mistake(value, key, schema["properties"][key])
+            assert not checked.is_valid(document), f"{name}, {key}: nothing noticed {value}"
+            value.clear()
+            value.update(before)
+    checked.validate(document)
+
+
+READ = ("fencepost.trace/2", "fencepost.walk/1", "fencepost.certificate/1", "fencepost.sweep/3")
+
+
+@pytest.mark.parametrize("name", READ)
+def test_reading_refuses_what_the_schema_refuses(name: str) -> None:
+    """One table of keys is behind both. Planted in turn: each mistake in a key of the example."""
+    has_keys(example(name), FORMATS[name], name)
+    for (key, rules), mistake in itertools.product(SCHEMAS[name]["properties"].items(), MISTAKES):
+        document = example(name)
+        mistake(document, key, rules)
+        assert not validator(name).is_valid(document)
+        with pytest.raises(BadInput, match=key):
+            has_keys(document, FORMATS[name], name)
+
+
+def test_the_verdicts_of_a_lemma_are_those_there_are() -> None:
+    """`cli/commands/prove.py` names them again: to print its help it need not load the solvers."""
+    result = SCHEMAS["fencepost.prove/1"]["properties"]["results"]["items"]
+    assert result["properties"]["verdict"]["enum"] == [verdict.value for verdict in lemmas.LemmaVerdict]
+
+
+def test_a_row_and_a_grid_of_a_sweep_have_their_forms(tmp_path: Path) -> None:
+    rows = list(of_sweep(tmp_path))
+    assert {row["verdict"] for row in rows} == set(VERDICTS)
+    for row in rows:
+        validator("row").validate(row)
+    for file in (ROOT / "grids").glob("*.toml"):
+        validator("grid").validate(tomllib.loads(file.read_text(encoding="utf-8")))
+
+
+def of_sweep(folder: Path) -> Iterator[Document]:
+    """Rows of every verdict."""
+    for row in fabricated(folder, LISTED):
+        yield dict(row)
+
+
+# What the commands write.
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
+    """Documents of every format, as the commands write them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("formats"))
+        unmended = replace(SMALL_BUG, name="nothing mends it", switch=None)
+        patch.setattr("fencepost.cli.commands.known.KNOWN", (SMALL_BUG, unmended))
+        yield [
+            *_checks(),
+            *_traces(),
+            *_certificates(),
+            *_lists(),
+            *_quorums(),
+            *_real_code(patch),
+            *_sweep(),
+        ]
+
+
+def output(*arguments: str) -> tuple[str, Document]:
+    run([*arguments, "--format", "json", "--output", "out.json"])
+    return read("out.json")
+
+
+LINES = {"ask": "exchange", "ending": "transcript-end", "steps": "conformance-run", "taken": "walks-end"}
+"""The format of a line of a real run after its head, by a key of the line."""
+
+
+def lines(file: Path) -> Iterator[tuple[str, Document]]:
+    """Read a file of a real run: its head, and each line after it."""
+    for line in file.read_text(encoding="utf-8").splitlines():
+        document: Document = json.loads(line)
+        yield (
+            next((name for key, name in LINES.items() if key in document), document.get("schema", "")),
+            document,
+        )
+
+
+def read(file: str | Path) -> tuple[str, Document]:
+    document: Document = json.loads(Path(file).read_text(encoding="utf-8"))
+    return document["schema"], document
+
+
+def _checks() -> Found:
+    lossy = ["check", EXAMPLE, "--set", "fence=yes", "--set", "acknowledge=reachable"]
+    found = [
+        output(*lossy, "--count", "2", "--traces", "traces"),
+        output("check", EXAMPLE, "--set", "fence=yes"),
+        output("check", ENDLESS),
+        output("check", EXAMPLE, "--bound", "3"),
+        output("check", *SHIPPED, "--release", "4.13.0"),
+        output("check", EXAMPLE, "--walks", "5", "--set", "fence=yes"),
+        output("check", EXAMPLE, "--certificates", "none"),
+        output("check", "bookkeeper-4.13", "--property", "valid-fragments", "--walks", "5"),
+        output("check", "--known"),
+        output("check", "--known", "--timeout", "0.01"),
+    ]
+    return found
+
+
+def _traces() -> Found:
+    saved = Path("traces/two-copies.nothing-lost.1.json")
+    of_saved = ["trace", str(saved), "--protocol", EXAMPLE]
+    found = [read(saved), read(PUBLISHED), output(*of_saved), output(*of_saved, "--eval", "taken_over")]
+    assert found[2][1]["traces"][0]["replays"]
+    trace = read(saved)[1]
+    del trace["steps"][1]
+    saved.write_text(json.dumps(trace), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.StringIO("1\nsave walk.json\n"))
+        run(["explore", EXAMPLE, "--text"])
+        patch.setattr("sys.stdin", io.StringIO("1\nsave ours.json\n"))
+        run(["explore", "bookkeeper-4.13", "--text"])
+    walks = [read("walk.json"), read("ours.json"), output("trace", "walk.json", "--protocol", EXAMPLE)]
+    return [*found, output(*of_saved), *walks]
+
+
+def _certificates() -> Found:
+    """Certificates, and what checking them comes to before and after they are tampered with."""
+    found = []
+    for checked, folder, source in (
+        ([EXAMPLE, "--set", "fence=yes"], "certificate", ["--protocol", EXAMPLE]),
+        (SHIPPED, "of-ours", []),
+    ):
+        found.append(output("check", *checked, "--certificates", folder))
+        file = Path(folder, "manifest.json")
+        found.append(read(file))
+        found += [read(witness) for witness in Path(folder).glob("witness-*.json")]
+        found += [
+            output("certify", folder, *source),
+            output("certify", folder, *source, "--timeout", "0.001"),
+        ]
+        file.write_text(json.dumps(read(file)[1] | {"parts": []}), encoding="utf-8")
+        found.append(output("certify", folder, *source))
+    return found
+
+
+def _lists() -> Found:
+    found = [output("protocols", protocol) for protocol in (EXAMPLE, ENDLESS, "bookkeeper-4.13")]
+    return [*found, output("protocols"), output("releases"), output("releases", "4.13.0")]
+
+
+def _quorums() -> Found:
+    sizes = ["quorum", "-e", "3", "-w", "3", "-a", "2", "-n", "4"]
+    return [
+        output("quorum", "--from", str(ROOT / "examples" / "broker.conf")),
+        output(*sizes, "--racks", "2,1,1", "--min-racks", "2"),
+        output(*sizes, "--racks", "a,b,a"),
+        output("quorum", "--table", "3"),
+        output("prove", "windows-need-the-count", "slack"),
+        output("prove", "stripes-enumerated", "slack", "--timeout", "0.001"),
+        (schema_name(LEMMAS), object_of([], "undecided", 10, 0.5, "interrupted")),
+        _advised(),
+    ]
+
+
+def _advised() -> tuple[str, Document]:
+    """Advice on a setup of which nothing was asked: the first loss is settled, anything else is not."""
+
+    def advice(setup: Setup, deployment: Deployment, *others: Any) -> Advice:
+        sources, set_by, accepted, _ = others
+        settled = Finding(Verdict.VIOLATED, setup.sizes, ["fencepost", "check"])
+        found = risks(setup)
+        losing = [(risk, settled) for risk in found if risk.loses]
+        rest = replace(settled, verdict=Verdict.UNDECIDED, reason="time-out")
+        return Advice(setup, deployment, sources, set_by, losing, found, rest, accepted)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fencepost.cli.commands.advise.advice_on", advice)
+        return output("advise", "--from", str(ROOT / "examples" / "broker.conf"), "-n", "5")
+
+
+def _real_code(patch: pytest.MonkeyPatch) -> Found:
+    """Traces and walks on the real code, from transcripts; and a matrix on a LIB in which there is nothing but a name."""
+    found = []
+    for bug, release in (("#4812", "4.17.4"), ("#2614", "4.13.0"), ("#2614", "4.17.4")):
+        Path("kept.json").write_text(json.dumps(kept_trace(bug).to_json()), encoding="utf-8")
+        transcript = TRANSCRIPTS / f"2614.{release}.sorted.jsonl"
+        found += [output("reproduce", "kept.json", "--playback", str(transcript)), *lines(transcript)]
+    Path("bookkeeper-server-4.17.4.jar").write_bytes(b"")
+    found.append(output("reproduce", "--known", "--bookkeeper", ".", "--bug", "4701", "--bug", "2614"))
+    found += [*lines(WALKS), output("conform", "--playback", str(WALKS))]
+    patch.setattr("fencepost.realcode.reproduction.differences", lambda model, code: APART)
+    return [
+        *found,
+        output("conform", "--playback", str(WALKS)),
+        output("reproduce", "kept.json", "--playback", str(transcript)),
+    ]
+
+
+APART = {"here": (1, None), "there": (None, 2)}
+"""Differences between model and code, planted."""
+
+
+def _sweep() -> Found:
+    grid, plan = planned(Path(), LISTED)
+    with opened(Path("sweep"), plan, "0.0+test", resume=False):
+        asked = read("sweep/sweep.json")
+    return [
+        asked,
+        ("grid", tomllib.loads(grid.read_text(encoding="utf-8"))),
+        *(("row", row) for row in of_sweep(Path())),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("formats")
+def test_what_the_commands_write_has_the_form_of_its_schema(
+    everything: Found, request: pytest.FixtureRequest
+) -> None:
+    """With the keys in the order of the schema, but for grids, which people write, and rows that are made up. Of each format something is written."""
+    if request.config.getoption("--refresh-goldens"):
+        for name, document in reversed(everything):
+            file_of(name, "example").write_text(text_of(shortened(document, SCHEMAS[name])), encoding="utf-8")
+    assert {name for name, _ in everything} == set(FORMATS)
+    for name, document in everything:
+        validator(name).validate(document)
+        for value, schema in objects(document, SCHEMAS[name]) if name not in ("grid", "row") else ():
+            assert list(value) == [key for key in schema["properties"] if key in value], name
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("formats")
+def test_what_may_be_null_is_sometimes_null_and_sometimes_not(everything: Found) -> None:
+    """Of the same key, wherever it stands. Not of rows: those here are made up."""
+    seen = defaultdict[tuple[str, str], set[bool]](set)
+    for name, document in everything:
+        for value, schema in objects(document, SCHEMAS[name]) if name != "row" else ():
+            for key in value:
+                rules = schema["properties"][key]
+                if "null" in rules["type"]:
+                    seen[key, rules["description"]].add(value[key] is None)
+    assert len(seen) > 30
+    assert [place for place, nulls in seen.items() if nulls != {True, False}] == []

@@ -1,0 +1,222 @@
+"""The tree: layers import downwards only, every folder ships, and nothing is imported under two names."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Collection, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LAYERS = ("encoding", "quorums", "protocols", "properties", "answers", "realcode", "sweeps", "explore", "cli")
+"""From the ground floor up: a module imports from its own layer and those before it."""
+
+
+ROOMS = (
+    "errors",
+    "versions",
+    "safe_text",
+    "documents",
+    "keys",
+    "language",
+    "concrete",
+    "solving",
+    "formulas",
+    "rounds",
+    "induction",
+    "all_sizes",
+    "engine",
+    "evidence",
+    "forms",
+)
+"""Of encoding/, in the same order: a module imports from its own room and those before it."""
+
+
+def modules() -> list[Path]:
+    return [p for layer in LAYERS for p in sorted((ROOT / layer).rglob("*.py"))]
+
+
+def full_name(path: Path) -> str:
+    """Under which a module is imported."""
+    return ".".join(("fencepost", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def imported(path: Path) -> set[str]:
+    """The full names of what a module imports, wherever in it, under TYPE_CHECKING too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return found
+
+
+def graph() -> dict[str, set[str]]:
+    """Each module with the modules that it imports."""
+    names = {full_name(path): path for path in modules()}
+    return {
+        name: {i if i in names else i.rpartition(".")[0] for i in imported(path)} & names.keys()
+        for name, path in names.items()
+    }
+
+
+def circle(arrows: Mapping[str, Collection[str]]) -> list[str] | None:
+    """Some names of which each has an arrow to the next, and the last to the first; None if there are none."""
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return None
+
+
+def upward(arrows: Mapping[str, Collection[str]], order: Sequence[str], level: int) -> list[str]:
+    """Arrows from one part of the tree to another that stands after it, parts being told apart at that level of names."""
+
+    def part(name: str) -> str:
+        return (name.split(".") + [""] * level)[level]
+
+    found = []
+    for name, others in arrows.items():
+        if part(name):
+            assert part(name) in order, f"{name}: its room has no place in the order of rooms"
+            found += [f"{name} -> {o}" for o in others if order.index(part(o)) > order.index(part(name))]
+    return found
+
+
+def test_arrows_go_down_between_folders() -> None:
+    assert not upward(graph(), LAYERS, 1)
+
+
+def test_arrows_go_down_between_the_rooms_of_encoding() -> None:
+    inside = {
+        name: {o for o in others if o.startswith("fencepost.encoding.")}
+        for name, others in graph().items()
+        if name.startswith("fencepost.encoding")
+    }
+    assert len(inside) > 30
+    assert not upward(inside, ROOMS, 2)
+
+
+def test_there_is_no_circle() -> None:
+    assert circle(graph()) is None
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        ("encoding.language.terms", "encoding.rounds.search"),
+        ("encoding.solving.solvers", "encoding.formulas.symbolic"),
+        ("encoding.rounds.session", "encoding.checking.verdicts"),
+    ],
+)
+def test_a_planted_arrow_up_is_noticed(planted: tuple[str, str]) -> None:
+    source, target = (f"fencepost.{name}" for name in planted)
+    assert {source, target} <= graph().keys()
+    assert upward({source: [target]}, ROOMS, 2)
+    assert not upward({target: [source]}, ROOMS, 2)
+
+
+def test_a_planted_circle_is_noticed() -> None:
+    arrows = graph()
+    assert "fencepost.encoding.language.terms" in arrows["fencepost.encoding.language.state"]
+    arrows["fencepost.encoding.language.terms"].add("fencepost.encoding.language.state")
+    assert circle(arrows) is not None
+
+
+def test_imports_that_only_types_need_count(tmp_path: Path) -> None:
+    path = tmp_path / "one.py"
+    path.write_text("if TYPE_CHECKING:\n    from fencepost.encoding.language import terms\n")
+    assert imported(path) == {"fencepost.encoding.language.terms"}
+
+
+def unknown(text: str) -> set[str]:
+    """Modules that a page names, as `name.py`, and that are nowhere in the tree."""
+    there = {path.name for path in modules()} | {path.name for path in (ROOT / "tests").rglob("*.py")}
+    return {name.rpartition("/")[2] for name in re.findall(r"`([\w/]+\.py)`", text)} - there
+
+
+def test_the_map_names_what_is_there() -> None:
+    text = (ROOT / "docs" / "house.md").read_text()
+    rooms = re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE)
+    assert rooms == [room for room in ROOMS if (ROOT / "encoding" / room).is_dir()]
+    assert not unknown(text) | unknown((ROOT / "CONTRIBUTING.md").read_text())
+    assert unknown("see `checking/planted.py`") == {"planted.py"}
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_namespace_is_named_in_imports(path: Path) -> None:
+    for name in imported(path):
+        assert name.split(".")[0] not in LAYERS, f"{name}: import fencepost.{name}"
+
+
+LONGEST = 350
+"""Lines of a shipped file, at most, where it is not of a protocol or its properties."""
+
+
+def too_long(lines: Mapping[str, int]) -> list[str]:
+    read_as_one = ("protocols/", "properties/")
+    return [name for name, count in lines.items() if count >= LONGEST and not name.startswith(read_as_one)]
+
+
+def test_no_file_is_too_long_to_be_read_at_once() -> None:
+    lines = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in modules()}
+    assert too_long(lines) == []
+
+
+def test_a_file_that_is_too_long_is_noticed() -> None:
+    assert too_long({"cli/long.py": 350, "cli/short.py": 349, "protocols/long.py": 900}) == ["cli/long.py"]
+
+
+def test_the_command_line_imports_no_solver() -> None:
+    for path in (ROOT / "cli").rglob("*.py"):
+        assert not {n.split(".")[0] for n in imported(path)} & {"z3", "pysat", "cvc5"}, path
+
+
+def test_every_folder_with_an_init_is_a_package_of_the_distribution() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    folders = {p.parent.relative_to(ROOT) for layer in LAYERS for p in (ROOT / layer).rglob("__init__.py")}
+    assert {Path(p) for p in tools["package-dir"].values()} == folders
+    assert set(tools["packages"]) == set(tools["package-dir"])
+
+
+def test_nothing_is_imported_without_the_namespace() -> None:
+    code = "import sys, fencepost.cli.commands.check, fencepost.sweeps.grid; print(*sys.modules)"
+    names = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not set(LAYERS) & set(names)
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_exactly_the_tracked_files(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    for name in tracked:
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes((ROOT / name).read_bytes())
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--wheel-dir",
+        str(tmp_path),
+        str(copy),
+    ]
+    subprocess.run(pip, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = [n for n in zipfile.ZipFile(wheel).namelist() if n.startswith("fencepost/")]
+    assert {n.removeprefix("fencepost/") for n in names} == {n for n in tracked if n.split("/")[0] in LAYERS}

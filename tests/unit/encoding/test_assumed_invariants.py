@@ -1,0 +1,55 @@
+"""Facts that are inductive over one action are taken for granted by searches for violations; others never are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from fencepost.encoding.engine import inductive_proof
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.houdini import Houdini
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Verdict
+from fencepost.encoding.language.protocol import load
+from fencepost.encoding.language.system import Invariant
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "two_phase_commit.py"
+
+
+def checked() -> tuple[Verdict, int | None]:
+    """The verdict on the property that a majority of votes violates, and in how few steps."""
+    protocol = load(EXAMPLE)
+    instance = protocol.instance([("votes", "majority")])
+    outcome = check(instance, instance.properties()[:1], Limits())
+    (result,) = outcome.results
+    return result.verdict, result.steps
+
+
+def assume(monkeypatch: pytest.MonkeyPatch, which: str) -> list[str]:
+    """Assume these facts: `all`, `none`, or those that are `inductive`. Names of those assumed are in the list afterwards."""
+    inductive, assumed = inductive_proof.proved_of, list[str]()
+
+    def chosen(houdini: Houdini, invariants: Sequence[Invariant]) -> tuple[Invariant, ...]:
+        found = {"all": tuple(invariants), "none": ()}.get(which, inductive(houdini, invariants))
+        assumed.extend(invariant.name for invariant in found)
+        return found
+
+    monkeypatch.setattr(inductive_proof, "proved_of", chosen)
+    return assumed
+
+
+def test_what_is_inductive_is_assumed_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the facts one is false where a majority decides; the violation is found as if none were assumed."""
+    assumed = assume(monkeypatch, "inductive")
+    assert checked() == (Verdict.VIOLATED, 7)
+    assert assumed == ["heard-has-voted", "abort-is-told-or-own"]
+    assume(monkeypatch, "none")
+    assert checked() == (Verdict.VIOLATED, 7)
+
+
+def test_a_false_fact_that_is_assumed_hides_the_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So what is assumed reaches the search, and must be true."""
+    assume(monkeypatch, "all")
+    assert checked()[0] is not Verdict.VIOLATED

@@ -1,0 +1,152 @@
+"""Every engine on tiny systems that are right, and on the same with a mistake: all come to the same, whichever solver answers.
+
+An engine that takes everything for right, or for wrong, is red here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.concrete.simulation import simulate
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Fewest, Verdict
+from fencepost.encoding.evidence.queries import Encoded, Kind, Query
+from fencepost.encoding.language.protocol import load
+from fencepost.encoding.language.system import System
+from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.solving.answers import Yes, answered
+from fencepost.encoding.solving.solvers import SOLVERS, backend
+from support.bare import Bare
+from support.generated import compare
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+class Case(NamedTuple):
+    """An instance of an example: the first of its properties holds, or is violated in so many steps."""
+
+    example: str
+    settings: Mapping[str, str]
+    steps: int | None
+    rounds: int
+    """In so many rounds it is violated, or every execution fits; or, if there are ever longer ones, it holds in them."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.example}-{'holds' if self.steps is None else 'violated'}"
+
+    def system(self) -> System:
+        protocol = load(EXAMPLES / f"{self.example}.py")
+        return protocol.system(protocol.parameters(self.settings.items()))
+
+
+CASES = [
+    Case("lease_lock", {"storage": "checks"}, None, 2),
+    Case("lease_lock", {"storage": "trusts"}, 7, 3),
+    Case("one_owner", {"release": "closed"}, None, 4),
+    Case("one_owner", {"release": "at-once"}, 5, 2),
+    Case("two_copies", {"fence": "yes"}, None, 1),
+    Case("two_copies", {"fence": "no"}, 7, 2),
+    Case("two_phase_commit", {"votes": "all"}, None, 1),
+    Case("two_phase_commit", {"votes": "majority"}, 7, 1),
+    Case("two_voices", {"standby": "asks"}, None, 1),
+    Case("two_voices", {"standby": "aborts"}, 4, 1),
+]
+
+SUBJECT = Subject("tiny", {}, {})
+
+Engine = Callable[[Case, str], int | None]
+"""Fewest steps to a violation; None if there is none. Takes the name of a solver."""
+
+
+def checking(case: Case, limits: Limits) -> int | None:
+    system = case.system()
+    (result,) = check(Bare(system, SUBJECT), system.properties[:1], limits).results
+    assert result.verdict in (Verdict.VIOLATED, Verdict.PROVED)
+    if result.verdict is Verdict.VIOLATED:
+        assert result.fewest == (Fewest.WITHIN_ROUNDS if system.default_rounds else Fewest.OF_ALL)
+    return result.steps
+
+
+def rounds(case: Case, solver: str) -> int | None:
+    """One search after the other."""
+    return checking(case, Limits(jobs=1, solver=solver, rounds=case.system().default_rounds))
+
+
+def two_jobs(case: Case, solver: str) -> int | None:
+    """Violations and longer executions side by side."""
+    return checking(case, Limits(jobs=2, solver=solver, rounds=case.system().default_rounds))
+
+
+def query(case: Case, solver: str) -> int | None:
+    """The clauses that `fencepost export` writes, of all rounds at once."""
+    system = case.system()
+    asked = Query(Kind.PROPERTY, case.rounds, system.properties[0].name)
+    found = backend(solver)
+    found.add(Encoded(system, [], {}).clauses(asked).clauses)
+    answer = answered(found.ask([], 1_000_000), solver)
+    return case.steps if isinstance(answer, Yes) else None
+
+
+def exploring(case: Case, solver: str) -> int | None:
+    """Every state, breadth first, on plain values."""
+    system = case.system()
+    holds = Concrete(system).predicate(system.properties[0].holds)
+    return next((visit.steps for visit in explore(system) if not holds(visit.state)), None)
+
+
+def walking(case: Case, solver: str) -> int | None:
+    """Random walks: what they meet is so, but need not be the shortest."""
+    system = case.system()
+    traces = simulate(system, SUBJECT, system.properties[:1], count=100, seed=1, longest=100).traces
+    lengths = [len(trace.steps) for trace in traces.values()]
+    assert all(case.steps is not None and length >= case.steps for length in lengths)
+    return case.steps if lengths else None
+
+
+BY_SOLVER: tuple[Engine, ...] = (rounds, query)
+ALONE: tuple[Engine, ...] = (exploring, walking, two_jobs)
+"""These ask no solver, or what is around it is what is asked."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    ("engine", "solver"),
+    [
+        *(pytest.param(e, s, id=f"{e.__name__}-{s}") for e in BY_SOLVER for s in SOLVERS),
+        *(pytest.param(e, "cadical", id=e.__name__) for e in ALONE),
+    ],
+)
+def test_every_engine_says_the_same(engine: Engine, solver: str, case: Case) -> None:
+    assert engine(case, solver) == case.steps
+
+
+# examples/two_phase_commit.py has as many states as in Stateright, which pins these numbers in examples/2pc.rs.
+
+
+@pytest.mark.parametrize(("participants", "states"), [(3, 288), (5, 8_832)])
+def test_two_phase_commit_has_as_many_states_as_in_stateright(participants: int, states: int) -> None:
+    protocol = load(EXAMPLES / "two_phase_commit.py")
+    system = protocol.system(protocol.parameters([("participants", str(participants))]))
+    assert sum(1 for _ in explore(system)) == states
+    if participants == 3:
+        assert compare(system).agree, "what the rounds reach is what exploring reaches"
+
+
+def test_both_of_its_properties_are_proved_and_their_witnesses_are_reached() -> None:
+    """Stateright's `sometimes`: all commit, all abort."""
+    system = load(EXAMPLES / "two_phase_commit.py").system(
+        load(EXAMPLES / "two_phase_commit.py").parameters([])
+    )
+    results = check(Bare(system, SUBJECT), system.properties, Limits(jobs=1)).results
+    assert [(r.property, r.verdict, r.witness) for r in results] == [
+        ("consistent", Verdict.PROVED, True),
+        ("abort-is-final", Verdict.PROVED, True),
+    ]

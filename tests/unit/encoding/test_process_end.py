@@ -1,0 +1,115 @@
+"""A process that the system ends: the reason names the signal, and a limit on CPU time is no want of memory."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.encoding.solving.answers import SolverGaveUpError
+from fencepost.encoding.solving.workers import Ended, Worker, failure
+from support.processes import supervised
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+
+
+def burn() -> None:
+    while True:
+        pass
+
+
+def at_the_soft_limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (1, resource.RLIM_INFINITY))
+    burn()
+
+
+def killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def aborted() -> None:
+    faulthandler.disable()
+    os.kill(os.getpid(), signal.SIGABRT)
+
+
+def crashed() -> None:
+    faulthandler.disable()
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def ended(doing: Callable[[], None]) -> Ended:
+    """The last thing heard of a process that does this."""
+
+    def make(send: Callable[[Any], None]) -> Sequence[Iterator[Any]]:
+        doing()
+        return []
+
+    worker = Worker("planted", make, gib=None)
+    try:
+        said = worker.receive()
+    finally:
+        worker.kill()
+    assert isinstance(said, Ended)
+    return said
+
+
+@pytest.mark.parametrize(
+    "doing, gave_up",
+    [
+        (at_the_soft_limit, "CPU limit reached (SIGXCPU)"),
+        (killed, "killed, or out of memory (SIGKILL)"),
+        (aborted, "out of memory (SIGABRT)"),
+    ],
+)
+def test_the_signal_is_named_and_decides_nothing(doing: Callable[[], None], gave_up: str) -> None:
+    """A process that was at its CPU limit was an internal error, or out of memory."""
+    said = ended(doing)
+    assert said.gave_up == gave_up
+    assert isinstance(failure(said, "planted"), SolverGaveUpError)
+
+
+def test_another_signal_is_a_mistake_of_ours() -> None:
+    assert ended(crashed).gave_up == ""
+
+
+AT_THE_HARD_LIMIT = """
+import sys
+sys.path[:0] = sys.argv[1:]
+from test_process_end import burn, ended
+print(ended(burn).gave_up)
+"""
+
+
+@pytest.mark.slow
+def test_a_kill_at_the_hard_limit_is_told_from_another() -> None:
+    """`ulimit -t` sets both limits, and at the hard one the kernel sends SIGKILL, which says nothing of its reason."""
+    folders = [str(folder) for folder in Path(__file__).parents[:3]]
+    process = subprocess.run(
+        ["prlimit", "--cpu=3:3", sys.executable, "-c", AT_THE_HARD_LIMIT, *folders],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.stdout == "CPU limit of 3 s reached (SIGKILL)\n", process.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "cpu, said",
+    [("3:3", "CPU limit of 3 s reached (SIGKILL)"), ("3:unlimited", "CPU limit reached (SIGXCPU)")],
+)
+def test_a_command_at_its_cpu_limit_is_undecided(cpu: str, said: str, tmp_path: Path) -> None:
+    """It was blamed on the code of the protocol file, or an internal error."""
+    example = Path(__file__).parents[3] / "examples" / "lease_lock.py"
+    (tmp_path / "own.py").write_text(f"{example.read_text()}\nwhile True: pass\n")
+    process = supervised("check", "own.py", folder=tmp_path, cpu=cpu)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out, err) == (3, "", f"fencepost: undecided: {said}\n")

@@ -1,0 +1,287 @@
+"""Queries that other solvers answer: SMT-LIB 2 by cvc5, DIMACS by two more SAT solvers, all as the search has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from pysat.formula import CNF
+from pysat.solvers import Solver
+
+from fencepost.cli.main import run
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
+from fencepost.encoding.evidence.queries import Encoded, Kind, Query
+from fencepost.encoding.language.protocol import Protocol, choose, load
+from fencepost.encoding.language.sorts import integers
+from fencepost.encoding.language.state import StateSpace, variable
+from fencepost.encoding.language.system import Action, Invariant, Property, Schema, System
+from fencepost.encoding.solving.answers import Deadline, No, Yes
+from fencepost.encoding.solving.scripts import ask_cvc5
+from fencepost.properties.catalogue import find
+from support.bare import Bare
+from support.instances import TWO_BOOKIES
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+COPIES, OWNER = str(EXAMPLES / "two_copies.py"), str(EXAMPLES / "one_owner.py")
+FENCED = {"recovery_reads_fence": "yes"}
+ONE_COPY = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
+TWICE = {"clients": 2, "elections": 2}
+DEGRADED = {"fence": "yes", "acknowledge": "reachable"}
+
+Case = tuple[str, Mapping[str, object], str, Mapping[str, int]]
+"""Protocol, settings, property, budgets."""
+
+CASES: list[Case] = [
+    (COPIES, {}, "nothing-lost", {}),
+    (COPIES, DEGRADED, "nothing-lost", {"lost": 0}),
+    (COPIES, DEGRADED, "nothing-lost", {"lost": 1}),
+    (OWNER, {"brokers": 3}, "one-server", {}),
+    (OWNER, {"brokers": 3, "release": "at-once"}, "one-server", {}),
+]
+SLOW: list[Case] = [
+    ("bookkeeper-4.13", TWO_BOOKIES, "no-divergence", {}),
+    ("bookkeeper-4.13", {**TWO_BOOKIES, **FENCED}, "no-divergence", {}),
+    ("bookkeeper-4.13", FENCED, "acked-entries-readable", {"lost": 1}),
+    ("bookkeeper-4.13", ONE_COPY, "valid-fragments", {}),
+    ("ledger-chain", {**TWICE, "append_compares": "no"}, "written-ledgers-listed", {}),
+    ("bookkeeper-no-journal", {}, "no-divergence", {"lost": 0}),
+    ("ledger-chain", TWICE, "entry-order", {}),
+]
+
+
+def protocol_of(name: str) -> Protocol:
+    return load(Path(name)) if name.endswith(".py") else find(name)
+
+
+def searched(name: str, settings: Mapping[str, object], about: str, budgets: Mapping[str, int]) -> Result:
+    """What the search says."""
+    protocol = protocol_of(name)
+    parameters = protocol.parameters(settings.items())
+    system = protocol.system(parameters)
+    limits = Limits(jobs=1, budgets=budgets, rounds=system.default_rounds, engines=("rounds", "k-induction"))
+    return check(Bare(system, protocol.subject(parameters)), choose(system, (about,)), limits).results[0]
+
+
+def expected(result: Result) -> Iterator[tuple[str, int, bool]]:
+    """Queries, so many rounds, and whether they have an answer, by what the search came to."""
+    if result.verdict is Verdict.VIOLATED:
+        yield "property", result.rounds, True
+        yield "base", result.rounds + 1, True
+        yield "well-defined", result.rounds, False
+        return
+    assert result.verdict is Verdict.PROVED
+    if result.basis is Basis.INDUCTION:
+        assert result.induction is not None
+        yield "base", result.induction, False
+        yield "step", result.induction, False
+        return
+    yield "property", result.rounds, False
+    yield "witness", result.rounds, True
+    yield "completeness", result.rounds, False
+    yield "well-defined", result.rounds, False
+    if result.rounds > 1:
+        yield "completeness", result.rounds - 1, True
+
+
+def exported(tmp_path: Path, *arguments: str) -> tuple[Path, str]:
+    """The query as a DIMACS file, and as a script."""
+    files = [tmp_path / "query.cnf", tmp_path / "query.smt2"]
+    for form, file in zip(("dimacs", "smt2"), files, strict=True):
+        assert run(["export", *arguments, "--format", form, "--output", str(file)]) == 0
+    return files[0], files[1].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "about", "budgets"),
+    [
+        pytest.param(*case, id=f"{Path(case[0]).stem}-{number}", marks=[pytest.mark.slow] * (case in SLOW))
+        for number, case in enumerate([*CASES, *SLOW])
+    ],
+)
+def test_other_solvers_answer_as_the_search_does(
+    name: str, settings: Mapping[str, object], about: str, budgets: Mapping[str, int], tmp_path: Path
+) -> None:
+    given = [f"--set={key}={value}" for key, value in settings.items()]
+    given += [f"--budget={fault}={most}" for fault, most in budgets.items()]
+    for what, rounds, answer in expected(searched(name, settings, about, budgets)):
+        asked = ["--what", what, "--rounds", str(rounds)]
+        asked += ["--property", about] if what not in ("completeness", "well-defined") else []
+        dimacs, script = exported(tmp_path, name, *given, *asked)
+        found = answers(dimacs, script)
+        assert found == dict.fromkeys(found, answer), (what, rounds)
+
+
+def answers(dimacs: Path, script: str) -> dict[str, bool]:
+    """Whether the query has an answer, by each of three solvers that no search asks."""
+    found = {}
+    for solver in ("glucose4", "lingeling"):
+        with Solver(solver, bootstrap_with=CNF(from_file=str(dimacs)).clauses) as other:
+            found[solver] = other.solve()
+    said = ask_cvc5(script, Deadline(120))
+    assert isinstance(said, Yes | No)
+    return {**found, "cvc5": isinstance(said, Yes)}
+
+
+ON_TWO = [f"--set={name}={value}" for name, value in TWO_BOOKIES.items()]
+
+
+UNFENCED = ("--set", "recovery_reads_fence=no")
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        (["--what=beginning", "--property=no-divergence"], False),
+        (["--what=action", "--action=handle add", "--property=no-divergence"], False),
+        (["--what=action", "--action=handle read", *UNFENCED, "--property=no-divergence"], True),
+    ],
+)
+def test_other_solvers_answer_what_is_asked_of_one_action(
+    asked: list[str], answer: bool, tmp_path: Path
+) -> None:
+    """The last is an action that breaks a fact: a recovery read that does not fence."""
+    assert set(answers(*exported(tmp_path, "bookkeeper", *ON_TWO, *asked)).values()) == {answer}
+
+
+def test_a_query_about_an_action_says_what_it_is(tmp_path: Path) -> None:
+    dimacs, script = exported(tmp_path, "bookkeeper", *ON_TWO, "--what=action", "--action=push")
+    lines = dimacs.read_text(encoding="utf-8").splitlines()
+    assert [line.removeprefix("c ") for line in lines[:6]] == [
+        line.removeprefix("; ") for line in script.splitlines()[:6]
+    ]
+    assert lines[2].startswith("c action-push: from a state in which all of these hold, can push make one")
+    assert "c 1 status = open before" in lines
+
+
+def test_the_files_say_what_they_are(tmp_path: Path) -> None:
+    arguments = ("--property", "nothing-lost", "--rounds", "2", "--budget", "lost=1")
+    dimacs, script = exported(tmp_path, COPIES, *arguments)
+    lines = dimacs.read_text(encoding="utf-8").splitlines()
+    said = [line.removeprefix("c ") for line in lines[:7]]
+    assert said == [line.removeprefix("; ") for line in script.splitlines()[:7]]
+    assert said[0].startswith("Fencepost ")
+    assert said[1] == "two-copies: entries=1 fence=no acknowledge=both storage=disk"
+    assert said[2] == "at most: lost 1"
+    assert said[3] == "property-nothing-lost: is nothing-lost false after an execution of up to 2 rounds?"
+    assert said[4].startswith("sat: nothing-lost is violated")
+    assert said[5].startswith("unsat: none violates nothing-lost")
+    assert said[6].startswith("names: ")
+    assert "(set-logic QF_LIA)" in script
+    (problem,) = [line for line in lines if line.startswith("p cnf ")]
+    clauses = lines[lines.index(problem) + 1 :]
+    top = max(abs(int(word)) for clause in clauses for word in clause.split())
+    assert problem == f"p cnf {top} {len(clauses)}"
+
+
+def test_a_model_of_the_clauses_is_the_counterexample(tmp_path: Path) -> None:
+    dimacs, _ = exported(tmp_path, COPIES, "--property", "nothing-lost", "--rounds", "2")
+    remarks = [line.split(" ", 2) for line in dimacs.read_text().splitlines() if line[0] == "c"]
+    names = {int(number): name for _, number, name in remarks if number.isdigit()}
+    with Solver("minisat22", bootstrap_with=CNF(from_file=str(dimacs)).clauses) as solver:
+        assert solver.solve()
+        true = {names[number] for number in solver.get_model() if number in names}
+    fired = {name.rpartition(" in round ")[0] for name in true if " in round " in name}
+    assert {"send(1)", "acknowledge(1)"} <= fired
+    assert "holds:nothing-lost after round 2" not in true
+
+
+class Counter(StateSpace):
+    """A number from 0 to 3."""
+
+    def __init__(self) -> None:
+        self.n = variable(integers(0, 3))
+
+
+def counting(below: int, claimed: int = 4) -> System:
+    """It counts while it is below that number. Its property is always true, its invariant if it stays below `claimed`."""
+    s = Counter()
+    small = Property("small", "", s.n < 5, s.n == 2, "two is reached")
+    action = Action(s.n < below, [s.n.set(s.n + 1)], actor="me")
+    stays = Invariant("stays below", "", s.n < claimed)
+    return System(s, (Schema("count", "", (), action),), (small,), invariants=(stays,))
+
+
+def has_an_answer(system: System, query: Query) -> bool:
+    clauses = Encoded(system, [], {}).clauses(query)
+    with Solver("glucose4", bootstrap_with=clauses.clauses) as solver:
+        return bool(solver.solve())
+
+
+@pytest.mark.parametrize(
+    ("below", "rounds", "answer"), [(3, 5, False), (4, 3, False), (4, 4, True), (4, 6, True)]
+)
+def test_a_wrong_step_is_found_in_whatever_round_it_is(below: int, rounds: int, answer: bool) -> None:
+    system = counting(below)
+    assert has_an_answer(system, Query(Kind.WELL_DEFINED, rounds)) is answer
+    assert has_an_answer(system, Query(Kind.BASE, rounds + 1, "small")) is answer
+
+
+def test_the_base_of_an_induction_is_about_the_invariants_too() -> None:
+    for rounds in (2, 3, 4, 5):
+        assert not has_an_answer(counting(3, claimed=4), Query(Kind.BASE, rounds, "small"))
+        assert has_an_answer(counting(3, claimed=2), Query(Kind.BASE, rounds, "small")) is (rounds > 2)
+
+
+def test_the_step_of_an_induction_is_about_steps_that_are_wrong() -> None:
+    assert not has_an_answer(counting(3), Query(Kind.STEP, 1, "small"))
+    assert has_an_answer(counting(4), Query(Kind.STEP, 1, "small"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--what", "property"], "--what property: is about one property; say which with --property NAME"),
+        (
+            ["--what", "completeness", "--property", "nothing-lost"],
+            "--property nothing-lost: --what completeness is about no property; leave it out",
+        ),
+        (["--property", "something"], "something: no such property; valid: nothing-lost"),
+        (["--property", "nothing-lost", "--budget", "floods=1"], "floods: no such fault here; valid: lost"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["export", COPIES, "--rounds", "1", "--format", "dimacs", *arguments])
+    assert (code, capsys.readouterr()) == (2, ("", f"fencepost: {says}\n"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["--what=property", "--property=nothing-lost"],
+            "--what property: is about rounds; say how many with --rounds R",
+        ),
+        (["--what=action", "--rounds=1"], "--rounds: --what action has no use for it; leave it out"),
+        (
+            ["--what=beginning", "--budget=lost=1"],
+            "--budget: --what beginning has no use for it; leave it out",
+        ),
+        (
+            ["--what=beginning", "--property=nothing-lost", "--action=send"],
+            "--action: --what beginning has no use for it; leave it out",
+        ),
+        (
+            ["--what=property", "--rounds=1", "--action=send"],
+            "--action: --what property has no use for it; leave it out",
+        ),
+        (
+            ["--what=beginning"],
+            "--what beginning: no facts are declared here; say which property with --property NAME",
+        ),
+    ],
+)
+def test_an_option_of_another_query_is_refused(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["export", COPIES, "--format", "dimacs", *arguments])
+    assert (code, capsys.readouterr()) == (2, ("", f"fencepost: {says}\n"))
+
+
+def test_an_action_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for given, says in (([], "is about the actions of one name"), (["--action=fly"], "fly: no such action")):
+        arguments = ["--what=action", "--property=nothing-lost", "--format=dimacs", *given]
+        assert run(["export", COPIES, *arguments]) == 2
+        assert f"--what action: {says}; valid for --action: send" in capsys.readouterr().err

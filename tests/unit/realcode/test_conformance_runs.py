@@ -1,0 +1,299 @@
+"""Random walks on the real code: which walks are taken, and that nothing the code does otherwise goes unnoticed.
+
+The transcripts were recorded from real runs of BookKeeper 4.13.0 and 4.17.4; each names its versions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.encoding.concrete.replay import NotAnExecution
+from fencepost.properties.catalogue import find
+from fencepost.protocols.bookkeeper import state
+from fencepost.protocols.bookkeeper.layers import published
+from fencepost.realcode import observations
+from fencepost.realcode.conformance import Conformance, Departure, action_of, drive, shorter, spelled
+from fencepost.realcode.drive.actions import DRIVEN
+from fencepost.realcode.harness_session import OutOfStep, Playback
+from fencepost.realcode.run_files import Taken, is_walk, read_walks
+from fencepost.realcode.runs import AT_ONCE, BROAD, ELSEWHERE, ConformanceRun, Ground, walks
+from fencepost.realcode.transcripts import json_lines
+
+WALKS = Path(__file__).parents[2] / "realcode" / "runs" / "4.17.4.interleaved.jsonl"
+
+
+@pytest.fixture(scope="module")
+def taken() -> tuple[Taken, ...]:
+    return read_walks(WALKS).taken
+
+
+# Walks.
+
+
+def test_a_seed_gives_the_same_walks_again() -> None:
+    def some(seed: int) -> list[object]:
+        ground = [Ground(find("bookkeeper").instance(BROAD.items()))]
+        return [(walk.lost, spelled(walk)) for _, walk in itertools.islice(walks(ground, seed), 1)]
+
+    assert some(4) == some(4) != some(5)
+
+
+def test_what_the_code_does_at_once_follows_at_once() -> None:
+    """A walk in which a write-back waits is none that the code can take, though the model can."""
+    ground = Ground(find("bookkeeper").instance(BROAD.items()))
+    chance = random.Random(3)
+    walks = iter(lambda: ground.walk(chance), None)
+    walk, at = next((walk, at) for walk in walks for at in _awaited(walk))
+    ground.followed(walk)
+    before, back, other, *after = walk.actions[:at], *walk.actions[at:]
+    with pytest.raises(NotAnExecution, match="cannot be taken there"):
+        ground.followed(replace(walk, actions=(*before, other, back, *after)))
+    assert set(AT_ONCE) | set(ELSEWHERE) <= set(DRIVEN)
+
+
+def _awaited(walk: ConformanceRun) -> list[int]:
+    """Where an entry is written back and something else comes next."""
+    names = [action.schema.name for action in walk.actions]
+    return [at for at, name in enumerate(names[:-1]) if name == "write back" and names[at + 1] not in AT_ONCE]
+
+
+def test_a_departure_is_made_smaller() -> None:
+    """Departs as soon as b2 is fenced: nothing else of the walk is needed but what leads there."""
+    ground = Ground(find("bookkeeper").instance(BROAD.items()))
+    chance = random.Random(1)
+
+    def departs(walk: ConformanceRun) -> Departure | None:
+        steps, _ = ground.followed(walk)
+        fenced = [
+            step.index for step in steps if step.action == "handle fence" and step.arguments["bookie"] == "b2"
+        ]
+        if not fenced:
+            return None
+        cut = replace(walk, actions=walk.actions[: fenced[0]])
+        return Departure("fenced", "", cut, steps[: fenced[0]], ())
+
+    long = next(
+        found for found in iter(lambda: departs(ground.walk(chance)), 0) if found and len(found.steps) > 8
+    )
+    small = shorter(long, departs)
+    assert [step.action for step in small.steps] == ["create ledger", "begin recovery", "handle fence"]
+    assert small.walk.lost == ()
+
+
+# A real run, checked again.
+
+
+@pytest.mark.parametrize("path", sorted(WALKS.parent.iterdir()), ids=lambda path: path.stem)
+def test_a_real_run_agrees(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    walked = len(read_walks(path).taken)
+    assert run(["conform", "--playback", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert f"{walked} agree after each step, 0 depart." in out
+
+
+def test_an_action_that_no_walk_took_is_shown_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["conform", "--playback", str(WALKS.with_name("4.17.4.db.jsonl"))]) == 0
+    assert "abandon recovery 0, adopt close 0" in capsys.readouterr().out
+
+
+def test_what_walks_came_to_is_there_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    path = WALKS.with_name("4.17.4.db.jsonl")
+    assert run(["conform", "--playback", str(path), "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["walks"], document["departures"]) == (2, [])
+
+
+def test_a_model_in_which_recovery_reads_do_not_fence_departs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The planted mistake of the model: found in walks that agree with the model as it is."""
+    lines = [json.loads(line) for line in WALKS.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        if is_walk(line):
+            line["settings"]["recovery_reads_fence"] = "no"
+    path = tmp_path / "walks.jsonl"
+    path.write_text(json_lines(lines), encoding="utf-8")
+    assert run(["conform", "--playback", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert "handle read" in out
+    assert "is yes in the code, no in the model" in out
+
+
+def test_walks_are_written_as_they_were_read() -> None:
+    assert read_walks(WALKS).to_json_lines() == WALKS.read_text(encoding="utf-8")
+
+
+def test_walks_on_the_code_write_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code is played back: then the file that is written is the one that was played, but for the day."""
+    path = WALKS.with_name("4.17.4.db.jsonl")
+    kept = read_walks(path)
+    lines = [line for one in kept.taken for line in one.lines]
+
+    @contextmanager
+    def driven(*given: object) -> Iterator[Playback]:
+        found = given[0]
+        assert isinstance(found, Conformance)
+        found.setting = kept.setting
+        yield Playback(lines)
+
+    monkeypatch.setattr("fencepost.cli.commands.conform.driven", driven)
+    monkeypatch.setattr(
+        "fencepost.realcode.conformance.walks",
+        lambda *given: iter([(one.ground, one.walk) for one in kept.taken]),
+    )
+    (tmp_path / "bookkeeper-server-4.17.4.jar").touch()
+    written = tmp_path / "written.jsonl"
+    asked = ["--storage", "db", "--seed", str(kept.seed), "--walks", str(len(kept.taken))]
+    asked += ["--transcript", str(written)]
+    assert run(["conform", kept.protocol, "--bookkeeper", str(tmp_path), *asked]) == 0
+    head, *others = written.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert others == path.read_text(encoding="utf-8").splitlines(keepends=True)[1:]
+    assert json.loads(head) | {"recorded": kept.recorded} == json.loads(
+        path.read_text("utf-8").split("\n")[0]
+    )
+
+
+BROKEN: dict[str, Callable[[list[str]], list[str]]] = {
+    "schema is 'fencepost.walks/1'; valid: fencepost.walks/2": lambda lines: [
+        '{"schema": "fencepost.walks/1", "walks": []}'
+    ],
+    "the last: ask: unknown key; valid: taken, asked": lambda lines: lines[:-1],
+    "the last: taken = 2, but the file has 1 walks": lambda lines: [
+        line for at, line in enumerate(lines) if at < 2 or "steps" not in line
+    ],
+    "line 2: ask: unknown key; valid: settings, lost, steps": lambda lines: [lines[0], *lines[2:]],
+    "line 3: must be an object with ask, answer": lambda lines: [*lines[:2], "7", *lines[3:]],
+}
+"""By what is said of it, how a file of two walks is broken."""
+
+
+@pytest.mark.parametrize(("says", "broken"), BROKEN.items(), ids=list(BROKEN))
+def test_a_file_of_walks_that_is_not_whole_is_one_line(
+    says: str,
+    broken: Callable[[list[str]], list[str]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = WALKS.with_name("4.17.4.db.jsonl").read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "broken.jsonl"
+    path.write_text("\n".join(broken(lines)) + "\n", encoding="utf-8")
+    assert run(["conform", "--playback", str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line
+
+
+def tampered(one: Taken, change: Callable[[dict[str, Any]], None]) -> Taken:
+    """The walk with another last look."""
+    at = max(i for i, (line, _) in enumerate(one.lines) if line == "look")
+    answer = json.loads(one.lines[at][1])
+    change(answer["ok"])
+    return replace(one, lines=(*one.lines[:at], (one.lines[at][0], json.dumps(answer)), *one.lines[at + 1 :]))
+
+
+def fence_another_way(look: dict[str, Any]) -> None:
+    bookie = look["bookies"]["b1"]
+    bookie["fenced"] = not bookie["fenced"]
+
+
+def test_what_is_otherwise_in_the_code_is_found_unless_the_comparison_leaves_it_out(
+    taken: tuple[Taken, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a comparison without fences is the planted mistake that this finds."""
+    one = tampered(taken[0], fence_another_way)
+
+    def departure() -> Departure | None:
+        return drive(one.playback(), one.ground, one.walk)[1]
+
+    found = departure()
+    assert found is not None
+    assert found.reason.startswith("fenced[b1] is ")
+    real = observations.differences
+
+    def careless(model: observations.Facts, code: observations.Facts) -> Mapping[str, Any]:
+        return {name: sides for name, sides in real(model, code).items() if not name.startswith("fenced[")}
+
+    monkeypatch.setattr("fencepost.realcode.reproduction.differences", careless)
+    assert departure() is None
+
+
+def test_a_harness_that_looks_too_early_is_found(taken: tuple[Taken, ...]) -> None:
+    """The planted mistake of the harness: each look is the one before."""
+    one = taken[0]
+    at = [i for i, (line, _) in enumerate(one.lines) if line == "look"]
+    lines = list(one.lines)
+    for before, after in itertools.pairwise(at):
+        lines[after] = one.lines[before]
+    assert drive(replace(one, lines=tuple(lines)).playback(), one.ground, one.walk)[1] is not None
+
+
+# What walks on real releases have shown, and what shows it again.
+
+
+@pytest.fixture(scope="module")
+def refused() -> Taken:
+    """An add with its AQ acks is refused; the writer replaces that bookie with the next push, and closes meanwhile."""
+    return read_walks(WALKS.with_name("4.17.4.db.jsonl")).taken[0]
+
+
+def test_a_refusal_that_stops_the_writer_whatever_was_refused_is_found(
+    refused: Taken, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model as it was: the code goes on when an add that has its AQ acks is refused."""
+    monkeypatch.setitem(state.FENCED_OUT, "any-not-closed", published.any_refusal)
+    subject = refused.ground.instance.subject
+    ground = Ground(find("bookkeeper").instance({**subject.parameters, **subject.switches}.items()))
+    actions = tuple(action_of(ground, words) for words in spelled(refused.walk))
+    with pytest.raises(NotAnExecution, match="step 14: push cannot be taken there"):
+        drive(refused.playback(), ground, replace(refused.walk, actions=actions))
+
+
+def test_a_writer_that_closes_while_its_own_ensemble_change_is_held_is_driven_past_it(
+    refused: Taken, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted mistake of the harness: metadata calls let go in order, whichever is meant."""
+    monkeypatch.setattr("fencepost.realcode.drive.writers._own_change", lambda steps: False)
+    with pytest.raises(OutOfStep, match="metadata client=w"):
+        drive(refused.playback(), refused.ground, refused.walk)
+
+
+def test_an_action_is_found_by_its_words(taken: tuple[Taken, ...]) -> None:
+    one = taken[0]
+    assert tuple(action_of(one.ground, words) for words in spelled(one.walk)) == one.walk.actions
+    with pytest.raises(NotAnExecution, match="no such action"):
+        action_of(one.ground, ["stand still"])
+
+
+HOSTILE = {
+    "PROTOCOL: missing": [],
+    "--bookkeeper: missing": ["bookkeeper"],
+    "is not modelled after BookKeeper's code": ["ledger-chain", "--bookkeeper", "LIB"],
+    "LIB: no such folder": ["bookkeeper", "--bookkeeper", "LIB"],
+    "--walks: not with --playback": ["--playback", str(WALKS), "--walks", "3"],
+    "valid: fencepost.walks/2": ["--playback", "OTHER"],
+    "1_0: must be a whole number": ["bookkeeper", "--bookkeeper", "LIB", "--walks", "1_0"],
+    "nan: must be a number above 0": ["bookkeeper", "--bookkeeper", "LIB", "--timeout", "nan"],
+    "such as bookies=3": ["bookkeeper", "--bookkeeper", "LIB", "--set", "bookies"],
+}
+
+
+@pytest.mark.parametrize(("says", "arguments"), HOSTILE.items(), ids=list(HOSTILE))
+def test_what_cannot_be_meant_is_one_line(
+    says: str, arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.json"
+    other.write_text('{"schema": "fencepost.trace/2"}', encoding="utf-8")
+    assert run(["conform", *(str(other) if a == "OTHER" else a for a in arguments)]) == 2
+    captured = capsys.readouterr()
+    assert not captured.out
+    assert says in captured.err
+    assert captured.err.count("\n") == 1

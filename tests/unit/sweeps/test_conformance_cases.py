@@ -1,0 +1,185 @@
+"""Walks on the real code as obligations of a sweep. The code is played back: the transcript is of a real run of 4.17.4."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.cli.rendering.words import brief, check_command, meaning
+from fencepost.encoding.errors import BadInput
+from fencepost.realcode import conformance
+from fencepost.realcode.drive.code import NoSeam
+from fencepost.realcode.harness_session import Playback
+from fencepost.realcode.run_files import Taken, read_walks
+from fencepost.sweeps import conformance_cases
+from fencepost.sweeps.grid import plan
+from fencepost.sweeps.rows import Row
+from fencepost.sweeps.solve import Allowance, solve
+from fencepost.sweeps.summary import finding
+from fencepost.sweeps.sweep_cases import SweepCase
+
+KEPT = Path(__file__).parents[2] / "realcode" / "runs" / "4.17.4.interleaved.jsonl"
+
+GRID = """
+[[grid]]
+protocols = "bookkeeper"
+releases = ["4.17.3", "4.17.4"]
+storages = ["interleaved", "db"]
+seeds = "3..5"
+walks = 7
+"""
+
+
+def obligations(text: str) -> Sequence[SweepCase]:
+    return plan(tomllib.loads(text)).obligations
+
+
+def test_each_release_storage_and_seed_is_an_obligation() -> None:
+    found = obligations(GRID)
+    on = {tuple(dict(o.settings)[name] for name in ("release", "storage", "seed")) for o in found}
+    assert len(found) == len(on) == 2 * 2 * 3
+    assert {(o.property, o.solver, dict(o.settings)["walks"]) for o in found} == {("conforms", "code", "7")}
+    assert conformance_cases.releases(found) == ["4.17.3", "4.17.4"]
+    assert len({o.identify("an engine") for o in found}) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('releases = "4.17"', "releases = '4.17': is no release"),
+        ('storages = "tape"', "storages = 'tape': no such value; valid: "),
+        ("walks = 0", "walks = 0: must be how many walks from each seed"),
+        ('seeds = "-1"', "seeds = '-1': a whole number is needed"),
+        ('protocols = "ledger-chain"', "ledger-chain: is not modelled after BookKeeper's code"),
+        ('properties = "no-divergence"', "properties: unknown key"),
+        ('set = { bookies = "many" }', "bookies=many: a whole number is needed"),
+    ],
+)
+def test_what_cannot_be_walked_is_refused(line: str, said: str) -> None:
+    key = line.split()[0]
+    others = [
+        kept for kept in ('protocols = "bookkeeper"', 'releases = "4.17.4"') if not kept.startswith(f"{key} ")
+    ]
+    with pytest.raises(BadInput) as refused:
+        obligations("\n".join(["[[grid]]", *others, line]))
+    assert said in str(refused.value)
+
+
+@pytest.fixture
+def lib(tmp_path: Path) -> Path:
+    """A folder that looks like the jars of 4.17.4."""
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    (folder / "bookkeeper-server-4.17.4.jar").touch()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "--bookkeeper: missing for 4.17.4"),
+        (["--bookkeeper", "LIB", "--memory", "2"], "--memory: is about solvers"),
+        (["--bookkeeper", "LIB", "--certificates"], "--certificates: is about solvers"),
+        (["--bookkeeper", "LIB", "--bookkeeper", "LIB"], "is 4.17.4, as another one is"),
+    ],
+)
+def test_what_does_not_go_with_walks_is_one_line(
+    options: list[str], said: str, lib: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grid = tmp_path / "grid.toml"
+    grid.write_text('[[grid]]\nprotocols = "bookkeeper"\nreleases = "4.17.4"\nset = { bookies = 3 }\n')
+    given = [str(lib) if option == "LIB" else option for option in options]
+    assert run(["sweep", "run", str(grid), "--out", str(tmp_path / "out"), *given]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_jars_that_no_walk_needs_are_refused(lib: Path) -> None:
+    with pytest.raises(BadInput, match="for a grid that does not walk on the real code"):
+        conformance_cases.libraries([lib], [])
+    with pytest.raises(BadInput, match=r"for a grid that walks on 4\.13\.0"):
+        conformance_cases.libraries([lib], ["4.13.0"])
+    assert conformance_cases.libraries([lib], ["4.17.4"]) == {"4.17.4": lib}
+
+
+@pytest.fixture
+def played_back(monkeypatch: pytest.MonkeyPatch, lib: Path) -> list[Taken]:
+    """What is taken in place of random walks: some of the transcript, with what the code said."""
+    taken = list(read_walks(KEPT).taken)[:5]
+
+    @contextmanager
+    def running(library: Any, log: Path | None) -> Iterator[Playback]:
+        yield Playback(tuple(line for one in taken for line in one.lines))
+
+    monkeypatch.setattr(conformance, "running", running)
+    monkeypatch.setattr(conformance, "start", lambda grounds, setting, session: setting)
+    monkeypatch.setattr(
+        conformance, "walks", lambda grounds, seed: iter((one.ground, one.walk) for one in taken)
+    )
+    monkeypatch.setattr(conformance, "shorter", lambda departure, departs: departure)
+    return taken
+
+
+def answered(number: int, lib: Path, timeout: float = 60.0) -> Row:
+    text = f'[[grid]]\nprotocols = "bookkeeper"\nreleases = "4.17.4"\nstorages = "interleaved"\nwalks = {number}\n'
+    (obligation,) = obligations(text)
+    return solve(obligation, "an engine", Allowance(timeout, libraries={"4.17.4": lib}))
+
+
+@pytest.mark.slow
+def test_walks_that_agree_hold(played_back: list[Taken], lib: Path) -> None:
+    row = answered(len(played_back), lib)
+    assert (row["verdict"], row["steps"], row["witness"]) == ("holds", None, True)
+    assert row["reason"].startswith(f"{len(played_back)} walks, ")
+    assert row["reason"].endswith(" steps, none departs")
+    assert finding(row) == f"holds: {row['reason']}"
+    assert brief(row) == f"in {len(played_back)} walks"
+    assert "Other walks were not taken" in meaning(row)
+    assert check_command(row) == (
+        f"fencepost conform bookkeeper --bookkeeper=LIB-4.17.4 --storage=interleaved --seed=1 --walks={len(played_back)}"
+    )
+
+
+@pytest.mark.slow
+def test_a_walk_that_departs_is_violated(played_back: list[Taken], lib: Path) -> None:
+    """When the code is last looked at, a bookie is not fenced that is."""
+    first = played_back[0]
+    *before, (asked, answer) = first.lines
+    assert asked == "look"
+    state = json.loads(answer)
+    fenced = next(b for b in state["ok"]["bookies"].values() if b["fenced"])
+    fenced["fenced"] = False
+    played_back[0] = Taken(first.ground, first.walk, (*before, (asked, json.dumps(state))))
+    row = answered(1, lib)
+    assert (row["verdict"], row["trace"]) == ("violated", None)
+    assert row["steps"] == len(first.walk.actions)
+    assert f"1 depart; after {row['steps']} steps: fenced[" in row["reason"]
+    assert brief(row) == f"after {row['steps']} steps"
+
+
+def test_walks_for_which_time_was_up_are_undecided(played_back: list[Taken], lib: Path) -> None:
+    row = answered(len(played_back) + 1, lib, timeout=0.0)
+    assert (row["verdict"], row["witness"]) == ("undecided", False)
+    assert finding(row) == f"undecided: 0 walks, 0 steps, of {len(played_back) + 1} asked for, none departs"
+
+
+def test_what_cannot_be_walked_on_is_an_error(
+    played_back: list[Taken], lib: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise NoSeam("these instances need bookies that are set up differently")
+
+    monkeypatch.setattr(conformance, "start", refuse)
+    row = answered(1, lib)
+    assert (row["verdict"], row["reason"].splitlines()[-1]) == (
+        "error",
+        "bookkeeper: these instances need bookies that are set up differently; set what the release and the storage have",
+    )
