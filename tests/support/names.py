@@ -32,6 +32,9 @@ PLACED = re.compile(r"`(\w+)` in `([\w/]+\.py)`")
 FOREIGN = re.compile(r"[a-z]+\d*[A-Z]\w*")
 """Names in `camelCase` are Java's, P's and those of settings; a Python name has no such form."""
 
+DIGEST = re.compile(r"[0-9a-f]{12,64}")
+"""Digests, as pages show them."""
+
 OF_OTHERS = {
     *(
         "FileInfo",
@@ -152,7 +155,7 @@ def _is_known(name: str) -> bool:
     A single word needs to occur in the code.
     """
     known, parts = code(), name.split(".")
-    if any(FOREIGN.fullmatch(part) for part in parts):
+    if DIGEST.fullmatch(name) or any(FOREIGN.fullmatch(part) for part in parts):
         return True
     if len(parts) > 1 and (parts[0].isupper() or name in known.text):
         return True
