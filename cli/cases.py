@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from fencepost.cli.commands.check import find_protocol
+from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.rendering.check_text import heading, trace_text, verdict_line
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits

@@ -22,28 +22,33 @@ COMMANDS = {
         "fencepost.cli.commands.protocols",
         "List the protocols that can be checked, or describe one.",
     ),
-    "check": ("fencepost.cli.commands.check", "Search a protocol for violations of its properties."),
-    "prove": ("fencepost.cli.commands.prove", "Prove the quorum lemmas for all configurations."),
-    "quorum": ("fencepost.cli.commands.quorum", "Say what an E/WQ/AQ configuration survives."),
-    "facts": (
-        "fencepost.cli.commands.invariants",
-        "Say which facts are inductive, and what breaks those that are not.",
-    ),
-    "certify": ("fencepost.cli.commands.certify", "Check a certificate of what was proved."),
-    "export": ("fencepost.cli.commands.export", "Write a query for other solvers."),
-    "advise": ("fencepost.cli.commands.advise", "Say what a configuration risks on a release."),
-    "releases": ("fencepost.cli.commands.releases", "Say which known bug is in which release."),
-    "sweep": (
-        "fencepost.cli.commands.sweep",
-        "Check a grid of instances on Spark, and report what came out.",
-    ),
-    "reproduce": ("fencepost.cli.commands.reproduce", "Drive the real BookKeeper through a saved trace."),
     "explore": (
         "fencepost.cli.commands.explore",
         "Step through a protocol by hand, and ask the solver from there.",
     ),
-    "conform": ("fencepost.cli.commands.conform", "Take random walks of a model on the real BookKeeper."),
+    "simulate": ("fencepost.cli.commands.simulate", "Look for violations in random executions."),
+    "check": ("fencepost.cli.commands.check", "Search a protocol for violations of its properties."),
     "trace": ("fencepost.cli.commands.trace", "Replay and show a saved trace."),
+    "known": ("fencepost.cli.commands.known", "Check that each known bug is found, and gone once mended."),
+    "invariants": (
+        "fencepost.cli.commands.invariants",
+        "Say which invariants are inductive, and what breaks the others.",
+    ),
+    "certify": ("fencepost.cli.commands.certify", "Check a certificate of what was proved."),
+    "export": ("fencepost.cli.commands.export", "Write a query for other solvers."),
+    "prove": ("fencepost.cli.commands.prove", "Prove the quorum lemmas for all configurations."),
+    "quorum": ("fencepost.cli.commands.quorum", "Say what an E/WQ/AQ configuration survives."),
+    "advise": ("fencepost.cli.commands.advise", "Say what a configuration risks on a release."),
+    "releases": ("fencepost.cli.commands.releases", "Say which known bug is in which release."),
+    "reproduce": ("fencepost.cli.commands.reproduce", "Drive the real BookKeeper through a saved trace."),
+    "conform": (
+        "fencepost.cli.commands.conform",
+        "Compare random executions of a model with the real BookKeeper.",
+    ),
+    "sweep": (
+        "fencepost.cli.commands.sweep",
+        "Check a grid of instances on Spark, and report what came out.",
+    ),
 }
 """Name of each subcommand, the module that holds it (as `command`), and its line in `--help`."""
 

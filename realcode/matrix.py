@@ -39,6 +39,7 @@ class Mark(Enum):
     NOT_OF = "not this release's"
     PARTED = "parts company"
     NO_TRACE = "no trace"
+    NOT_REACHED = "not reached"
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Cell:
                 return not self.expected and self.refused_at in (None, self.step)
             case Mark.UNDRIVABLE | Mark.NOT_OF:
                 return True
-            case Mark.PARTED | Mark.NO_TRACE:
+            case Mark.PARTED | Mark.NO_TRACE | Mark.NOT_REACHED:
                 return None
 
     def __str__(self) -> str:

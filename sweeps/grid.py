@@ -119,7 +119,7 @@ def _asked(table: Mapping[str, Any], own: Protocol | None) -> Iterator[Plan]:
 
 
 def _of_known_bugs(table: Mapping[str, Any]) -> Iterator[SweepCase]:
-    """The runs of `fencepost check --known`, of all bugs or of those named, put to each solver."""
+    """The runs of `fencepost known`, of all bugs or of those named, put to each solver."""
     for key in table:
         if key in KEYS and key not in KNOWN_KEYS:
             raise BadInput(f"{key}: not beside known, which says it; leave out one of them")

@@ -1,4 +1,4 @@
-"""`fencepost conform`: random walks of a model on the real BookKeeper."""
+"""`fencepost conform`: random executions of a model on the real BookKeeper, compared after each step."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from fencepost.realcode.run_files import RunFile, Taken, read_walks
 from fencepost.realcode.runs import ConformanceRun, Ground
 from fencepost.realcode.transcripts import today
 
-WALKS = 100
+RUNS = 100
 TOLD = 50
-"""After so many walks a line says how far it is, where there is no terminal."""
+"""Conformance runs between two lines of progress where stderr is no terminal."""
 
 
 @click.command()
@@ -39,15 +39,20 @@ TOLD = 50
     metavar="LIB",
     help="The lib folder of a BookKeeper distribution.",
 )
-@click.option("--walks", "asked", type=COUNT, metavar="N", help=f"How many walks (default: {WALKS}).")
-@click.option("--seed", type=SEED, metavar="S", help="The same walks again (default: 1).")
-@click.option("--storage", type=click.Choice(STORAGES), help="How bookies store entries (default: sorted).")
+@click.option(
+    "--runs", "asked", type=COUNT, metavar="N", help=f"How many conformance runs.  [default: {RUNS}]"
+)
+@click.option("--seed", type=SEED, metavar="S", help="Seed of the random choices.  [default: 1]")
+@click.option("--storage", type=click.Choice(STORAGES), help="How bookies store entries.  [default: sorted]")
 @settings_option
 @click.option("--timeout", type=SECONDS, metavar="SECONDS", help="Stop after so long.")
 @click.option(
-    "--transcript", type=click.Path(), metavar="FILE", help="Keep every walk, and every line of it."
+    "--transcript",
+    type=click.Path(),
+    metavar="FILE",
+    help="Keep each run, with all lines asked and answered.",
 )
-@playback_option("walks and answers")
+@playback_option("the runs and the answers")
 @log_option
 @form_option_of(("text", "json"))
 @output_option
@@ -65,16 +70,16 @@ def command(
     form: str,
     output: str | None,
 ) -> int:
-    """Take random walks of the model PROTOCOL on the real BookKeeper in LIB, and compare after each step.
+    """Run random executions of the model PROTOCOL on the real BookKeeper in LIB, and compare after each step.
 
-    Exits with 1 if the code departs from the model in some walk, 3 if fewer walks were taken than asked for, or a step
-    cannot be driven, and 0 if all agree.
+    Exits with 0 if the code agrees with the model in all runs, 1 if it departs in one, 3 if there were fewer runs than
+    asked for.
     """
     if playback is not None:
         unused = {
             "PROTOCOL": protocol,
             "--bookkeeper": folder,
-            "--walks": asked,
+            "--runs": asked,
             "--seed": seed is not None,
             "--storage": storage,
             "--set": settings,
@@ -90,7 +95,7 @@ def command(
             f"{what}: missing; give a protocol, such as bookkeeper, and --bookkeeper LIB, or --playback FILE"
         )
     else:
-        storage, seed, asked = storage or STORAGES[0], seed if seed is not None else 1, asked or WALKS
+        storage, seed, asked = storage or STORAGES[0], seed if seed is not None else 1, asked or RUNS
         ground = grounds(
             protocol, dict(setting(text, "NAME=VALUE, such as bookies=3") for text in settings), storage
         )
@@ -110,12 +115,12 @@ def _taken(
     transcript: str | None,
     log: Path | None,
 ) -> None:
-    """Take the walks; after Ctrl-C, or when the time is over, those that were taken count."""
+    """Note the runs in `found`; after Ctrl-C or a time-out, those that were made count."""
     kept: list[Taken] = []
 
-    def keep(ground: Ground, walk: ConformanceRun, lines: Sequence[tuple[str, str]]) -> None:
+    def keep(ground: Ground, run: ConformanceRun, lines: Sequence[tuple[str, str]]) -> None:
         if transcript is not None:
-            kept.append(Taken(ground, walk, tuple(lines)))
+            kept.append(Taken(ground, run, tuple(lines)))
 
     begun = time.monotonic()
     with (
@@ -131,7 +136,7 @@ def _taken(
             keep,
         ):
             status.show(
-                f"{so_far.walks} of {so_far.asked} walks, {so_far.departed} depart", so_far.walks % TOLD == 0
+                f"{so_far.walks} of {so_far.asked} runs, {so_far.departed} depart", so_far.walks % TOLD == 0
             )
     found.seconds = time.monotonic() - begun
     if transcript is not None:
@@ -153,7 +158,7 @@ def _checked_again(path: Path) -> Conformance:
             found.note(taken.ground, taken.walk, *drive(taken.playback(), taken.ground, taken.walk))
         except (OutOfStep, KeyError) as error:
             raise BadInput(
-                f"{path}: is no transcript of its walks ({error}); give one of this version"
+                f"{path}: is no transcript of its runs ({error}); give one of this version"
             ) from error
     return found
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
-from fencepost.cli.commands.check import find_protocol
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.numbers import GIB, PORT, SECONDS, STEPS
+from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.options.settings import setting, settings_option
 from fencepost.cli.process.handover import say
 from fencepost.cli.rendering.output import write_whole

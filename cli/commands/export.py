@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from fencepost.cli.commands.check import find_protocol
 from fencepost.cli.options.numbers import ROUNDS
+from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.options.settings import budget_option, budgets, setting, settings_option
 from fencepost.cli.process.handover import outer_timeout_option
 from fencepost.cli.rendering.output import emit, output_option

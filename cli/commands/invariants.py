@@ -1,4 +1,4 @@
-"""`fencepost facts`: which facts of a protocol are inductive, and what breaks those that are not."""
+"""`fencepost invariants`: which invariants of a protocol are inductive, and what breaks those that are not."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import click
 
-from fencepost.cli.commands.check import find_protocol
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.numbers import ROUNDS
+from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.options.settings import setting, settings_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
@@ -58,7 +58,7 @@ class InvariantsReport:
             case NeverFalse(name=name):
                 self.never[name] = event
             case Ended():
-                match failure(event, "looking at the facts"):
+                match failure(event, "examining the invariants"):
                     case SolverGaveUpError() as gave_up:
                         self.undecided = str(gave_up)
                     case Exception() as failed:
@@ -83,13 +83,13 @@ class InvariantsReport:
     "names",
     multiple=True,
     metavar="NAME",
-    help="Carry this property beside the facts (repeatable; default: all).",
+    help="Examine this property beside the invariants (repeatable; default: all).",
 )
 @click.option(
     "--rounds",
     type=ROUNDS,
     metavar="R",
-    help=f"How many rounds are asked whether what breaks is ever false (default: the protocol's, or {ENOUGH}).",
+    help=f"Rounds in which a violation of what is not inductive is searched for (default: the protocol's, or {ENOUGH}).",
 )
 @output_option
 @timeout_option()
@@ -103,23 +103,24 @@ def command(
     timeout: float,
     verbose: bool,
 ) -> int:
-    """Say which facts and properties of PROTOCOL, or the one in FILE.py, are inductive, and what breaks the others.
+    """Say which invariants and properties of PROTOCOL, or the one in FILE.py, are inductive, and what breaks the others.
 
-    Each is tried on random walks. Then each action is asked whether it makes one of them false if all of them hold before it:
-    the smallest such state is shown. It need not come about, so rounds are asked whether what breaks is ever false. Exits with 0
-    if all are inductive, 1 if one is false after an execution, 3 if neither is known.
+    Simulations try to refute each of them. Then each action is asked: can it make one of them false if all of them hold
+    before it? If so, the smallest such state is shown, a counterexample to induction. The state may be unreachable, so a
+    bounded search then looks for an execution in which the invariant is false. Exits with 0 if all are inductive, 1 if
+    one is false after an execution, 3 if neither is known.
     """
     instance = find_protocol(protocol).instance(setting(text, "NAME=VALUE") for text in settings)
     system, properties = instance.system, instance.properties(*names)
     if not system.invariants and not names:
         raise BadInput(
-            f"{protocol}: declares no facts; say which property to start from with --property NAME"
+            f"{protocol}: declares no invariants; say which property to start from with --property NAME"
         )
     most = rounds or system.default_rounds or ENOUGH
     claims = [*(i.name for i in system.invariants), *(p.name for p in properties)]
     report = InvariantsReport(tuple(claims))
     with CheckProgress(verbose) as progress:
-        worker = Worker("facts", examine, system, instance.subject, properties, most, gib=None)
+        worker = Worker("invariants", examine, system, instance.subject, properties, most, gib=None)
         cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
     report.undecided = cut_short or report.undecided
     meanings = {c.name: c for c in properties}
@@ -143,7 +144,7 @@ def _text(report: InvariantsReport, name: str, properties: dict[str, Property]) 
         lines.append(f"{name}: false after {amount(len(trace.steps), 'step')}:\n{steps}")
     elif name in report.never:
         rounds = amount(report.never[name].rounds, "round")
-        lines.append(f"  not false within {rounds}: a fact is missing, or that is too few")
+        lines.append(f"  not false within {rounds}: an invariant is missing, or more rounds are needed")
     elif name in report.kept:
         lines.append(f"{name}: kept by every action")
     elif name not in report.breaks:

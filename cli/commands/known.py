@@ -1,4 +1,4 @@
-"""`fencepost check --known`: every known bug, with it and without it, and whether it came out as expected."""
+"""`fencepost known`: each known bug, on the models or on the real code, compared with what is expected."""
 
 from __future__ import annotations
 
@@ -8,37 +8,86 @@ import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from fencepost.answers.known import KNOWN, chosen, decide
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.numbers import COUNT, GIB, SEED
+from fencepost.cli.options.realcode import log_option, refuse
 from fencepost.cli.process.conclusion import Conclusion, conclude, placed
-from fencepost.cli.process.handover import hand_over
+from fencepost.cli.process.handover import elapsed, hand_over, timeout_option
 from fencepost.cli.rendering.check_documents import KNOWN_BUGS
 from fencepost.cli.rendering.check_text import sentence, verdict_line
+from fencepost.cli.rendering.output import form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import unmodelled
 from fencepost.properties.expectations import Run, as_expected
+from fencepost.realcode.library import library
+from fencepost.realcode.reproduction import STORAGES
 
-USED = {
-    "known",
-    "bugs",
-    "timeout",
-    "memory",
-    "solver",
-    "jobs",
-    "seed",
-    "form",
-    "output",
-    "verbose",
-}
-"""The parameters of `check` that mean something with --known; the table says the rest."""
+
+@click.command()
+@click.argument("bugs", nargs=-1, metavar="[BUG]...")
+@click.option(
+    "--bookkeeper",
+    "libraries",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="LIB",
+    help="On the real code: the lib folder of a BookKeeper distribution (repeatable).",
+)
+@click.option(
+    "--storage",
+    "storages",
+    multiple=True,
+    type=click.Choice(STORAGES),
+    help="With --bookkeeper: how bookies store entries (repeatable; default: sorted).",
+)
+@log_option
+@timeout_option(default=None)
+@click.option("--memory", type=GIB, metavar="GIB", help="Memory for each solver process.")
+@click.option("--solver", type=click.Choice(list(SOLVERS)), help="Who answers.  [default: cadical]")
+@click.option("--jobs", type=COUNT, metavar="N", help="Searches side by side.  [default: 2]")
+@click.option("--seed", type=SEED, metavar="N", help="Shuffle what the solver sees.")
+@form_option
+@output_option
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Say on stderr what is being done, and where the time went."
+)
+def command(
+    bugs: tuple[str, ...],
+    libraries: tuple[Path, ...],
+    storages: tuple[str, ...],
+    log: Path | None,
+    timeout: float,
+    form: str,
+    output: str | None,
+    verbose: bool,
+    **search: Any,
+) -> int:
+    """Check each known BUG, or all of them: it must be found, and must be gone once its switch is mended.
+
+    With --bookkeeper each bug is driven on the real code of each LIB instead. A cell is as expected if the release has
+    the bug or refuses it as docs/known.md says, at the step recorded for it. Exits with 0 if all come out as expected, 1 if one
+    does not, 3 if one is undecided.
+    """
+    given = {f"--{name}": value for name, value in search.items() if value is not None}
+    if not libraries:
+        refuse("the models (only with --bookkeeper)", {"--storage": storages, "--log": log})
+        limits = Limits(timeout=timeout, gone=elapsed(), **{name[2:]: value for name, value in given.items()})
+        return check_known(bugs, limits, form, output, verbose)
+    refuse("--bookkeeper", {**given, "--verbose": verbose})
+    from fencepost.cli.commands.known_releases import matrix
+
+    found = [library(folder) for folder in libraries]
+    return int(matrix(found, storages or STORAGES[:1], bugs, log, timeout, form, output))
 
 
 @dataclass(frozen=True)
@@ -68,20 +117,6 @@ class KnownReport:
     def count(self, as_expected: bool | None) -> int:
         """How many rows came out so."""
         return sum(row.as_expected is as_expected for row in self.rows)
-
-
-def refuse_unused() -> None:
-    """Raise BadInput if an option or argument was given that --known does not use."""
-    context = click.get_current_context()
-    given = [
-        "PROTOCOL" if isinstance(parameter, click.Argument) else parameter.opts[-1]
-        for parameter in context.command.params
-        if parameter.name is not None
-        and parameter.name not in USED
-        and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
-    ]
-    if given:
-        raise BadInput(f"--known: takes no {', '.join(given)}; leave out what the table says already")
 
 
 def check_known(bugs: Sequence[str], limits: Limits, form: str, output: str | None, verbose: bool) -> int:

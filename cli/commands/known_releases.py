@@ -1,4 +1,4 @@
-"""`fencepost reproduce --known`: the known bugs on real releases, a matrix."""
+"""`fencepost known --bookkeeper`: the known bugs on the real code of releases, as a matrix."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.process.handover import elapsed
 from fencepost.cli.rendering.output import emit
 from fencepost.cli.rendering.reproduction import SETTING, spoken
 from fencepost.encoding import keys as k
@@ -31,16 +32,20 @@ def matrix(
     storages: Sequence[str],
     names: Sequence[str],
     log: Path | None,
+    timeout: float,
     form: str,
     output: str | None,
 ) -> ExitCode:
-    """Run what can be run, and print a cell for each bug, release and storage."""
+    """Run what can be run, and print a cell for each bug, release and storage; cells that time does not reach say so."""
+    asked = [(known, lib, storage) for known in bugs(names) for lib in libraries for storage in storages]
     cells: list[Cell] = []
-    for known in bugs(names):
-        for lib in libraries:
-            for storage in storages:
-                click.echo(f"{known.name} on {lib.release}, {storage}", err=True)
-                cells.append(_cell(known, lib, storage, log))
+    for known, lib, storage in asked:
+        if elapsed() < timeout:
+            click.echo(f"{known.name} on {lib.release}, {storage}", err=True)
+            cells.append(_cell(known, lib, storage, log))
+        else:
+            setting = Setting(lib.release, storage)
+            cells.append(Cell(known.name, setting, Mark.NOT_REACHED, f"time-out after {timeout:g} s"))
     emit(_json(cells) if form == "json" else _text(cells), output)
     return _exit_code(cells)
 

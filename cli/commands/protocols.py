@@ -6,7 +6,7 @@ import json
 
 import click
 
-from fencepost.cli.commands.check import find_protocol
+from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.encoding import keys as k
 from fencepost.encoding.language.printer import line

@@ -78,7 +78,7 @@ def _seen(bug: Bug) -> str:
 
 UNLESS = k.keys(since=k.text("a release"), set=k.text("what must be set for the bug to be gone since then"))
 BUG = k.keys(
-    bug=k.text("the name of the bug, as check --known --bug takes it"),
+    bug=k.text("the name of the bug, as known takes it"),
     sentence=k.text("what goes wrong"),
     source=k.text("where it was reported and mended"),
     affected=k.texts("the releases that have it, or may have it, depending on what is set up"),
@@ -146,7 +146,7 @@ def _told(bug: Bug, release: str) -> list[str]:
     real = on_real_code(bug).get(release)
     return [
         *lines,
-        f"      fencepost check --known --bug {known.name.removeprefix('#')}{f'; real bookies: {real}' if real else ''}",
+        f"      fencepost known {known.name.removeprefix('#')}{f'; real bookies: {real}' if real else ''}",
     ]
 
 

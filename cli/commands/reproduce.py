@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,39 +39,26 @@ EXITS = {
 
 
 @click.command()
-@click.argument("trace", type=click.Path(), required=False)
+@click.argument("trace", type=click.Path())
 @click.option(
     "--bookkeeper",
-    "libraries",
-    multiple=True,
+    "folder",
     type=click.Path(path_type=Path),
     metavar="LIB",
-    help="The lib folder of a BookKeeper distribution (with --known repeatable).",
+    help="The lib folder of a BookKeeper distribution.",
 )
-@click.option(
-    "--storage",
-    "storages",
-    multiple=True,
-    type=click.Choice(STORAGES),
-    help="How bookies store entries (default: sorted; with --known repeatable).",
-)
+@click.option("--storage", type=click.Choice(STORAGES), help="How bookies store entries.  [default: sorted]")
 @click.option("--property", "name", metavar="NAME", help="Which trace, if the file has several.")
-@click.option("--known", is_flag=True, help="All known bugs, on each LIB and storage: a matrix.")
-@click.option(
-    "--bug", "bugs", multiple=True, metavar="NAME", help="With --known: only that bug (repeatable)."
-)
 @click.option("--transcript", type=click.Path(), metavar="FILE", help="Keep every line asked and answered.")
 @playback_option("the answers")
 @log_option
 @form_option_of(("text", "json", "html"))
 @output_option
 def command(
-    trace: str | None,
-    libraries: tuple[Path, ...],
-    storages: tuple[str, ...],
+    trace: str,
+    folder: Path | None,
+    storage: str | None,
     name: str | None,
-    known: bool,
-    bugs: tuple[str, ...],
     transcript: str | None,
     playback: Path | None,
     log: Path | None,
@@ -84,42 +70,19 @@ def command(
     Exits with 1 if the violation is reproduced, 0 if the code refuses it, 3 if model and code part company, or a
     step cannot be driven. Nothing is left running, and everything is in a temporary folder.
     """
-    if known:
-        unused = {"TRACE": trace, "--property": name, "--transcript": transcript, "--playback": playback}
-        refuse("--known", {**unused, "--format html": form == "html"})
-        return int(_matrix(libraries, storages, bugs, log, form, output))
-    refuse("a TRACE", {"--bug": bugs})
-    if trace is None:
-        raise BadInput("TRACE: missing; give a trace that `check --traces` wrote, or --known")
     story = _story(Path(trace), name)
     if playback is not None:
-        refuse(
-            "--playback",
-            {"--bookkeeper": libraries, "--storage": storages, "--log": log, "--transcript": transcript},
-        )
+        unused = {"--bookkeeper": folder, "--storage": storage, "--log": log, "--transcript": transcript}
+        refuse("--playback", unused)
         run = _played(story, playback)
-    elif len(libraries) != 1 or len(storages) > 1:
-        raise BadInput("--bookkeeper, --storage: one of each for a TRACE; several go with --known")
+    elif folder is None:
+        raise BadInput(
+            "--bookkeeper: missing; give the lib folder of a BookKeeper distribution, or --playback FILE"
+        )
     else:
-        run = _driven(story, library(libraries[0]), storages[0] if storages else STORAGES[0], transcript, log)
+        run = _driven(story, library(folder), storage or STORAGES[0], transcript, log)
     emit(_written(run, story, form), output)
     return int(EXITS[run.ending])
-
-
-def _matrix(
-    libraries: Sequence[Path],
-    storages: Sequence[str],
-    bugs: Sequence[str],
-    log: Path | None,
-    form: str,
-    output: str | None,
-) -> ExitCode:
-    from fencepost.cli.commands.known_releases import matrix
-
-    if not libraries:
-        raise BadInput("--bookkeeper: missing; give the lib folder of a BookKeeper distribution")
-    found = [library(folder) for folder in libraries]
-    return matrix(found, storages or STORAGES[:1], bugs, log, form, output)
 
 
 def _story(path: Path, name: str | None) -> Counterexample:

@@ -1,41 +1,97 @@
-"""`fencepost check --walks`: random walks instead of a solver. They find violations, and prove nothing."""
+"""`fencepost simulate`: random executions of a protocol on plain values. They find violations and prove nothing."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from pathlib import Path
 
+import click
+
+from fencepost.cli.commands.requests import requests_of, share_of
+from fencepost.cli.options.numbers import COUNT, SEED
+from fencepost.cli.options.protocols import find_protocol
+from fencepost.cli.options.settings import setting, settings_option
+from fencepost.cli.process.conclusion import conclude
+from fencepost.cli.process.handover import timeout_option
+from fencepost.cli.rendering.check_report import CheckedRequest, Request, Wanted
+from fencepost.cli.rendering.check_text import SIMULATION
+from fencepost.cli.rendering.counterexamples import story_form_option
+from fencepost.cli.rendering.output import output_option, prepare_folder
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
-from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import Instance
-from fencepost.encoding.language.system import Property
 
 
-def refuse_limits(limits: Limits) -> None:
-    """Raise BadInput for limits that mean nothing to random walks."""
-    if limits.bound is not None or limits.budgets or limits.count > 1:
-        raise BadInput("--walks: takes no --bound, --budget or --count; leave them out")
+@click.command()
+@click.argument("protocol", metavar="PROTOCOL|FILE.py")
+@click.option(
+    "--runs", type=COUNT, default=1000, show_default=True, metavar="N", help="Simulate N random executions."
+)
+@settings_option
+@click.option(
+    "--release", metavar="R", help="With the switches of this release (fencepost releases); --set wins."
+)
+@click.option(
+    "--property",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Check this property (repeatable; default: all).",
+)
+@click.option(
+    "--seed", type=SEED, default=1, show_default=True, metavar="N", help="Seed of the random choices."
+)
+@timeout_option()
+@story_form_option
+@output_option
+@click.option(
+    "--traces", type=click.Path(), metavar="DIR", help="Write each counterexample to a file in this folder."
+)
+def command(
+    protocol: str,
+    runs: int,
+    settings: tuple[str, ...],
+    release: str | None,
+    names: tuple[str, ...],
+    seed: int,
+    timeout: float,
+    form: str,
+    output: str | None,
+    traces: str | None,
+) -> int:
+    """Simulate PROTOCOL, or the one in FILE.py: random executions on plain values, without a solver.
+
+    Exits with 1 if a property is violated, else with 3: a simulation never proves that nothing is violated.
+    """
+    made = [setting(text, "NAME=VALUE") for text in settings]
+    requests = requests_of(find_protocol(protocol), made, names, release, Limits(timeout=timeout, seed=seed))
+    if traces is not None:
+        prepare_folder(Path(traces))
+    checked = [
+        CheckedRequest(request, simulated(request, share_of(request, waiting), runs))
+        for waiting, request in zip(range(len(requests), 0, -1), reversed(requests), strict=True)
+    ]
+    return conclude(Wanted(form, output, traces).conclusion(checked[::-1]))
 
 
-def take(walks: int, instance: Instance, properties: Sequence[Property], limits: Limits) -> Outcome:
-    """Return the outcome of so many random walks, or of those that the time allows."""
+def simulated(request: Request, limits: Limits, runs: int) -> Outcome:
+    """Return the outcome of so many random executions, or of those that the time allows."""
     from fencepost.encoding.concrete.simulation import simulate
     from fencepost.encoding.formulas.traps import check_traps_of
 
     begun = time.perf_counter()
-    check_traps_of(instance.system, properties)
+    check_traps_of(request.system, request.properties)
+    assert limits.seed is not None
     found = simulate(
-        instance.system,
-        instance.subject,
-        properties,
-        walks,
-        limits.seed if limits.seed is not None else 1,
+        request.system,
+        request.subject,
+        request.properties,
+        runs,
+        limits.seed,
         keep_on=lambda: time.perf_counter() - begun < limits.timeout - limits.gone,
     )
     seconds = time.perf_counter() - begun
     results = []
-    for prop in properties:
+    for prop in request.properties:
         trace, met = found.traces.get(prop.name), found.witnessing.get(prop.name, 0)
         witnessed = f"{met or 'none'} met its witness"
         violating = found.violating.get(prop.name, 0)
@@ -44,14 +100,14 @@ def take(walks: int, instance: Instance, properties: Sequence[Property], limits:
                 prop.name,
                 Verdict.VIOLATED if trace else Verdict.UNDECIDED,
                 seconds=seconds,
-                solver="walks",
+                solver=SIMULATION,
                 witness=met > 0,
                 steps=len(trace.steps) if trace else None,
                 faults=dict(trace.faults) if trace else None,
-                reason=f"{violating} of {found.count} random walks came to one; {witnessed}"
+                reason=f"{violating} of {found.count} simulations violate it; {witnessed}"
                 if trace
-                else f"{found.count} random walks of up to {found.longest} steps prove nothing; {witnessed}",
+                else f"{found.count} simulations of up to {found.longest} steps prove nothing; {witnessed}",
                 trace=trace,
             )
         )
-    return Outcome(tuple(results), seconds, False, {"walking": seconds})
+    return Outcome(tuple(results), seconds, False, {"simulation": seconds})

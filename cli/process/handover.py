@@ -107,26 +107,24 @@ def elapsed() -> float:
     return 0.0 if _hands.begun is None else time.perf_counter() - _hands.begun
 
 
-def without_limit() -> float:
-    """From now on there is no limit for the whole command: so many seconds."""
-    _hands.to.may_take(math.inf)
-    return math.inf
-
-
 def timeout_option(
-    help: str = "Time for the whole command.", told: bool = True
+    help: str = "Time for the whole command.", told: bool = True, default: float | None = 300.0
 ) -> Callable[[Command], Command]:
-    """The option `--timeout`, which bounds everything that a command does; the command is `told` the seconds, or not."""
+    """Return the option `--timeout`, which bounds all that a command does; the seconds are `told` to the command or not.
 
-    def bound(context: click.Context, parameter: click.Parameter, value: float) -> float:
-        _hands.to.may_take(value)
-        return value
+    Without a `default` the command has no limit unless one is given: infinitely many seconds.
+    """
+
+    def bound(context: click.Context, parameter: click.Parameter, value: float | None) -> float:
+        seconds = math.inf if value is None else value
+        _hands.to.may_take(seconds)
+        return seconds
 
     return click.option(
         "--timeout",
         type=SECONDS,
-        default=300.0,
-        show_default=True,
+        default=default,
+        show_default="none" if default is None else True,
         metavar="SECONDS",
         help=help,
         callback=bound,

@@ -298,7 +298,7 @@ def _told(risk: Risk, found: Finding, advice: Advice, commands: bool) -> list[st
 
 def of_table(risk: Risk) -> str:
     """The command that shows a bug on the small instance of the table."""
-    return f"fencepost check --known --bug {risk.bug.name.removeprefix('#')}"
+    return f"fencepost known {risk.bug.name.removeprefix('#')}"
 
 
 def _broken(line: str) -> list[str]:

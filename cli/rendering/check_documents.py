@@ -34,10 +34,12 @@ RESULT = k.keys(
     bound=k.null(k.whole("--bound"), "without"),
     witness=k.flag("the witness of the property was reached"),
     reason=k.null(
-        k.text("why it is not decided or not proved, why there are few traces, or what walks came to")
+        k.text(
+            "why it is not decided or not proved, why there are few traces, or how many simulations violate it"
+        )
     ),
     seconds=k.seconds("seconds until this property was settled"),
-    solver=k.text("--solver, or walks"),
+    solver=k.text("--solver, or simulation"),
     trace=k.null(k.one(TRACE, "the counterexample"), "unless the verdict is violated"),
     more_traces=k.many(TRACE, "further counterexamples, under --count"),
     certificate=k.null(k.text("the folder with the certificate of this proof"), "if none was written"),
@@ -58,7 +60,7 @@ CHECK = k.document(
     seconds=k.seconds("seconds for the check"),
 )
 
-# fencepost check --known.
+# fencepost known.
 
 EXPECTED = k.keys(
     verdict=k.among((v.value for v in Verdict), "violated with the bug, nearly always proved without"),
@@ -66,7 +68,7 @@ EXPECTED = k.keys(
 )
 AS_FOUND = ("verdict", "steps", "fewest", "rounds", "complete", "basis", "reason")
 RUN = k.keys(
-    bug=k.text("the name of the bug, for --bug"),
+    bug=k.text("the name of the bug, as known takes it"),
     sentence=k.text("what goes wrong"),
     source=k.text("where it was reported and mended, and which releases have it"),
     protocol=k.text("the name of the protocol"),

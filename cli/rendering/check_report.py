@@ -14,7 +14,15 @@ from fencepost.cli.commands.check_certificates import lines_of
 from fencepost.cli.exits import exit_code
 from fencepost.cli.process.conclusion import Conclusion, placed
 from fencepost.cli.rendering.check_documents import CHECK
-from fencepost.cli.rendering.check_text import allowed, heading, sentence, sizes, trace_text, verdict_sentence
+from fencepost.cli.rendering.check_text import (
+    SIMULATION,
+    allowed,
+    heading,
+    sentence,
+    sizes,
+    trace_text,
+    verdict_sentence,
+)
 from fencepost.cli.rendering.counterexamples import told
 from fencepost.cli.rendering.known_names import line, names_of, new
 from fencepost.encoding import keys as k
@@ -116,15 +124,15 @@ def together(checked: Sequence[CheckedRequest], without_known: bool) -> Outcome:
 # Text.
 
 
-def as_text(checked: Sequence[CheckedRequest], walks: bool) -> str:
+def as_text(checked: Sequence[CheckedRequest]) -> str:
     """Each instance, the counterexamples on it, and at the end a line for each verdict."""
     parts = [part for one in checked for part in (_heading(one), *_counterexamples(one))]
     said = dict.fromkeys(one.request.instance.protocol.unmodelled for one in checked)
     parts.append("\n".join(line for one in checked for line in one.lines))
     parts += [sentence(line) for line in said if line]
-    if walks:
-        parts.append("Random walks find violations; they never prove that there are none.")
     results = [result for one in checked for result in one.outcome.results]
+    if any(result.solver == SIMULATION for result in results):
+        parts.append("A simulation finds violations. It never proves that there are none.")
     folders = {result.certificate for result in results if result.certificate is not None}
     parts += [f"certificate: {folder} (fencepost certify checks it)" for folder in folders]
     if any(one.outcome.interrupted for one in checked):
@@ -215,11 +223,10 @@ class Wanted:
     form: str
     output: str | None
     traces: str | None
-    walks: bool
-    require_proof: bool
-    known_as_expected: bool
-    expect: str | None
-    certify: bool
+    require_proof: bool = False
+    known_as_expected: bool = False
+    expect: str | None = None
+    certify: bool = False
 
     def conclusion(self, checked: Sequence[CheckedRequest]) -> Conclusion:
         """All that the command prints and writes of this, and its exit code."""
@@ -232,7 +239,7 @@ class Wanted:
         lines = [why for one in checked for why in lines_of(one.uncertified or {})]
         if self.form not in FORMS:
             printed, written = placed(
-                as_json(checked) if self.form == "json" else as_text(checked, self.walks), self.output
+                as_json(checked) if self.form == "json" else as_text(checked), self.output
             )
             return Conclusion(self._code(checked), printed, "\n".join(lines), files | written)
         stories = [story for one in checked for story in one.stories]

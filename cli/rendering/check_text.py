@@ -16,6 +16,8 @@ from fencepost.encoding.language.traces import Json, Trace, TraceStep
 
 WIDTH = 110
 """Where running text is broken."""
+SIMULATION = "simulation"
+"""The solver that a result names where there was none."""
 
 
 def heading(instance: Instance, limits: Limits) -> str:
@@ -140,7 +142,7 @@ def _because(result: Result, faults: str) -> str:
         case Verdict.VACUOUS:
             return f": nothing was tested; {result.reason}"
         case Verdict.UNDECIDED:
-            if result.solver == "walks":
+            if result.solver == SIMULATION:
                 return f": {result.reason}"
             searched = (
                 f"no violation within {amount(result.rounds, 'round')}"

@@ -92,7 +92,8 @@ def check_command(row: Row) -> str:
 
 def _conform_command(row: Row) -> str:
     settings = dict(row["settings"])
-    options = [f"--{name}={settings.pop(name)}" for name in ("storage", "seed", "walks")]
+    options = [f"--{name}={settings.pop(name)}" for name in ("storage", "seed")]
+    options.append(f"--runs={settings.pop('walks')}")
     library = f"--bookkeeper=LIB-{settings.pop('release')}"
     return shlex.join(
         [

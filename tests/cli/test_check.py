@@ -12,8 +12,8 @@ import pytest
 from fencepost.cli.main import run
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
-from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.system import Property
 from support.instances import TWO_BOOKIES
 from support.processes import children, gone
 from support.refusing import slow_machine
@@ -54,11 +54,10 @@ def test_the_documented_command_finds_the_data_loss(capsys: pytest.CaptureFixtur
 @pytest.mark.slow
 def test_a_property_with_an_instance_of_its_own_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     """Planted: one heading for both; results of the second without their instance."""
-    asked = ("check", "bookkeeper-4.13", "--property", "valid-fragments", "--walks", "1500")
+    asked = ("simulate", "bookkeeper-4.13", "--property", "valid-fragments", "--runs", "1500")
     small = "bookies=2 ensemble=1 write_quorum=1 ack_quorum=1 entries=2"
-    code, out, err = fencepost(capsys, *asked, "--property", "entries-in-order", "-v")
-    assert f"valid-fragments of bookkeeper-4.13: {small} " in err
-    first, second = (line for line in out.splitlines() if " random walks " in line)
+    code, out, _ = fencepost(capsys, *asked, "--property", "entries-in-order")
+    first, second = (line for line in out.splitlines() if " simulations " in line)
     assert (first.startswith("entries-in-order: undecided"), small in first) == (True, False)
     assert second.startswith("valid-fragments: ")
     assert f"; on {small}" in second
@@ -79,9 +78,7 @@ def test_a_small_instance_leaves_the_other_its_share_of_the_time(monkeypatch: py
     """Planted: all of the time for whoever comes first."""
     asked: list[tuple[int, float]] = []
 
-    def at_once(
-        system: System, subject: Subject, properties: list[Property], limits: Limits, hear: object
-    ) -> Outcome:
+    def at_once(instance: Instance, properties: list[Property], limits: Limits, hear: object) -> Outcome:
         asked.append((len(properties), limits.timeout - limits.gone))
         results = [Result(p.name, Verdict.UNDECIDED, seconds=0.0, solver="none") for p in properties]
         return Outcome(tuple(results), 0.0, False, {})
@@ -209,15 +206,15 @@ def test_losses_are_minimized_and_budgeted(capsys: pytest.CaptureFixture[str]) -
     assert "; 19 steps (none without faults is shorter)" in out
 
 
-def test_random_walks_find_a_shallow_violation_and_never_prove(capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulations_find_a_shallow_violation_and_never_prove(capsys: pytest.CaptureFixture[str]) -> None:
     defect = ["--set=ensemble=4", "--set=coverage=first-ack-quorum"]
-    arguments = ("check", "bookkeeper", *defect, "--walks", "500", "--seed", "3")
+    arguments = ("simulate", "bookkeeper", *defect, "--runs", "500", "--seed", "3")
     code, out, _ = fencepost(capsys, *arguments, "--property", "fencing-is-enough")
     assert (code, "fencing-is-enough: violated in " in out) == (1, True)
-    code, out, _ = fencepost(capsys, *arguments, "--property", "entries-in-order", "--walks", "50")
+    code, out, _ = fencepost(capsys, *arguments, "--property", "entries-in-order", "--runs", "50")
     assert code == 3
-    assert "entries-in-order: undecided: 50 random walks" in out
-    assert "they never prove that there are none" in out
+    assert "entries-in-order: undecided: 50 simulations" in out
+    assert "It never proves that there are none." in out
 
 
 BAD_INPUT = [
@@ -249,14 +246,14 @@ BAD_INPUT = [
     (("check", "bookkeeper-4.13", "--budget", "lost=few"), "lost=few: a budget is a whole number"),
     (("check", "bookkeeper-4.13", "--bound", "-1"), "-1: must be a whole number from 0 to"),
     (("check", "bookkeeper-4.13", "--timeout", "0"), "must be a number above 0"),
-    (("check", "bookkeeper-4.13", "--walks", "5", "--bound", "3"), "--walks: takes no --bound"),
+    (("simulate", "bookkeeper-4.13", "--runs", "0"), "0: must be a whole number from 1 to"),
+    (("simulate", "bookkeeper-4.13", "--bound", "3"), "No such option '--bound'"),
     (
         (*LOSES, "--minimize", "none", "--output", "/nowhere/x"),
         "/nowhere/x: cannot be written",
     ),
     (("check", "bookkeeper-4.13", "--traces", "/proc/nowhere"), "/proc/nowhere: cannot be written to"),
-    (("check",), "no PROTOCOL: give a protocol's name, a Python file, or --known"),
-    (("check", "bookkeeper-4.13", "--bug", "2614"), "--bug 2614: only with --known"),
+    (("check",), "Missing argument 'PROTOCOL|FILE.py'"),
     (("frobnicate",), "No such command"),
     (("protocols", "bookeeper"), "bookeeper: no such protocol"),
     (("trace", "nowhere.json"), "nowhere.json: cannot be read"),

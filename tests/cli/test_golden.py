@@ -16,6 +16,8 @@ FIXED = ["--property", "no-divergence", "--set", "recovery_reads_fence=yes"]
 CASES = {
     "help": ["--help"],
     "check-help": ["check", "--help"],
+    "simulate-help": ["simulate", "--help"],
+    "known-help": ["known", "--help"],
     "trace-help": ["trace", "--help"],
     "explore-help": ["explore", "--help"],
     "certify-help": ["certify", "--help"],
@@ -32,12 +34,12 @@ CASES = {
     "check-induction": ["check", str(ENDLESS), "--set", "brokers=3"],
     "check-holds": ["check", "bookkeeper-4.13", *FIXED, "--rounds", "2", "--engine", "rounds"],
     "check-vacuous": ["check", "bookkeeper-4.13", "--property", "valid-fragments", "--set", "bookies=3"],
-    "check-known": ["check", "--known", "--bug", "2614", "--bug", "2614-3/3/3"],
+    "known": ["known", "2614", "2614-3/3/3"],
     "check-proved-json": ["check", "bookkeeper-4.13", *FIXED, "--format", "json"],
 }
 
 
-SLOW = ("check-known", "check-proved-json")
+SLOW = ("known", "check-proved-json")
 
 
 @pytest.mark.parametrize(

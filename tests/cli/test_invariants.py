@@ -1,4 +1,4 @@
-"""What `fencepost facts` says to an author who looks for the facts that a proof needs."""
+"""What `fencepost invariants` says to an author who looks for the invariants that a proof needs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from support.refusing import refused
 OWNER = Path(__file__).parents[2] / "examples/one_owner.py"
 
 
-def without(folder: Path, fact: str) -> Path:
-    """The example without a fact."""
+def without(folder: Path, name: str) -> Path:
+    """Return the path of the example without that invariant."""
     text = OWNER.read_text(encoding="utf-8")
     (found,) = re.findall(
-        rf'        Invariant\(\n            name="{fact}",.*?\n        \),\n', text, re.DOTALL
+        rf'        Invariant\(\n            name="{name}",.*?\n        \),\n', text, re.DOTALL
     )
     path = folder / "one_owner.py"
     path.write_text(text.replace(found, ""), encoding="utf-8")
@@ -26,7 +26,7 @@ def without(folder: Path, fact: str) -> Path:
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, list[str]]:
     """Exit code, and what it says after the heading."""
-    code = run(["facts", *map(str, arguments)])
+    code = run(["invariants", *map(str, arguments)])
     told = capsys.readouterr()
     assert told.err == ""
     return code, told.out.splitlines()[1:]
@@ -37,8 +37,8 @@ def test_what_is_inductive_is_kept_by_every_action(capsys: pytest.CaptureFixture
     assert said(capsys, OWNER) == (0, [f"{name}: kept by every action" for name in names])
 
 
-def test_a_fact_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The smallest state from which the property breaks is what the missing fact must rule out; nothing reaches it."""
+def test_an_invariant_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The smallest state from which the property breaks is one that the missing invariant must rule out; it is unreachable."""
     assert said(capsys, without(tmp_path, "servers-own")) == (
         3,
         [
@@ -46,7 +46,7 @@ def test_a_fact_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[st
             "one-server: open topic(b1) breaks it, from a state in which all else holds and",
             "  owns[b1] = yes, serves[b2] = yes",
             "  then serves[b1]: no → yes",
-            "  not false within 4 rounds: a fact is missing, or that is too few",
+            "  not false within 4 rounds: an invariant is missing, or more rounds are needed",
         ],
     )
 
@@ -56,7 +56,7 @@ def test_the_rounds_that_are_asked_can_be_chosen(tmp_path: Path, capsys: pytest.
     assert said(capsys, path, "--rounds", "2")[1][-1].startswith("  not false within 2 rounds")
 
 
-def test_a_candidate_that_is_false_is_refuted_by_a_walk(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_candidate_that_is_false_is_refuted_by_a_simulation(capsys: pytest.CaptureFixture[str]) -> None:
     code, lines = said(capsys, OWNER, "--set", "release=at-once")
     assert code == 1
     first = next(n for n, line in enumerate(lines) if line.startswith("servers-own: "))
@@ -64,7 +64,7 @@ def test_a_candidate_that_is_false_is_refuted_by_a_walk(capsys: pytest.CaptureFi
     assert lines[first + 1] == "  1  b1 acquire"
 
 
-def test_what_no_walk_refutes_rounds_do(
+def test_rounds_refute_what_no_simulation_refutes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from fencepost.encoding.induction import directed_simulation
@@ -78,7 +78,7 @@ def test_what_no_walk_refutes_rounds_do(
     assert lines[first + 3] == "servers-own: false after 3 steps:"
 
 
-def test_a_known_bug_breaks_the_fact_that_stands_for_the_rule_it_breaks(
+def test_a_known_bug_breaks_the_invariant_that_stands_for_its_rule(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     settings = [f"--set={name}=2" for name in ("bookies", "ensemble", "write_quorum")]
@@ -88,9 +88,9 @@ def test_a_known_bug_breaks_the_fact_that_stands_for_the_rule_it_breaks(
     assert any(line.startswith("reading-fences: false after ") for line in lines)
 
 
-def test_without_facts_a_property_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_invariants_a_property_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     copies = OWNER.with_name("two_copies.py")
-    assert "declares no facts; say which property to start from" in refused(capsys, "facts", copies)
+    assert "declares no invariants; say which property to start from" in refused(capsys, "invariants", copies)
     code, lines = said(capsys, copies, "--property", "nothing-lost")
     assert code == 1
     assert any(line.startswith("nothing-lost: false after ") for line in lines)

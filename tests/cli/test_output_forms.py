@@ -228,7 +228,7 @@ def rows(section: str) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("check", "--known", "--format", "itf"), "--format itf: not with --known; valid: text, json"),
+        (("known", "--format", "itf"), "'itf' is not one of 'text', 'json'"),
         (("prove", "--format", "html"), "'html' is not one of 'text', 'json'"),
         (("quorum", "-e", "3", "-w", "3", "-a", "2", "--format", "itf"), "'itf' is not one of"),
         (("trace", str(SAVED), "--eval", "status", "--format", "html"), "--format html: not with --eval"),

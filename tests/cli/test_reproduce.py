@@ -17,6 +17,7 @@ from fencepost.realcode.matrix import Cell, Mark
 from fencepost.realcode.reproduction import Setting
 from fencepost.realcode.transcripts import read_transcript
 from support.realcode import TRANSCRIPTS, kept_trace
+from support.refusing import refused
 
 OLD, NEW = (str(TRANSCRIPTS / f"2614.{release}.sorted.jsonl") for release in ("4.13.0", "4.17.4"))
 
@@ -67,15 +68,11 @@ def test_as_a_page_with_the_code_beside_the_model(trace: str, capsys: pytest.Cap
 
 
 HOSTILE = {
-    "TRACE: missing": [],
-    "one of each for a TRACE": ["TRACE"],
-    "--bug: not with a TRACE": ["TRACE", "--bug", "2614"],
+    "Missing argument 'TRACE'": [],
+    "--bookkeeper: missing": ["TRACE"],
     "--bookkeeper: not with --playback": ["TRACE", "--playback", OLD, "--bookkeeper", "lib"],
     "--transcript: not with --playback": ["TRACE", "--playback", OLD, "--transcript", "t.json"],
-    "TRACE: not with --known": ["TRACE", "--known"],
-    "--bookkeeper: missing": ["--known"],
     "lib: no such folder": ["TRACE", "--bookkeeper", "lib"],
-    "no such known bug": ["--known", "--bug", "7", "--bookkeeper", "LIB"],
     "is no transcript of this trace": ["TRACE", "--playback", str(TRANSCRIPTS / "2615.4.13.0.sorted.jsonl")],
     "schema is 'fencepost.trace/2'; valid: fencepost.transcript/2": ["TRACE", "--playback", "TRACE"],
     "schema is 'fencepost.transcript/1'; valid: fencepost.transcript/2": ["TRACE", "--playback", "OLD"],
@@ -203,9 +200,25 @@ def test_a_cell_is_held_against_the_table_of_releases(
 
 def test_what_cannot_be_driven_needs_no_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bookkeeper-server-4.17.3.jar").write_bytes(b"")
-    bugs = ["--bug", "4701", "--bug", "1591", "--bug", "4651", "--bug", "BP-46-1"]
-    assert run(["reproduce", "--known", "--bookkeeper", str(tmp_path), *bugs]) == 0
+    bugs = ["4701", "1591", "4651", "BP-46-1"]
+    assert run(["known", *bugs, "--bookkeeper", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "4 of 4 as docs/known.md says" in out
     assert "cannot be driven: the look at the fence and the store are one method of the bookie" in out
     assert "not this release's" in out
+
+
+def test_a_cell_that_time_does_not_reach_is_undecided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bookkeeper-server-4.17.3.jar").write_bytes(b"")
+    monkeypatch.setattr("fencepost.cli.commands.known_releases.elapsed", lambda: 2.0)
+    assert run(["known", "4701", "--bookkeeper", str(tmp_path), "--timeout", "1"]) == 3
+    assert "not reached: time-out after 1 s  NOT RUN" in capsys.readouterr().out
+
+
+def test_a_bug_that_is_none_is_refused_on_the_code_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bookkeeper-server-4.17.3.jar").write_bytes(b"")
+    assert "7: no such known bug" in refused(capsys, "known", "7", "--bookkeeper", tmp_path)

@@ -63,8 +63,8 @@ def test_a_certificate_of_a_proof_says_it(tmp_path: Path, capsys: pytest.Capture
 
 @pytest.mark.slow
 def test_known_bugs_and_a_description_say_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "check", "--known", "--bug=1067").count(SENTENCE) == 1
-    assert json.loads(said(capsys, "check", "--known", "--bug=1067", "--format=json"))["unmodelled"] == [LINE]
+    assert said(capsys, "known", "1067").count(SENTENCE) == 1
+    assert json.loads(said(capsys, "known", "1067", "--format=json"))["unmodelled"] == [LINE]
     assert json.loads(said(capsys, "protocols", "bookkeeper", "--format=json"))["unmodelled"] == LINE
     assert "chained ensemble changes: failures noted during a change" in said(
         capsys, "protocols", "bookkeeper"

@@ -225,11 +225,11 @@ def _checks() -> Found:
         output("check", ENDLESS),
         output("check", EXAMPLE, "--bound", "3"),
         output("check", *SHIPPED, "--release", "4.13.0"),
-        output("check", EXAMPLE, "--walks", "5", "--set", "fence=yes"),
+        output("simulate", EXAMPLE, "--runs", "5", "--set", "fence=yes"),
         output("check", EXAMPLE, "--certificates", "none"),
-        output("check", "bookkeeper-4.13", "--property", "valid-fragments", "--walks", "5"),
-        output("check", "--known"),
-        output("check", "--known", "--timeout", "0.01"),
+        output("simulate", "bookkeeper-4.13", "--property", "valid-fragments", "--runs", "5"),
+        output("known"),
+        output("known", "--timeout", "0.01"),
     ]
     return found
 
@@ -314,7 +314,7 @@ def _real_code(patch: pytest.MonkeyPatch) -> Found:
         transcript = TRANSCRIPTS / f"2614.{release}.sorted.jsonl"
         found += [output("reproduce", "kept.json", "--playback", str(transcript)), *lines(transcript)]
     Path("bookkeeper-server-4.17.4.jar").write_bytes(b"")
-    found.append(output("reproduce", "--known", "--bookkeeper", ".", "--bug", "4701", "--bug", "2614"))
+    found.append(output("known", "4701", "2614", "--bookkeeper", "."))
     found += [*lines(WALKS), output("conform", "--playback", str(WALKS))]
     patch.setattr("fencepost.realcode.reproduction.differences", lambda model, code: APART)
     return [

@@ -34,8 +34,8 @@ from fencepost.cli.process import supervisor
 
 progress.HELD = 0.0
 late, clock = os.environ["LATE"], time.perf_counter
-supervising.time = SimpleNamespace(perf_counter=lambda: clock() + (1e9 if os.path.exists(late) else 0.0))
-supervising.main()
+supervisor.time = SimpleNamespace(perf_counter=lambda: clock() + (1e9 if os.path.exists(late) else 0.0))
+supervisor.main()
 """
 """The command, which announces at once, and whose supervisor finds its time over as soon as the file `LATE` is there."""
 
@@ -164,7 +164,7 @@ def test_the_small_instances_of_a_check_are_told_of_too(tmp_path: Path) -> None:
 
 
 def test_the_table_of_known_bugs_is_told_as_far_as_it_is(tmp_path: Path) -> None:
-    stopped = Stopped(tmp_path, "check", "--known", "--bug=2614", "--bug=2615")
+    stopped = Stopped(tmp_path, "known", "2614", "2615")
     code, out, err = stopped.end(by_a_kill)
     assert code in (1, 3), err
     assert " violated " in out

@@ -251,7 +251,7 @@ def test_a_mistake_is_told_with_what_to_write_instead(
     assert right in RIGHT
     path = tmp_path / "quiet.py"
     path.write_text(RIGHT.replace(right, wrong), encoding="utf-8")
-    said = refused(capsys, "check", path, "--walks", "1")
+    said = refused(capsys, "simulate", path, "--runs", "1")
     assert says in said
     assert "quiet" in said
 
@@ -271,7 +271,7 @@ def test_an_explanation_that_fails_does_not_hide_the_trace(
 
     path = tmp_path / "quiet.py"
     path.write_text(RIGHT.replace('witness_meaning="sent"', f'witness_meaning="sent", explain={explain}'))
-    assert run(["check", str(path), "--walks", "1"]) == 1
+    assert run(["simulate", str(path), "--runs", "1"]) == 1
     told = capsys.readouterr()
     assert says in told.out
     assert "\x1b" not in told.out + told.err

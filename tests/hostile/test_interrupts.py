@@ -198,8 +198,8 @@ def test_an_interrupted_prove_is_one_object_in_json() -> None:
             "--format=smt2",
             "--property=no-divergence",
         ),
-        ("check", "bookkeeper", "--set=entries=3", "--walks=100000"),
-        ("check", "--known"),
+        ("simulate", "bookkeeper", "--set=entries=3", "--runs=100000"),
+        ("known",),
     ],
 )
 @pytest.mark.parametrize("after", [0.15, 0.6, 3.0])

@@ -153,7 +153,7 @@ def test_walks_on_the_code_write_their_file(tmp_path: Path, monkeypatch: pytest.
     )
     (tmp_path / "bookkeeper-server-4.17.4.jar").touch()
     written = tmp_path / "written.jsonl"
-    asked = ["--storage", "db", "--seed", str(kept.seed), "--walks", str(len(kept.taken))]
+    asked = ["--storage", "db", "--seed", str(kept.seed), "--runs", str(len(kept.taken))]
     asked += ["--transcript", str(written)]
     assert run(["conform", kept.protocol, "--bookkeeper", str(tmp_path), *asked]) == 0
     head, *others = written.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -278,9 +278,9 @@ HOSTILE = {
     "--bookkeeper: missing": ["bookkeeper"],
     "is not modelled after BookKeeper's code": ["ledger-chain", "--bookkeeper", "LIB"],
     "LIB: no such folder": ["bookkeeper", "--bookkeeper", "LIB"],
-    "--walks: not with --playback": ["--playback", str(WALKS), "--walks", "3"],
+    "--runs: not with --playback": ["--playback", str(WALKS), "--runs", "3"],
     "valid: fencepost.walks/2": ["--playback", "OTHER"],
-    "1_0: must be a whole number": ["bookkeeper", "--bookkeeper", "LIB", "--walks", "1_0"],
+    "1_0: must be a whole number": ["bookkeeper", "--bookkeeper", "LIB", "--runs", "1_0"],
     "nan: must be a number above 0": ["bookkeeper", "--bookkeeper", "LIB", "--timeout", "nan"],
     "such as bookies=3": ["bookkeeper", "--bookkeeper", "LIB", "--set", "bookies"],
 }

@@ -144,7 +144,7 @@ def test_walks_that_agree_hold(played_back: list[Taken], lib: Path) -> None:
     assert brief(row) == f"in {len(played_back)} walks"
     assert "Other walks were not taken" in meaning(row)
     assert check_command(row) == (
-        f"fencepost conform bookkeeper --bookkeeper=LIB-4.17.4 --storage=interleaved --seed=1 --walks={len(played_back)}"
+        f"fencepost conform bookkeeper --bookkeeper=LIB-4.17.4 --storage=interleaved --seed=1 --runs={len(played_back)}"
     )
 
 

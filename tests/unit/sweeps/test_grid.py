@@ -78,7 +78,7 @@ def test_known_bugs_are_asked_as_they_are_checked() -> None:
 
 
 def is_of(obligation: SweepCase, run: Run) -> bool:
-    """The obligation asks what a run of `check --known` does."""
+    """The obligation asks what a run of `known` does."""
     protocol = find(run.known.protocol)
     parameters = protocol.parameters(run.settings.items())
     subject = protocol.subject(parameters)

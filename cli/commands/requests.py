@@ -1,0 +1,36 @@
+"""The instances that `check` and `simulate` are asked about, and the share of the time that each of them has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fencepost.cli.process.handover import elapsed
+from fencepost.cli.rendering.check_report import Request
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.language.protocol import Protocol
+
+
+def requests_of(
+    protocol: Protocol,
+    settings: Sequence[tuple[str, str]],
+    names: tuple[str, ...],
+    release: str | None,
+    limits: Limits,
+) -> list[Request]:
+    """Return the instance with these settings, then the small instances of properties that have their own."""
+    shared = protocol.parameters(settings, release)
+    return [
+        Request(instance, properties, limits, instance.parameters != shared)
+        for instance, properties in protocol.instances(settings, names, release)
+    ]
+
+
+def share_of(request: Request, waiting: int) -> Limits:
+    """Return the limits of a request that `waiting` requests, itself included, share the rest of the time with.
+
+    A request leaves the others their shares. Those that come later get what it did not use.
+    """
+    gone = elapsed()
+    share = max(0.0, request.limits.timeout - gone) / waiting
+    return replace(request.limits, timeout=min(gone + share, request.limits.timeout), gone=gone)

@@ -1,0 +1,15 @@
+"""The argument PROTOCOL or FILE.py, and the protocol that it names."""
+
+from __future__ import annotations
+
+from fencepost.cli.options.saved import own_protocol
+from fencepost.encoding.language.protocol import Protocol
+
+
+def find_protocol(name: str) -> Protocol:
+    """Return the protocol of that name, or the one in a Python file of that path; raises BadInput."""
+    if name.endswith(".py") or "/" in name:
+        return own_protocol(name)
+    from fencepost.properties.catalogue import find
+
+    return find(name)
