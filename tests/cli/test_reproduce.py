@@ -104,7 +104,7 @@ BROKEN: dict[str, Callable[[list[str]], list[str]]] = {
         *lines[1:],
     ],
     "line 3: ask is missing": lambda lines: [*lines[:2], '{"answer": {"ok": {}}}', *lines[3:]],
-    "line 4: is not JSON ('ask' stands twice in one object)": lambda lines: [
+    "line 4: is not JSON ('ask' is given twice in one object)": lambda lines: [
         *lines[:3],
         '{"ask": "look", "ask": "look"}',
         *lines[4:],
