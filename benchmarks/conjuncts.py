@@ -1,9 +1,8 @@
-"""Guards with one conjunct left out.
+"""Systems with one conjunct of a guard left out.
 
-A guard that is weaker than it need be lets something happen that should not. So each conjunct ought to be
-there for a reason: leave it out, and a property is violated. This module makes the systems with one left
-out; `guards` finds out what becomes of them. Systems are as written, not folded: what never changes may change
-once a guard is weaker.
+A guard that is too weak allows an action that should not happen. So each conjunct should have a reason:
+without it, a property is violated. This module makes the systems without one conjunct; `guards` finds out
+the consequences. Systems are not simplified, because constants may change once a guard is weaker.
 """
 
 from __future__ import annotations
@@ -24,28 +23,35 @@ from fencepost.encoding.language.terms import TRUE, AllOf, Quantified, Term, all
 
 @dataclass(frozen=True)
 class Conjunct:
-    """A conjunct of a guard, by its place: the same one in every instance whose guard has as many."""
+    """A conjunct of a guard, by its position.
+
+    It is the same conjunct in every instance whose guard has as many.
+    """
 
     action: str
-    """The action, told from others of its name by an index set: `handle add (writer)`."""
+    """The action, with an index set if others have its name: `handle add (writer)`."""
     position: int
-    """From 1."""
+    """The position, from 1."""
     of: int
-    """How many conjuncts the guard has."""
+    """The number of conjuncts of the guard."""
 
     def __str__(self) -> str:
+        """Return the action and the position."""
         return f"{self.action}, {self.position} of {self.of}"
 
 
 def flattened(guard: Term) -> tuple[Term, ...]:
-    """The conjuncts of a guard, those of conjunctions in it too; not what quantifiers or disjunctions hold."""
+    """Return the conjuncts of a guard, those of nested conjunctions included.
+
+    Quantifiers and disjunctions are not opened.
+    """
     if isinstance(guard, AllOf):
         return tuple(part for operand in guard.operands for part in flattened(operand))
     return (guard,)
 
 
 def conjuncts(system: System) -> dict[Conjunct, Term]:
-    """Every conjunct of every guard, in the order of the actions."""
+    """Return every conjunct of every guard, in the order of the actions."""
     found: dict[Conjunct, Term] = {}
     for name, schema in _named(system).items():
         parts = flattened(schema.action.when)
@@ -54,9 +60,9 @@ def conjuncts(system: System) -> dict[Conjunct, Term]:
 
 
 def described(systems: Iterable[System]) -> dict[Conjunct, str]:
-    """Every conjunct of these systems that is there for one of them, as text that fits in a line.
+    """Return every conjunct that matters in one of these systems, as text that fits in a line.
 
-    Order and text are those of the system with the most conjuncts, of several the last.
+    Order and text are those of the system with the most conjuncts, of several the last one.
     """
     texts: dict[Conjunct, str] = {}
     for terms in sorted(map(_at_work, systems), key=len):
@@ -72,13 +78,16 @@ def fingerprint(texts: Mapping[Conjunct, str]) -> str:
 
 
 def _at_work(system: System) -> dict[Conjunct, Term]:
-    """The conjuncts that are not true for ever because of facts that never change, such as those of a layer not used."""
+    """Return the conjuncts that are not always true because of constants.
+
+    Conjuncts of a layer that is not used are always true.
+    """
     folding = Folding(constants(system))
     return {c: term for c, term in conjuncts(system).items() if folding.term(term) is not TRUE}
 
 
 def without(system: System, conjunct: Conjunct) -> System:
-    """The system with that conjunct left out of its guard; all else is as it was."""
+    """Return the system with that conjunct left out of its guard."""
     schema = _named(system)[conjunct.action]
     rest, _ = _split(schema, conjunct)
     weakened = replace(schema, action=replace(schema.action, when=rest))
@@ -86,9 +95,9 @@ def without(system: System, conjunct: Conjunct) -> System:
 
 
 def relaxed(system: System, chosen: Sequence[Conjunct]) -> System:
-    """All the systems that leave out some of these conjuncts, in one: choices made up front say which.
+    """Return one system for all choices of left-out conjuncts, which are fixed at the beginning.
 
-    The choices are the last ones, in the order given. If just one is true, the executions are those of
+    The choices are the last ones, in the order given. If exactly one is true, the executions are those of
     `without`, with the same ground actions in the same order.
     """
     space = StateSpace()
@@ -111,7 +120,7 @@ def relaxed(system: System, chosen: Sequence[Conjunct]) -> System:
 
 
 def needed(system: System, conjunct: Conjunct) -> Term:
-    """A state in which only that conjunct keeps the action, for some arguments, from happening.
+    """Return the states in which only that conjunct prevents the action, for some arguments.
 
     If none is reachable, the rest of the guard implies the conjunct, and the system without it has the same
     executions. The term may read choices, as guards do.
@@ -125,7 +134,7 @@ def needed(system: System, conjunct: Conjunct) -> Term:
 
 
 def oversteps(system: System, conjunct: Conjunct, concrete: Concrete, state: State) -> Iterator[GroundAction]:
-    """What happens in that state if the conjunct is left out, and does not with it: actions of `without`."""
+    """Yield the actions of `without` that are possible in the state only without the conjunct."""
     schema = _named(system)[conjunct.action]
     rest, left_out = _split(schema, conjunct)
     situation = all_of(rest, ~left_out)
@@ -136,7 +145,7 @@ def oversteps(system: System, conjunct: Conjunct, concrete: Concrete, state: Sta
 
 
 def _split(schema: Schema, conjunct: Conjunct) -> tuple[Term, Term]:
-    """The guard without the conjunct, and the conjunct."""
+    """Return the guard without the conjunct, and the conjunct."""
     parts = flattened(schema.action.when)
     assert len(parts) == conjunct.of, f"{conjunct}: the guard has {len(parts)} conjuncts"
     left_out = conjunct.position - 1
@@ -150,7 +159,7 @@ def _exchanged(item: Schema | Group, old: Schema, new: Schema) -> Schema | Group
 
 
 def _named(system: System) -> Mapping[str, Schema]:
-    """The actions by names of their own: those that share a name are told apart by their index sets."""
+    """Return the actions by unique names; those with the same name get their index sets."""
     times = Counter(schema.name for schema in system.schemas)
     named: dict[str, Schema] = {}
     for schema in system.schemas:
@@ -164,7 +173,7 @@ def _named(system: System) -> Mapping[str, Schema]:
 
 
 def _telling(schema: Schema, schemas: Sequence[Schema]) -> list[str]:
-    """The index sets of an action that differ from those of another action of its name."""
+    """Return the index sets of an action that differ from those of an action with the same name."""
     others = [s for s in schemas if s.name == schema.name and s is not schema]
     return [
         parameter.sort.name

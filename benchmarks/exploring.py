@@ -1,7 +1,7 @@
-"""How fast the explorer answers a step: `python benchmarks/exploring.py`.
+"""Measure the explorer's time for a step: `python benchmarks/exploring.py`.
 
-Walks at random through an instance of many actions, twice: at first, when what an action says of itself is compiled, and
-again. Measured is the processor's time for all that the page is told, its diagram included.
+Random paths through an instance of many actions are taken twice: the first time includes compilation, the
+second does not. The time is processor time for all data of the page, with its diagram.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STEPS, WALKS = 40, 3
 
 
 def walked(explorer: Explorer, seed: int) -> tuple[ExplorerPath, list[float]]:
-    """A random walk that closes the ledger late, and the seconds of each step."""
+    """Return a random path that closes the ledger late, and the seconds of each step."""
     chance, walk, seconds = random.Random(seed), ExplorerPath(), list[float]()
     for _ in range(STEPS):
         seconds.append(answered(explorer, walk))
@@ -35,15 +35,15 @@ def walked(explorer: Explorer, seed: int) -> tuple[ExplorerPath, list[float]]:
 
 
 def answered(explorer: Explorer, walk: ExplorerPath) -> float:
-    """Seconds of the processor for what the page is told of the end of a walk."""
+    """Return the processor seconds for the page's data at the end of a path."""
     begun = time.process_time()
     here = explorer.at(walk)
-    json.dumps({"view": view(here), "diagram": diagram(here.story)}, default=vars)
+    json.dumps({"view": view(here), "diagram": diagram(here.counterexample)}, default=vars)
     return time.process_time() - begun
 
 
 def told(what: str, seconds: list[float]) -> str:
-    """A line of the result."""
+    """Return a line of the result."""
     ordered = sorted(seconds)
     most = ordered[int(len(ordered) * 0.95)]
     return f"{what}: median {median(ordered) * 1000:.0f} ms, 95 of 100 within {most * 1000:.0f} ms"

@@ -1,4 +1,4 @@
-"""The instances that guards are tried on, by preset."""
+"""The instances on which guards are tried, by preset."""
 
 from __future__ import annotations
 
@@ -60,8 +60,9 @@ GUARD_INSTANCES: Mapping[str, tuple[Settings, ...]] = {
         {**ALONE, "consumers": 1, **_LOG_REPAIRS},
     ),
 }
-"""Of 4.13 the test instances, the same with the known defects mended, and two of 2/2/1.
+"""The instances by preset.
 
-A property that is violated anyway cannot tell whether a weaker guard does harm. With 2/2/1 no entry is lost although
-recovery reads do not fence. So an instance of 2/2/1 shows what the fencing reads are for.
+A property that is violated anyway cannot show whether a weaker guard does harm. So 4.13 has its test
+instances, the same with the known defects repaired, and two of 2/2/1. With 2/2/1 no entry is lost although
+recovery reads do not fence, so these show the need of the fencing reads.
 """

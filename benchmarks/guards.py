@@ -1,9 +1,10 @@
-"""Is every conjunct of every guard there for a reason? Each is left out, one at a time.
+"""Leave out each conjunct of each guard, one at a time, and find out whether it is needed.
 
-A conjunct is *implied* if, in all reachable states of all instances given, the rest of its guard implies it:
-leaving it out changes nothing. It is *caught* if the system without it violates a property that the system
-with it is known not to violate, or is refused: as ill-defined, or because a message is received that is not under
-way. It is *open* if it is neither: something happens without it that nobody minds, or nobody found out in time.
+A conjunct is *implied* if, in all reachable states of all given instances, the rest of its guard implies
+it. Leaving it out changes nothing. It is *caught* if the system without it violates a property that the
+original system is known to satisfy. It is also caught if the system without it is refused: it is
+ill-defined, or it receives a message that is not under way. All other conjuncts are *open*: no property
+forbids what they prevent, or time ran out.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Instance:
-    """A system to try conjuncts on, and the name it has in what is found."""
+    """A system to try conjuncts on, and its name in the findings."""
 
     name: str
     system: System
@@ -57,11 +58,11 @@ class Instance:
 
 @dataclass(frozen=True)
 class Effort:
-    """Seconds and rounds to spend.
+    """The seconds and rounds to spend.
 
-    `whole` seconds go to each question about an instance as it is: which properties hold, and which
-    conjuncts are implied. With conjuncts left out, an instance is searched for `rounds` rounds or `seconds`
-    seconds, for all conjuncts together.
+    `whole` seconds go to each question about an unchanged instance: the properties that hold, and the
+    conjuncts that are implied. With conjuncts left out, an instance is searched for `rounds` rounds or
+    `seconds` seconds, for all conjuncts together.
     """
 
     whole: float = 600.0
@@ -70,7 +71,7 @@ class Effort:
 
 
 class Outcome(Enum):
-    """What became of a conjunct."""
+    """The result for a conjunct."""
 
     IMPLIED = "implied"
     CAUGHT = "caught by a property"
@@ -80,7 +81,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What is known of a conjunct, with the reason in words."""
+    """The finding about a conjunct, with the reason in words."""
 
     conjunct: Conjunct
     text: str
@@ -90,26 +91,26 @@ class Finding:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of an instance as it is."""
+    """The knowledge about an unchanged instance."""
 
     instance: Instance
     clean: tuple[Property, ...]
-    """The properties that no execution violates: the only ones that can catch anything here."""
+    """The properties that no execution violates. Only these can catch a conjunct here."""
     asked: Answers
-    """Which conjuncts are implied, and how to get where the others are needed."""
+    """The conjuncts that are implied, and paths to states in which the others are needed."""
     chosen: tuple[Conjunct, ...]
     """The conjuncts that were asked about."""
     seconds: float
-    """What it took to find out: the order in which instances are tried."""
+    """The seconds of these questions, by which instances are ordered."""
 
     @property
     def implied(self) -> Mapping[Conjunct, bool]:
-        """For each conjunct whether the rest of its guard implies it; those not decided in time are left out."""
+        """Whether each conjunct is implied. Those not decided in time are left out."""
         return self.asked.implied
 
     @property
     def rounds(self) -> int | None:
-        """Rounds that cover every execution; None if not found in time."""
+        """The rounds that cover every execution; None if not found in time."""
         return self.asked.rounds
 
 
@@ -119,7 +120,7 @@ def classify(
     wanted: Callable[[Conjunct], bool] = lambda conjunct: True,
     listener: Callable[[Known | Finding], None] = lambda news: None,
 ) -> list[Finding]:
-    """What becomes of each conjunct that is wanted, on these instances."""
+    """Return the finding about each wanted conjunct on these instances."""
     known = []
     for instance in instances:
         known.append(know(instance, effort, wanted))
@@ -150,7 +151,7 @@ def classify(
 
 
 def _why_open(conjunct: Conjunct, known: Sequence[Known], trials: Mapping[str, Trial]) -> str:
-    """What was found on each instance, those that say the same together."""
+    """Return the results on each instance, with instances of the same result together."""
     says: dict[str, list[str]] = {}
     for facts in known:
         name = facts.instance.name
@@ -186,20 +187,23 @@ def know(instance: Instance, effort: Effort, wanted: Callable[[Conjunct], bool])
 
 
 def _is_clean(result: Result) -> bool:
-    """Every execution was covered, and none violates the property (though none may exercise it)."""
+    """Return whether every execution was covered and none violates the property.
+
+    The property may be vacuous.
+    """
     return result.verdict is Verdict.PROVED or (result.complete and result.verdict is Verdict.VACUOUS)
 
 
 @dataclass(frozen=True)
 class Covered:
-    """No execution needs more rounds than that."""
+    """The message that no execution needs more rounds."""
 
     rounds: int
 
 
 @dataclass(frozen=True)
 class Path:
-    """An execution, for whoever has the system: ground actions and choices by their places in its lists."""
+    """An execution as positions in the system's lists of ground actions and choices."""
 
     actions: tuple[int, ...]
     choices: tuple[int, ...]
@@ -207,30 +211,30 @@ class Path:
 
 @dataclass(frozen=True)
 class Decided:
-    """Whether the rest of its guard implies a conjunct, by its number."""
+    """The message whether the conjunct of that number is implied."""
 
     number: int
     needed: Path | None
-    """Leads to a state in which it does not; None if there is none."""
+    """A path to a state in which it is not implied; None if it is implied."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What is known of the conjuncts of a system, as far as time allowed."""
+    """The answers about the conjuncts of a system, as far as time allowed."""
 
     rounds: int | None
-    """Rounds that cover every execution."""
+    """The rounds that cover every execution."""
     needed: Mapping[Conjunct, Path | None]
-    """For each conjunct a way to a state in which it alone keeps its action from happening; None if it is implied."""
+    """A path to a state in which only that conjunct prevents its action; None if it is implied."""
 
     @property
     def implied(self) -> dict[Conjunct, bool]:
-        """Whether the rest of its guard implies a conjunct in all reachable states."""
+        """Whether the rest of its guard implies each conjunct in all reachable states."""
         return {conjunct: path is None for conjunct, path in self.needed.items()}
 
 
 def decide(system: System, chosen: Sequence[Conjunct], seconds: float) -> Answers:
-    """Which conjuncts are implied by the rest of their guards in all reachable states, as far as time allows."""
+    """Return which conjuncts the rest of their guards implies, as far as time allows."""
     worker = Worker("guards", deciding, system, chosen, gib=None)
     needed_at: dict[Conjunct, Path | None] = {}
     rounds = None
@@ -246,7 +250,7 @@ def decide(system: System, chosen: Sequence[Conjunct], seconds: float) -> Answer
 
 
 def _until(worker: Worker, end: float) -> Iterator[object]:
-    """What a worker says until it has no more to say, or it is too late."""
+    """Yield the messages of a worker until it ends or time is up."""
     while (left := end - time.perf_counter()) > 0 and wait([worker.connection], timeout=left):
         message = worker.receive()
         if not isinstance(message, Ended):
@@ -262,18 +266,18 @@ def _until(worker: Worker, end: float) -> Iterator[object]:
 def deciding(
     send: Send, system: System, chosen: Sequence[Conjunct]
 ) -> list[Iterator[Progress | Covered | Decided]]:
-    """What the deciding process runs."""
+    """Return the work of the deciding process."""
     return [_deciding(system, chosen)]
 
 
 def _deciding(system: System, chosen: Sequence[Conjunct]) -> Iterator[Progress | Covered | Decided]:
-    """Rounds until they cover every execution, then one question for each conjunct not yet seen to be needed."""
+    """Yield rounds until they cover every execution, then an answer for each remaining conjunct."""
     from fencepost.encoding.formulas.commutation import Commutation
     from fencepost.encoding.formulas.one_round import template
     from fencepost.encoding.formulas.symbolic import Symbolic
 
     class OverChoices(Symbolic):
-        """Terms may read choices, as conjuncts of guards do."""
+        """A translation in which terms may read choices, as conjuncts of guards do."""
 
         def _refuse_choices(self) -> None:
             pass
@@ -304,13 +308,13 @@ def _deciding(system: System, chosen: Sequence[Conjunct]) -> Iterator[Progress |
 
 
 def _places(symbolic: Symbolic) -> list[int]:
-    """For each slot, which of the system's ground actions it is."""
+    """Return the number of the ground action of each slot."""
     order = {action: number for number, action in enumerate(symbolic.system.ground_actions)}
     return [order[action] for action in symbolic.actions]
 
 
 def _path(session: RoundSolver, actions: Sequence[int]) -> Path:
-    """The execution that was just found."""
+    """Return the execution that was just found."""
     execution = executed(session)
     return Path(tuple(actions[slot] for slot in execution.slots), execution.choices)
 
@@ -320,7 +324,7 @@ def _path(session: RoundSolver, actions: Sequence[int]) -> Path:
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of leaving a conjunct out of one instance."""
+    """The result of leaving a conjunct out of one instance."""
 
     outcome: Outcome
     says: str
@@ -328,7 +332,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Broken:
-    """Without that conjunct, by its number, this execution violates a clean property or is not well-defined."""
+    """The message that this execution goes wrong without the conjunct of that number."""
 
     number: int
     path: Path
@@ -336,7 +340,7 @@ class Broken:
 
 @dataclass(frozen=True)
 class Searched:
-    """Without that conjunct nothing is wrong within so many rounds; `whole`: nor in any longer execution."""
+    """The message that nothing goes wrong within so many rounds; `whole`: nor in longer executions."""
 
     number: int
     rounds: int
@@ -370,9 +374,9 @@ def attempt(facts: Known, chosen: Sequence[Conjunct], effort: Effort) -> dict[Co
 
 
 def overstep(facts: Known, chosen: Sequence[Conjunct]) -> dict[Conjunct, Trial]:
-    """Those that the engine catches one step after a state in which they are needed.
+    """Yield the conjuncts that the engine catches one step after a state in which they are needed.
 
-    That step is one that only the weaker guard allows. It may receive what is not under way.
+    Only the weaker guard allows that step. It may receive a message that is not under way.
     """
     system = facts.instance.system
     replayer = Replayer(system, facts.instance.subject)
@@ -392,7 +396,7 @@ def overstep(facts: Known, chosen: Sequence[Conjunct]) -> dict[Conjunct, Trial]:
 
 
 def _brief(error: ModelError) -> str:
-    """What is wrong, without the advice on how to mend it."""
+    """Return the error without its advice."""
     return re.split(r"[:;] ", str(error))[0]
 
 
@@ -403,14 +407,14 @@ def _says(message: Searched) -> str:
 def breaking(
     send: Send, system: System, chosen: Sequence[Conjunct], clean: Sequence[Property], rounds: int
 ) -> list[Iterator[Progress | Broken | Searched]]:
-    """What the breaking process runs."""
+    """Return the work of the breaking process."""
     return [_breaking(system, chosen, clean, rounds)]
 
 
 def _breaking(
     system: System, chosen: Sequence[Conjunct], clean: Sequence[Property], rounds: int
 ) -> Iterator[Progress | Broken | Searched]:
-    """All weakened systems in one solver, in 1, 2, 3 … rounds; which one is a matter of assumptions."""
+    """Search all weakened systems in one solver, in 1, 2, 3 … rounds, each by its assumptions."""
     session, left_out, actions = _relaxed_session(system, chosen, clean)
     waiting, searched = dict(enumerate(left_out)), [0] * len(chosen)
     for round_ in range(1, rounds + 1):
@@ -436,7 +440,7 @@ def _breaking(
 def _relaxed_session(
     system: System, chosen: Sequence[Conjunct], clean: Sequence[Property]
 ) -> tuple[RoundSolver, list[int], list[int]]:
-    """A session without rounds, the variable that leaves out each conjunct, and the ground action of each slot."""
+    """Return a solver without rounds, the variables that leave out conjuncts, and the slots' actions."""
     from fencepost.encoding.formulas.commutation import Commutation
     from fencepost.encoding.formulas.one_round import template
     from fencepost.encoding.formulas.symbolic import Symbolic
@@ -451,7 +455,7 @@ def _relaxed_session(
 
 
 def _goes_wrong(session: RoundSolver, left_out: int) -> bool | None:
-    """After the last round something is not well-defined, or a clean property violated; None if not found out."""
+    """Return whether the last round goes wrong: ill-defined or violating; None if not decided in time."""
     answers = []
     for name in ("wrong", "bad"):
         answers.append(session.attempt([left_out, session.unrolling.output(name, session.rounds)]))
@@ -482,6 +486,6 @@ def replay(facts: Known, conjunct: Conjunct, broken: Broken) -> Trial:
 
 
 def _names_of(system: System, path: Path) -> list[str]:
-    """The choices of the system that the path takes to be true; choices of what to leave out come after them."""
+    """Return the names of the choices that the path takes as true, without those of left-out conjuncts."""
     names = [v.name for v in system.choices]
     return [names[position] for position in path.choices if position < len(names)]

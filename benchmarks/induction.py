@@ -1,12 +1,13 @@
-"""Measure proofs by induction over one action beside proofs by rounds, as whole runs of `fencepost check`.
+"""Measure induction over one action beside the rounds engine, as whole runs of `fencepost check`.
 
     python benchmarks/induction.py                    measure everything, print the tables
     python benchmarks/induction.py bookies 3/3/2      only rows whose names contain one of these words
     python benchmarks/induction.py --only actions     only one of the two ways
-    python benchmarks/induction.py --kept runs.jsonl --output docs/generated/induction.md     the page, and its plots beside it
+    python benchmarks/induction.py --kept runs.jsonl --output docs/generated/induction.md
+                                                      the page, and its plots beside it
 
-Each run is a process of its own, with an empty cache. What is compared, and limited, is processor time, of all processes of a
-run together: other programs on the machine change it least.
+Each run is a process of its own, with an empty cache. The measure, and the limit, is the processor time of
+all processes of a run together, because other programs on the machine change it least.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ HOLD = (
     "valid-fragments",
     "recovery-can-finish",
 )
-"""Of today's protocol: those that hold where bookies are spare, for any number of recoverers."""
+"""The properties of today's protocol that hold with spare bookies, for any number of recoverers."""
 
 WAYS = {"induction": "induction over one action", "rounds": "rounds"}
-"""How a proof is looked for, by the value of `--engine`."""
+"""The engines that are compared, by the value of `--engine`."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """An instance: its row's name, what is set, which properties are asked about, and which growth it is a point of."""
+    """A size: its row's name, its settings, its properties, and the growth that it is a point of."""
 
     name: str
     settings: Mapping[str, object]
@@ -46,7 +47,7 @@ class Size:
     grows: str | None = None
 
     def arguments(self, way: str) -> tuple[str, ...]:
-        """What follows `fencepost check`."""
+        """Return the arguments after `fencepost check`."""
         chosen = [word for name in self.properties for word in ("--property", name)]
         sets = [word for name, value in self.settings.items() for word in ("--set", f"{name}={value}")]
         return ("bookkeeper", *chosen, *sets, "--engine", way)
@@ -68,7 +69,7 @@ NAMED = (
         HOLD[:3],
     ),
 )
-"""What people run, and larger ones."""
+"""The usual sizes, and larger ones."""
 
 GROWING = {
     "bookies": range(3, 8),
@@ -76,25 +77,30 @@ GROWING = {
     "recoverers": range(1, 5),
     "fragments": range(2, 6),
 }
-"""Each alone, the others as they are in `SMALLEST`."""
+"""The parameters that grow. Each grows alone; the others are as in `SMALLEST`."""
 
 SMALLEST = {"bookies": 3, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2, "entries": 1}
-"""2/2/2 with a spare bookie, one entry, one recoverer and two fragments: small enough for rounds too."""
+"""The smallest size: 2/2/2, a spare bookie, one entry, one recoverer, two fragments.
+
+It is small enough for rounds too.
+"""
 
 PATIENCE = 3600
-"""Seconds of wall time after which a run gives up; it is ended for its processor time before."""
+"""The seconds of wall time after which a run gives up; the limit of processor time ends it earlier."""
 
 PAGE = """# Induction beside rounds
 
-Today's protocol, every property that holds together, witnesses included: whole runs of `fencepost check`, each a process of its own with an
-empty cache, as `python benchmarks/induction.py` measured them, one run of each, on two cores with nothing else to do. A run that has no
-answer is ended after some processor time, of all its processes together, which stands beside it; the larger ones of its table, or of the
-same growth, are then not begun.
+Today's protocol, every property that holds together, witnesses included: whole runs of `fencepost check`,
+each a process of its own with an empty cache, as `python benchmarks/induction.py` measured them, one run of
+each, on two cores with nothing else to do. A run that has no answer is ended after some processor time, of
+all its processes together, which stands beside it; the larger ones of its table, or of the same growth, are
+then not begun.
 
 {named}
 
-How it grows, from 2/2/2 with three bookies, one entry, one recoverer and two fragments (`no-divergence`, `acked-entries-readable`,
-`entries-in-order`, `valid-fragments`). Empty rings in the plots are runs that were ended.
+How it grows, from 2/2/2 with three bookies, one entry, one recoverer and two fragments (`no-divergence`,
+`acked-entries-readable`, `entries-in-order`, `valid-fragments`). Empty rings in the plots are runs that
+were ended.
 
 {growing}
 
@@ -107,7 +113,7 @@ The commands, each with `--engine induction`, which `check` takes first by itsel
 
 
 def growth() -> Iterator[Size]:
-    """The points of the plots."""
+    """Return the points of the plots."""
     for name, values in GROWING.items():
         for value in values:
             yield Size(f"{name} {value}", {**SMALLEST, name: value}, HOLD[:4], grows=name)
@@ -115,7 +121,7 @@ def growth() -> Iterator[Size]:
 
 @dataclass(frozen=True)
 class Point:
-    """What one run took, in seconds, and what it came to: a verdict, or that it was ended or not begun."""
+    """The seconds of one run, and its result: a verdict, or that it was ended or not run."""
 
     verdict: str
     wall: float = 0.0
@@ -123,17 +129,17 @@ class Point:
 
 
 ENDED = "ended"
-"""A run that was interrupted, since it had used as much processor time as it may."""
+"""The result of a run that was interrupted because it used its processor time."""
 
 NOT_RUN = "not run"
-"""A run that was not begun, since a smaller one of the same table or growth was ended."""
+"""The result of a run that was left out because a smaller one of its table or growth was ended."""
 
 Measured = dict[tuple[str, str], Point]
-"""What was measured of each size, by its name and the way."""
+"""The measurements, by the name of the size and the engine."""
 
 
 def table(sizes: Sequence[Size], ways: Sequence[str], measured: Measured) -> str:
-    """A row for each size, both ways side by side."""
+    """Return a table with a row for each size and both engines side by side."""
     head = ["instance", *(f"{WAYS[way]}: {what}" for way in ways for what in ("processor", "wall"))]
     lines = [head, ["---"] * len(head)]
     for size in sizes:
@@ -149,12 +155,12 @@ def _cells(point: Point) -> tuple[str, str]:
 
 
 def commands(sizes: Sequence[Size]) -> str:
-    """The command of each size, but for the way and the limits."""
+    """Return the command of each size, without the engine and the limits."""
     return "\n".join(f"    fencepost check {' '.join(size.arguments('actions')[:-2])}" for size in sizes)
 
 
 def curves(name: str, sizes: Sequence[Size], measured: Measured) -> str:
-    """How processor time grows with a parameter, both ways; a ring without filling is a run that was ended."""
+    """Plot processor time over a parameter for both engines; an open ring is a run that was ended."""
     series = []
     for way, label in WAYS.items():
         points = [
@@ -179,7 +185,10 @@ def _run(arguments: Sequence[str], processor: float) -> Point:
 
 
 def _measure(sizes: Sequence[Size], ways: Sequence[str], processor: float, kept: Path | None) -> Measured:
-    """Run what is not known yet; a line of `kept` for each run, so that one that was interrupted goes on where it was."""
+    """Run the sizes that have no result yet.
+
+    Each run is a line of `kept`, so that an interrupted measurement can continue.
+    """
     known: Measured = {}
     if kept is not None and kept.exists():
         for line in kept.read_text(encoding="utf-8").splitlines():
@@ -238,7 +247,7 @@ def main() -> None:
 
 
 def write(page: Path, sizes: Sequence[Size], measured: Measured) -> None:
-    """The page, and a plot of each growth beside it."""
+    """Write the page, and a plot of each growth beside it."""
     pictures = []
     for name in GROWING:
         drawing = page.with_name(f"{page.stem}-{name}.svg")

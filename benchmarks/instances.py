@@ -1,4 +1,4 @@
-"""What is measured: rows, each a command line and a commutation cache, cold or warm."""
+"""The rows that are measured: each a command line and a commutation cache, cold or warm."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from fencepost.encoding.solving.solvers import SOLVERS
 
 @dataclass(frozen=True)
 class Row:
-    """One thing to measure."""
+    """One measurement."""
 
     name: str
     label: str
     arguments: tuple[str, ...]
-    """What follows `fencepost check`, without `SUFFIX`."""
+    """The arguments after `fencepost check`, without `SUFFIX`."""
     warm: bool = False
-    """Answers about commutation are there from an earlier run."""
+    """Whether an earlier run has filled the commutation cache."""
 
     @property
     def command(self) -> str:
@@ -34,12 +34,12 @@ N4, L2 = ("--set", "bookies=4"), ("--set", "entries=2")
 
 
 def cold_and_warm(name: str, label: str, *arguments: str) -> tuple[Row, Row]:
-    """The same command with both caches."""
+    """Return the same command with both caches."""
     return Row(f"{name}-cold", label, arguments), Row(f"{name}-warm", label, arguments, warm=True)
 
 
 def family(protocol: str) -> Iterator[Row]:
-    """The main job at N=3, L=1."""
+    """Yield the main measurements at N=3, L=1."""
     short = protocol.removeprefix("bookkeeper-")
     subject = (protocol, *NO_DIVERGENCE)
     yield from cold_and_warm(f"{short}-first-trace", f"{short}, first trace", *subject, *FIRST)
@@ -50,7 +50,7 @@ def family(protocol: str) -> Iterator[Row]:
 
 
 def larger() -> Iterator[Row]:
-    """Four bookies, or two entries."""
+    """Yield measurements with four bookies or two entries."""
     subject = ("bookkeeper-4.13", *NO_DIVERGENCE)
     yield from cold_and_warm("4.13-n4-first-trace", "4.13 N=4, first trace", *subject, *FIRST, *N4)
     yield from cold_and_warm("4.13-n4-fewest-steps", "4.13 N=4, trace with fewest steps", *subject, *N4)
@@ -67,7 +67,7 @@ def larger() -> Iterator[Row]:
 
 
 def growth_row(bookies: int, entries: int, fragments: int) -> Row:
-    """The proof at one size; values that are defaults are left out of the command."""
+    """Return the proof at one size; default values are left out of the command."""
     sizes = (("bookies", bookies, 3), ("entries", entries, 1), ("fragments", fragments, 2))
     options = [f"{name}={value}" for name, value, default in sizes if value != default]
     arguments = [word for option in options for word in ("--set", option)]

@@ -1,4 +1,4 @@
-"""Running a command in a process of its own, and reading what it did."""
+"""Measurements: a command is run in a process of its own, and its output is read."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from pathlib import Path
 from instances import Row
 
 TIMEOUT = 120
-"""Seconds after which a run gives up and its row says so."""
+"""The seconds after which a run gives up, as its row then says."""
 
 LONG = 60
-"""Seconds after which a run is not repeated."""
+"""The seconds after which a run is not repeated."""
 
 SUFFIX = ("--format", "json", "-v")
-"""What every measured command ends with, after its time limit."""
+"""The last arguments of every measured command, after its time limit."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One of the two questions reached a round: when, and how many clauses its solver held then."""
+    """The time at which one of the two questions reached a round, and the clauses of its solver then."""
 
     question: str
     round: int
@@ -41,17 +41,17 @@ class Mark:
 
 @dataclass(frozen=True)
 class Run:
-    """What one process did."""
+    """The result of one process."""
 
     seconds: float
     processor: float
-    """Seconds of processor time, of all processes together: what other programs on the machine change least."""
+    """The processor seconds of all processes together, which other programs change least."""
     verdict: str
     rounds: int
     steps: int | None
     fewest: str | None
     spent: Mapping[str, float]
-    """Seconds by part of the work, as `-v` says them."""
+    """The seconds of each part of the work, from `-v`."""
     marks: tuple[Mark, ...]
 
 
@@ -62,9 +62,10 @@ _PART = re.compile(r"(\w+) (\d+\.\d+) s")
 def run_once(
     arguments: Sequence[str], cache: Path, timeout: int = TIMEOUT, processor: float | None = None
 ) -> Run:
-    """Run `fencepost check` in a process of its own; raises RuntimeError if it gives no result.
+    """Run `fencepost check` in a process of its own; raise RuntimeError if it gives no result.
 
-    With `processor` it is interrupted, which is no result, once it and its children have used so many seconds of processor time.
+    With `processor` the process is interrupted, which gives no result, once it and its children have used
+    so many seconds of processor time.
     """
     command = [sys.executable, "-m", "fencepost.cli", "check", *arguments, "--timeout", str(timeout), *SUFFIX]
     environment = os.environ | {"FENCEPOST_CACHE": str(cache)}
@@ -90,7 +91,7 @@ def run_once(
 
 
 def _interrupt(process: subprocess.Popen[str], most: float) -> None:
-    """Interrupt a process when it and what it started have used so many seconds of processor time (Linux)."""
+    """Interrupt a process once it and its children have used so many processor seconds (Linux)."""
     while process.poll() is None:
         if _used(process.pid) > most:
             process.send_signal(signal.SIGINT)
@@ -99,7 +100,7 @@ def _interrupt(process: subprocess.Popen[str], most: float) -> None:
 
 
 def _used(pid: int) -> float:
-    """Seconds of processor time of a process that runs, and of all that descend from it."""
+    """Return the processor seconds of a running process and all its descendants."""
     ticks, children = dict[int, int](), dict[int, list[int]]()
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -116,13 +117,13 @@ def _used(pid: int) -> float:
 
 
 def _processor_seconds() -> float:
-    """Of all processes started here that have ended."""
+    """Return the processor seconds of all ended child processes."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def read_run(seconds: float, processor: float, text: str, heard: Sequence[tuple[float, str]]) -> Run:
-    """A run from the JSON on its stdout and the lines on its stderr; of several properties, the worst."""
+    """Return a run from its stdout (JSON) and stderr; of several properties, the worst."""
     results = json.loads(text)["results"]
     order = ("violated", "undecided", "vacuous", "holds", "proved")
     result = min(results, key=lambda r: order.index(r["verdict"]))
@@ -150,7 +151,7 @@ def measure(row: Row, runs: int) -> list[Run]:
 
 
 def measure_all(rows: Sequence[Row], runs: int) -> dict[str, list[Run]]:
-    """The runs of each row by its name; rows with the same command and cache share theirs."""
+    """Return the runs of each row by name; rows with the same command and cache share theirs."""
     known: dict[tuple[tuple[str, ...], bool], list[Run]] = {}
     for number, row in enumerate(rows, 1):
         print(f"[{number}/{len(rows)}] {row.name}", end="", file=sys.stderr, flush=True)

@@ -1,14 +1,15 @@
 """Change the engine's code in one place, many times over, and see whether a quick test notices.
 
-    python benchmarks/mutants.py                                  every mutant: hours
-    python benchmarks/mutants.py --sample 150 --seed 1            a random sample, the same for the same arguments
-    python benchmarks/mutants.py --only rounds/search.py          mutants whose name contains that
+    python benchmarks/mutants.py                            every mutant: hours
+    python benchmarks/mutants.py --sample 150 --seed 1      a random sample, the same for the same arguments
+    python benchmarks/mutants.py --only rounds/search.py    only mutants whose name contains this
     python benchmarks/mutants.py --sample 150 --results found.jsonl --output docs/generated/mutants.md
 
-Starting Python and importing z3, pysat and Fencepost takes about three seconds, more than most tests here take. So one
-process imports everything once. Each mutant runs in a fork of it, which replaces the code of one live function and runs
-pytest. mutmut and cosmic-ray start a process for each mutant and expect a package in a folder of its own name, which
-these folders are not. With --results, mutants that were noticed before are not run again; those that lived are.
+Starting Python and importing z3, pysat and Fencepost takes about three seconds, more than most tests here.
+So one process imports everything once. Each mutant runs in a fork of it, which replaces the code of one
+function and runs pytest. mutmut and cosmic-ray start a process for each mutant, and expect a package in a
+folder of its own name, which these folders are not. With --results, mutants that were noticed before are
+not run again. Mutants that lived are.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ from fencepost.encoding.versions import version
 
 ROOT = Path(__file__).resolve().parent.parent
 REASONS = Path(__file__).with_suffix(".toml")
-"""Why a mutant that lives does no harm, by its description."""
+"""The reasons why mutants that live do no harm, by description."""
 AT_LEAST, TIMES, GIB = 30.0, 3.0, 6
-"""A mutant has so many seconds at least, or so many times what its tests take unmutated; and so much memory."""
+"""The limits of a mutant: the least seconds, the factor over its tests' time, and the GiB of memory."""
 OPTIONS = ("-n0", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not long")
 CRASHED, WIDTH = 99, 100
 BENEATH = ("__func__", "fget", "func", "__wrapped__")
@@ -107,11 +108,11 @@ TESTS: Mapping[str, Sequence[str]] = {
         "unit/encoding/test_traps.py",
     ),
 }
-"""The code that is mutated, and for each part of it the tests of `tests/` that run, the quickest first."""
+"""The code that is mutated, and for each part the tests of `tests/` that run, the fastest first."""
 
 
 class Mutant(NamedTuple):
-    """One change of one function: in this module, this node becomes that one."""
+    """A change of one function: a node of a module is replaced by another one."""
 
     file: str
     function: str
@@ -136,7 +137,7 @@ class Mutant(NamedTuple):
 
 
 Change = tuple[str, ast.AST]
-"""The name of an operator, and what replaces a node."""
+"""The name of an operator, and the replacement of a node."""
 
 SWAPPED: Mapping[type[ast.AST], tuple[str, type[ast.AST]]] = {
     one: (f"{text} becomes {other_text}", other)
@@ -155,7 +156,7 @@ SWAPPED: Mapping[type[ast.AST], tuple[str, type[ast.AST]]] = {
 
 
 def changes(node: ast.AST, returns_bool: bool) -> Iterator[Change]:
-    """Yield every replacement of one node; its children have their own."""
+    """Yield every replacement of one node, without those of its children."""
     match node:
         case ast.Compare(ops=ops):
             for place, op in enumerate(ops):
@@ -214,7 +215,10 @@ def mutants(file: str) -> Iterator[Mutant]:
 
 
 def _place(node: ast.AST) -> tuple[int, int]:
-    """Return line and column; of an operation those of its right side, since a + b + c begins where a + b does."""
+    """Return line and column; for an operation those of its right side.
+
+    Otherwise a + b + c would begin where a + b does.
+    """
     if not isinstance(node, ast.stmt | ast.expr):
         node = next(ast.iter_child_nodes(node))
     at = node.right if isinstance(node, ast.BinOp) else node
@@ -260,7 +264,7 @@ def _text(node: ast.AST, memo: Mapping[int, ast.AST] = MappingProxyType({})) -> 
 
 
 def code_of(mutant: Mutant) -> CodeType:
-    """Return the code of the function as the mutant has it."""
+    """Return the code of the mutated function."""
     module = ast.fix_missing_locations(copy.deepcopy(mutant.module, {id(mutant.old): mutant.new}))
     waiting = [compile(module, str(ROOT / mutant.file), "exec")]
     for code in waiting:
@@ -271,7 +275,7 @@ def code_of(mutant: Mutant) -> CodeType:
 
 
 def live(file: str, function: str) -> FunctionType:
-    """Return the function that runs, from beneath what decorates it."""
+    """Return the function that runs, without its decorators."""
     found: Any = importlib.import_module("fencepost." + file.removesuffix(".py").replace("/", "."))
     for part in function.split("."):
         found = vars(found)[part]
@@ -282,7 +286,7 @@ def live(file: str, function: str) -> FunctionType:
 
 
 def planted(*arguments: object, **named: object) -> None:
-    """Stand for every function of a file: a mistake that any test must notice."""
+    """Replace any function of a file: a mistake that every test must notice."""
     raise AssertionError("planted")
 
 
@@ -294,7 +298,7 @@ def plant(file: str) -> None:
 
 
 def fork(change: Callable[[], None], tests: Sequence[str], folder: Path) -> int:
-    """Start a process that makes the change and runs the tests, and return its number, which is its group's too."""
+    """Start a process that makes the change and runs the tests; return its number, also its group's."""
     child = os.fork()
     if child:
         with contextlib.suppress(OSError):
@@ -313,7 +317,10 @@ def fork(change: Callable[[], None], tests: Sequence[str], folder: Path) -> int:
 
 
 def outcome(status: int | None) -> str:
-    """Return the outcome by the status of the process; None: its time was up. Raises RuntimeError for no tests."""
+    """Return the outcome by the exit status; None means that time was up.
+
+    Raises RuntimeError if no tests ran.
+    """
     if status is None:
         return BY_TIME
     code = os.waitstatus_to_exitcode(status)
@@ -325,7 +332,7 @@ def outcome(status: int | None) -> str:
 def run(
     jobs: int, waiting: Iterable[tuple[Item, Callable[[], None], Sequence[str], float]]
 ) -> Iterator[tuple[Item, str, float]]:
-    """Run each change with its tests and its limit in seconds, and yield what came of it and the seconds it took."""
+    """Run each change with its tests and its limit, and yield the outcome and the seconds."""
     rest, running = iter(waiting), dict[int, tuple[Item, float, float]]()
     folder = Path(tempfile.mkdtemp(prefix="mutants-"))
     try:
@@ -371,9 +378,10 @@ def targets() -> dict[str, Sequence[str]]:
 
 
 def limits(files: Mapping[str, Sequence[str]]) -> dict[tuple[str, ...], float]:
-    """Return the seconds that a mutant may take for each list of tests. Raises RuntimeError if one fails unmutated.
+    """Return the seconds that a mutant may take for each list of tests.
 
-    Then every function of each file is broken, and the tests must notice.
+    Raises RuntimeError if an unmutated test fails. Then every function of each file is broken, and the
+    tests must notice.
     """
     lists = dict.fromkeys(map(tuple, files.values()))
     found = {}
@@ -392,7 +400,7 @@ def limits(files: Mapping[str, Sequence[str]]) -> dict[tuple[str, ...], float]:
 
 
 def warm_up() -> None:
-    """Import Fencepost, the tests, and what both need. Raises RuntimeError if pytest cannot collect the tests."""
+    """Import Fencepost, the tests and their needs; raise RuntimeError if tests cannot be collected."""
     for package in ("encoding", "protocols", "properties"):
         path = importlib.import_module(f"fencepost.{package}").__path__
         for found in pkgutil.walk_packages(path, f"fencepost.{package}."):
@@ -405,17 +413,17 @@ def warm_up() -> None:
 
 
 def tell(text: str) -> None:
-    """Say it on stderr at once."""
+    """Print a line on stderr at once."""
     print(text, file=sys.stderr, flush=True)
 
 
 def mutate(mutant: Mutant) -> None:
-    """Put the mutant in the place of the function."""
+    """Replace the function by the mutant."""
     live(mutant.file, mutant.function).__code__ = code_of(mutant)
 
 
 def attempt(chosen: Sequence[Mutant], jobs: int, results: Path | None) -> dict[str, str]:
-    """Run the mutants, those that were noticed before left out, and return each one's outcome by its name."""
+    """Run the mutants, except those noticed before, and return each outcome by name."""
     found: dict[str, str] = {}
     if results and results.exists():
         found = dict(map(json.loads, results.read_text(encoding="utf-8").splitlines()))
@@ -435,14 +443,15 @@ def attempt(chosen: Sequence[Mutant], jobs: int, results: Path | None) -> dict[s
 TEXT = """\
 # Mutants
 
-The engine's code is changed in one place, and the quick tests of that part run: do they notice? `benchmarks/mutants.py`
-says which changes are made, and which tests run for which file. A mutant that lives shows a test that is missing, or a
-change that no verdict depends on. Written by
+The engine's code is changed in one place, and the quick tests of that part run: do they notice?
+`benchmarks/mutants.py` says which changes are made, and which tests run for which file. A mutant that lives
+shows a test that is missing, or a change that no verdict depends on. Written by
 
     {command}
 
-on {date} with Fencepost {version}: {chosen} of {all} mutants, {noticed} noticed, {by_time} of them because the tests
-did not end in time, {lived} lived. Mutants that lived at first were asked again after tests were added.
+on {date} with Fencepost {version}: {chosen} of {all} mutants, {noticed} noticed, {by_time} of them because
+the tests did not end in time, {lived} lived. Mutants that lived at first were asked again after tests were
+added.
 
 | file | mutants in all | run | noticed | noticed by time | lived |
 | --- | --- | --- | --- | --- | --- |
@@ -457,7 +466,7 @@ did not end in time, {lived} lived. Mutants that lived at first were asked again
 
 
 def page(every: Sequence[Mutant], chosen: Sequence[Mutant], found: Mapping[str, str]) -> str:
-    """Return the page of what was found."""
+    """Return the page of the outcomes."""
     made = Counter(mutant.file for mutant in every)
     counts = Counter((mutant.file, found[mutant.name]) for mutant in chosen)
     whole = Counter(found[mutant.name] for mutant in chosen)
@@ -493,7 +502,7 @@ def _row(cells: Iterable[object]) -> str:
 def main() -> None:
     """Run the mutants asked for and print or write the page."""
     parser = argparse.ArgumentParser(
-        description="Change the engine's code in one place, many times over, and see whether a quick test notices."
+        description="Change the engine's code in one place, many times over; does a quick test notice?"
     )
     parser.add_argument("--sample", type=int, metavar="N", help="a random sample of N mutants (default: all)")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the sample")

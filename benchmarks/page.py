@@ -1,4 +1,4 @@
-"""What was measured as Markdown tables, and the page with its plots."""
+"""The page of measurements, with its tables in Markdown and its plots."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Measured = Mapping[str, Sequence[Run]]
 LONGER = "longer executions"
 PARTS = ("building", "commutation", "CNF", "solving")
 QUIET = 0.3
-"""Load below which nothing else of note runs."""
+"""The load of a machine on which nothing else of note runs."""
 
 IN_DETAIL = ("growth-n3-l1-f1", "growth-n3-l2-f1", "growth-n4-l1-f2")
 """The rows whose rounds are shown one by one."""
 
 
 class Reference(NamedTuple):
-    """A figure from elsewhere, the row of ours to set beside it, and whether the two compare."""
+    """A figure from elsewhere, the row to compare it with, and whether they are comparable."""
 
     source: str
     what: str
@@ -78,7 +78,8 @@ REFERENCES = (
         "the same",
         "295 s, 3.5 M states",
         "4.13-tla-proof-of-three-cold",
-        "Yes, as far as the invariants are the same: three properties in one run (the fourth needs a spare bookie).",
+        "Yes, as far as the invariants are the same: three properties in one run (the fourth needs a spare "
+        "bookie).",
     ),
     Reference(
         "probe",
@@ -92,8 +93,8 @@ REFERENCES = (
         "N=4 L=2, the property within 10 rounds",
         "18 s",
         "4.13-n4-l2-ten-rounds-warm",
-        "Hardly: the probe stopped after the property; ours also asks whether longer executions exist, on the "
-        "other core, and its model has grown since.",
+        "Hardly: the probe stopped after the property; ours also asks whether longer executions exist, on "
+        "the other core, and its model has grown since.",
     ),
     Reference(
         "TLC",
@@ -115,7 +116,7 @@ def _middle(runs: Sequence[Run], value: Callable[[Run], float]) -> float:
 
 
 def _seconds(runs: Sequence[Run]) -> str:
-    """The median of the wall time; a time-out as what it is."""
+    """Return the median of the wall time, or that the run timed out."""
     if runs[-1].verdict == "undecided":
         return f"over {TIMEOUT}"
     return f"{_middle(runs, lambda run: run.seconds):.2f}"
@@ -128,7 +129,7 @@ def _spread(runs: Sequence[Run]) -> str:
 
 
 def _answer(run: Run) -> str:
-    """The verdict, with the number that says what it covers."""
+    """Return the verdict, with the number that says what it covers."""
     if run.verdict == "violated":
         known = {"proved": ", fewest", None: ""}.get(run.fewest, f", fewest {run.fewest}")
         return f"violated in {run.steps} steps{known}"
@@ -141,12 +142,12 @@ def _answer(run: Run) -> str:
 
 
 def _answers(runs: Sequence[Run]) -> str:
-    """The answer of every run: different ones all show."""
+    """Return the answers of all runs, without repetitions."""
     return "; ".join(dict.fromkeys(map(_answer, runs)))
 
 
 def times_table(rows: Sequence[Row], measured: Measured) -> str:
-    """Whole-process seconds, a row each."""
+    """Return the table of wall times of whole processes."""
     cells = [
         [
             row.label,
@@ -188,7 +189,7 @@ def _reference_table(measured: Measured) -> str:
 
 
 def _clauses(run: Run) -> int:
-    """The largest number of clauses that the question about longer executions was asked with."""
+    """Return the largest number of clauses of the question about longer executions."""
     return max((m.clauses for m in run.marks if m.question == LONGER), default=0)
 
 
@@ -203,7 +204,7 @@ def _growth_table(measured: Measured) -> str:
 
 
 def _answered(run: Run, question: str) -> dict[int, float]:
-    """When a question was answered in each round: on reaching the next one, or with the end of a proof."""
+    """Return when a question was answered in each round: at the next round, or at the end of a proof."""
     reached = {mark.round: mark.at for mark in reversed(run.marks) if mark.question == question}
     found = {r: reached[r + 1] for r in sorted(reached) if r + 1 in reached}
     if question == LONGER and run.verdict == "proved":
@@ -212,7 +213,7 @@ def _answered(run: Run, question: str) -> dict[int, float]:
 
 
 def _by_round(runs: Sequence[Run], question: str) -> dict[int, float]:
-    """The median over the runs that came that far."""
+    """Return the median over the runs that reached each round."""
     each = [_answered(run, question) for run in runs]
     return {r: median(times[r] for times in each if r in times) for r in each[0]}
 
@@ -247,7 +248,8 @@ def _machine() -> str:
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     solver = ".".join(SOLVERS["cadical"].removeprefix("cadical"))
     return (
-        f"{os.cpu_count()} cores, {gib:.0f} GiB of memory, {platform.system()}; Python {platform.python_version()}, "
+        f"{os.cpu_count()} cores, {gib:.0f} GiB of memory, {platform.system()}; "
+        f"Python {platform.python_version()}, "
         f"z3 {version('z3-solver')}, python-sat {version('python-sat')} with CaDiCaL {solver}, "
         f"Fencepost {version('fencepost')}"
     )
@@ -263,40 +265,41 @@ def _commands() -> str:
 TEXT = """\
 # Performance
 
-Measured on {date} with `python benchmarks/run.py --runs {runs} --output docs/generated/performance.md`, on a machine with
+Measured on {date} with `python benchmarks/run.py --runs {runs} --output docs/generated/performance.md`, on
+a machine with
 {machine}.
 
 Each figure is the wall time of a whole process, from its start to its end: interpreter, imports, building the
-formulas, solving, replay and the printing of the result. Medians of {runs} runs, with the least and the most; a run
-of more than {long} s is not repeated. One that gave up after {timeout} s stands as "over {timeout}", with the answer
-"undecided". Every command ends with `{suffix}`, left out below.
+formulas, solving, replay and the printing of the result. Medians of {runs} runs, with the least and the
+most; a run of more than {long} s is not repeated. One that gave up after {timeout} s stands as "over
+{timeout}", with the answer "undecided". Every command ends with `{suffix}`, left out below.
 
-*Cold*: the cache of answers about commutation (`FENCEPOST_CACHE`) is an empty folder. *Warm*: it was filled by an
-earlier run of the same instance. *Processor*: seconds of processor time of all processes of a run together; two
-search side by side.
+*Cold*: the cache of answers about commutation (`FENCEPOST_CACHE`) is an empty folder. *Warm*: it was filled
+by an earlier run of the same instance. *Processor*: seconds of processor time of all processes of a run
+together; two search side by side.
 
 {load}
 
 ## Beside a feasibility probe and TLC
 
-The probe tried the rounds encoding on 4.13 before this project began; TLC (April 2026, 2 workers) ran the published
-TLA+ module. **Both were measured on another day, on machines of the same kind**; N=3, 3/3/2, L=1 unless it says
-otherwise.
+The probe tried the rounds encoding on 4.13 before this project began; TLC (April 2026, 2 workers) ran the
+published TLA+ module. **Both were measured on another day, on machines of the same kind**; N=3, 3/3/2, L=1
+unless it says otherwise.
 
 {references}
 
 ## Whole runs
 
-N=3, 3/3/2, L=1, `no-divergence`, unless the row says otherwise. *First trace* is the first violation found, *fewest
-steps* the default: a shortest violation and the proof that it is one. *Proof* is with recovery reads that fence, and
-asks two questions: is the property violated, and does any execution need more rounds?
+N=3, 3/3/2, L=1, `no-divergence`, unless the row says otherwise. *First trace* is the first violation found,
+*fewest steps* the default: a shortest violation and the proof that it is one. *Proof* is with recovery
+reads that fence, and asks two questions: is the property violated, and does any execution need more rounds?
 
 {times}
 
 ## Where the time goes
 
-Medians of the parts in seconds. *The rest* is starting Python, imports, what the parts leave between them, and the
-result.
+Medians of the parts in seconds. *The rest* is starting Python, imports, what the parts leave between them,
+and the result.
 
 {parts}
 
@@ -308,9 +311,9 @@ The proof at N=3 (warm). All solvers read the same clauses; `z3` is z3's own sea
 
 ## Growth
 
-The proof of `no-divergence` on `bookkeeper-4.13` with `recovery_reads_fence=yes` and `recovery_floor=fragment`, 3/3/2,
-cold. Without a spare bookie (N=3) there is only one fragment. *Rounds* are those that cover every execution;
-*clauses* those of the last question about longer executions.
+The proof of `no-divergence` on `bookkeeper-4.13` with `recovery_reads_fence=yes` and
+`recovery_floor=fragment`, 3/3/2, cold. Without a spare bookie (N=3) there is only one fragment. *Rounds*
+are those that cover every execution; *clauses* those of the last question about longer executions.
 
 {growth}
 
@@ -318,9 +321,9 @@ cold. Without a spare bookie (N=3) there is only one fragment. *Rounds* are thos
 
 ### Round by round
 
-Each question is asked again with one more round: does the property fail, and is there an execution that needs more
-rounds? Each has a process of its own. The figures are seconds from the start of the command until the question was
-answered at that round. Clauses grow by the same number each round; time does not.
+Each question is asked again with one more round: does the property fail, and is there an execution that
+needs more rounds? Each has a process of its own. The figures are seconds from the start of the command
+until the question was answered at that round. Clauses grow by the same number each round; time does not.
 
 ![Seconds until the question about longer executions was answered, by round](performance-rounds.svg)
 
@@ -333,12 +336,12 @@ answered at that round. Clauses grow by the same number each round; time does no
 
 
 def _load(before: float) -> str:
-    """What else ran on the machine, as far as the load before says it."""
+    """Return a sentence about other programs on the machine, from the load before the runs."""
     if before < QUIET:
         return "The machine was quiet when the runs began."
     return (
-        f"**The machine was not quiet**: other programs kept {before:.1f} processes busy when the runs began. Wall times\n"
-        "may be too long, and time-outs too early; processor times say better what the work costs."
+        f"**The machine was not quiet**: other programs kept {before:.1f} processes busy when the runs "
+        "began.\nWall times may be too long, and time-outs too early. Processor times are more reliable."
     )
 
 

@@ -1,4 +1,4 @@
-"""Two kinds of plots as SVG text: bars and lines, both with seconds on a logarithmic axis, light or dark as the reader has it."""
+"""Plots as SVG: bars and lines with seconds on a logarithmic axis, in light and dark mode."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ COLOURS = (
     ("#50808e", "#8fc1cf"),
     ("#8c3a5b", "#dd8bab"),
 )
-"""Of each line, on light and on dark paper."""
+"""The colours of each line, in light and dark mode."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: its label, its length in seconds, what stands after it, and whether it ended in a time-out."""
+    """A bar: its label, its seconds, the text after it, and whether it timed out."""
 
     label: str
     seconds: float
@@ -33,7 +33,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Line:
-    """One line: its label and its points, each a round and seconds; and points of runs that gave up after so long."""
+    """A line: its label, its points (round and seconds), and the points of runs that gave up."""
 
     label: str
     points: Sequence[tuple[int, float]]
@@ -45,8 +45,9 @@ def _text(x: float, y: float, words: str, anchor: str = "start") -> str:
 
 
 def _upright(x: float, y: float, words: str) -> str:
-    """Words from below to above."""
-    return f'<text transform="translate({x:.1f} {y:.1f}) rotate(-90)" text-anchor="middle">{escape(words)}</text>'
+    """Return text that runs from bottom to top."""
+    turned = f"translate({x:.1f} {y:.1f}) rotate(-90)"
+    return f'<text transform="{turned}" text-anchor="middle">{escape(words)}</text>'
 
 
 def _rule(x1: float, y1: float, x2: float, y2: float) -> str:
@@ -54,7 +55,7 @@ def _rule(x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def _style() -> str:
-    """Words keep clear of the lines behind them: each letter has a border of paper."""
+    """Return the style. Letters have a border of the background's colour, so that lines do not cross them."""
     colours = [("--paper", "#fff", "#14181f"), ("--ink", "#222", "#e4e8ee"), ("--rule", "#ddd", "#343d4a")]
     colours += [(f"--c{number}", *pair) for number, pair in enumerate(COLOURS)]
     light = " ".join(f"{name}: {value};" for name, value, _ in colours)
@@ -62,7 +63,8 @@ def _style() -> str:
     return (
         f"<style>svg {{ {light} }}\n@media (prefers-color-scheme: dark) {{ svg {{ {dark} }} }}\n"
         ".paper { fill: var(--paper); } .rule { stroke: var(--rule); }\n"
-        "text { fill: var(--ink); paint-order: stroke; stroke: var(--paper); stroke-width: 5px; stroke-linejoin: round; }"
+        "text { fill: var(--ink); paint-order: stroke; stroke: var(--paper); stroke-width: 5px; "
+        "stroke-linejoin: round; }"
         "</style>"
     )
 
@@ -80,7 +82,7 @@ def _document(title: str, height: float, parts: Sequence[str]) -> str:
 
 
 class _Scale:
-    """Powers of ten around some values, spread over a stretch of pixels."""
+    """A scale of powers of ten around some values, over a stretch of pixels."""
 
     def __init__(self, values: Sequence[float], begin: float, end: float) -> None:
         self.low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
@@ -96,7 +98,7 @@ class _Scale:
 
 
 def bars(title: str, rows: Sequence[Bar]) -> str:
-    """Horizontal bars, one a row."""
+    """Return horizontal bars, one in each row."""
     bottom = TOP + 30 * len(rows)
     scale = _Scale([row.seconds for row in rows], LEFT, WIDTH - RIGHT)
     parts = [_text((LEFT + WIDTH - RIGHT) / 2, bottom + 40, AXIS, "middle")]
@@ -111,7 +113,7 @@ def bars(title: str, rows: Sequence[Bar]) -> str:
 
 
 def lines(title: str, series: Sequence[Line], across: str = "round") -> str:
-    """Lines over rounds, or over what else goes `across`, with a legend at the right."""
+    """Return lines over rounds, or over the quantity `across`, with a legend at the right."""
     bottom = TOP + 340
     points = [point for line in series for point in (*line.points, *line.gave_up)]
     scale = _Scale([seconds for _, seconds in points], bottom, TOP)

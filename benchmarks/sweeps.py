@@ -1,12 +1,12 @@
-"""Measure sweeps: what Spark costs over a plain loop, what a second core gains, and how long cores stand idle.
+"""Measure sweeps: the cost of Spark over a plain loop, the gain of a second core, and idle cores.
 
-    python benchmarks/sweeps.py run --runs 3     200 small obligations: a plain loop, local[1] and local[2] in turn
-    python benchmarks/sweeps.py run --grid FILE  the same for a grid of one's own
-    python benchmarks/sweeps.py order DIR        what orders of the tasks in DIR would leave idle
-    python benchmarks/sweeps.py sample GRID      what some tasks of GRID take, and so all of them
+    python benchmarks/sweeps.py run --runs 3     200 small cases: a plain loop, local[1] and local[2] in turn
+    python benchmarks/sweeps.py run --grid FILE  the same for another grid
+    python benchmarks/sweeps.py order DIR        the idle time of several orders of the tasks in DIR
+    python benchmarks/sweeps.py sample GRID      the time of some tasks of GRID, and an estimate for all
 
-`run` measures whole processes, so Java's start is in it. `order` measures nothing: it lays the seconds of rows that
-a sweep has found on cores, in the order in which each scheme would begin them.
+`run` measures whole processes, with the start of Java. `order` measures nothing. It distributes the seconds
+of a finished sweep's rows over cores, in the order in which each scheme would begin them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fencepost.cli.rendering.sweep_matrices import named
 from fencepost.cli.rendering.words import in_words
 from fencepost.sweeps.grid import read_grid
 from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE, lasting
-from fencepost.sweeps.rows import Row, obligation_of
+from fencepost.sweeps.rows import Row, case_of
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.store import Store
 from fencepost.sweeps.summary import counts
@@ -48,7 +48,7 @@ ack_quorum = "1..2"
 bookies = "1..2"
 recovery_reads_fence = ["no", "yes"]
 """
-"""200 obligations, well below a second each: what Spark adds to each shows."""
+"""A grid of 200 cases, each well below a second, which shows the cost of Spark for each."""
 
 LOOP = """
 import sys
@@ -56,16 +56,16 @@ from pathlib import Path
 from fencepost.sweeps.grid import read_grid
 from fencepost.sweeps.sweep_cases import together
 from fencepost.sweeps.solve import Allowance, solve_all
-for task in together(read_grid(Path(sys.argv[1])).obligations):
+for task in together(read_grid(Path(sys.argv[1])).cases):
     list(solve_all(task, "any", Allowance()))
 """
-"""The same tasks one after another, in processes of their own as in a sweep, without Spark."""
+"""A program that runs the same tasks one after another, as in a sweep but without Spark."""
 
 WAYS = ("loop", "local[1]", "local[2]")
 
 
 def command(way: str, grid: Path, out: Path) -> list[str]:
-    """The process that is measured."""
+    """Return the command that is measured."""
     if way == "loop":
         return [sys.executable, "-c", LOOP, str(grid)]
     options = ["--out", str(out), "--master", way]
@@ -73,7 +73,10 @@ def command(way: str, grid: Path, out: Path) -> list[str]:
 
 
 def measure(text: str, runs: int) -> dict[str, list[float]]:
-    """Seconds of each run of each way, side by side: a busy hour of the machine meets all of them."""
+    """Return the seconds of each run of each way.
+
+    The ways run in turn, so that load from other programs affects all of them.
+    """
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as folder:
         grid = Path(folder, "grid.toml")
@@ -93,7 +96,7 @@ def measure(text: str, runs: int) -> dict[str, list[float]]:
 
 
 def ratios(seconds: dict[str, list[float]], way: str, other: str) -> str:
-    """One way over another, run by run: the median, least and most."""
+    """Return the ratio of two ways, run by run: median, least and most."""
     found = sorted(a / b for a, b in zip(seconds[way], seconds[other], strict=True))
     return f"{way} / {other}: {statistics.median(found):.2f} ({found[0]:.2f} to {found[-1]:.2f})"
 
@@ -101,19 +104,20 @@ def ratios(seconds: dict[str, list[float]], way: str, other: str) -> str:
 # Orders.
 
 Task = tuple[int, float]
-"""Weight and seconds of a task."""
+"""The weight and the seconds of a task."""
 
 
 def tasks_of(rows: Sequence[Row]) -> list[Task]:
-    """The tasks that found these rows: those that may share a proof are one."""
-    seconds = {obligation_of(row): row["seconds"] for row in rows}
+    """Return the tasks of these rows; cases that may share a proof are one task."""
+    seconds = {case_of(row): row["seconds"] for row in rows}
     return [(task[0].weight, sum(seconds[one] for one in task)) for task in together(seconds)]
 
 
 def laid(waves: Sequence[Sequence[Task]], cores: int, at_once: int) -> tuple[float, float]:
-    """When the last task ends, and the share of core time that is idle until then.
+    """Return the end of the last task, and the idle share of core time until then.
 
-    `at_once` waves are under way; the next begins when all of one are done, and cores take from the eldest first.
+    `at_once` waves run at a time. The next one begins when all tasks of one are done, and cores take tasks
+    of the oldest wave first.
     """
     clock, begun = 0.0, 0
     ends: list[tuple[float, int]] = []
@@ -130,12 +134,15 @@ def laid(waves: Sequence[Sequence[Task]], cores: int, at_once: int) -> tuple[flo
 
 
 def cut(tasks: Sequence[Task], size: int) -> list[list[Task]]:
-    """In waves of that size."""
+    """Return the tasks in waves of that size."""
     return [list(tasks[start : start + size]) for start in range(0, len(tasks), size)]
 
 
 def cut_as_done(tasks: Sequence[Task], cores: int) -> list[list[Task]]:
-    """In waves as a sweep cuts them: the first small, each later one by how long the one before the last took."""
+    """Return the tasks in waves as a sweep makes them.
+
+    The first is small. The size of each later one follows from the duration of the one before.
+    """
     waves: list[list[Task]] = []
     size = least = TASKS_PER_CORE * cores
     while (start := sum(map(len, waves))) < len(tasks):
@@ -147,7 +154,7 @@ def cut_as_done(tasks: Sequence[Task], cores: int) -> list[list[Task]]:
 
 
 def schemes(tasks: Sequence[Task], cores: int) -> dict[str, tuple[float, float]]:
-    """What each scheme comes to: its end, and its idle share."""
+    """Return the end and the idle share of each scheme."""
     size = TASKS_PER_CORE * cores
     estimated, known = sorted(tasks, key=lambda t: -t[0]), sorted(tasks, key=lambda t: -t[1])
     shuffled = [random.Random(seed).sample(list(tasks), len(tasks)) for seed in range(101)]
@@ -171,7 +178,7 @@ def schemes(tasks: Sequence[Task], cores: int) -> dict[str, tuple[float, float]]
 
 
 def agreement(tasks: Sequence[Task]) -> float:
-    """The share of pairs with different weights in which the heavier one took longer."""
+    """Return the share of pairs with different weights in which the heavier one took longer."""
     pairs = [(a, b) for a in tasks for b in tasks if a[0] > b[0]]
     return sum(a[1] > b[1] for a, b in pairs) / len(pairs) if pairs else 1.0
 
@@ -180,9 +187,12 @@ def agreement(tasks: Sequence[Task]) -> float:
 
 
 def sample(grid: Path, number: int) -> None:
-    """Ask tasks at equal distances from the one with the fewest state variables to the one with the most, one after another, and
-    print the processor seconds of each, and what all tasks take if these are like the others."""
-    tasks = together(read_grid(grid).obligations)[::-1]
+    """Run a sample of tasks, and estimate the seconds of all tasks from it.
+
+    The sample has tasks at equal distances from the fewest state variables to the most. They run one after
+    another, and the processor seconds of each are printed.
+    """
+    tasks = together(read_grid(grid).cases)[::-1]
     number, spent = min(number, len(tasks)), 0.0
     for place in range(number):
         task = tasks[(2 * place + 1) * len(tasks) // (2 * number)]
@@ -195,13 +205,13 @@ def sample(grid: Path, number: int) -> None:
 
 
 def processor_seconds() -> float:
-    """Of all processes that this one has waited for."""
+    """Return the processor seconds of all processes that this one has waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
-    """Measure or lay out, and print."""
+    """Run the chosen measurement and print it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -227,7 +237,8 @@ def main() -> None:
         return
     tasks = tasks_of(Store(arguments.folder).rows())
     print(
-        f"{len(tasks)} tasks, {sum(s for _, s in tasks):.0f} s in all, the longest {max(s for _, s in tasks):.0f} s"
+        f"{len(tasks)} tasks, {sum(s for _, s in tasks):.0f} s in all, "
+        f"the longest {max(s for _, s in tasks):.0f} s"
     )
     print(f"the heavier of two took longer: {agreement(tasks):.0%} of pairs")
     for name, (end, idle) in schemes(tasks, arguments.cores).items():

@@ -1,7 +1,8 @@
-"""How many seeds of a hundred find the known losses by random walks: `python benchmarks/walks.py [BUG …]`.
+"""Measure random simulation on the known losses: `python benchmarks/walks.py [BUG …]`.
 
-A line for each known loss of an acknowledged entry: how many seeds found it within so many walks, and after how many
-walks, and seconds of one core, half of those that did had. A seed ends with its first violation.
+For each known loss of an acknowledged entry the table has the number of seeds that found it. It also has
+the median number of simulations, and of seconds on one core, of those seeds. A seed ends with its first
+violation.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation
 
 LOSSES = ("no-divergence", "acked-entries-readable")
-"""The properties of which a violation is the loss of an acknowledged entry."""
+"""The properties whose violation is the loss of an acknowledged entry."""
 
 
 def found(known: Expectation, seed: int, walks: int) -> tuple[int, float] | None:
-    """After how many walks and seconds the seed finds the bug; None if it does not."""
+    """Return the simulations and seconds until the seed finds the bug; None if it does not."""
     switch = {known.switch: known.broken} if known.switch else {}
     instance = find(known.protocol).instance({**known.settings, **switch}.items())
     properties = instance.properties(known.property)
@@ -37,7 +38,8 @@ def main() -> None:
     parser.add_argument("--walks", type=int, default=50_000)
     asked = parser.parse_args()
     print(
-        f"| known loss | seeds of {asked.seeds} that find it | walks, the middle one | seconds |\n|---|---|---|---|"
+        f"| known loss | seeds of {asked.seeds} that find it | simulations, median | seconds |\n"
+        "|---|---|---|---|"
     )
     for known in KNOWN:
         if known.property in LOSSES and (not asked.bugs or known.name in asked.bugs):

@@ -1,12 +1,12 @@
-"""Leave out every conjunct of every guard, one at a time, and see what notices.
+"""Leave out every conjunct of every guard, one at a time, and see whether anything notices.
 
-    python benchmarks/weakening.py                            the presets of docs/generated/guards.md on their declared instances
-    python benchmarks/weakening.py bookkeeper-4.13            one preset
-    python benchmarks/weakening.py --only "handle add"        only actions whose names contain that
+    python benchmarks/weakening.py                        presets and instances of docs/generated/guards.md
+    python benchmarks/weakening.py bookkeeper-4.13        one preset
+    python benchmarks/weakening.py --only "handle add"    only actions whose names contain this
     python benchmarks/weakening.py bookkeeper-4.13 --instance "bookies=4 entries=2" --instance ""
     python benchmarks/weakening.py --output docs/generated/guards.md
 
-Takes some minutes for a preset; each finding is shown on stderr as it comes.
+This takes some minutes for each preset. Each finding is shown on stderr as it comes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Study(NamedTuple):
-    """What was found of one preset."""
+    """The findings about one preset."""
 
     preset: str
     known: Sequence[Known]
@@ -43,7 +43,10 @@ class Study(NamedTuple):
 
 
 def instances(protocol: Protocol, settings: Sequence[str]) -> list[Instance]:
-    """The instances of those settings, `name=value` apart by spaces, named A, B, C …"""
+    """Return the instances of those settings, named A, B, C and so on.
+
+    A setting is `name=value`; several are separated by spaces.
+    """
     found = []
     for letter, text in zip(LETTERS, settings, strict=False):
         pairs = [setting.partition("=") for setting in text.split()]
@@ -53,13 +56,16 @@ def instances(protocol: Protocol, settings: Sequence[str]) -> list[Instance]:
 
 
 def declared(preset: str) -> list[str]:
-    """The instances that the guards of a preset are tried on; of others than the listed presets, as shipped."""
+    """Return the instances of a preset on which guards are tried.
+
+    Presets that are not listed are tried as shipped.
+    """
     settings = GUARD_INSTANCES.get(preset, ({},))
     return list(map(show_all, settings))
 
 
 def study(preset: str, settings: Sequence[str], effort: Effort, only: str) -> Study:
-    """Classify the conjuncts of one preset, telling what is found as it comes."""
+    """Classify the conjuncts of one preset, and show each finding as it comes."""
     begun = time.perf_counter()
     known: list[Known] = []
 
@@ -98,28 +104,31 @@ def _outcome(finding: Finding) -> str:
 TEXT = """\
 # Guards
 
-Every conjunct of every guard is left out, one at a time, to see whether anything notices. A conjunct that nothing
-notices is either not needed, or no property asks for what it is there for. Written by
+Every conjunct of every guard is left out, one at a time, to see whether anything notices. A conjunct that
+nothing notices is either not needed, or no property asks for what it is there for. Written by
 
     {command}
 
-on {date} with Fencepost {version} ({minutes:.0f} minutes). Long texts are cut: `…` stands for what is left out.
+on {date} with Fencepost {version} ({minutes:.0f} minutes). Long texts are cut: `…` stands for what is left
+out.
 
-Conjuncts that are implied or caught are settled: the table counts them. The sections list those that are open.
+Conjuncts that are implied or caught are settled: the table counts them. The sections list those that are
+open.
 
-- **Implied**: in all reachable states of every instance that has the action, the rest of the guard implies it. Each
-  instance was unrolled to the number of rounds that covers every execution ([encoding.md](../encoding.md)), so leaving
-  the conjunct out changes nothing there. It may matter on larger instances.
+- **Implied**: in all reachable states of every instance that has the action, the rest of the guard implies
+  it. Each instance was unrolled to the number of rounds that covers every execution
+  ([encoding.md](../encoding.md)), so leaving the conjunct out changes nothing there. It may matter on larger
+  instances.
 - **Caught**: without it, a property is violated that no execution of the same instance violates with it; the
   execution was replayed. Its steps are those of the first one found, not the fewest.
-- **Caught by the engine**: without it the system is refused: a value outside its domain, a variable set twice, a
-  message that may be sent twice with one loss, or a message received that was never sent, was lost, was received
-  before, or said something else when it was sent.
-- **Open**: neither. It is needed to keep something from happening, but either no property is violated then, or none
-  was found to be, in {rounds} rounds and {seconds:g} s for each instance.
+- **Caught by the engine**: without it the system is refused: a value outside its domain, a variable set
+  twice, a message that may be sent twice with one loss, or a message received that was never sent, was lost,
+  was received before, or said something else when it was sent.
+- **Open**: neither. It is needed to keep something from happening, but either no property is violated then,
+  or none was found to be, in {rounds} rounds and {seconds:g} s for each instance.
 
-The last column is a hash of the texts of all conjuncts. A test compares it with the guards as they are. After a change of a guard, make
-this page again.
+The last column is a hash of the texts of all conjuncts. A test compares it with the guards as they are.
+After a change of a guard, make this page again.
 
 | preset | conjuncts | implied | caught by a property | caught by the engine | open | guards |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -130,7 +139,7 @@ this page again.
 
 
 def page(studies: Sequence[Study], effort: Effort) -> str:
-    """The page of what was found."""
+    """Return the page of the findings."""
     return TEXT.format(
         command=" ".join(["python benchmarks/weakening.py", *map(_quoted, sys.argv[1:])]),
         date=datetime.date.today().isoformat(),
@@ -158,7 +167,7 @@ def _section(study: Study) -> str:
     lines = [
         f"## {study.preset}",
         "",
-        "*Clean* are the properties that no execution of the instance violates: only they can catch anything there.",
+        "*Clean* are the properties that no execution of the instance violates. Only these can catch one.",
         "",
         "| instance | settings | rounds | clean | seconds |",
         "| --- | --- | --- | --- | --- |",

@@ -25,12 +25,17 @@ from fencepost.encoding.language import (
 
 @dataclass(frozen=True)
 class Parameters:
+    """One instance, and what the storage does."""
+
     holders: int = parameter(2, "how often the lock is granted")
     storage: str = switch(("trusts", "checks"), "whether the storage compares tokens", "fencing tokens")
 
 
 class Lock(StateSpace):
+    """The leases, and the writes of their holders."""
+
     def __init__(self, parameters: Parameters) -> None:
+        """Declare the state variables."""
         self.parameters = parameters
         self.token = integers(1, parameters.holders)
         self.granted = family(BOOL, self.token)
@@ -41,26 +46,26 @@ class Lock(StateSpace):
 
 
 def grant(s: Lock, token: Parameter) -> Action:
-    """The lock service grants the lock once all leases before have run out."""
+    """Grant the lock once all earlier leases have run out."""
     free = forall(s.token, lambda t: implies(t < token, s.expired[t]))
     return Action(when=~s.granted[token] & free, then=[s.granted[token].set(True)], actor="service")
 
 
 def expire(s: Lock, token: Parameter) -> Action:
-    """A lease runs out, whatever its holder is doing."""
+    """Let a lease run out, at any time."""
     running = s.granted[token] & ~s.expired[token]
     return Action(when=running, then=[s.expired[token].set(True)], actor="service")
 
 
 def write(s: Lock, token: Parameter) -> Action:
-    """A holder sends its write."""
+    """Send the write of a holder."""
     sending = [message("write", "holder", "storage", about={"token": token})]
     fresh = s.granted[token] & ~s.sent[token]
     return Action(when=fresh, then=[s.sent[token].set(True)], actor="holder", sent=sending)
 
 
 def store(s: Lock, token: Parameter) -> Action:
-    """The storage takes a write, unless it has one with a later token and checks."""
+    """Store a write, unless the storage checks and has one with a later token."""
     later = exists(s.token, lambda t: (t > token) & s.stored[t])
     taken = ~later if s.parameters.storage == "checks" else True
     return Action(
@@ -72,6 +77,7 @@ def store(s: Lock, token: Parameter) -> Action:
 
 
 def build(p: Parameters) -> System:
+    """Return the transition system of one instance."""
     s = Lock(p)
     actions = [each(handler, s, s.token) for handler in (grant, expire, write, store)]
     kept = Property(

@@ -1,4 +1,4 @@
-"""Brokers take turns to serve a topic, for ever: a protocol with cycles, and what its proof by induction needs."""
+"""Brokers take turns to serve a topic, for ever: a protocol with cycles, proved by induction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fencepost.encoding.language import (
 
 @dataclass(frozen=True)
 class Parameters:
-    """How many brokers there are, and when one gives the topic up."""
+    """The number of brokers, and when a broker gives up the topic."""
 
     brokers: int = parameter(2, "brokers that may serve the topic")
     release: str = switch(
@@ -36,9 +36,10 @@ class Parameters:
 
 
 class State(StateSpace):
-    """What the metadata store says, and what the brokers do. At first nobody owns the topic."""
+    """The owner in the metadata store, and the brokers that serve. At first there are none."""
 
     def __init__(self, parameters: Parameters) -> None:
+        """Declare the state variables."""
         self.parameters = parameters
         self.broker = labels("broker", "b", parameters.brokers)
 
@@ -47,28 +48,28 @@ class State(StateSpace):
 
 
 def acquire(s: State, broker: Parameter) -> Action:
-    """A broker writes its name into the metadata store, where there is none."""
+    """Write the broker's name into the metadata store if no name is there."""
     return Action(when=forall(s.broker, lambda b: ~s.owns[b]), then=[s.owns[broker].set(True)], actor=broker)
 
 
 def open_topic(s: State, broker: Parameter) -> Action:
-    """The owner starts to serve."""
+    """Start to serve, as the owner."""
     return Action(when=s.owns[broker], then=[s.serves[broker].set(True)], actor=broker)
 
 
 def close_topic(s: State, broker: Parameter) -> Action:
-    """A broker stops serving."""
+    """Stop serving."""
     return Action(when=s.serves[broker], then=[s.serves[broker].set(False)], actor=broker)
 
 
 def release(s: State, broker: Parameter) -> Action:
-    """The owner takes its name out of the metadata store."""
+    """Remove the owner's name from the metadata store."""
     done = ~s.serves[broker] if s.parameters.release == "closed" else True
     return Action(when=s.owns[broker] & done, then=[s.owns[broker].set(False)], actor=broker)
 
 
 def one_server(s: State) -> Property:
-    """The headline."""
+    """Return the main property."""
     return Property(
         name="one-server",
         meaning="no two brokers serve the topic at once",
@@ -79,7 +80,7 @@ def one_server(s: State) -> Property:
 
 
 def invariants(s: State) -> tuple[Invariant, ...]:
-    """What the proof needs to know of the states in between."""
+    """Return the invariants that the proof by induction needs."""
     return (
         Invariant(
             name="servers-own",
@@ -95,7 +96,7 @@ def invariants(s: State) -> tuple[Invariant, ...]:
 
 
 def build(p: Parameters) -> System:
-    """The transition system of one instance."""
+    """Return the transition system of one instance."""
     s = State(p)
     actions = tuple(each(handler, s, s.broker) for handler in (acquire, open_topic, close_topic, release))
     return System(s, actions, (one_server(s),), default_rounds=4, invariants=invariants(s))

@@ -36,7 +36,7 @@ from fencepost.encoding.language import (
 
 @dataclass(frozen=True)
 class Parameters:
-    """One instance: its sizes, and which variant of the protocol it is."""
+    """One instance: its sizes, and the variant of the protocol."""
 
     entries: int = parameter(1, "entries that the primary may write")
     fence: str = switch(
@@ -44,7 +44,7 @@ class Parameters:
     )
     acknowledge: str = switch(
         ("both", "reachable"),
-        "an entry needs an answer of both copies, or of those that got it",
+        "an entry needs an answer of both copies, or only of those that got it",
         "degraded mode",
     )
     storage: str = switch(
@@ -52,13 +52,14 @@ class Parameters:
     )
 
 
-# State: what happened, and what the network never delivers.
+# State: what has happened, and which messages are lost.
 
 
 class State(StateSpace):
-    """Facts about entries and copies. All are false at first."""
+    """The state variables of entries and copies. All are false at first."""
 
     def __init__(self, parameters: Parameters) -> None:
+        """Declare the state variables."""
         self.parameters = parameters
         self.entry = integers(1, parameters.entries)
         self.copy = labels("copy", "c", 2)
@@ -80,12 +81,12 @@ class State(StateSpace):
 
 
 def write(entry: TermLike, copy: TermLike, lost: Read | None = None) -> Message:
-    """An entry on its way to a copy."""
+    """Return the message that brings an entry to a copy."""
     return message("write", "primary", copy, about={"entry": entry}, lost=lost)
 
 
 def answer(entry: TermLike, copy: TermLike) -> Message:
-    """A copy says that it has the entry."""
+    """Return the answer of a copy that has the entry."""
     return message("answer", copy, "primary", about={"entry": entry})
 
 
@@ -93,7 +94,7 @@ def answer(entry: TermLike, copy: TermLike) -> Message:
 
 
 def send(s: State, entry: Parameter) -> Action:
-    """The primary sends the next entry to both copies."""
+    """Send the next entry from the primary to both copies."""
     return Action(
         when=~s.sent[entry] & forall(s.entry, lambda e: implies(e < entry, s.sent[e])),
         then=[s.sent[entry].set(True)],
@@ -103,7 +104,7 @@ def send(s: State, entry: Parameter) -> Action:
 
 
 def store(s: State, entry: Parameter, copy: Parameter) -> Action:
-    """A copy stores an entry unless it is fenced, and answers."""
+    """Store an entry on a copy unless it is fenced, and answer."""
     return Action(
         when=s.sent[entry] & ~s.write_lost[entry, copy] & ~s.handled[entry, copy] & ~s.fenced[copy],
         then=[s.handled[entry, copy].set(True), s.stored[entry, copy].set(True)],
@@ -114,7 +115,7 @@ def store(s: State, entry: Parameter, copy: Parameter) -> Action:
 
 
 def receive_answer(s: State, entry: Parameter, copy: Parameter) -> Action:
-    """The primary hears that a copy has the entry."""
+    """Receive the answer that a copy has the entry."""
     return Action(
         when=s.handled[entry, copy] & ~s.answered[entry, copy],
         then=[s.answered[entry, copy].set(True)],
@@ -124,7 +125,7 @@ def receive_answer(s: State, entry: Parameter, copy: Parameter) -> Action:
 
 
 def acknowledge(s: State, entry: Parameter) -> Action:
-    """The primary tells its caller that the entry is safe."""
+    """Tell the caller of the primary that the entry is safe."""
     waived = s.parameters.acknowledge == "reachable"
     some = exists(s.copy, lambda c: s.answered[entry, c])
     enough = forall(s.copy, lambda c: s.answered[entry, c] | (s.write_lost[entry, c] if waived else False))
@@ -137,7 +138,7 @@ def acknowledge(s: State, entry: Parameter) -> Action:
 
 
 def restart(s: State, copy: Parameter) -> Action:
-    """A copy that keeps everything in memory restarts, and has forgotten it."""
+    """Restart a copy that keeps everything in memory: it loses all entries."""
     return Action(
         when=~s.restarted[copy],
         then=[s.restarted[copy].set(True), s.fenced[copy].set(False)]
@@ -149,7 +150,7 @@ def restart(s: State, copy: Parameter) -> Action:
 
 
 def take_over(s: State, copy: Parameter) -> Action:
-    """A new primary reads one copy: what is in it is the log from now on."""
+    """Let a new primary read one copy, whose entries are the log from now on."""
     fences = [s.fenced[copy].set(True)] if s.parameters.fence == "yes" else []
     return Action(
         when=~s.taken_over,
@@ -159,11 +160,11 @@ def take_over(s: State, copy: Parameter) -> Action:
     )
 
 
-# The property: what must hold in every reachable state, and how a person is told that it does not.
+# The property: a formula for every reachable state, and the explanation of a counterexample.
 
 
 def nothing_lost(s: State) -> Property:
-    """The headline."""
+    """Return the main property."""
     return Property(
         name="nothing-lost",
         meaning="an entry that was acknowledged is in the log of the new primary",
@@ -175,21 +176,22 @@ def nothing_lost(s: State) -> Property:
 
 
 def explain(trace: Trace) -> str:
-    """One sentence about a counterexample: which entry is gone, and where it was not found."""
+    """Explain a counterexample in one sentence: the lost entry, and the copy that lacked it."""
     end, taken = trace.states[-1], next(step for step in trace.steps if step.action == "take over")
     gone = [
         e
         for e in range(1, 1 + int(trace.parameters["entries"]))
         if end[f"acknowledged[{e}]"] and not end[f"kept[{e}]"]
     ]
-    return f"Entry {gone[0]} was acknowledged, but was not on {taken.arguments['copy']} when step {taken.index} read it."
+    copy = taken.arguments["copy"]
+    return f"Entry {gone[0]} was acknowledged, but was not on {copy} when step {taken.index} read it."
 
 
-# The system, and what the command line knows of it.
+# The system, and its description for the command line.
 
 
 def build(p: Parameters) -> System:
-    """The transition system of one instance."""
+    """Return the transition system of one instance."""
     s = State(p)
     actions = [
         each(send, s, s.entry),

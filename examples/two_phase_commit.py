@@ -1,7 +1,8 @@
-"""Two-phase commit as Gray and Lamport have it (Consensus on Transaction Commit): participants prepare, a coordinator decides.
+"""Two-phase commit: participants prepare, and a coordinator decides.
 
-Stateright's examples/2pc.rs is the same model: 288 states for three participants, 8,832 for five. A participant that takes the
-same message twice changes nothing, so here it takes each once; the states are the same.
+The model is that of Gray and Lamport (Consensus on Transaction Commit). Stateright's examples/2pc.rs is the
+same model: 288 states for three participants, 8,832 for five. A second delivery of a message changes nothing,
+so here each message is received once; the states are the same.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from fencepost.encoding.language import (
 
 @dataclass(frozen=True)
 class Parameters:
-    """One instance, and how many votes the coordinator waits for."""
+    """One instance, and the votes that the coordinator waits for."""
 
     participants: int = parameter(3, "participants of the transaction")
     votes: str = switch(
@@ -48,7 +49,7 @@ class Parameters:
 
 
 class Phase(Enum):
-    """What a participant has done."""
+    """The phase of a participant."""
 
     WORKING = "working"
     PREPARED = "prepared"
@@ -57,7 +58,7 @@ class Phase(Enum):
 
 
 class Decision(Enum):
-    """What the coordinator has decided, and told everybody."""
+    """The decision of the coordinator, which it has sent to all participants."""
 
     OPEN = "open"
     COMMIT = "commit"
@@ -65,9 +66,10 @@ class Decision(Enum):
 
 
 class State(StateSpace):
-    """At first all are working and nothing is decided."""
+    """The phases, the votes and the decision. At first all are working and nothing is decided."""
 
     def __init__(self, parameters: Parameters) -> None:
+        """Declare the state variables."""
         self.parameters = parameters
         self.participant = labels("participant", "p", parameters.participants)
 
@@ -77,22 +79,22 @@ class State(StateSpace):
         self.decision = variable(members(Decision))
 
     def all_are(self, phase: Phase) -> Term:
-        """Every participant is in that phase."""
+        """Return whether every participant is in that phase."""
         return forall(self.participant, lambda p: self.phase[p] == phase)
 
 
 def vote(participant: TermLike) -> Message:
-    """A participant is prepared, and will do as it is told."""
+    """Return the message of a participant that is prepared to commit or abort."""
     return message("prepared", participant, "coordinator")
 
 
 def order(decision: str, participant: TermLike) -> Message:
-    """The coordinator says what it has decided."""
+    """Return the message with the coordinator's decision."""
     return message(decision, "coordinator", participant)
 
 
 def prepare(s: State, participant: Parameter) -> Action:
-    """A participant is ready to commit, and says so (RMPrepare)."""
+    """Prepare to commit, and tell the coordinator (RMPrepare)."""
     return Action(
         when=s.phase[participant] == Phase.WORKING,
         then=[s.phase[participant].set(Phase.PREPARED), s.voted[participant].set(True)],
@@ -102,7 +104,7 @@ def prepare(s: State, participant: Parameter) -> Action:
 
 
 def give_up(s: State, participant: Parameter) -> Action:
-    """A participant that has not prepared may abort by itself (RMChooseToAbort)."""
+    """Abort a participant that has not prepared (RMChooseToAbort)."""
     return Action(
         when=s.phase[participant] == Phase.WORKING,
         then=[s.phase[participant].set(Phase.ABORTED)],
@@ -111,7 +113,7 @@ def give_up(s: State, participant: Parameter) -> Action:
 
 
 def hear_vote(s: State, participant: Parameter) -> Action:
-    """The coordinator hears that a participant is prepared (TMRcvPrepared)."""
+    """Receive the message that a participant is prepared (TMRcvPrepared)."""
     return Action(
         when=(s.decision == Decision.OPEN) & s.voted[participant] & ~s.heard[participant],
         then=[s.heard[participant].set(True)],
@@ -121,7 +123,7 @@ def hear_vote(s: State, participant: Parameter) -> Action:
 
 
 def decide_commit(s: State) -> Action:
-    """The coordinator commits when it has heard from enough (TMCommit)."""
+    """Decide to commit, once enough participants are prepared (TMCommit)."""
     count = s.parameters.participants
     enough = count if s.parameters.votes == "all" else count // 2 + 1
     return Action(
@@ -133,7 +135,7 @@ def decide_commit(s: State) -> Action:
 
 
 def decide_abort(s: State) -> Action:
-    """The coordinator may abort at any time before it has committed (TMAbort)."""
+    """Decide to abort, at any time before a commit (TMAbort)."""
     return Action(
         when=s.decision == Decision.OPEN,
         then=[s.decision.set(Decision.ABORT)],
@@ -143,7 +145,7 @@ def decide_abort(s: State) -> Action:
 
 
 def commit(s: State, participant: Parameter) -> Action:
-    """A participant is told to commit (RMRcvCommitMsg)."""
+    """Commit a participant by the coordinator's order (RMRcvCommitMsg)."""
     return Action(
         when=(s.decision == Decision.COMMIT) & (s.phase[participant] != Phase.COMMITTED),
         then=[s.phase[participant].set(Phase.COMMITTED)],
@@ -153,7 +155,7 @@ def commit(s: State, participant: Parameter) -> Action:
 
 
 def abort(s: State, participant: Parameter) -> Action:
-    """A participant is told to abort (RMRcvAbortMsg)."""
+    """Abort a participant by the coordinator's order (RMRcvAbortMsg)."""
     return Action(
         when=(s.decision == Decision.ABORT) & (s.phase[participant] != Phase.ABORTED),
         then=[s.phase[participant].set(Phase.ABORTED)],
@@ -163,7 +165,7 @@ def abort(s: State, participant: Parameter) -> Action:
 
 
 def consistent(s: State) -> Property:
-    """The headline; its witness is Stateright's "commit agreement"."""
+    """Return the main property; its witness is Stateright's "commit agreement"."""
     committed = exists(s.participant, lambda p: s.phase[p] == Phase.COMMITTED)
     aborted = exists(s.participant, lambda p: s.phase[p] == Phase.ABORTED)
     return Property(
@@ -176,7 +178,7 @@ def consistent(s: State) -> Property:
 
 
 def abort_is_final(s: State) -> Property:
-    """Its witness is Stateright's "abort agreement"."""
+    """Return the property whose witness is Stateright's "abort agreement"."""
     return Property(
         name="abort-is-final",
         meaning="nobody commits once the coordinator has aborted",
@@ -188,8 +190,8 @@ def abort_is_final(s: State) -> Property:
     )
 
 
-def facts(s: State) -> tuple[Invariant, ...]:
-    """Why they agree; with them the proof asks one action at a time, however many participants there are."""
+def invariants(s: State) -> tuple[Invariant, ...]:
+    """Return the invariants with which each action alone can be proved, for any number of participants."""
 
     def soundly(phase: Phase, reason: Term) -> Term:
         return forall(s.participant, lambda p: implies(s.phase[p] == phase, reason))
@@ -198,7 +200,7 @@ def facts(s: State) -> tuple[Invariant, ...]:
     return (
         Invariant(
             "heard-has-voted",
-            "whom the coordinator has heard is prepared for good",
+            "a participant that the coordinator has heard from has voted, and a voter never works again",
             forall(
                 s.participant,
                 lambda p: implies(s.heard[p], s.voted[p]) & implies(s.voted[p], s.phase[p] != Phase.WORKING),
@@ -206,13 +208,13 @@ def facts(s: State) -> tuple[Invariant, ...]:
         ),
         Invariant(
             "commit-is-of-all",
-            "the coordinator commits when it has heard everybody, and participants when it has",
+            "the coordinator commits only after all have voted, and participants only after the coordinator",
             implies(s.decision == Decision.COMMIT, everybody)
             & soundly(Phase.COMMITTED, s.decision == Decision.COMMIT),
         ),
         Invariant(
             "abort-is-told-or-own",
-            "a participant aborts because it is told, or instead of voting",
+            "a participant that has voted aborts only by the coordinator's order",
             forall(
                 s.participant,
                 lambda p: implies((s.phase[p] == Phase.ABORTED) & s.voted[p], s.decision == Decision.ABORT),
@@ -222,7 +224,7 @@ def facts(s: State) -> tuple[Invariant, ...]:
 
 
 def build(p: Parameters) -> System:
-    """The transition system of one instance."""
+    """Return the transition system of one instance."""
     s = State(p)
     actions = [
         each(prepare, s, s.participant),
@@ -233,7 +235,7 @@ def build(p: Parameters) -> System:
         each(commit, s, s.participant),
         each(abort, s, s.participant),
     ]
-    return System(s, tuple(actions), (consistent(s), abort_is_final(s)), invariants=facts(s))
+    return System(s, tuple(actions), (consistent(s), abort_is_final(s)), invariants=invariants(s))
 
 
 PROTOCOL = Protocol(

@@ -1,4 +1,4 @@
-"""A coordinator tells participants how a transaction ended; a standby that thinks it dead tells them too."""
+"""A coordinator tells participants the outcome; a standby that thinks it dead tells them too."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from fencepost.encoding.language import (
 
 @dataclass(frozen=True)
 class Parameters:
-    """One instance, and what the standby does when it hears nothing."""
+    """One instance, and the action of a standby that hears nothing."""
 
     participants: int = parameter(2, "participants, all of them prepared")
     standby: str = switch(
         ("aborts", "asks"),
-        "the standby aborts, or first asks what has been decided",
+        "the standby aborts, or first asks for the decision",
         "a time-out is no proof",
     )
 
 
 class Voice(Enum):
-    """Who tells the participants."""
+    """The sender of an order."""
 
     COORDINATOR = "coordinator"
     STANDBY = "standby"
 
 
 class Outcome(Enum):
-    """How the transaction ended, as far as somebody knows."""
+    """The outcome of the transaction, as far as it is known."""
 
     OPEN = "open"
     COMMIT = "commit"
@@ -58,9 +58,10 @@ class Outcome(Enum):
 
 
 class State(StateSpace):
-    """What each voice has said, and what each participant has taken for the outcome. At first all is open."""
+    """The outcome that each voice sent, and the one that each participant took. At first all are open."""
 
     def __init__(self, parameters: Parameters) -> None:
+        """Declare the state variables."""
         self.parameters = parameters
         self.voice = members(Voice)
         self.participant = labels("participant", "p", parameters.participants)
@@ -72,12 +73,12 @@ class State(StateSpace):
 
 
 def order(voice: TermLike, participant: TermLike, outcome: TermLike, lost: Read | None = None) -> Message:
-    """A voice tells a participant how the transaction ended."""
+    """Return the message of a voice that tells a participant the outcome."""
     return message("order", voice, participant, says={"outcome": outcome}, lost=lost)
 
 
 def decide(s: State) -> Action:
-    """The coordinator commits, and tells everybody, unless the standby has aborted in its stead."""
+    """Commit, and tell all participants, unless the standby has aborted already."""
     me, commit = Voice.COORDINATOR, Outcome.COMMIT
     mine = s.said[Voice.STANDBY] == Outcome.OPEN if s.parameters.standby == "asks" else True
     return Action(
@@ -89,7 +90,7 @@ def decide(s: State) -> Action:
 
 
 def step_in(s: State) -> Action:
-    """The standby has not heard from the coordinator for a while, and tells everybody."""
+    """Tell all participants the outcome, as the standby that has not heard from the coordinator."""
     me, decided = Voice.STANDBY, s.said[Voice.COORDINATOR] != Outcome.OPEN
     asks = s.parameters.standby == "asks"
     outcome = if_(decided, Outcome.COMMIT, Outcome.ABORT) if asks else Outcome.ABORT
@@ -102,7 +103,7 @@ def step_in(s: State) -> Action:
 
 
 def obey(s: State, participant: Parameter, voice: Parameter) -> Action:
-    """A participant does as the first order says that reaches it."""
+    """Follow the first order that reaches the participant."""
     outcome = s.said[voice]
     told = (outcome != Outcome.OPEN) & ~s.order_lost[voice, participant]
     return Action(
@@ -114,7 +115,7 @@ def obey(s: State, participant: Parameter, voice: Parameter) -> Action:
 
 
 def agreed(s: State) -> Property:
-    """The headline."""
+    """Return the main property."""
     committed = exists(s.participant, lambda p: s.taken[p] == Outcome.COMMIT)
     aborted = exists(s.participant, lambda p: s.taken[p] == Outcome.ABORT)
     return Property(
@@ -128,7 +129,7 @@ def agreed(s: State) -> Property:
 
 
 def build(p: Parameters) -> System:
-    """The transition system of one instance."""
+    """Return the transition system of one instance."""
     s = State(p)
     actions = (each(decide, s), each(step_in, s), each(obey, s, s.participant, s.voice))
     return System(s, actions, (agreed(s),))

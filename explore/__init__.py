@@ -1,1 +1,1 @@
-"""Stepping through a protocol by hand, and asking a solver from any state on the way."""
+"""The explorer: stepping through a protocol by hand, and asking a solver from any state on the path."""

@@ -1,4 +1,7 @@
-"""One instance under exploration: where a walk leads, and what can be said of the state there. Nothing here asks a solver."""
+"""One instance under exploration: the end of a path, and what is known of its state.
+
+No solver is used here.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ from fencepost.explore.guards import Guard
 from fencepost.explore.paths import ExplorerPath, Lose, Move, Names, Take
 
 KEPT = 500
-"""Ends of walks that are kept, so that the next move begins where the last one ended."""
+"""The number of states kept, so that the next move begins at the end of the last path."""
 
 
 @dataclass(frozen=True)
 class OfferedAction:
-    """An action that is possible here: the step it would be and the state after it, or why it is badly defined."""
+    """A possible action: its step and the state after it, or the error in its definition."""
 
     action: GroundAction
     step: TraceStep | None
@@ -32,35 +35,39 @@ class OfferedAction:
 
 
 class Explorer:
-    """What is compiled once for all walks of an instance, and where the last ones led."""
+    """The compiled instance, shared by all paths, and the ends of the last ones."""
 
     def __init__(self, instance: Instance) -> None:
+        """Compile the instance."""
         self.instance = instance
         self.system: System = instance.system
         self.replayer = Replayer(self.system, instance.subject)
         self.names = Names(self.system)
         concrete = self.replayer.concrete
         self.guards = {action: Guard(concrete, action) for action in self.system.ground_actions}
-        self.facts: tuple[Property | Invariant, ...] = (*self.system.properties, *self.system.invariants)
+        self.claims: tuple[Property | Invariant, ...] = (*self.system.properties, *self.system.invariants)
         self._kept: dict[tuple[Move, ...], Here] = {}
 
     @cached_property
     def _holds(self) -> Sequence[tuple[str, Callable[[State], bool]]]:
-        """Each property and fact as a function of the state."""
-        return [(fact.name, self.replayer.concrete.predicate(fact.holds)) for fact in self.facts]
+        """The properties and invariants as functions of the state, with their names."""
+        return [(claim.name, self.replayer.concrete.predicate(claim.holds)) for claim in self.claims]
 
     def warm_up(self) -> None:
-        """Compile what every state is asked, so that the first answer comes as fast as the others."""
+        """Compile everything that a state is asked, so that the first answer is as fast as the others."""
         here = self.at(ExplorerPath())
         _ = here.enabled, here.refused
 
     def false(self, state: State) -> list[str]:
-        """The names of the properties and facts that are false in a state."""
+        """Return the names of the properties and invariants that are false in a state."""
         return [name for name, holds in self._holds if not holds(state)]
 
-    def at(self, walk: ExplorerPath) -> Here:
-        """Where the moves that are made lead; raises BadInput for one that cannot be made, ModelError for a bad update."""
-        made = walk.made
+    def at(self, path: ExplorerPath) -> Here:
+        """Return the end of the path's made moves.
+
+        Raises BadInput for a move that cannot be made, ModelError for a bad update.
+        """
+        made = path.made
         begun = next(n for n in range(len(made), -1, -1) if n == 0 or made[:n] in self._kept)
         here = self._kept.get(made[:begun]) or self._first()
         for number in range(begun, len(made)):
@@ -98,10 +105,10 @@ class Explorer:
             raise BadInput(f"move {at}, {move.name}: not possible here; not true: {why}") from None
 
     def _losing(self, here: Here, move: Lose) -> list[State]:
-        """The states with one more choice true, which may change nothing of what has happened."""
+        """Return the states with one more loss, which must not change the steps so far."""
         at = f"move {len(here.moves) + 1}, {move.name}"
         if move in here.moves:
-            raise BadInput(f"{at}: it is lost already; undo that, or lose another")
+            raise BadInput(f"{at}: it is lost already; undo the loss, or lose another message")
         place = move.choice.place
         made = self.replayer.concrete.state
         found = [made((*state[:place], 1, *state[place + 1 :])) for state in here.states]
@@ -109,16 +116,17 @@ class Explorer:
             step = self.replayer.concrete.step(action)
             if next(step.successors(found[index]), None) != found[index + 1]:
                 raise BadInput(
-                    f"{at}: step {index + 1}, {action.name}, would not have happened so; lose it before that step"
+                    f"{at}: step {index + 1}, {action.name}, would differ with this loss; lose it before"
                 )
         return found
 
 
 @dataclass(frozen=True, eq=False)
 class Here:
-    """Where some moves lead. `states` has the first state and the one after each action, `steps` what happened between.
+    """The end of some moves.
 
-    `false_since` has each property and fact that was false on the way, and the step after which it first was.
+    `states` has the first state and the one after each action, `steps` the steps between. `false_since` has
+    each property and invariant that was false on the path, and the first step after which it was.
     """
 
     explorer: Explorer
@@ -130,7 +138,7 @@ class Here:
 
     @property
     def state(self) -> State:
-        """The state here."""
+        """The state at the end."""
         return self.states[-1]
 
     @property
@@ -140,7 +148,7 @@ class Here:
 
     @property
     def lost(self) -> list[str]:
-        """The names of the choices that are true."""
+        """The names of the losses."""
         return [move.choice.name for move in self.moves if isinstance(move, Lose)]
 
     @cached_property
@@ -151,7 +159,7 @@ class Here:
 
     @cached_property
     def possible(self) -> tuple[OfferedAction, ...]:
-        """The same, each with what it would do."""
+        """The possible actions, each with its effect."""
         return tuple(map(self._option, self.enabled))
 
     def _option(self, action: GroundAction) -> OfferedAction:
@@ -164,13 +172,13 @@ class Here:
 
     @cached_property
     def refused(self) -> dict[GroundAction, tuple[int, bool]]:
-        """The other actions, each with how many conjuncts of its guard are false, and whether a loss has ended it."""
+        """The other actions: the number of false conjuncts, and whether a loss ended the action."""
         found = ((action, guard.lacking(self.state)) for action, guard in self.explorer.guards.items())
         return {action: lacking for action, lacking in found if lacking[0]}
 
     @property
     def no_longer(self) -> list[GroundAction]:
-        """What the last move has made impossible, by itself or because what it waits for is lost."""
+        """The actions that the last move made impossible, directly or by a loss that they depend on."""
         if self.previous is None:
             return []
         taken = self.moves[-1]
@@ -181,30 +189,30 @@ class Here:
 
     @cached_property
     def false(self) -> list[str]:
-        """The properties and facts that are false here."""
+        """The properties and invariants that are false here."""
         return self.explorer.false(self.state)
 
     @property
     def violated(self) -> Property | None:
-        """A property that is violated here, and was not before."""
+        """A property that is violated here and was not before."""
         now = [name for name, since in self.false_since.items() if since == len(self.steps)]
         return next((p for p in self.explorer.system.properties if p.name in now), None)
 
     @cached_property
     def trace(self) -> Trace:
-        """The walk as a trace: of the property that is violated here and was not before, if there is one."""
+        """The path as a trace of the newly violated property, if there is one."""
         prop = self.violated or WALKED
         return self.explorer.replayer.trace(prop.name, self.actions, self.lost, self.states[0], self.steps)
 
     @cached_property
-    def story(self) -> Counterexample:
-        """The walk as it is told."""
+    def counterexample(self) -> Counterexample:
+        """The path in the form of a counterexample, for views."""
         prop = self.violated or WALKED
-        said = f"{prop.name}: violated here" if self.violated else "a walk that violates nothing new here"
+        said = f"{prop.name}: violated here" if self.violated else "a path that violates nothing new here"
         changed = self.explorer.instance.changed_switches
         return Counterexample(self.trace, self.explorer.system, prop, said, changed)
 
     @property
     def under_way(self) -> tuple[Travel, ...]:
-        """The messages that were sent, are not lost and not received yet."""
-        return self.story.in_flight
+        """The messages that were sent and neither lost nor received."""
+        return self.counterexample.in_flight

@@ -1,4 +1,4 @@
-"""Why an action is not possible: the parts of its guard that are false, down to what the state holds."""
+"""The reasons why an action is not possible: the false parts of its guard, down to state variables."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from fencepost.encoding.language.terms import (
 Environment = dict[Parameter, Value]
 
 DEEP = 3
-"""So far down a reason is told."""
+"""The depth to which reasons are given."""
 
 BROAD = 6
-"""So many parts of one are told."""
+"""The number of parts that are given of one reason."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A part of a guard that is not as it must be, in words, and why not."""
+    """A false part of a guard in words, and why it is false."""
 
     text: str
     values: tuple[str, ...] = ()
-    """What the variables in it hold, as `phase[r1] = idle`."""
+    """The values of the state variables in it, as `phase[r1] = idle`."""
     because: tuple[Reason, ...] = ()
     for_ever: bool = False
-    """It depends on what was lost alone: nothing that may still happen changes it."""
+    """Whether it depends on losses alone, so that no later step changes it."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,18 @@ class Guard:
 
     @cached_property
     def _parts(self) -> tuple[tuple[Term, Callable[[State], Value], bool], ...]:
-        """Each conjunct, what it is in a state, and whether it depends on what is lost alone."""
+        """Each conjunct, as a term and as a function of the state, and whether it reads losses alone."""
         environment = self.action.environment
         parts = conjuncts(self.action.schema.action.when)
         return tuple((part, self.concrete.function(part, environment), _of_choices(part)) for part in parts)
 
     def lacking(self, state: State) -> tuple[int, bool]:
-        """How many conjuncts are false in a state, and whether one of them will be for ever, because something is lost."""
+        """Return how many conjuncts are false in a state, and whether a loss makes one false for ever."""
         false = [for_ever for _, holds, for_ever in self._parts if not holds(state)]
         return len(false), any(false)
 
     def reasons(self, state: State) -> tuple[Reason, ...]:
-        """Why it is not possible in a state; empty if it is."""
+        """Return why the action is not possible in a state; empty if it is possible."""
         return tuple(
             self._reason(part, self.action.environment, state, False, DEEP)
             for part, holds, _ in self._parts
@@ -77,7 +77,7 @@ class Guard:
         )
 
     def _reason(self, term: Term, environment: Environment, state: State, holds: bool, depth: int) -> Reason:
-        """Why the term, which is `holds`, is that."""
+        """Return the reason why the term has the value `holds`."""
         names = {parameter: show(value) for parameter, value in environment.items()}
         because = () if depth == 0 else tuple(self._because(term, environment, state, holds, depth - 1))
         values = () if because else tuple(dict.fromkeys(self._values(term, environment, state)))
@@ -86,7 +86,7 @@ class Guard:
     def _because(
         self, term: Term, environment: Environment, state: State, holds: bool, depth: int
     ) -> Iterator[Reason]:
-        """The parts that make the term what it is, if it has parts worth telling."""
+        """Yield the parts that give the term its value, if the term has such parts."""
         found: list[tuple[Term, Environment]]
         match term:
             case Not(operand=operand) if not isinstance(operand, Equal | Less | Read):
@@ -105,7 +105,7 @@ class Guard:
             yield self._reason(part, inside, state, holds, depth)
 
     def _values(self, term: Term, environment: Environment, state: State) -> Iterator[str]:
-        """What the variables hold that the term reads, those under a quantifier left out."""
+        """Yield the values of the state variables that the term reads outside quantifiers."""
         match term:
             case Quantified() | AtLeast():
                 return
@@ -124,7 +124,7 @@ def _shown(value: Value, term: Term) -> str:
 
 
 def _of_choices(term: Term) -> bool:
-    """The term reads choices and nothing else."""
+    """Return whether the term reads losses and nothing else."""
     families = list(_read(term))
     return bool(families) and all(family.fault is not None for family in families)
 

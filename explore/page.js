@@ -1,8 +1,8 @@
 const byId = (id) => document.getElementById(id);
 const TOKEN = "fencepost-token";
-let walk = { moves: [], at: 0 };
-let seen = null; // what the server last said of the walk
-let asking = 0; // the number of the question whose answer is shown
+let path = { moves: [], at: 0 };
+let seen = null; // the last answer of the server about the path
+let asking = 0; // the question whose answer is shown
 
 function element(tag, classes, ...inside) {
   const made = document.createElement(tag);
@@ -11,7 +11,7 @@ function element(tag, classes, ...inside) {
   return made;
 }
 
-// The address: `#at=2&m=…&m=…` is the walk. The token comes with the first address and goes out of it at once.
+// The address: `#at=2&m=…&m=…` is the path. The first address also has a token, which is removed at once.
 function readAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
   if (given.has("token")) localStorage.setItem(TOKEN, given.get("token"));
@@ -21,13 +21,13 @@ function readAddress() {
 }
 
 function writeAddress() {
-  const said = new URLSearchParams([["at", walk.at], ...walk.moves.map((name) => ["m", name])]);
+  const said = new URLSearchParams([["at", path.at], ...path.moves.map((name) => ["m", name])]);
   const address = `#${said}`;
   if (address !== location.hash) history.pushState(null, "", address);
 }
 
-async function post(path, body = {}) {
-  const response = await fetch(`api/${path}`, {
+async function post(route, body = {}) {
+  const response = await fetch(`api/${route}`, {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-Fencepost-Token": localStorage.getItem(TOKEN) ?? "" },
     body: JSON.stringify(body),
@@ -43,28 +43,28 @@ function complain(error) {
   byId("error").textContent = error ? error.message : "";
 }
 
-// Whatever is asked later counts: an answer that comes after it is dropped.
+// An answer that arrives after a later request was made is dropped.
 let turn = 0;
-let wanted = walk; // where the last answer, or the one still awaited, leads
+let wanted = path; // the path of the last answer, or of the one that is awaited
 async function go(next, remember = true) {
   const mine = ++turn;
   wanted = next;
   try {
     const said = await post("look", next);
     if (mine !== turn) return;
-    walk = next;
+    path = next;
     seen = said.view;
     complain(null);
     if (remember) writeAddress();
     paint(said.diagram);
   } catch (error) {
     if (mine !== turn) return;
-    wanted = walk;
+    wanted = path;
     complain(error);
   }
 }
 
-const take = (name) => go({ moves: [...walk.moves.slice(0, walk.at), name], at: walk.at + 1 });
+const take = (name) => go({ moves: [...path.moves.slice(0, path.at), name], at: path.at + 1 });
 const to = (at) => {
   if (at >= 0 && at <= wanted.moves.length && at !== wanted.at) go({ moves: wanted.moves, at });
 };
@@ -78,10 +78,10 @@ window.addEventListener("resize", () => { if (seen) diagram.reveal(seen.step); }
 
 function paint(drawn) {
   byId("place").textContent = seen.at ? `move ${seen.at} of ${seen.moves.length}, step ${seen.step}` : "at first";
-  byId("undo").disabled = byId("first").disabled = !walk.at;
-  byId("redo").disabled = byId("last").disabled = walk.at === walk.moves.length;
+  byId("undo").disabled = byId("first").disabled = !path.at;
+  byId("redo").disabled = byId("last").disabled = path.at === path.moves.length;
   document.body.classList.toggle("violated", seen.violated !== null);
-  byId("drawn").innerHTML = drawn; // made by the server, which escapes what a protocol says
+  byId("drawn").innerHTML = drawn; // made by the server, which escapes texts of the protocol
   const box = byId("drawn").querySelector(".diagram");
   diagram = new Diagram(box, (step) => to(placeOf(step)));
   diagram.paint(seen.step);
@@ -89,26 +89,26 @@ function paint(drawn) {
   byId("now").replaceChildren(...now());
   byId("possible").replaceChildren(...seen.possible.map(offer));
   byId("under_way").replaceChildren(...seen.under_way.map(message));
-  byId("facts").replaceChildren(...seen.facts.map(fact));
+  byId("claims").replaceChildren(...seen.claims.map(claim));
   paintRefused();
-  paintWalk();
+  paintPath();
   paintState();
   forgetAnswer();
 }
 
-// The place in the walk after the move that takes that step.
+// The position in the path after the move of that step.
 function placeOf(step) {
   return step ? seen.moves.findIndex((move) => move.step === step) + 1 : 0;
 }
 
 function now() {
-  if (!seen.at) return [element("p", "soft", "Nothing has happened yet. Choose what happens first.")];
+  if (!seen.at) return [element("p", "soft", "Nothing has happened yet. Choose the first action.")];
   const made = seen.moves[seen.at - 1];
   const parts = [element("h2", "", made.step === null ? made.words : `${made.step}. ${made.words}`)];
   if (seen.violated) parts.push(element("p", "bad", `${seen.violated} is violated here.`));
   if (seen.explanation) parts.push(element("p", "bad", seen.explanation));
-  const news = seen.facts.filter((one) => !one.is_property && made.step !== null && one.false_since === seen.step);
-  for (const one of news) parts.push(element("p", "late", `The fact ${one.name} is false from here on: ${one.meaning}.`));
+  const news = seen.claims.filter((one) => !one.is_property && made.step !== null && one.false_since === seen.step);
+  for (const one of news) parts.push(element("p", "late", `The invariant ${one.name} is false from here on: ${one.meaning}.`));
   if (seen.no_longer.length) {
     const gone = seen.no_longer.flatMap((name, index) => [index ? "; " : "", asks(name, name)]);
     parts.push(element("p", "no_longer", "No longer possible: ", ...gone));
@@ -116,7 +116,7 @@ function now() {
   return parts;
 }
 
-// A word that asks, when it is clicked, how that can come about.
+// A word that, when it is clicked, asks how the goal can be reached.
 function asks(words, goal, classes = "asks") {
   const made = element("button", classes, words);
   made.type = "button";
@@ -152,19 +152,19 @@ function message(one) {
     const lose = element("button", "lose", "lose");
     lose.type = "button";
     lose.dataset.choice = one.choice;
-    lose.title = "It never arrives";
+    lose.title = "Lose this message: it never arrives";
     lose.addEventListener("click", () => take(`lose ${one.choice}`));
     item.append(" ", lose);
   }
   return item;
 }
 
-function fact(one) {
-  const name = asks(one.name, one.name, one.is_property ? "fact property" : "fact");
+function claim(one) {
+  const name = asks(one.name, one.name, one.is_property ? "claim property" : "claim");
   name.title = `${one.meaning}. A click asks how it can become false from here.`;
   const since = one.false_since === null ? "" : ` first false after step ${one.false_since}`;
   const item = element("li", one.holds ? "holds" : "false", element("span", "mark", one.holds ? "✓" : "✗"), " ", name, element("small", "", since));
-  item.dataset.fact = one.name;
+  item.dataset.claim = one.name;
   return item;
 }
 
@@ -177,15 +177,15 @@ function paintRefused() {
     name.type = "button";
     name.dataset.refused = one.name;
     name.addEventListener("click", () => why(one.name, item));
-    const lacks = one.is_over ? "never again: something is lost" : `${one.lacks} false`;
+    const lacks = one.is_over ? "never again, because of a loss" : `${one.lacks} false`;
     const item = element("li", one.is_over ? "over" : "", name, " ", element("small", "", lacks));
     return item;
   }));
 }
 
-function paintWalk() {
-  byId("walk").querySelector("span").textContent = `(${seen.moves.length})`;
-  byId("walk").querySelector("ol").replaceChildren(...seen.moves.map((move, index) => {
+function paintPath() {
+  byId("path").querySelector("span").textContent = `(${seen.moves.length})`;
+  byId("path").querySelector("ol").replaceChildren(...seen.moves.map((move, index) => {
     const name = element("button", "", move.words);
     name.type = "button";
     name.addEventListener("click", () => to(index + 1));
@@ -213,7 +213,7 @@ function paintState() {
 
 async function why(action, item) {
   try {
-    const said = await post("why", { ...walk, action });
+    const said = await post("why", { ...path, action });
     item.querySelector(".reasons")?.remove();
     const box = element("div", "reasons", reasons(said.reasons));
     box.append(asks("how can it become possible?", action, "how"));
@@ -225,7 +225,7 @@ function reasons(list) {
   return element("ul", "", ...list.map((one) => {
     const item = element("li", "", element("code", "", one.text));
     if (one.values.length) item.append(element("small", "", ` ${one.values.join(", ")}`));
-    if (one.for_ever) item.append(element("em", "", " lost, for ever"));
+    if (one.for_ever) item.append(element("em", "", " for ever, because of a loss"));
     if (one.because.length) item.append(reasons(one.because));
     return item;
   }));
@@ -247,7 +247,7 @@ async function ask() {
   byId("stop").hidden = false;
   byId("ask").scrollIntoView({ block: "nearest" });
   try {
-    let said = await post("ask", { ...walk, goal });
+    let said = await post("ask", { ...path, goal });
     complain(null);
     while (mine === asking) {
       tell(said);
@@ -263,13 +263,13 @@ function tell(said) {
   const parts = [element("p", said.over ? "over" : "", element("b", "", said.goal), `: ${said.says}`)];
   if (!said.over) parts.push(element("p", "soft", said.doing));
   if (said.way.length) {
-    const moves = [...walk.moves.slice(0, walk.at), ...said.way];
+    const moves = [...path.moves.slice(0, path.at), ...said.way];
     const all = element("button", "way", `take ${said.way.length === 1 ? "this move" : `these ${said.way.length} moves`}`);
     all.type = "button";
     all.addEventListener("click", () => go({ moves, at: moves.length }));
     const one = element("button", "way_one", "only the first");
     one.type = "button";
-    one.addEventListener("click", () => go({ moves, at: walk.at + 1 }));
+    one.addEventListener("click", () => go({ moves, at: path.at + 1 }));
     parts.push(element("ol", "", ...said.way.map((name) => element("li", "", name))), all, " ", one);
   }
   byId("answer").replaceChildren(...parts);
@@ -279,7 +279,7 @@ function tell(said) {
 
 async function save() {
   try {
-    const said = await post("save", walk);
+    const said = await post("save", path);
     const link = element("a", "");
     link.href = URL.createObjectURL(new Blob([JSON.stringify(said.document, null, 2), "\n"], { type: "application/json" }));
     link.download = said.name;
@@ -292,18 +292,18 @@ async function open(file) {
   try { go(await post("open", { document: JSON.parse(await file.text()) })); } catch (error) { complain(error); }
 }
 
-// What people do.
+// Keys and buttons.
 
 const moves = {
   u: back, ArrowLeft: back, r: on, ArrowRight: on,
-  Home: () => to(0), End: () => to(walk.moves.length), s: save,
+  Home: () => to(0), End: () => to(path.moves.length), s: save,
   "/": () => byId("goal").focus(), n: () => { byId("refused").open = true; byId("filter").focus(); },
 };
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") document.activeElement?.blur();
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA)$/.test(event.target.tagName)) return;
-  const chosen = /^[1-9]$/.test(event.key) && wanted === walk ? seen?.possible[Number(event.key) - 1] : null;
+  const chosen = /^[1-9]$/.test(event.key) && wanted === path ? seen?.possible[Number(event.key) - 1] : null;
   if (chosen && chosen.error === null) take(chosen.name);
   else if (moves[event.key] && seen) moves[event.key]();
   else return;
@@ -312,7 +312,7 @@ document.addEventListener("keydown", (event) => {
 byId("first").addEventListener("click", () => to(0));
 byId("undo").addEventListener("click", back);
 byId("redo").addEventListener("click", on);
-byId("last").addEventListener("click", () => to(walk.moves.length));
+byId("last").addEventListener("click", () => to(path.moves.length));
 byId("save").addEventListener("click", save);
 byId("open").addEventListener("change", (event) => { if (event.target.files[0]) open(event.target.files[0]); event.target.value = ""; });
 byId("ask").addEventListener("submit", (event) => { event.preventDefault(); ask(); });
@@ -330,9 +330,9 @@ async function begin() {
     byId("protocol").title = instance.summary;
     const settings = { ...instance.parameters, ...instance.switches };
     byId("settings").textContent = Object.entries(settings).map(([name, value]) => `${name}=${value}`).join(" ");
-    walk = asked ?? { moves: instance.moves, at: instance.at };
+    path = asked ?? { moves: instance.moves, at: instance.at };
     history.replaceState(null, "", location.pathname);
-    await go(walk);
+    await go(path);
   } catch (error) { complain(error); }
 }
 begin();

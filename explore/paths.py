@@ -1,4 +1,4 @@
-"""Walks: what somebody did with an instance, move by move, and where in it they stand."""
+"""Paths of the explorer: the moves that a person made, and the current position among them."""
 
 from __future__ import annotations
 
@@ -12,33 +12,36 @@ from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import GroundAction, System
 
 LOSE = "lose "
-"""How the name of a loss begins."""
+"""The beginning of the name of a loss."""
 
 LONGEST = 1000
-"""Moves of a walk, at most."""
+"""The largest number of moves of a path."""
 
 
 @dataclass(frozen=True)
 class Take:
-    """An action is taken."""
+    """The move that takes an action."""
 
     action: GroundAction
 
     @property
     def name(self) -> str:
-        """As people read it: `handle add(w, 1, b3)`."""
+        """The name as people read it: `handle add(w, 1, b3)`."""
         return self.action.name
 
 
 @dataclass(frozen=True)
 class Lose:
-    """A message is lost: the choice says so from the beginning, though it is made only now."""
+    """The move that loses a message.
+
+    The model fixes losses at the beginning, but a person may decide them later.
+    """
 
     choice: Variable
 
     @property
     def name(self) -> str:
-        """As people read it: `lose add_lost[w, 1, b3]`."""
+        """The name as people read it: `lose add_lost[w, 1, b3]`."""
         return LOSE + self.choice.name
 
 
@@ -47,63 +50,63 @@ Move = Take | Lose
 
 @dataclass(frozen=True)
 class ExplorerPath:
-    """Moves in order, of which the first `at` are made and the others are those that were undone."""
+    """Moves in order. The first `at` moves are made; the others were undone."""
 
     moves: tuple[Move, ...] = ()
     at: int = 0
 
     @property
     def made(self) -> tuple[Move, ...]:
-        """The moves up to here."""
+        """The moves up to the current position."""
         return self.moves[: self.at]
 
     def then(self, *moves: Move) -> ExplorerPath:
-        """The walk with these moves made next; what was undone is forgotten."""
+        """Return the path with these moves made next. Undone moves are dropped."""
         if self.at + len(moves) > LONGEST:
-            raise BadInput(f"{self.at + len(moves)} moves: a walk has at most {LONGEST}; undo some first")
+            raise BadInput(f"{self.at + len(moves)} moves: a path has at most {LONGEST}; undo some first")
         return ExplorerPath((*self.made, *moves), self.at + len(moves))
 
     def to(self, at: int) -> ExplorerPath:
-        """The same walk, standing after so many of its moves; raises BadInput if it has not as many."""
+        """Return the same path at another position; raise BadInput if it has too few moves."""
         if not 0 <= at <= len(self.moves):
-            raise BadInput(f"{at}: the walk has no such place; valid: 0 to {len(self.moves)}")
+            raise BadInput(f"{at}: the path has no such position; valid: 0 to {len(self.moves)}")
         return replace(self, at=at)
 
 
 @dataclass(frozen=True)
 class Names:
-    """The moves of a system by their names."""
+    """The moves of a system by name."""
 
     system: System
 
     @cached_property
     def actions(self) -> dict[str, GroundAction]:
-        """Every action by its name."""
+        """All actions by name."""
         return {action.name: action for action in self.system.ground_actions}
 
     @cached_property
     def choices(self) -> dict[str, Variable]:
-        """Every choice by its name."""
+        """All losses by name."""
         return {variable.name: variable for variable in self.system.choices}
 
     def action(self, name: str) -> GroundAction:
-        """The action of that name; raises BadInput."""
+        """Return the action of that name; raise BadInput if there is none."""
         return self.actions[_known(name, self.actions, "action")]
 
     def move(self, name: str) -> Move:
-        """The move of that name; raises BadInput."""
+        """Return the move of that name; raise BadInput if there is none."""
         if name.startswith(LOSE) and name not in self.actions:
             return Lose(self.choices[_known(name.removeprefix(LOSE), self.choices, "message to lose")])
         return Take(self.action(name))
 
-    def walk(self, names: Sequence[str], at: int | None = None) -> ExplorerPath:
-        """The walk of moves of those names, standing at its end unless told; raises BadInput."""
+    def path(self, names: Sequence[str], at: int | None = None) -> ExplorerPath:
+        """Return the path of moves with those names, at its end unless given; raise BadInput."""
         moves = tuple(map(self.move, names))
         return ExplorerPath().then(*moves).to(len(moves) if at is None else at)
 
 
 def _known(name: str, names: Mapping[str, object], what: str) -> str:
-    """The name, however many blanks it has; raises BadInput, with what comes near, if nothing is called so."""
+    """Return the known name, ignoring blanks; raise BadInput with near names if there is none."""
     if name in names:
         return name
     wanted = "".join(name.split())

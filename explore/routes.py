@@ -1,7 +1,10 @@
-"""The routes of the explorer's page: each request carries the walk it is about, so that a page can be reloaded or sent.
+"""The routes of the explorer's page.
 
-Any page in a browser can send requests to loopback. So nothing is answered that does not name this host, and nothing
-about the instance without the token of this start, which only the page that was opened with it has.
+Each request carries its path, so that a page can be reloaded or sent.
+
+Any page in a browser can send requests to loopback. So the routes answer only requests that name this host.
+Requests about the instance also need the token of this start, which only the page that was opened with it
+has.
 """
 
 from __future__ import annotations
@@ -36,10 +39,10 @@ from fencepost.explore.views import view
 
 HOST = "127.0.0.1"
 TOKEN = "x-fencepost-token"
-"""The header with the token: a page of another origin may not send it."""
+"""The header with the token, which a page of another origin may not send."""
 
 LARGEST = 16 * 2**20
-"""Bytes of a request, at most: a saved trace of some thousand steps."""
+"""The largest request in bytes: a saved trace of some thousand steps."""
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -50,7 +53,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 
-WALKED = {
+PATH = {
     "moves": Key(
         list,
         f"a list of at most {LONGEST} names of moves",
@@ -59,20 +62,21 @@ WALKED = {
     ),
     "at": whole_key(0, LONGEST, needed=True),
 }
-"""The keys of a request about a walk."""
+"""The keys of a request about a path."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 
 def new_token() -> str:
-    """A token that nobody can guess."""
+    """Return a random token."""
     return secrets.token_urlsafe(24)
 
 
 class Guarded:
-    """Lets through only what is meant for this host, comes from its own page, and has the token where one is needed."""
+    """A guard before the app: it checks the host, the origin, and the token where one is needed."""
 
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:
+        """Guard the app, which is served at that port."""
         self._app, self._token = app, token
         self._hosts = {f"{HOST}:{port}", f"localhost:{port}"}
 
@@ -91,7 +95,7 @@ class Guarded:
         await app(scope, receive, sent)
 
     def _refused(self, request: Request) -> str | None:
-        """Why a request is not answered."""
+        """Return why a request is refused, or None."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if len(request.headers.getlist("host")) != 1 or host not in self._hosts:
             return "this Host is not served here"
@@ -105,9 +109,10 @@ class Guarded:
 
 
 class ExplorerRoutes:
-    """The routes, and the one question that may be under way."""
+    """The routes, and the one question that may run."""
 
     def __init__(self, explorer: Explorer, asker: SolverDesk, begun: ExplorerPath) -> None:
+        """Begin without a question."""
         self._explorer, self._asker, self._begun = explorer, asker, begun
         self._question: SolverQuestion | None = None
         self._answer = ReachabilityAnswer(over=True)
@@ -115,7 +120,7 @@ class ExplorerRoutes:
         self._listening: asyncio.Task[None] | None = None
 
     def app(self, port: int, token: str) -> ASGIApp:
-        """All of it, guarded."""
+        """Return the guarded app."""
         posts = {
             "begin": self._begin,
             "look": self._look,
@@ -135,7 +140,7 @@ class ExplorerRoutes:
         return Guarded(Starlette(routes=routes), port, token)
 
     def _begin(self, asked: Mapping[str, Any]) -> object:
-        """The instance, and the walk to begin with."""
+        """Return the instance, and the path to begin with."""
         has_keys(asked, {}, "the request")
         instance = self._explorer.instance
         return {
@@ -148,18 +153,18 @@ class ExplorerRoutes:
         }
 
     def _look(self, asked: Mapping[str, Any]) -> object:
-        walk = self._walk(has_keys(asked, WALKED, "the request"))
-        here = self._explorer.at(walk)
-        return {"view": view(here, walk.moves[walk.at :]), "diagram": diagram(here.story)}
+        path = self._path(has_keys(asked, PATH, "the request"))
+        here = self._explorer.at(path)
+        return {"view": view(here, path.moves[path.at :]), "diagram": diagram(here.counterexample)}
 
     def _why(self, asked: Mapping[str, Any]) -> object:
-        has_keys(asked, {**WALKED, "action": text_key(needed=True)}, "the request")
+        has_keys(asked, {**PATH, "action": text_key(needed=True)}, "the request")
         action = self._explorer.names.action(asked["action"])
         reasons = self._explorer.guards[action].reasons(self._here(asked).state)
         return {"action": action.name, "reasons": reasons}
 
     def _ask(self, asked: Mapping[str, Any]) -> object:
-        has_keys(asked, {**WALKED, "goal": text_key(needed=True)}, "the request")
+        has_keys(asked, {**PATH, "goal": text_key(needed=True)}, "the request")
         here = self._here(asked)
         self._end("another question was asked")
         self._question = self._asker.ask(here, asked["goal"].strip())
@@ -168,7 +173,7 @@ class ExplorerRoutes:
         return self._told()
 
     async def _listen(self, question: SolverQuestion) -> None:
-        """Hear how the question goes, whether anybody asks or not."""
+        """Follow the question until it ends, whether or not the page asks for the answer."""
         try:
             while question is self._question and not self._answer.over:
                 self._answer = question.hear(0)
@@ -199,47 +204,47 @@ class ExplorerRoutes:
         return self._told()
 
     def _end(self, why: str) -> None:
-        """Stop the question under way."""
+        """Stop the running question."""
         if self._question is not None and not self._answer.over:
             self._question.stop(why)
             with suppress(BadInput, InternalError):
                 self._answer = self._question.hear(0)
 
     def close(self) -> None:
-        """Leave nothing running."""
+        """Stop everything that runs."""
         self._end("the explorer ends")
 
     def _save(self, asked: Mapping[str, Any]) -> object:
-        here = self._here(has_keys(asked, WALKED, "the request"))
+        here = self._here(has_keys(asked, PATH, "the request"))
         about = here.violated.name if here.violated else "walk"
         return {"name": f"{here.trace.protocol}.{about}.json", "document": document(here)}
 
     def _open(self, asked: Mapping[str, Any]) -> object:
         keys = {"document": Key(dict, "a saved trace", needed=True), "step": whole_key(0, LONGEST)}
         has_keys(asked, keys, "the request")
-        walk = opened(self._explorer, asked["document"], "the file", asked.get("step"))
-        return {"moves": [move.name for move in walk.moves], "at": walk.at}
+        path = opened(self._explorer, asked["document"], "the file", asked.get("step"))
+        return {"moves": [move.name for move in path.moves], "at": path.at}
 
-    def _walk(self, asked: Mapping[str, Any]) -> ExplorerPath:
-        return self._explorer.names.walk(asked["moves"], asked["at"])
+    def _path(self, asked: Mapping[str, Any]) -> ExplorerPath:
+        return self._explorer.names.path(asked["moves"], asked["at"])
 
     def _here(self, asked: Mapping[str, Any]) -> Here:
-        return self._explorer.at(self._walk(asked))
+        return self._explorer.at(self._path(asked))
 
 
 def _api(answer: Callable[[Mapping[str, Any]], object]) -> Handler:
-    """The route that answers a document with another; what is wrong with it is one line."""
+    """Return the route that answers a document with a document, or with one line for an error."""
 
     async def handler(request: Request) -> Response:
         try:
             asked = parse_json(await _body(request), "the request", "send an object")
-            said = json.dumps(answer(asked), default=vars)  # what is seen are dataclasses, in dataclasses
+            said = json.dumps(answer(asked), default=vars)  # views are nested dataclasses
             return Response(said, media_type="application/json")
         except BadInput as error:
             return JSONResponse({"error": one_line(str(error))}, 400)
-        except ClientDisconnect:  # while it sent its request: nobody reads the answer
+        except ClientDisconnect:  # the client is gone
             return Response(status_code=400)
-        except Exception as error:  # noqa: BLE001 - the page must hear of it, and go on
+        except Exception as error:  # noqa: BLE001 - the page shows it, and goes on
             traceback.print_exc(file=sys.stderr)
             return JSONResponse({"error": one_line(f"internal error: {type(error).__name__}: {error}")}, 500)
 

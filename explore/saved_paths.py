@@ -1,4 +1,7 @@
-"""Walks as documents: a trace if the walk ends where a property is violated, else a walk; and walks made of them again."""
+"""Paths as documents: a trace if a property is newly violated at the end, else a saved path.
+
+Both can be opened again.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,15 @@ from fencepost.explore.paths import ExplorerPath, Lose, Move, Take
 
 
 def document(here: Here) -> dict[str, object]:
-    """A `fencepost.trace/2` if a property is first violated here, else a `fencepost.walk/1`."""
+    """Return a `fencepost.trace/2` if a property is newly violated here, else a `fencepost.walk/1`."""
     return here.trace.to_json() if here.violated is not None else here.trace.to_walk()
 
 
 def opened(explorer: Explorer, document: object, where: str, step: int | None = None) -> ExplorerPath:
-    """The walk of a saved trace or walk, standing after that step, at the end unless told; raises BadInput.
+    """Return the path of a saved document, at that step or at the end; raise BadInput.
 
-    Of what the file says only the actions and the losses are used: they are run anew. Steps after that one that cannot
-    happen in this instance are left out.
+    Only the actions and losses of the file are used, and they are run again. Later steps that cannot happen
+    in this instance are left out.
     """
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema not in (SCHEMA, WALK):
@@ -41,14 +44,14 @@ def opened(explorer: Explorer, document: object, where: str, step: int | None = 
             f"{where}: {error}; give a trace of this instance, or stop before with a step"
         ) from error
     moves = list(_moves(explorer.system, lost, steps, [Take(action) for action in actions[: len(steps)]]))
-    walk = ExplorerPath().then(*moves)
-    return walk if step is None else walk.to(_place(moves, step))
+    path = ExplorerPath().then(*moves)
+    return path if step is None else path.to(_place(moves, step))
 
 
 def _steps(
     explorer: Explorer, actions: list[GroundAction], lost: list[str], step: int | None
 ) -> tuple[TraceStep, ...]:
-    """All steps, or if those after `step` cannot happen in this instance, those up to it; raises NotAnExecution."""
+    """Return all steps, or those up to `step` if later ones cannot happen; raise NotAnExecution."""
     try:
         return explorer.replayer.record("walk", actions, lost).steps
     except NotAnExecution:
@@ -58,7 +61,7 @@ def _steps(
 
 
 def _same_protocol(explorer: Explorer, saved: Mapping[str, Any], where: str) -> None:
-    """Raise BadInput unless it is of this protocol; its settings may differ, if it can be walked here too."""
+    """Raise BadInput for another protocol. Other settings are accepted if the steps are possible here."""
     ours = explorer.instance.protocol.name
     if saved["protocol"] != ours:
         raise BadInput(f"{where}: is of {saved['protocol']}, not of {ours}; explore that")
@@ -67,7 +70,10 @@ def _same_protocol(explorer: Explorer, saved: Mapping[str, Any], where: str) -> 
 def _moves(
     system: System, lost: list[str], steps: tuple[TraceStep, ...], taken: list[Take]
 ) -> Iterator[Move]:
-    """Each action, and after it the losses of what it sent; losses of what is never sent come first."""
+    """Yield each action, and after it the losses of the messages it sent.
+
+    Losses of messages that are never sent come first.
+    """
     choices = {variable.name: variable for variable in system.choices}
     sent = {message.choice for step in steps for message in step.sent}
     yield from (Lose(choices[name]) for name in lost if name not in sent)
@@ -81,7 +87,7 @@ def _moves(
 
 
 def _place(moves: list[Move], step: int) -> int:
-    """How many moves it takes to stand after that step, with the losses of what it sent."""
+    """Return the number of moves up to that step, including the losses of its messages."""
     steps, place = 0, 0
     for number, move in enumerate(moves, 1):
         steps += isinstance(move, Take)

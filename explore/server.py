@@ -1,4 +1,4 @@
-"""Serving the explorer's page on loopback until somebody ends it."""
+"""The server of the explorer's page, on loopback until it is ended."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fencepost.explore.routes import HOST, ExplorerRoutes, new_token
 from fencepost.explore.solver_questions import SolverDesk
 
 GRACE = 1
-"""Seconds in which a request under way may end once the server is told to."""
+"""The seconds that a running request may take after the server is told to end."""
 
 
 def listen(port: int) -> socket.socket:
-    """A socket at that port of loopback, at a free one if it is 0; raises BadInput if it cannot be had."""
+    """Return a socket at that port of loopback, 0 for a free one; raise BadInput if it is not available."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -35,7 +35,10 @@ def listen(port: int) -> socket.socket:
 def serve(
     explorer: Explorer, asker: SolverDesk, begun: ExplorerPath, port: int, ready: Callable[[str], None]
 ) -> None:
-    """Serve the page; `ready` hears its address, token and all, when a browser may ask for it. Raises BadInput."""
+    """Serve the page. `ready` gets its address, with the token, when a browser may open it.
+
+    Raises BadInput if the port is not available.
+    """
     listening, token = listen(port), new_token()
     explorer.warm_up()
     served = ExplorerRoutes(explorer, asker, begun)

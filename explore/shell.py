@@ -1,4 +1,4 @@
-"""Exploring in a terminal or from a script: one command a line, answers in words."""
+"""The explorer in a terminal or a script: one command a line, answers in words."""
 
 from __future__ import annotations
 
@@ -19,31 +19,32 @@ from fencepost.explore.solver_questions import SolverDesk
 from fencepost.explore.views import Offer, View, view
 
 NEAREST = 10
-"""So many actions that are not possible are named, the nearest first."""
+"""The number of impossible actions that are named, the nearest first."""
 
 Lines = Iterator[str]
 
 
 @dataclass(frozen=True)
 class World:
-    """What the commands reach besides the instance: files, and somebody who hears how a question goes."""
+    """The outside of the commands: saving files, and following a question."""
 
     save: Callable[[Path, str], None]
     hear: Callable[[ReachabilityAnswer], None]
     stays: bool = False
-    """Ctrl-C ends the question under way and nothing else: somebody sits at a terminal."""
+    """Whether Ctrl-C ends only the running question, because a person is at a terminal."""
 
 
 class Shell:
-    """A walk, and the commands that move it or ask about it."""
+    """A path, and the commands that move along it or ask about it."""
 
-    def __init__(self, explorer: Explorer, asker: SolverDesk, world: World, walk: ExplorerPath) -> None:
-        self.walk = walk
+    def __init__(self, explorer: Explorer, asker: SolverDesk, world: World, path: ExplorerPath) -> None:
+        """Begin on that path."""
+        self.path = path
         self._explorer, self._asker, self._world = explorer, asker, world
         self._way: list[Move] = []
 
     def do(self, line: str) -> Lines:
-        """What the command on this line says; raises BadInput for one that there is not, or that cannot be done."""
+        """Return the answer to a command line; raise BadInput if the command is unknown or impossible."""
         word, _, rest = line.strip().partition(" ")
         rest = rest.strip()
         if not word or word.startswith("#"):
@@ -62,14 +63,14 @@ class Shell:
 
     @property
     def here(self) -> Here:
-        """Where the walk stands."""
-        return self._explorer.at(self.walk)
+        """The end of the path."""
+        return self._explorer.at(self.path)
 
     def look(self, rest: str = "") -> Lines:
-        """Where we are, what is possible and what is under way."""
+        """Show the state, the possible actions and the messages under way."""
         seen = self._seen()
         yield self._place(seen)
-        yield from (f"  false: {fact.name}" for fact in seen.facts if not fact.holds)
+        yield from (f"  false: {claim.name}" for claim in seen.claims if not claim.holds)
         if seen.explanation:
             yield f"  {seen.explanation}"
         yield "possible:" if seen.possible else "nothing is possible here"
@@ -94,7 +95,7 @@ class Shell:
             yield from self._move(self._explorer.names.move(name))
 
     def lose(self, rest: str) -> Lines:
-        """Lose a message that is under way, or a sending by the name of its choice."""
+        """Lose a message that is under way, or a sending by the name of its loss."""
         number = whole(rest)
         if number is None:
             yield from self._move(self._explorer.names.move(LOSE + rest))
@@ -108,13 +109,13 @@ class Shell:
         yield from self._move(self._explorer.names.move(LOSE + message.choice))
 
     def _move(self, move: Move) -> Lines:
-        after = self.walk.then(move)
+        after = self.path.then(move)
         here = self._explorer.at(after)
-        self.walk = after
+        self.path = after
         yield from self._moved(here)
 
     def _moved(self, here: Here) -> Lines:
-        """What the last move did."""
+        """Return the effects of the last move."""
         seen = view(here)
         made = seen.moves[-1]
         yield f"{made.step if made.step is not None else '-'}. {made.words}"
@@ -123,37 +124,39 @@ class Shell:
             yield from (f"     {name}: {show(before[name])} → {show(v)}" for name, v in step.changes.items())
         if seen.no_longer:
             yield f"     no longer possible: {'; '.join(seen.no_longer)}"
-        new = [fact.name for fact in seen.facts if fact.false_since == seen.step and made.step is not None]
+        new = [
+            claim.name for claim in seen.claims if claim.false_since == seen.step and made.step is not None
+        ]
         yield from (f"     false now: {name}" for name in new)
         if seen.explanation:
             yield f"     {seen.explanation}"
 
     def undo(self, rest: str) -> Lines:
-        """Go back one move, or so many."""
-        yield from self.go(str(self.walk.at - _number(rest or "1")))
+        """Go back one move, or N moves."""
+        yield from self.go(str(self.path.at - _number(rest or "1")))
 
     def redo(self, rest: str) -> Lines:
-        """Make one undone move again, or so many."""
-        yield from self.go(str(self.walk.at + _number(rest or "1")))
+        """Make one undone move again, or N moves."""
+        yield from self.go(str(self.path.at + _number(rest or "1")))
 
     def go(self, rest: str) -> Lines:
-        """Stand after so many moves of the walk."""
-        self.walk = self.walk.to(_number(rest))
+        """Go to the position after N moves of the path."""
+        self.path = self.path.to(_number(rest))
         yield self._place(self._seen())
 
     def why(self, rest: str) -> Lines:
-        """Why an action is not possible: the parts of its guard that are false."""
+        """Show why an action is not possible: the false parts of its guard."""
         action = self._explorer.names.action(rest)
         reasons = self._explorer.guards[action].reasons(self.here.state)
         if not reasons:
             yield f"{action.name} is possible here"
             return
-        yield f"{action.name} is not possible here; of its guard is false:"
+        yield f"{action.name} is not possible here; false in its guard:"
         for reason in reasons:
             yield from _told(reason, 1)
 
     def near(self, rest: str) -> Lines:
-        """The actions that are not possible, those first of whose guard the least is false."""
+        """List the impossible actions, those with the fewest false conjuncts first."""
         refused = self._seen().refused
         for action in refused[:NEAREST] if rest != "all" else refused:
             over = ", ended by a loss" if action.is_over else ""
@@ -162,33 +165,33 @@ class Shell:
             yield f"  and {len(refused) - NEAREST} more: near all"
 
     def facts(self, rest: str) -> Lines:
-        """The properties and facts, true or false here, and since when."""
-        for fact in self._seen().facts:
-            kind = "property" if fact.is_property else "fact"
-            since = "" if fact.false_since is None else f", first false after step {fact.false_since}"
-            yield f"  {'true ' if fact.holds else 'FALSE'} {kind} {fact.name}{since}"
+        """List the properties and invariants, true or false here, and since which step."""
+        for claim in self._seen().claims:
+            kind = "property" if claim.is_property else "invariant"
+            since = "" if claim.false_since is None else f", first false after step {claim.false_since}"
+            yield f"  {'true ' if claim.holds else 'FALSE'} {kind} {claim.name}{since}"
 
     def state(self, rest: str) -> Lines:
-        """What the variables hold that are not as at first; `state all`: all that may change."""
+        """List the state variables that changed; `state all`: all that can change."""
         for family in self._seen().families:
             for value in family.values:
                 if value.moved or rest == "all":
                     yield f"  {value.name} = {value.value}{' (just now)' if value.now else ''}"
 
     def eval(self, rest: str) -> Lines:
-        """The value of an expression here."""
+        """Evaluate an expression here."""
         term = self._asker.expression(rest)
         value = self._explorer.replayer.concrete.evaluate(term, {}, self.here.state)
         yield f"{rest} = {show(value)}"
 
     def moves(self, rest: str) -> Lines:
-        """The walk so far, and what was undone."""
+        """List the moves of the path, and the undone ones."""
         for number, made in enumerate(self._seen().moves, 1):
-            undone = " (undone)" if number > self.walk.at else ""
+            undone = " (undone)" if number > self.path.at else ""
             yield f"{number:3}  {made.words}{undone}"
 
     def reach(self, rest: str) -> Lines:
-        """Ask the solver how something can become so: an action possible, a property or fact false, an expression true."""
+        """Ask the solver for moves to a goal: an action possible, a property false, an expression true."""
         question = self._asker.ask(self.here, rest)
         answer = ReachabilityAnswer()
         while not answer.over:
@@ -206,40 +209,40 @@ class Shell:
             here = self._explorer.at(ExplorerPath((*here.moves, move), len(here.moves) + 1))
             yield f"     {view(here).moves[-1].words}"
         if self._way:
-            yield "     `way` takes it"
+            yield "     `way` takes these moves"
 
     def way(self, rest: str) -> Lines:
-        """Take the way that the last `reach` has found."""
+        """Take the moves that the last `reach` found."""
         if not self._way:
-            raise BadInput("way: there is none; ask with `reach` first")
+            raise BadInput("way: no moves were found; ask with `reach` first")
         moves, self._way = self._way, []
         for move in moves:
             yield from self._move(move)
 
     def save(self, rest: str) -> Lines:
-        """Write the walk to a file that `fencepost trace` reads."""
+        """Write the path to a file that `fencepost trace` reads."""
         here = self.here
         self._world.save(Path(rest), json.dumps(document(here), indent=2) + "\n")
-        kind = f"a trace that violates {here.violated.name}" if here.violated else "a walk"
+        kind = f"a trace that violates {here.violated.name}" if here.violated else "a path"
         yield f"{rest}: {kind}, {amount(len(here.steps), 'step')}"
 
     def open(self, rest: str) -> Lines:
-        """Walk a saved trace, to its end or to a step: `open FILE`, `open FILE 11`."""
+        """Open a saved trace at its end or at a step: `open FILE`, `open FILE 11`."""
         name, _, number = rest.rpartition(" ")
         step = whole(number)
         if not name or step is None:
             name, step = rest, None
-        self.walk = opened(self._explorer, read_json(Path(name), "give a saved trace"), name, step)
+        self.path = opened(self._explorer, read_json(Path(name), "give a saved trace"), name, step)
         yield self._place(self._seen())
 
     def help(self, rest: str) -> Lines:
-        """The commands."""
+        """List the commands."""
         for name, command in COMMANDS.items():
             usage = f"{name} {command.argument}".strip()
             yield f"  {usage:16} {command.meaning}"
 
     def _seen(self) -> View:
-        return view(self.here, self.walk.moves[self.walk.at :])
+        return view(self.here, self.path.moves[self.path.at :])
 
     def _place(self, seen: View) -> str:
         last = f": {seen.moves[seen.at - 1].words}" if seen.at else ""
@@ -251,14 +254,14 @@ class Shell:
 
 @dataclass(frozen=True)
 class Command:
-    """A command: what follows its name, in brackets if it may be left out, and what it does."""
+    """A command: its argument, in brackets if optional, and the method that runs it."""
 
     argument: str
     run: Callable[[Shell, str], Lines]
 
     @property
     def meaning(self) -> str:
-        """Its help."""
+        """The help text."""
         return (self.run.__doc__ or "").strip()
 
 
@@ -281,13 +284,14 @@ COMMANDS: Mapping[str, Command] = {
     "open": Command("FILE [STEP]", Shell.open),
     "help": Command("", Shell.help),
 }
-"""The commands by name. `quit`, or the end of the input, ends it all."""
+"""The commands by name. `quit`, or the end of the input, ends the shell."""
 
 
 def talk(shell: Shell, lines: Iterable[str], say: Callable[[str], None], is_script: bool) -> None:
-    """Do what the lines say until they end, or one says `quit`.
+    """Run the lines until they end or one is `quit`.
 
-    In a script a line that cannot be done raises BadInput; else it is said what is wrong, and the next one counts.
+    In a script a line that cannot be done raises BadInput. At a terminal its error is shown, and the next
+    line is read.
     """
     for number, line in enumerate(lines, 1):
         if line.strip() == "quit":
@@ -302,7 +306,7 @@ def talk(shell: Shell, lines: Iterable[str], say: Callable[[str], None], is_scri
 
 
 def _would(offer: Offer) -> Lines:
-    """What an action would do."""
+    """Yield lines with the effects of an action."""
     if offer.error is not None:
         yield f"! {offer.error}"
     if offer.received:
@@ -329,7 +333,7 @@ def _number(text: str) -> int:
 
 
 def _choice(number: int, many: int, what: str) -> int:
-    """The position of the thing of that number among so many."""
+    """Return the index of the thing with that number; raise BadInput if there are not so many."""
     if not 1 <= number <= many:
         raise BadInput(f"{number}: no such {what}; valid: {f'1 to {many}' if many else 'none here'}")
     return number - 1

@@ -1,4 +1,4 @@
-"""Questions to the solver from where somebody stands: how can this become true?"""
+"""Questions to the solver from the end of a path: how can this become true?"""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from fencepost.explore.paths import LOSE, Move
 
 
 class SolverQuestion:
-    """One question under way, about the end of a walk."""
+    """One question about the end of a path, while it runs and after."""
 
     def __init__(self, asker: SolverDesk, here: Here, goal: str) -> None:
+        """Start the question."""
         self._asker, self._here = asker, here
         self._term = asker.read(goal)
-        facts = {fact.name for fact in here.explorer.facts}
+        claims = {claim.name for claim in here.explorer.claims}
         is_action = isinstance(self._term, GroundAction)
-        self.words = f"{goal} possible" if is_action else f"{goal} false" if goal in facts else goal
-        """What is to come about."""
+        self.words = f"{goal} possible" if is_action else f"{goal} false" if goal in claims else goal
+        """The goal in words."""
         self._key = "" if isinstance(self._term, GroundAction) else goal
         start = Origin(tuple(here.actions), tuple(here.lost), here.state)
         self._reaching = Reachability(
@@ -30,19 +31,19 @@ class SolverQuestion:
         )
 
     def hear(self, seconds: float) -> ReachabilityAnswer:
-        """What is known after listening for so long, or until it is over."""
+        """Return the answer so far, after that time or at the end."""
         answer = self._reaching.hear(seconds)
         if self._reaching.prepared is not None:
             self._asker.prepared[self._key] = self._reaching.prepared
         return answer
 
     def stop(self, why: str) -> None:
-        """Stop it; what was found stays."""
+        """Stop the question; moves that were found stay."""
         self._reaching.stop(why)
 
     @property
     def way(self) -> list[Move]:
-        """The moves that lead to the goal, as far as is known."""
+        """The moves that lead to the goal, as far as they are known."""
         way = self._reaching.answer().way
         if way is None:
             return []
@@ -51,31 +52,38 @@ class SolverQuestion:
 
 
 class SolverDesk:
-    """What the questions about one instance share: the limits of each, and what was prepared for the first."""
+    """The common part of the questions about one instance: their limits, and prepared work.
+
+    The first question prepares it.
+    """
 
     def __init__(self, explorer: Explorer, limits: Limits) -> None:
+        """Prepare nothing yet."""
         self.limits = limits
         self.prepared: dict[str, Prepared] = {}
         self._explorer = explorer
         self._reader = Reader(explorer.system)
 
     def ask(self, here: Here, goal: str) -> SolverQuestion:
-        """Ask how something can come about from here; see `read`."""
+        """Ask how a goal can be reached from here; see `read`."""
         return SolverQuestion(self, here, goal)
 
     def read(self, goal: str) -> Term | GroundAction:
-        """What is to come about: an action is possible, a property or fact is false, an expression is true."""
+        """Return the goal: an action possible, a property or invariant false, an expression true.
+
+        Raises BadInput for another text.
+        """
         if goal in self._explorer.names.actions:
             return self._explorer.names.actions[goal]
-        for fact in self._explorer.facts:
-            if fact.name == goal:
-                return ~fact.holds
+        for claim in self._explorer.claims:
+            if claim.name == goal:
+                return ~claim.holds
         term = self.expression(goal)
         if term.type != "bool":
-            raise BadInput(f"{goal}: is no yes or no; compare it, as in status == closed")
+            raise BadInput(f"{goal}: is neither true nor false; compare it, as in status == closed")
         self._explorer.replayer.concrete.predicate(term)
         return term
 
     def expression(self, text: str) -> Term:
-        """An expression over the state; raises BadInput."""
+        """Return an expression over the state; raise BadInput if it is none."""
         return self._reader.read(text)

@@ -1,4 +1,4 @@
-"""What is seen of a state, as plain data: the page draws it, and the text form prints it."""
+"""The view of a state as plain data, which the page draws and the shell prints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fencepost.explore.paths import Move, Take
 
 @dataclass(frozen=True)
 class StateChange:
-    """A variable that a step changes."""
+    """A state variable that a step changes."""
 
     name: str
     before: str
@@ -29,7 +29,7 @@ class StateChange:
 
 @dataclass(frozen=True)
 class Offer:
-    """An action that is possible, and what it would do."""
+    """A possible action, and its effects."""
 
     name: str
     actor: str
@@ -40,13 +40,13 @@ class Offer:
     sent: tuple[str, ...]
     changes: tuple[StateChange, ...]
     breaks: tuple[str, ...]
-    """The properties and facts that hold here and would not after it."""
+    """The properties and invariants that hold here and would be false after the action."""
     error: str | None
 
 
 @dataclass(frozen=True)
 class RefusedAction:
-    """An action that is not possible: how many parts of its guard are false, and whether a loss has ended it."""
+    """An impossible action: how many parts of its guard are false, and whether a loss ended it."""
 
     name: str
     lacks: int
@@ -55,7 +55,7 @@ class RefusedAction:
 
 @dataclass(frozen=True)
 class UnderWay:
-    """A message that was sent and has not arrived; `choice` names what says that it is lost, if it can be."""
+    """A message that was sent and has not arrived. `choice` names its loss, if it can be lost."""
 
     words: str
     sender: str
@@ -65,8 +65,8 @@ class UnderWay:
 
 
 @dataclass(frozen=True)
-class StateVariable:
-    """A property or fact, whether it holds here, and after which step it was first false."""
+class Claim:
+    """A property or invariant: whether it holds here, and after which step it was first false."""
 
     name: str
     meaning: str
@@ -77,7 +77,7 @@ class StateVariable:
 
 @dataclass(frozen=True)
 class Value:
-    """A variable and what it holds: as at first or not, and changed by the last move or not."""
+    """A state variable and its value: whether it has changed at all, and by the last move."""
 
     name: str
     index: str
@@ -88,7 +88,7 @@ class Value:
 
 @dataclass(frozen=True)
 class VariableFamily:
-    """The variables of one family."""
+    """The state variables of one family."""
 
     name: str
     tells: bool
@@ -97,7 +97,7 @@ class VariableFamily:
 
 @dataclass(frozen=True)
 class Made:
-    """A move of the walk: `step` is the number of the step it takes, none for a loss and for what was undone."""
+    """A move of the path. `step` is the number of its step; None for a loss and for an undone move."""
 
     name: str
     words: str
@@ -106,7 +106,7 @@ class Made:
 
 @dataclass(frozen=True)
 class View:
-    """Everything that is seen of a state."""
+    """Everything that is shown of a state."""
 
     at: int
     step: int
@@ -114,7 +114,7 @@ class View:
     possible: tuple[Offer, ...]
     refused: tuple[RefusedAction, ...]
     under_way: tuple[UnderWay, ...]
-    facts: tuple[StateVariable, ...]
+    claims: tuple[Claim, ...]
     no_longer: tuple[str, ...]
     violated: str | None
     explanation: str
@@ -122,8 +122,8 @@ class View:
 
 
 def view(here: Here, undone: Sequence[Move] = ()) -> View:
-    """What is seen of the end of a walk, of which some moves were undone."""
-    story = here.story
+    """Return the view of the end of a path, with the moves that were undone after it."""
+    counterexample = here.counterexample
     return View(
         at=len(here.moves),
         step=len(here.steps),
@@ -131,11 +131,11 @@ def view(here: Here, undone: Sequence[Move] = ()) -> View:
         possible=tuple(_offer(here, option) for option in here.possible),
         refused=tuple(_refused(here)),
         under_way=tuple(map(_under_way, here.under_way)),
-        facts=tuple(_facts(here)),
+        claims=tuple(_claims(here)),
         no_longer=tuple(action.name for action in here.no_longer),
         violated=here.violated.name if here.violated else None,
-        explanation=story.explanation if here.violated else "",
-        families=tuple(_families(here, story)),
+        explanation=counterexample.explanation if here.violated else "",
+        families=tuple(_families(here, counterexample)),
     )
 
 
@@ -180,7 +180,7 @@ def _changes(here: Here, step: TraceStep) -> Iterator[StateChange]:
 
 
 def _refused(here: Here) -> Iterator[RefusedAction]:
-    """The nearest first; what a loss has ended last."""
+    """Yield the impossible actions, nearest first, with those that a loss ended last."""
     found = (RefusedAction(action.name, lacks, is_over) for action, (lacks, is_over) in here.refused.items())
     yield from sorted(found, key=lambda action: (action.is_over, action.lacks))
 
@@ -190,25 +190,23 @@ def _under_way(travel: Travel) -> UnderWay:
     return UnderWay(message_line(message), travel.sender, travel.receiver, travel.sent, message.choice)
 
 
-def _facts(here: Here) -> Iterator[StateVariable]:
+def _claims(here: Here) -> Iterator[Claim]:
     properties = {prop.name for prop in here.explorer.system.properties}
-    for fact in here.explorer.facts:
-        since = here.false_since.get(fact.name)
-        yield StateVariable(
-            fact.name, fact.meaning, fact.name in properties, fact.name not in here.false, since
-        )
+    for claim in here.explorer.claims:
+        since = here.false_since.get(claim.name)
+        yield Claim(claim.name, claim.meaning, claim.name in properties, claim.name not in here.false, since)
 
 
-def _families(here: Here, story: Counterexample) -> Iterator[VariableFamily]:
-    """Those that tell more than that a step was taken come first."""
+def _families(here: Here, counterexample: Counterexample) -> Iterator[VariableFamily]:
+    """Yield the families; those that say more than that a step was taken come first."""
     last = here.previous.state if here.previous is not None else here.state
     families: dict[str, list[Value]] = {}
-    for variable in story.shown:
+    for variable in counterexample.shown:
         place, value = variable.place, here.explorer.replayer.concrete.value(here.state, variable)
         moved, now = (here.state[place] != state[place] for state in (here.states[0], last))
         index = ", ".join(map(show, variable.index))
         families.setdefault(variable.family.name, []).append(
             Value(variable.name, index, show(value), moved, now)
         )
-    for family in sorted(families, key=lambda name: name not in story.telling):
-        yield VariableFamily(family, family in story.telling, tuple(families[family]))
+    for family in sorted(families, key=lambda name: name not in counterexample.telling):
+        yield VariableFamily(family, family in counterexample.telling, tuple(families[family]))

@@ -1,18 +1,19 @@
-"""A chain of ledgers: clients take turns as leader, and each closes the last ledger and appends one of its own.
+"""A chain of ledgers: each leader in turn closes the last ledger and appends ledgers of its own.
 
-After LedgerChaining.tla of Vanlightly/bookkeeper-tlaplus; each action names the one it is there. How a leader is
-elected, and how anybody finds out, is left open: the store names one, at any time, and the others notice when they
-do. A ledger holds one entry, which is enough for order and loss, and its bookies are one: what happens within a
-ledger is modelled in `bookkeeper`.
+The model follows LedgerChaining.tla of Vanlightly/bookkeeper-tlaplus; each action names the action it
+models there. The election of a leader is left open: the store may name another leader at any time, and each
+client notices at some later time. A ledger holds one entry, which is enough for order and loss, and its
+bookies are treated as one. `bookkeeper` models the events within a ledger.
 
-Where this says it otherwise than the module:
+Differences from the module:
 
-- A ledger's version is left out. It is 0 while the ledger is open and 1 once it is closed, so comparing versions is
-  asking whether the ledger is still open. Nor is there a flag for a client that believes it leads: it does unless it
-  is waiting. The next id, and the number of the next entry, are derived too. States correspond one to one.
-- The list is kept as the position of each ledger in it. That a client holds a list which has nothing to do with the
-  store's, as it may with `append_compares=no`, can be said as well.
-- Ledgers, and elections if there is a bound on them, are capped: the module bounds ledgers alone.
+- A ledger's version is left out. It is 0 while the ledger is open and 1 once it is closed, so a comparison
+of versions asks whether the ledger is still open. There is no flag for a client that believes it leads: it
+does unless it is waiting. The next ledger id and the number of the next entry are derived too. States
+correspond one to one.
+- The list is kept as the position of each ledger in it. This also describes a client whose list is
+unrelated to the store's, which is possible with `append_compares=no`.
+- Ledgers are bounded, and elections too if a bound is given. The module bounds ledgers alone.
 - The retry of `append_conflict` is not in the module.
 """
 
@@ -40,7 +41,7 @@ _MODULE = "Vanlightly/bookkeeper-tlaplus, LedgerChaining.tla"
 
 @dataclass(frozen=True)
 class ChainParameters:
-    """One instance. Raises BadInput if it is to retry after a comparison that it does not make."""
+    """One instance. Raises BadInput for a retry after a comparison that is not made."""
 
     clients: int = parameter(3, "clients that may lead")
     ledgers: int = parameter(2, "ledgers that may be created")
@@ -53,7 +54,7 @@ class ChainParameters:
     )
     append_conflict: str = switch(
         ("abdicate", "retry"),
-        "a leader whose append meets another version gives up, or reads the list again and appends to that",
+        "a leader whose append meets another version stops leading, or reads the list again and appends",
         f"{_MODULE}, AppendLedgerBadVersion; the retry is what a helper around compare-and-set does",
     )
     close_fences: str = switch(
@@ -66,6 +67,7 @@ class ChainParameters:
     )
 
     def __post_init__(self) -> None:
+        """Refuse a retry without a comparison."""
         require(
             "append_compares=yes if append_conflict=retry",
             self.append_compares == "yes" or self.append_conflict == "abdicate",
@@ -74,11 +76,11 @@ class ChainParameters:
         )
 
 
-# State: the store's metadata, what is on the bookies, and what each client has read.
+# State: the store's metadata, the content of the bookies, and each client's own copy.
 
 
 class ChainMetadata(Enum):
-    """What the store says of a ledger."""
+    """The store's metadata of a ledger."""
 
     NOT_CREATED = "not created"
     OPEN = "open"
@@ -86,10 +88,10 @@ class ChainMetadata(Enum):
 
 
 class ChainStatus(Enum):
-    """What a client is about to do."""
+    """The next step of a client."""
 
     WAITING = "waiting"
-    """It does not lead, as far as it knows. In any other status it believes that it does."""
+    """The client does not lead, as far as it knows. In any other status it believes that it leads."""
     GET_LAST_LEDGER = "get last ledger"
     CLOSE_LAST_LEDGER = "close last ledger"
     CREATE_LEDGER = "create ledger"
@@ -105,6 +107,7 @@ class Chain(StateSpace):
     }
 
     def __init__(self, parameters: ChainParameters) -> None:
+        """Declare the state variables."""
         p = self.parameters = parameters
         client = self.client = labels("client", "c", p.clients)
         ledger = self.ledger = integers(1, p.ledgers)
@@ -114,64 +117,64 @@ class Chain(StateSpace):
         self.leader = variable(client)
         self.metadata = family(members(ChainMetadata), ledger)
         self.position = family(count, ledger)
-        """Where the ledger stands in the list, from 1; 0 if it is not in it."""
+        """The position of the ledger in the list, from 1; 0 if the ledger is not listed."""
         self.list_version = variable(count)
         self.elections = variable(integers(0, p.elections))
-        """How many there were, if that is bounded."""
+        """The number of elections so far, if elections are bounded."""
 
         # Bookies.
         self.entry = family(count, ledger)
-        """The entry of the ledger, numbered through all ledgers in the order of writing; 0 if there is none."""
+        """The ledger's entry, numbered through all ledgers in the order of writing; 0 if there is none."""
         self.fenced = family(BOOL, ledger)
 
-        # Clients: what each has read, or written, and will not look at again before it acts on it.
+        # Clients: the data that each has read or written. It is not read again before it is used.
         self.status = family(members(ChainStatus), client)
         self.own_position = family(count, client, ledger)
         self.own_version = family(integers(NOTHING_READ, p.ledgers), client, initial=NOTHING_READ)
         self.own_ledger = family(count, client)
-        """The ledger it closes, appends or writes to; 0 if it has had none."""
+        """The ledger that the client closes, appends or writes to; 0 if it has had none."""
         self.own_open = family(BOOL, client)
-        """That ledger was open when the client read or created it."""
+        """Whether that ledger was open when the client read or created it."""
 
     @definition
     def is_last(self, ledger: TermLike) -> Term:
-        """The ledger ends the list."""
+        """Return whether the ledger is at the end of the list."""
         return (self.position[ledger] > 0) & forall(
             self.ledger, lambda m: self.position[m] <= self.position[ledger]
         )
 
     def is_next(self, ledger: TermLike) -> Term:
-        """The ledger is the one to be created next."""
+        """Return whether the ledger is the next one to be created."""
         return (self.metadata[ledger] == ChainMetadata.NOT_CREATED) & forall(
             self.ledger, lambda m: implies(m < ledger, self.metadata[m] != ChainMetadata.NOT_CREATED)
         )
 
     def listed(self, ledger: TermLike) -> Term:
-        """The ledger is in the list."""
+        """Return whether the ledger is in the list."""
         return self.position[ledger] > 0
 
     def written(self, ledger: TermLike) -> Term:
-        """The ledger has its entry."""
+        """Return whether the ledger has its entry."""
         return self.entry[ledger] > 0
 
     def on_bookies(self, ledger: TermLike) -> Term:
-        """The bookies know the ledger: it was written, or fenced when it was empty."""
+        """Return whether the bookies know the ledger: it was written, or fenced while empty."""
         return self.written(ledger) | self.fenced[ledger]
 
     def leads(self, client: TermLike) -> Term:
-        """The client believes that it leads."""
+        """Return whether the client believes that it leads."""
         return self.status[client] != ChainStatus.WAITING
 
     def at(self, client: TermLike, status: ChainStatus, ledger: TermLike) -> Term:
-        """The client has that status, and that ledger in hand."""
+        """Return whether the client has that status and works on that ledger."""
         return (self.status[client] == status) & (self.own_ledger[client] == ledger)
 
 
-# Actions, in the order of a client's term of office. Each is one step, with everything it asks of store and bookies.
+# Actions, in the order of a client's term as leader. Each is one step, with its calls to store and bookies.
 
 
 def abdicate(s: Chain, client: Parameter) -> Action:
-    """A leader notices that it leads no longer; its ledger stays open (Abdicate)."""
+    """Notice that another client leads, and stop leading; the own ledger stays open (Abdicate)."""
     return Action(
         when=s.leads(client) & (s.leader != client),
         then=[s.status[client].set(ChainStatus.WAITING)],
@@ -181,7 +184,7 @@ def abdicate(s: Chain, client: Parameter) -> Action:
 
 
 def elect(s: Chain, client: Parameter) -> Action:
-    """The store names another leader (LeaderChosen)."""
+    """Name another client as leader (LeaderChosen)."""
     most = s.parameters.elections
     return Action(
         when=(s.leader != client) & ((s.elections < most) if most else True),
@@ -192,7 +195,7 @@ def elect(s: Chain, client: Parameter) -> Action:
 
 
 def become_leader(s: Chain, client: Parameter) -> Action:
-    """A client notices that it leads (BecomeLeader)."""
+    """Notice that the client now leads (BecomeLeader)."""
     return Action(
         when=~s.leads(client) & (s.leader == client),
         then=[s.status[client].set(ChainStatus.GET_LAST_LEDGER)],
@@ -202,7 +205,7 @@ def become_leader(s: Chain, client: Parameter) -> Action:
 
 
 def find_no_ledger(s: Chain, client: Parameter) -> Action:
-    """A leader reads the list, which is empty (GetLastLedger)."""
+    """Read the list, which is empty (GetLastLedger)."""
     return Action(
         when=(s.status[client] == ChainStatus.GET_LAST_LEDGER) & ~exists(s.ledger, s.listed),
         then=[*_read_list(s, client), s.status[client].set(ChainStatus.CREATE_LEDGER)],
@@ -212,7 +215,7 @@ def find_no_ledger(s: Chain, client: Parameter) -> Action:
 
 
 def find_last_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
-    """A leader reads the list, and the metadata of the ledger at its end (GetLastLedger)."""
+    """Read the list, and the metadata of the ledger at its end (GetLastLedger)."""
     return Action(
         when=(s.status[client] == ChainStatus.GET_LAST_LEDGER) & s.is_last(ledger),
         then=[
@@ -227,7 +230,7 @@ def find_last_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 
 
 def leave_closed(s: Chain, client: Parameter, ledger: Parameter) -> Action:
-    """A leader has read that the last ledger is closed already (LedgerAlreadyClosed)."""
+    """Go on, because the last ledger was already closed when it was read (LedgerAlreadyClosed)."""
     return Action(
         when=s.at(client, ChainStatus.CLOSE_LAST_LEDGER, ledger) & ~s.own_open[client],
         then=[s.status[client].set(ChainStatus.CREATE_LEDGER)],
@@ -237,7 +240,7 @@ def leave_closed(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 
 
 def close_last_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
-    """A leader closes the last ledger: compare-and-set of its metadata, and a fence (CloseLastLedgerSuccess)."""
+    """Close the last ledger by compare-and-set of its metadata, and fence it (CloseLastLedgerSuccess)."""
     fences = s.parameters.close_fences == "yes"
     return Action(
         when=s.at(client, ChainStatus.CLOSE_LAST_LEDGER, ledger)
@@ -255,7 +258,7 @@ def close_last_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 
 
 def fail_to_close_last_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
-    """A leader would close the last ledger, but somebody has, and it reads again (CloseLastLedgerBadVersion)."""
+    """Read the list again because another client closed the last ledger (CloseLastLedgerBadVersion)."""
     return Action(
         when=s.at(client, ChainStatus.CLOSE_LAST_LEDGER, ledger)
         & s.own_open[client]
@@ -267,7 +270,7 @@ def fail_to_close_last_ledger(s: Chain, client: Parameter, ledger: Parameter) ->
 
 
 def create_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
-    """A leader creates a ledger, which is not in the list yet (CreateLedger)."""
+    """Create a ledger, which is not in the list yet (CreateLedger)."""
     return Action(
         when=(s.status[client] == ChainStatus.CREATE_LEDGER) & s.is_next(ledger),
         then=[
@@ -282,7 +285,7 @@ def create_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 
 
 def append_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
-    """A leader appends its ledger to the list that it has read (AppendLedgerSuccess)."""
+    """Append the ledger to the list that the leader has read (AppendLedgerSuccess)."""
     compares = s.parameters.append_compares == "yes"
     unchanged = (s.own_version[client] == s.list_version) if compares else True
     end = maximum(s.ledger, lambda m: s.own_position[client, m]) + 1
@@ -300,12 +303,12 @@ def append_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
         ],
         actor=client,
         note="appends ledger {ledger} to the list that it has read"
-        + (" (compare-and-set)" if compares else ", whatever the list is by now"),
+        + (" (compare-and-set)" if compares else ", without comparing versions"),
     )
 
 
 def fail_to_append(s: Chain, client: Parameter, ledger: Parameter) -> Action:
-    """A leader would append its ledger, but the list has changed, and it abdicates (AppendLedgerBadVersion)."""
+    """Stop leading because the list has changed since it was read (AppendLedgerBadVersion)."""
     return Action(
         when=s.at(client, ChainStatus.APPEND_LEDGER, ledger) & (s.own_version[client] < s.list_version),
         then=[s.status[client].set(ChainStatus.WAITING)],
@@ -315,7 +318,7 @@ def fail_to_append(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 
 
 def read_list_again(s: Chain, client: Parameter, ledger: Parameter) -> Action:
-    """Mutant: the list has changed, and the leader will append its ledger to what it is now."""
+    """Read the changed list again, to append the ledger to it (a mutant)."""
     return Action(
         when=s.at(client, ChainStatus.APPEND_LEDGER, ledger) & (s.own_version[client] < s.list_version),
         then=_read_list(s, client),
@@ -325,7 +328,7 @@ def read_list_again(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 
 
 def write(s: Chain, client: Parameter, ledger: Parameter) -> Action:
-    """A leader writes the entry of its ledger, which the bookies must not know yet (WriteToLedger)."""
+    """Write the entry of the leader's ledger, which the bookies must not know yet (WriteToLedger)."""
     refused = s.on_bookies(ledger) if s.parameters.write_checks_fence == "yes" else s.written(ledger)
     return Action(
         when=s.at(client, ChainStatus.LEDGER_OPEN, ledger) & ~refused,
@@ -336,7 +339,10 @@ def write(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 
 
 def close_own_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
-    """A leader closes its own ledger to go on with another: no fence, and the list as it is (CloseOwnLedgerSuccess)."""
+    """Close the leader's own ledger to continue with another one (CloseOwnLedgerSuccess).
+
+    The ledger is not fenced, and the list is not read again.
+    """
     return Action(
         when=s.at(client, ChainStatus.LEDGER_OPEN, ledger)
         & s.on_bookies(ledger)
@@ -348,7 +354,7 @@ def close_own_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
 
 
 def fail_to_close_own_ledger(s: Chain, client: Parameter, ledger: Parameter) -> Action:
-    """A leader would close its own ledger, but somebody has, and it abdicates (CloseOwnLedgerBadVersion)."""
+    """Stop leading because another client closed the leader's own ledger (CloseOwnLedgerBadVersion)."""
     return Action(
         when=s.at(client, ChainStatus.LEDGER_OPEN, ledger)
         & s.on_bookies(ledger)
@@ -360,7 +366,7 @@ def fail_to_close_own_ledger(s: Chain, client: Parameter, ledger: Parameter) -> 
 
 
 def _read_list(s: Chain, client: TermLike) -> list[Update]:
-    """The client reads the list and its version."""
+    """Return the updates by which the client reads the list and its version."""
     positions = [s.own_position[client, m].set(s.position[m]) for m in s.ledger]
     return [*positions, s.own_version[client].set(s.list_version)]
 
@@ -369,7 +375,7 @@ def _read_list(s: Chain, client: TermLike) -> list[Update]:
 
 
 def chain(parameters: ChainParameters) -> System:
-    """The transition system of one instance, without properties."""
+    """Return the transition system of one instance, without properties."""
     s = Chain(parameters)
     bounded = {"elections": parameters.elections} if parameters.elections else {}
     return System(
@@ -394,7 +400,7 @@ def chain(parameters: ChainParameters) -> System:
 
 
 def _ledgers_of_its_own(s: Chain) -> list[Schema]:
-    """From the creation of a ledger to its close."""
+    """Return the actions from the creation of a ledger to its close."""
     p = s.parameters
     conflict = fail_to_append if p.append_conflict == "abdicate" else read_list_again
     compares = p.append_compares == "yes"

@@ -1,1 +1,1 @@
-"""The real Apache BookKeeper, driven message by message: what a model says beside what the code does."""
+"""The real Apache BookKeeper, driven message by message and compared with the model."""

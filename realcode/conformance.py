@@ -1,4 +1,7 @@
-"""Random walks on the real code: whether it does what the model says, and the shortest way to where it does not."""
+"""Conformance runs: random executions of the model on the real code, compared after each step.
+
+For each kind of departure the shortest run that shows it is kept.
+"""
 
 from __future__ import annotations
 
@@ -23,30 +26,30 @@ from fencepost.realcode.harness_session import HarnessSession, Recording, runnin
 from fencepost.realcode.library import library
 from fencepost.realcode.release_behaviour import SECOND_COPY
 from fencepost.realcode.reproduction import CodeStep, Course, Ending, Setting, needs, started
-from fencepost.realcode.runs import INSTANCES, ConformanceRun, Ground, Settings, met, walks
+from fencepost.realcode.runs import INSTANCES, ConformanceRun, Ground, Settings, met, random_runs
 
 ATTEMPTS = 80
-"""How often a departure is tried with fewer steps."""
+"""The largest number of attempts to shorten one departure."""
 ENOUGH = 20
-"""In so many walks each action should fire."""
+"""The number of runs in which each action should fire."""
 
 
 @dataclass(frozen=True)
 class Departure:
-    """Where the code does something else than the model: after which step, and what differs."""
+    """The first difference between code and model: the step, and the observations that differ."""
 
     kind: str
-    """The action, and what differs, whoever it is about: departures of one kind are one."""
+    """The action and the kind of observation. Departures of one kind are counted together."""
     reason: str
     walk: ConformanceRun
-    """Up to the step after which they differ."""
+    """The run, up to the step after which they differ."""
     steps: tuple[TraceStep, ...]
     code: tuple[CodeStep, ...]
 
 
 @dataclass
 class Found:
-    """One kind of departure: the shortest walk to it, and how many came upon it."""
+    """A kind of departure: the shortest run to it, and the number of runs that show it."""
 
     departure: Departure
     ground: Ground
@@ -55,28 +58,28 @@ class Found:
 
 @dataclass
 class Conformance:
-    """What walks on the real code came to."""
+    """The result of conformance runs on the real code."""
 
     setting: Setting
     protocol: str
     seed: int
     asked: int
     lengths: list[int] = field(default_factory=list)
-    """Of each walk, the steps that were taken on the code."""
+    """The number of steps taken on the code, for each run."""
     fired: Counter[str] = field(default_factory=Counter)
-    """By action, in how many walks it was taken on the code."""
+    """The number of runs in which each action was taken on the code."""
     wider: int = 0
-    """Walks with a step that the model may take later than the code: more than the code does."""
+    """The number of runs with a step that the model may delay and the code takes at once."""
     found: dict[str, Found] = field(default_factory=dict)
     seconds: float = 0.0
 
     def note(
-        self, ground: Ground, walk: ConformanceRun, taken: int, departure: Departure | None
+        self, ground: Ground, run: ConformanceRun, taken: int, departure: Departure | None
     ) -> Found | None:
-        """Count a walk of which so many steps were taken; its departure, if it is the first of its kind."""
+        """Count a run and its steps taken; return its departure if it is the first of its kind."""
         self.lengths.append(taken)
-        self.fired.update({action.schema.name for action in walk.actions[:taken]})
-        self.wider += met(walk.actions[:taken])
+        self.fired.update({action.schema.name for action in run.actions[:taken]})
+        self.wider += met(run.actions[:taken])
         if departure is None:
             return None
         if departure.kind in self.found:
@@ -87,20 +90,20 @@ class Conformance:
 
     @property
     def walks(self) -> int:
-        """How many were taken."""
+        """The number of runs that were taken."""
         return len(self.lengths)
 
     @property
     def departed(self) -> int:
-        """How many of them departed."""
+        """The number of runs that departed."""
         return sum(found.walks for found in self.found.values())
 
 
 def grounds(protocol: str, settings: Settings, storage: str) -> list[Ground]:
-    """The instances to walk on: those that between them have every action, or the one that `settings` names.
+    """Return the instances to run: a set that covers every action, or the one that `settings` names.
 
-    A bookie treats the second copy of an entry as its storage does. Raises BadInput for a protocol that is not
-    modelled after the code.
+    A bookie treats the second copy of an entry as its storage does. Raises BadInput for a protocol that is
+    not modelled after the code.
     """
     found = find(protocol)
     if not isinstance(found.defaults, BookKeeperParameters):
@@ -114,19 +117,22 @@ def grounds(protocol: str, settings: Settings, storage: str) -> list[Ground]:
 
 
 def none_fired(grounds: Sequence[Ground]) -> Counter[str]:
-    """Every action that walks there may take, none taken yet."""
+    """Return a count of zero for every action that runs on these instances may take."""
     return Counter(dict.fromkeys(sorted({name for ground in grounds for name in ground.names}), 0))
 
 
 def parameters_of(instance: Instance) -> BookKeeperParameters:
-    """Its sizes and switches."""
+    """Return the sizes and switches of an instance."""
     parameters = instance.parameters
     assert isinstance(parameters, BookKeeperParameters)
     return parameters
 
 
 def start(grounds: Sequence[Ground], setting: Setting, session: HarnessSession) -> Setting:
-    """Start as many bookies as the largest instance has; raises NoSeam if the instances need other settings each."""
+    """Start as many bookies as the largest instance has.
+
+    Raises NoSeam if the instances need different settings.
+    """
     needed = [needs(parameters_of(ground.instance), setting) for ground in grounds]
     if any(other != needed[0] for other in needed):
         raise NoSeam("these instances need bookies that are set up differently")
@@ -138,7 +144,10 @@ def start(grounds: Sequence[Ground], setting: Setting, session: HarnessSession) 
 def driven(
     found: Conformance, grounds: Sequence[Ground], folder: Path, log: Path | None = None
 ) -> Iterator[HarnessSession]:
-    """The code in that folder, with bookies as these walks need them; raises BadInput if it cannot have them."""
+    """Run the code in that folder, with the bookies that these instances need.
+
+    Raises BadInput if the code cannot be set up so.
+    """
     with running(library(folder), log) as session:
         try:
             found.setting = start(grounds, found.setting, session)
@@ -147,41 +156,41 @@ def driven(
             raise BadInput(f"{found.protocol}: {why}; set what the release and the storage have") from why
 
 
-def drive(session: HarnessSession, ground: Ground, walk: ConformanceRun) -> tuple[int, Departure | None]:
-    """Take a walk on the code, on a ledger of its own, until they differ: the steps taken, and how they differ."""
-    steps, facts = ground.followed(walk)
+def drive(session: HarnessSession, ground: Ground, run: ConformanceRun) -> tuple[int, Departure | None]:
+    """Take a run on the code, on a new ledger; return the steps taken and the departure, if any."""
+    steps, observations = ground.followed(run)
     parameters = parameters_of(ground.instance)
     session.ask("forget")
-    course = Course(Code(session, parameters, steps), facts, parameters)
+    course = Course(Code(session, parameters, steps), observations, parameters)
     taken: list[CodeStep] = []
     for step in course.steps(steps):
         taken.append(step)
         if step.differs or course.ending is not Ending.REPRODUCED:
-            return len(taken), _departure(walk, steps, taken, course)
+            return len(taken), _departure(run, steps, taken, course)
     if course.ending is not Ending.REPRODUCED:
         raise BadInput(
-            f"{steps[len(taken)].name}: cannot be driven ({course.reason}); leave such steps out of walks"
+            f"{steps[len(taken)].name}: cannot be driven ({course.reason}); leave such steps out of runs"
         )
     return len(taken), None
 
 
 def _departure(
-    walk: ConformanceRun, steps: Sequence[TraceStep], taken: Sequence[CodeStep], course: Course
+    run: ConformanceRun, steps: Sequence[TraceStep], taken: Sequence[CodeStep], course: Course
 ) -> Departure:
     last, at = taken[-1], len(taken)
     name, (model, code) = next(iter(last.differs.items()), ("", (None, None)))
     reason = course.reason or f"{name} is {show(code)} in the code, {show(model)} in the model"
     kind = f"{steps[at - 1].action}: {_general(name or course.reason)}"
-    return Departure(kind, reason, replace(walk, actions=walk.actions[:at]), tuple(steps[:at]), tuple(taken))
+    return Departure(kind, reason, replace(run, actions=run.actions[:at]), tuple(steps[:at]), tuple(taken))
 
 
 def _general(text: str) -> str:
-    """Without who and how many."""
+    """Return the text without names of machines and without numbers."""
     return re.sub(r"\[.*?\]|\b[bwr]?\d+\b|;.*", "", text).strip()
 
 
 def shorter(departure: Departure, departs: Callable[[ConformanceRun], Departure | None]) -> Departure:
-    """The same kind of departure with fewer steps and losses, as far as leaving some out goes (ddmin, one pass each size)."""
+    """Return the same kind of departure with fewer steps and losses (ddmin, one pass for each size)."""
     best, attempts = departure, 0
     size = len(best.walk.actions) // 2
     while size and attempts < ATTEMPTS:
@@ -207,43 +216,43 @@ def conform(
     grounds: Sequence[Ground],
     so_far: Conformance,
     keep_on: Callable[[Conformance], bool],
-    keep: Callable[[Ground, ConformanceRun, Sequence[tuple[str, str]]], None] = lambda ground, walk, lines: (
+    keep: Callable[[Ground, ConformanceRun, Sequence[tuple[str, str]]], None] = lambda ground, run, lines: (
         None
     ),
 ) -> Iterator[Conformance]:
-    """Take one walk after another on the code, as many as were asked for; what they came to so far after each.
+    """Take runs on the code, as many as asked for, and yield the results so far after each.
 
-    `keep` gets each walk with the lines that were asked and answered for it.
+    `keep` gets each run with the lines that were asked and answered for it.
     """
-    following = walks(grounds, so_far.seed)
+    following = random_runs(grounds, so_far.seed)
     while so_far.walks < so_far.asked and keep_on(so_far):
-        ground, walk = next(following)
+        ground, run = next(following)
         recording = Recording(session)
-        taken, departure = drive(recording, ground, walk)
-        keep(ground, walk, recording.lines)
-        new = so_far.note(ground, walk, taken, departure)
+        taken, departure = drive(recording, ground, run)
+        keep(ground, run, recording.lines)
+        new = so_far.note(ground, run, taken, departure)
         if new is not None:
             new.departure = shorter(new.departure, partial(_departure_of, session, ground))
         yield so_far
 
 
-def _departure_of(session: HarnessSession, ground: Ground, walk: ConformanceRun) -> Departure | None:
-    return drive(session, ground, walk)[1]
+def _departure_of(session: HarnessSession, ground: Ground, run: ConformanceRun) -> Departure | None:
+    return drive(session, ground, run)[1]
 
 
 def action_of(ground: Ground, words: Sequence[str]) -> GroundAction:
-    """The action with that name and these arguments; raises NotAnExecution if there is none."""
+    """Return the action with that name and these arguments; raise NotAnExecution if there is none."""
     found = ground.instance.system.find(words[0], list(words[1:]))
     if found is None:
         raise NotAnExecution(f"{' '.join(words)}: no such action")
     return found
 
 
-def spelled(walk: ConformanceRun) -> list[list[str]]:
-    """The actions as a file has them."""
-    return [[a.schema.name, *map(show, a.arguments)] for a in walk.actions]
+def spelled(run: ConformanceRun) -> list[list[str]]:
+    """Return the actions as a file has them."""
+    return [[a.schema.name, *map(show, a.arguments)] for a in run.actions]
 
 
 def rare(found: Conformance) -> list[str]:
-    """Actions that fired in fewer walks than they should."""
+    """Return the actions that fired in fewer runs than they should."""
     return [name for name, walks in found.fired.items() if walks < ENOUGH]

@@ -1,4 +1,7 @@
-"""A conversation with the harness: a line is asked, a line is answered. With the real code, or from a transcript."""
+"""A session with the harness: one line is sent, one line is answered.
+
+The answers come from the real code or from a transcript.
+"""
 
 from __future__ import annotations
 
@@ -19,34 +22,34 @@ from fencepost.encoding.errors import BadInput
 from fencepost.realcode.library import OPENED, Library, compiled, jdk
 
 BOOTING = 120
-"""Seconds that one command may take in all: bookies boot, or shut down."""
+"""The seconds that one command may take in all, for example to boot or shut down bookies."""
 
 Answer = dict[str, Any]
 
 
 class CodeFailed(Exception):
-    """The code under test threw where the harness called it; the message names the exception."""
+    """An exception of the code under test in a call of the harness. The message names it."""
 
 
 class HarnessSession(Protocol):
-    """Whoever answers the lines."""
+    """A session that answers lines."""
 
     def ask(self, command: str, **arguments: object) -> Answer:
-        """What the code says to one line; raises CodeFailed if it throws."""
+        """Return the code's answer to one line; raise CodeFailed if the code throws."""
 
 
 def written(command: str, arguments: dict[str, object]) -> str:
-    """A command as the line that is sent."""
+    """Return the command as the line that is sent."""
     return " ".join([command, *(f"{name}={value}" for name, value in arguments.items())])
 
 
 def dumped(answer: Answer) -> str:
-    """An answer as the line that is kept."""
+    """Return the answer as the line that is kept."""
     return json.dumps(answer, sort_keys=True)
 
 
 def opened(answer: str) -> Answer:
-    """What an answer holds; raises CodeFailed if it is an error."""
+    """Return the content of an answer; raise CodeFailed if it is an error."""
     found = json.loads(answer)
     if "error" in found:
         raise CodeFailed(str(found["error"]))
@@ -57,12 +60,13 @@ def opened(answer: str) -> Answer:
 
 @dataclass
 class Recording:
-    """A session that keeps what was asked and answered, to be played back without the code."""
+    """A session that records its lines, so that they can be played back without the code."""
 
     session: HarnessSession
     lines: list[tuple[str, str]] = field(default_factory=list)
 
     def ask(self, command: str, **arguments: object) -> Answer:
+        """Ask the session, and record the line and its answer or error."""
         line = written(command, arguments)
         try:
             answer = self.session.ask(command, **arguments)
@@ -74,17 +78,18 @@ class Recording:
 
 
 class OutOfStep(Exception):
-    """What is asked is not what the transcript has next."""
+    """A line that differs from the next line of the transcript."""
 
 
 @dataclass
 class Playback:
-    """A session from a transcript: answers as recorded, as long as the same is asked."""
+    """A session from a transcript: it answers as recorded while the same lines are asked."""
 
     lines: Sequence[tuple[str, str]]
     at: int = 0
 
     def ask(self, command: str, **arguments: object) -> Answer:
+        """Return the recorded answer; raise OutOfStep if another line was recorded."""
         line = written(command, arguments)
         recorded = self.lines[self.at][0] if self.at < len(self.lines) else "nothing"
         if line != recorded:
@@ -94,9 +99,10 @@ class Playback:
 
 
 class Harness:
-    """The Java process: real bookies, real clients, real ZooKeeper. Use `running`."""
+    """The Java process with real bookies, real clients and a real ZooKeeper. Use `running`."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
+        """Start to read the answers of the process."""
         self.process = process
         self._answers: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -109,7 +115,7 @@ class Harness:
         self._answers.put("")
 
     def ask(self, command: str, **arguments: object) -> Answer:
-        """Raises CodeFailed if the code throws, and BadInput if it does not answer any more."""
+        """Return the answer; raise CodeFailed if the code throws, BadInput if it does not answer."""
         assert self.process.stdin is not None
         line = written(command, arguments)
         try:
@@ -127,7 +133,7 @@ class Harness:
         return opened(answer)
 
     def end(self) -> None:
-        """End the process and whatever it started."""
+        """End the process and all processes that it started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -140,9 +146,10 @@ class Harness:
 
 @contextlib.contextmanager
 def running(lib: Library, log: Path | None = None) -> Iterator[Harness]:
-    """The harness on that release, in a temporary folder; nothing of it is left when this ends.
+    """Run the harness on that release in a temporary folder, which is removed at the end.
 
-    `log` is where BookKeeper's own log goes; without it, into the temporary folder. Raises BadInput without a JDK.
+    `log` is the file for BookKeeper's own log; by default it is in the temporary folder. Raises BadInput
+    without a JDK.
     """
     java, classes = jdk("java"), compiled(lib)
     with tempfile.TemporaryDirectory(prefix="fencepost-", ignore_cleanup_errors=True) as folder:

@@ -1,4 +1,4 @@
-"""What a user brings: the jars of a BookKeeper release, and a JDK that compiles our harness against them, once."""
+"""The user's part: the jars of a BookKeeper release, and a JDK that compiles the harness once."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from fencepost.protocols.bookkeeper.releases import ordered
 RELEASE = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}")
 SERVER_JAR = re.compile(r"bookkeeper-server-(\d+\.\d+\.\d+)([.-][\w.-]*)?\.jar")
 OLDEST = (4, 13, 0)
-"""The first release that the harness is written for; metadata names bookies by id since 4.12."""
+"""The first release that the harness supports. Metadata names bookies by id since 4.12."""
 OPENED = ("java.lang", "java.io", "java.net", "java.nio", "java.util", "java.util.zip", "sun.nio.ch")
-"""Packages of the JDK that BookKeeper's own start script opens to Netty and BookKeeper, as far as they are needed."""
+"""The packages of the JDK that Netty and BookKeeper need opened, as in BookKeeper's start script."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,17 @@ class Library:
 
     @cached_property
     def jars(self) -> tuple[Path, ...]:
-        """Every jar, in the order of their names."""
+        """All jars, sorted by name."""
         return tuple(sorted(self.folder.glob("*.jar")))
 
     @property
     def class_path(self) -> str:
-        """All jars, for java and javac."""
+        """The class path of all jars, for java and javac."""
         return f"{self.folder}/*"
 
 
 def library(folder: Path) -> Library:
-    """The release whose jars are in that folder; raises BadInput if there is none that can be driven."""
+    """Return the release whose jars are in that folder; raise BadInput if it cannot be driven."""
     valid = "give the lib folder of a BookKeeper distribution, 4.13.0 or later"
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder; {valid}")
@@ -62,7 +62,7 @@ def library(folder: Path) -> Library:
 
 
 def jdk(tool: str) -> str:
-    """The path of `java` or `javac`: of $JAVA_HOME if that is set, else of the PATH; raises BadInput."""
+    """Return the path of `java` or `javac`, from $JAVA_HOME if set, else from PATH; raise BadInput."""
     home = os.environ.get("JAVA_HOME")
     path = shutil.which(tool, path=f"{home}/bin") if home else shutil.which(tool)
     if path is None:
@@ -72,7 +72,7 @@ def jdk(tool: str) -> str:
 
 
 def compiled(lib: Library) -> Path:
-    """The folder of our harness's classes, compiled for these jars if they are not in the user's cache yet.
+    """Return the folder of the harness's classes, compiled for these jars unless they are cached.
 
     Raises BadInput if there is no JDK, or if it cannot compile the harness against these jars.
     """
@@ -103,13 +103,13 @@ def compiled(lib: Library) -> Path:
 
 
 def harness_sources() -> list[Path]:
-    """The Java files of the harness."""
+    """Return the Java files of the harness."""
     root = Path(str(files("fencepost.realcode").joinpath("harness")))
     return sorted(root.rglob("*.java"))
 
 
 def _digest(lib: Library, sources: Sequence[Path], javac: str) -> str:
-    """What the compiled classes depend on: our sources, the jars, the compiler."""
+    """Return a digest of everything that the classes depend on: the sources, the jars, the compiler."""
     found = hashlib.sha256(javac.encode())
     for source in sources:
         found.update(source.read_bytes())

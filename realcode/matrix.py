@@ -1,4 +1,7 @@
-"""Known bugs on real releases: a cell for each bug, release and storage, and whether it is as docs/known.md says."""
+"""Known bugs on real releases: a cell for each bug, release and storage.
+
+Each cell is compared with docs/known.md.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ from fencepost.realcode.reproduction import (
 
 
 class Mark(Enum):
-    """What a cell says."""
+    """The result in a cell."""
 
     HAS = "has it"
     REFUSES = "refuses it"
@@ -51,7 +54,7 @@ class Cell:
     mark: Mark
     why: str = ""
     step: int | None = None
-    """Where the code refused."""
+    """The step at which the code refused."""
 
     @property
     def expected(self) -> bool:
@@ -61,12 +64,12 @@ class Cell:
 
     @property
     def refused_at(self) -> int | None:
-        """The step of the refusal in the table of what was seen; None if there is none."""
+        """The step of the refusal in the table of observations; None if there is none."""
         return refused_at(self.bug, self.setting.release, self.setting.storage)
 
     @property
     def as_expected(self) -> bool | None:
-        """Whether that is what the table of releases says, and at the step where it was seen; None if it could not be run."""
+        """Whether the result is as the tables say, the step included; None if the bug could not be run."""
         match self.mark:
             case Mark.HAS:
                 return self.expected
@@ -78,6 +81,7 @@ class Cell:
                 return None
 
     def __str__(self) -> str:
+        """Return the mark, with its reason."""
         return f"{self.mark.value}: {self.why}" if self.why else self.mark.value
 
 
@@ -86,11 +90,11 @@ _RACES = {
     ("lac_read_in_change", "racing"): UNDRIVABLE["block acks"],
     ("ensemble_change_commit", "local-first"): UNDRIVABLE["change locally"],
 }
-"""Switches without whose actions there is no violation, and why these cannot be driven."""
+"""The reasons why these switches' actions cannot be driven. Without those actions nothing is violated."""
 
 
 def bugs(names: Sequence[str]) -> list[Expectation]:
-    """The known bugs of BookKeeper's code, or those of these names; raises BadInput for another one."""
+    """Return the known bugs of BookKeeper's code, or those named; raise BadInput for another name."""
     ours = [known for known in KNOWN if _is_of_the_code(known)]
     return chosen(ours, names)
 
@@ -101,7 +105,7 @@ def _is_of_the_code(known: Expectation) -> bool:
 
 
 def without_running(known: Expectation, setting: Setting) -> Cell | None:
-    """The cell, if it is known before anything is started; None if it has to be run."""
+    """Return the cell if it is decided without a run; None if it needs one."""
     run = Run(known, with_bug=True)
     parameters = find(known.protocol).instance(run.settings.items()).parameters
     why = next((why for (name, value), why in _RACES.items() if getattr(parameters, name) == value), "")
@@ -118,10 +122,10 @@ def without_running(known: Expectation, setting: Setting) -> Cell | None:
 
 
 def trace_of(known: Expectation, limits: Limits) -> Trace | None:
-    """The counterexample that shows the bug; None if it has to be found anew and the time does not suffice.
+    """Return the counterexample that shows the bug; None if none is found in time.
 
-    `executions.json` has the steps; they are replayed like any others, and looked for anew if they are no execution
-    of today's model.
+    `executions.json` has the steps. They are replayed like any others. If they are no longer an execution
+    of today's model, a new counterexample is searched for.
     """
     run = Run(known, with_bug=True)
     instance = find(known.protocol).instance(run.settings.items())
@@ -135,7 +139,7 @@ def trace_of(known: Expectation, limits: Limits) -> Trace | None:
 
 
 def kept(name: str, replayer: Replayer, prop: Property) -> Trace:
-    """The execution that is kept for the bug of that name, replayed; raises NotAnExecution if there is none."""
+    """Return the kept execution for that bug, replayed; raise NotAnExecution if there is none."""
     document = json.loads(files("fencepost.realcode").joinpath("executions.json").read_text(encoding="utf-8"))
     if name not in document:
         raise NotAnExecution(f"{name}: no execution is kept")
@@ -150,7 +154,7 @@ def kept(name: str, replayer: Replayer, prop: Property) -> Trace:
 
 
 def cell(known: Expectation, run: Reproduction) -> Cell:
-    """What a run says about the bug."""
+    """Return the cell of the bug, from a run."""
     where = f"at step {run.step}" if run.step is not None else ""
     match run.ending:
         case Ending.REPRODUCED:

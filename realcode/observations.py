@@ -1,6 +1,7 @@
-"""What can be seen of a ledger when the code is at rest, and what the model says of the same: both by the same names.
+"""Observations of a ledger: taken on the code at rest, and computed from a state of the model.
 
-Entries are numbered from 1 and LACs are 0 for "none", as in the model; BookKeeper counts from 0 and says -1.
+Both use the same names. Entries are numbered from 1, and LAC 0 means none, as in the model. BookKeeper
+counts from 0 and uses -1.
 """
 
 from __future__ import annotations
@@ -17,28 +18,35 @@ from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.state import Ledger
 
-Facts = Mapping[str, Json]
-"""By name, such as `stored[b1, 2]`, what it is. What cannot be seen just now is left out."""
+Observations = Mapping[str, Json]
+"""Observed values by name, such as `stored[b1, 2]`. Values that cannot be observed now are left out."""
 
 STATES = {"OPEN": "open", "IN_RECOVERY": "in-recovery", "CLOSED": "closed"}
 
 TOLD_LAC = "lac told"
-"""What a bookie tells readers: a fact of the code alone."""
+"""The LAC that a bookie tells readers: an observation of the code alone."""
 
 OWN_LAC = f"lac[{WRITER}]"
-"""The writer's last add confirmed. A writer that has given up may have read that the ledger is closed, and takes its end
-for it (LedgerHandle.setLedgerMetadata); the model's, which nothing follows from any more, stays."""
+"""The writer's last add confirmed.
+
+It is not compared once the writer has given up. The code may then have read that the ledger is closed and
+uses its end (LedgerHandle.setLedgerMetadata). The model's LAC stays, since nothing depends on it.
+"""
 
 _TOLD = re.compile(r"(?P<client>\w+): (?P<what>add \d+|opened|closed): (?P<code>\w+)(?: at (?P<lac>-?\d+))?")
 
 
-def code_facts(
+def code_observations(
     look: Mapping[str, Any],
     reading: Collection[str],
     closing: Collection[str],
     parameters: BookKeeperParameters,
-) -> Facts:
-    """The facts in an answer of the harness; who has begun to read for recovery, and who has asked to close."""
+) -> Observations:
+    """Return the observations in an answer of the harness.
+
+    `reading` and `closing` are the clients that have begun to read for recovery and that asked to close the
+    ledger.
+    """
     bookies, entries = parameters.bookies, parameters.entries
     found: dict[str, Json] = {"status": "none"}
     for number in range(1, parameters.recoverers + 1):
@@ -77,8 +85,8 @@ def _inside(name: str, inside: Mapping[str, Any], entries: int) -> dict[str, Jso
     return found
 
 
-def model_facts(ledger: Ledger, concrete: Concrete, state: State) -> Facts:
-    """The same facts as the model has them in that state."""
+def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Observations:
+    """Return the observations that the model gives in that state."""
 
     def value(term: Term) -> Json:
         return plain(concrete.evaluate(term, {}, state))
@@ -115,17 +123,20 @@ def model_facts(ledger: Ledger, concrete: Concrete, state: State) -> Facts:
 
 
 CLOSES = ("finish recovery", "adopt close")
-"""What a recoverer does that has asked the metadata store to close the ledger."""
+"""The actions of a recoverer that has asked the metadata store to close the ledger."""
 
 
 def _closing(concrete: Concrete, state: State) -> set[Json]:
-    """The recoverers that have all they need to close the ledger, or to find that someone else has."""
+    """Return the recoverers that can now close the ledger or find it closed."""
     actions = (a for a in concrete.system.ground_actions if a.schema.name in CLOSES)
     return {plain(a.arguments[0]) for a in actions if next(concrete.step(a).successors(state), None)}
 
 
 def _fragments(ledger: Ledger, value: Any) -> dict[str, Json]:
-    """A fragment hides those before it that start no lower."""
+    """Return the ensembles by first entry.
+
+    A fragment replaces earlier ones that start at the same entry or a later one.
+    """
     found: dict[int, str] = {}
     last = value(ledger.last_fragment)
     for fragment in ledger.fragment:
@@ -137,11 +148,11 @@ def _fragments(ledger: Ledger, value: Any) -> dict[str, Json]:
     return {f"ensemble from {first}": ensemble for first, ensemble in found.items()}
 
 
-def differences(model: Facts, code: Facts) -> dict[str, tuple[Json | None, Json | None]]:
-    """By name, what the model says and what the code has, where they differ.
+def differences(model: Observations, code: Observations) -> dict[str, tuple[Json | None, Json | None]]:
+    """Return the observations that differ, each with the model's and the code's value.
 
-    A bookie that one of them cannot look into just now, a close by the writer that its application did not ask for, and
-    the LAC of a writer that has given up are no differences.
+    Three things are no difference: a bookie that one of them cannot observe now, a close by the writer that
+    its application did not ask for, and the LAC of a writer that has given up.
     """
     found: dict[str, tuple[Json | None, Json | None]] = {}
     for name in {**model, **code}:
@@ -159,6 +170,6 @@ def differences(model: Facts, code: Facts) -> dict[str, tuple[Json | None, Json 
 
 
 def _bookie(name: str) -> str | None:
-    """The bookie that a fact is about."""
+    """Return the bookie that an observation is about."""
     match = re.search(r"\[(b\d+)", name)
     return None if match is None else match[1]

@@ -1,4 +1,4 @@
-"""What the releases of BookKeeper do when they are driven, and which known bugs were seen on them."""
+"""The behaviour of BookKeeper's releases when they are driven, and the known bugs seen on them."""
 
 from __future__ import annotations
 
@@ -16,37 +16,52 @@ from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.releases import RULES, as_in
 
 ONE_AT_A_TIME: Mapping[str, Any] = {"fence_atomic": "yes", "lac_read_in_change": "blocked"}
-"""Races inside one method: the harness lets the code do one thing at a time, so they do not happen when it is driven."""
+"""The switches of races inside one method.
+
+The harness lets the code do one thing at a time, so the races do not happen when it is driven.
+"""
 
 
 SECOND_COPY = {"sorted": "dropped", "interleaved": "replaces", "db": "replaces"}
-"""By storage, what becomes of an add of an entry that the bookie has in memory: in 4.13.0, 4.17.3 and 4.17.4 alike."""
+"""The effect of a second add of an entry that the bookie has in memory, by storage.
+
+It is the same in 4.13.0, 4.17.3 and 4.17.4.
+"""
 
 
 def as_driven(release: str, storage: str, parameters: BookKeeperParameters) -> BookKeeperParameters:
-    """The same instance with the switches of that release and storage, without what cannot happen when it is driven."""
+    """Return the same instance as that release and storage behave when driven, without races."""
     return replace(as_in(release, parameters), second_copy=SECOND_COPY[storage], **ONE_AT_A_TIME)
 
 
 def mending(release: str, storage: str, parameters: BookKeeperParameters) -> dict[str, str]:
-    """The switches in which this release with that storage differs from the instance, with the release's values."""
+    """Return the switches in which this release and storage differ from the instance.
+
+    Each comes with the release's value.
+    """
     own, names = as_driven(release, storage, parameters), (*RULES, "second_copy")
     return {n: str(getattr(own, n)) for n in names if getattr(own, n) != getattr(parameters, n)}
 
 
 STORAGES = {"too-few-copies": ("interleaved", "db")}
-"""Bugs that only some storages have, by the trace of the table: sorted drops the second copy of an entry."""
+"""The bugs that only some storages have.
+
+By the table's trace, sorted storage drops the second copy of an entry.
+"""
 
 
 def is_there(known: Expectation, release: str, storage: str) -> bool:
-    """Whether that release has the bug, with that storage; what is durable when is of one storage at a time."""
+    """Return whether that release has the bug with that storage.
+
+    A trace about durability belongs to one storage.
+    """
     own = known.settings.get("storage", storage)
     return has(known, release) and storage == own and storage in STORAGES.get(known.name, tuple(SECOND_COPY))
 
 
 @cache
 def seen() -> Mapping[str, Mapping[str, str]]:
-    """By release and bug, what became of its counterexample when it was driven there: `seen.toml`."""
+    """Return the result of each counterexample by release and bug, from `seen.toml`."""
     name = "seen.toml"
     text = files("fencepost.realcode").joinpath(name).read_text(encoding="utf-8")
     return parse_toml(text, name, "it is part of this package")
@@ -54,13 +69,14 @@ def seen() -> Mapping[str, Mapping[str, str]]:
 
 @dataclass(frozen=True)
 class SeenOnRelease:
-    """What became of a counterexample on some storages of a release: `has it`, or `refuses it` at a step."""
+    """The result of a counterexample on some storages: `has it`, or `refuses it` at a step."""
 
     mark: str
     storages: tuple[str, ...]
     step: int | None = None
 
     def __str__(self) -> str:
+        """Return the mark, with the storages unless it holds for all."""
         return (
             self.mark if self.storages == tuple(SECOND_COPY) else f"{self.mark} ({', '.join(self.storages)})"
         )
@@ -70,7 +86,7 @@ _SEEN = re.compile(r"(?:([a-z, ]+): )?(has it|refuses it)(?:, step ([0-9]+))?")
 
 
 def driven(cell: str) -> list[SeenOnRelease]:
-    """What a cell of `seen.toml` says of the storages where the counterexample was driven; nothing of others."""
+    """Return the results in a cell of `seen.toml`, for the storages where the bug was driven."""
     found = [match for part in cell.split("; ") if (match := _SEEN.fullmatch(part))]
     return [
         SeenOnRelease(
@@ -81,6 +97,6 @@ def driven(cell: str) -> list[SeenOnRelease]:
 
 
 def refused_at(bug: str, release: str, storage: str) -> int | None:
-    """The step at which the real code was seen to refuse a counterexample; None if it was not seen to."""
+    """Return the step at which the code refused a counterexample; None if it did not."""
     cell = seen().get(release, {}).get(bug, "")
     return next((one.step for one in driven(cell) if storage in one.storages), None)

@@ -1,4 +1,4 @@
-"""A trace of the model on the real code: step by step what the model says, what the code did, and how it ends."""
+"""A trace of the model on the real code: model and code step by step, and the ending."""
 
 from __future__ import annotations
 
@@ -21,24 +21,27 @@ from fencepost.realcode.drive.code import Code, NoSeam, Parted, RefusedByCode
 from fencepost.realcode.drive.recoverers import drive_on
 from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessSession
 from fencepost.realcode.judgement import violated
-from fencepost.realcode.observations import Facts, code_facts, differences, model_facts
+from fencepost.realcode.observations import Observations, code_observations, differences, model_observations
 from fencepost.realcode.release_behaviour import as_driven, mending
 
 STORAGES = ("sorted", "interleaved", "db")
-"""How a bookie stores entries: SortedLedgerStorage, the default; InterleavedLedgerStorage; DbLedgerStorage, Pulsar's."""
+"""The storages of a bookie.
+
+SortedLedgerStorage is the default, InterleavedLedgerStorage the older one, and DbLedgerStorage is Pulsar's.
+"""
 
 
 class Ending(Enum):
-    """How it ended."""
+    """The ending of a reproduction."""
 
     REPRODUCED = "reproduced"
-    """What the model says is violated is violated on this release."""
+    """The property that the trace violates is violated on this release."""
     REFUSED = "refused"
-    """A bookie refuses the add that the violation needs, or the model with this release's switches goes no further either."""
+    """A bookie refuses the add that the violation needs, or the model of this release stops too."""
     PARTED = "parted"
-    """The code does something else than the model, and no switch says why."""
+    """The code differs from the model, and no switch explains why."""
     UNDRIVABLE = "cannot be driven"
-    """A step has no seam, or the release has no setting for what the trace needs."""
+    """A step has no seam, or the release has no setting that the trace needs."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +50,17 @@ class CodeStep:
 
     index: int
     did: tuple[str, ...]
-    """What the code did, in the order in which it was seen."""
-    facts: Facts
-    """What could be seen after it."""
+    """The code's actions, in the order in which they were seen."""
+    observations: Observations
+    """The observations after the step."""
     changes: Mapping[str, Json]
     differs: Mapping[str, tuple[Json | None, Json | None]]
-    """By name, what the model says and what the code has, where they differ."""
+    """The observations that differ, each with the model's and the code's value."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """On what a trace is reproduced."""
+    """The release and storage that a trace is reproduced on."""
 
     release: str
     storage: str
@@ -67,26 +70,26 @@ class Setting:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A trace, the code's side of it, and the end."""
+    """A trace, the code's side of it, and the ending."""
 
     trace: Trace
     setting: Setting
     steps: tuple[CodeStep, ...]
     ending: Ending
     step: int | None
-    """Where the code refused, where the two parted, or which step cannot be driven."""
+    """The step at which the code refused or differed, or the step that cannot be driven."""
     reason: str
     as_release: bool | None = None
-    """Whether all that was seen is as the model with this release's switches has it; None if it was not asked."""
+    """Whether all observations agree with the model of this release; None if this was not checked."""
 
 
 def bookkeeper_of(trace: Trace) -> tuple[System, BookKeeperParameters]:
-    """The system that the trace is of; raises BadInput if it is no trace of a BookKeeper ledger."""
+    """Return the system of the trace; raise BadInput if it is no trace of a BookKeeper ledger."""
     protocol = find(trace.protocol)
     if not isinstance(protocol.defaults, BookKeeperParameters):
         raise BadInput(
-            f"{trace.protocol}: is not modelled after BookKeeper's code; give a trace of bookkeeper, bookkeeper-4.13 "
-            "or bookkeeper-no-journal"
+            f"{trace.protocol}: is not modelled after BookKeeper's code; give a trace of bookkeeper, "
+            "bookkeeper-4.13 or bookkeeper-no-journal"
         )
     instance = protocol.instance({**trace.parameters, **trace.switches}.items())
     assert isinstance(instance.parameters, BookKeeperParameters)
@@ -94,7 +97,7 @@ def bookkeeper_of(trace: Trace) -> tuple[System, BookKeeperParameters]:
 
 
 def needs(parameters: BookKeeperParameters, setting: Setting) -> dict[str, str]:
-    """How the bookies have to be set up; raises NoSeam if this release, or its storage, has no such setting."""
+    """Return the settings that the bookies need; raise NoSeam if release or storage has no such setting."""
     if parameters.storage not in ("any", setting.storage):
         raise NoSeam(f"its trace is of {parameters.storage} storage")
     if not parameters.crashes or parameters.storage != "any":
@@ -114,7 +117,10 @@ def needs(parameters: BookKeeperParameters, setting: Setting) -> dict[str, str]:
 
 
 def started(session: HarnessSession, setting: Setting, bookies: int, settings: Mapping[str, str]) -> Setting:
-    """Start that many bookies, set up so; the setting, with what they run on. Raises BadInput if they do not start."""
+    """Start the bookies with these settings; return the setting with its versions.
+
+    Raises BadInput if they do not start.
+    """
     try:
         versions = session.ask("start", bookies=bookies, storage=setting.storage, **settings)
     except CodeFailed as failure:
@@ -123,7 +129,7 @@ def started(session: HarnessSession, setting: Setting, bookies: int, settings: M
 
 
 def reproduce(trace: Trace, setting: Setting, session: HarnessSession) -> Reproduction:
-    """Drive the code through the trace as far as it goes, and judge how that ends."""
+    """Drive the code through the trace as far as it goes, and judge the ending."""
     system, parameters = bookkeeper_of(trace)
     try:
         settings = needs(parameters, setting)
@@ -139,7 +145,7 @@ def reproduce(trace: Trace, setting: Setting, session: HarnessSession) -> Reprod
 
 
 def without_needless(trace: Trace, system: System, prop: Property) -> Trace:
-    """The execution without the steps that it does not need: left out one after another as long as it still violates."""
+    """Return the execution without steps that the violation does not need."""
     replayer = Replayer(system, trace.subject)
     choices = [v.name for v in system.choices if trace.initial.get(v.name) is True]
     at = len(trace.steps) - 1
@@ -153,10 +159,11 @@ def without_needless(trace: Trace, system: System, prop: Property) -> Trace:
 
 
 def as_code_can(trace: Trace, system: System, prop: Property) -> Trace:
-    """The same execution in an order that the code can take: a recoverer writes back when it receives the entry.
+    """Return the same execution in an order that the code can take, if there is one.
 
-    In the model it may wait, and other steps come between; then the answer is received as late as that. Where that
-    would be another execution the order stays.
+    In the code a recoverer writes an entry back when it receives it. In the model other steps may come
+    between; the answer is then received as late as the write-back. If that is another execution, the order
+    stays.
     """
     replayer = Replayer(system, trace.subject)
     choices = [v.name for v in system.choices if trace.initial.get(v.name) is True]
@@ -178,12 +185,12 @@ def _is(step: TraceStep, action: str, entry: Json) -> bool:
 
 
 def _has(step: TraceStep) -> bool:
-    """The answer received is the entry."""
+    """Return whether the received answer has the entry."""
     return step.received is not None and step.received.fields["answer"] == "entry"
 
 
-def _said_by(system: System, trace: Trace) -> list[Facts]:
-    """What the model says can be seen, before the first step and after each that it can take."""
+def _said_by(system: System, trace: Trace) -> list[Observations]:
+    """Return the model's observations before the first step and after each step it can take."""
     replayer = Replayer(system, trace.subject)
     actions = [_action(system, step.action, step.arguments) for step in trace.steps]
     choices = [v.name for v in system.choices if trace.initial.get(v.name) is True]
@@ -197,7 +204,7 @@ def _said_by(system: System, trace: Trace) -> list[Facts]:
             break
     ledger = system.state
     assert isinstance(ledger, Ledger)
-    return [model_facts(ledger, replayer.concrete, state) for state in states]
+    return [model_observations(ledger, replayer.concrete, state) for state in states]
 
 
 def _action(system: System, name: str, arguments: Mapping[str, Json]) -> GroundAction | None:
@@ -205,17 +212,18 @@ def _action(system: System, name: str, arguments: Mapping[str, Json]) -> GroundA
 
 
 class Course:
-    """The code on its way through some steps of the model; `ending` is where that got to."""
+    """The code on its way through steps of the model; `ending` says how far it got."""
 
-    def __init__(self, code: Code, model: Sequence[Facts], parameters: BookKeeperParameters) -> None:
+    def __init__(self, code: Code, model: Sequence[Observations], parameters: BookKeeperParameters) -> None:
+        """Begin before the first step."""
         self.code, self.model, self.parameters = code, model, parameters
         self.ending = Ending.REPRODUCED
         self.step: int | None = None
         self.reason = ""
-        self.facts: Facts = {}
+        self.observations: Observations = {}
 
     def steps(self, steps: Sequence[TraceStep]) -> Iterator[CodeStep]:
-        """The code's side of one step after another, until it refuses or cannot be driven."""
+        """Yield the code's side of each step, until the code refuses or a step cannot be driven."""
         for step in steps:
             try:
                 did = take(self.code, step)
@@ -234,17 +242,20 @@ class Course:
         self.ending, self.step, self.reason = ending, step, reason
 
     def _seen(self, index: int, did: tuple[str, ...]) -> CodeStep:
-        before, p = self.facts, self.parameters
-        self.facts = code_facts(self.code.look(), self.code.reading, self.code.closing, p)
-        changes = {name: value for name, value in self.facts.items() if before.get(name) != value}
-        differs = differences(self.model[index], self.facts)
-        return CodeStep(index, did, self.facts, changes, differs)
+        before, p = self.observations, self.parameters
+        self.observations = code_observations(self.code.look(), self.code.reading, self.code.closing, p)
+        changes = {name: value for name, value in self.observations.items() if before.get(name) != value}
+        differs = differences(self.model[index], self.observations)
+        return CodeStep(index, did, self.observations, changes, differs)
 
 
 def _judged(run: Reproduction, code: Code, parameters: BookKeeperParameters) -> Reproduction:
-    """The end, from what was seen: the violation itself, or who explains that it is not there."""
+    """Return the run with its final ending, from the observations.
+
+    The ending says whether the violation is there, and whether the release's switches explain its absence.
+    """
     told: Answer = code.seen or {"told": []}
-    last = run.steps[-1].facts if run.steps else {}
+    last = run.steps[-1].observations if run.steps else {}
     first = next((s for s in run.steps if s.differs), None)
     if run.ending is Ending.UNDRIVABLE:
         return run
@@ -277,14 +288,14 @@ def _difference(step: CodeStep) -> str:
 
 
 def _as_release(run: Reproduction) -> bool:
-    """Whether the model with this release's switches takes the same steps to the same facts, and no step further."""
+    """Return whether the model of this release makes the same observations and stops at the same step."""
     _, parameters = bookkeeper_of(run.trace)
     setting = run.setting
     if run.ending is not Ending.REPRODUCED and not mending(setting.release, setting.storage, parameters):
         return False
     own = find(run.trace.protocol).system(as_driven(setting.release, setting.storage, parameters))
     said = _said_by(own, run.trace)
-    agrees = all(not differences(said[s.index], s.facts) for s in run.steps if s.index < len(said))
+    agrees = all(not differences(said[s.index], s.observations) for s in run.steps if s.index < len(said))
     stops = len(said) - 1
     return agrees and (
         run.ending is Ending.REPRODUCED or run.step is None or stops <= run.step + 1 or stops == 0

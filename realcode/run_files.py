@@ -1,6 +1,7 @@
-"""Files of walks: every walk taken on the real code, exchange by exchange, to be checked again without the code.
+"""Files of conformance runs on the real code, with all exchanges, to be checked again without the code.
 
-A file is JSON Lines: a head; for each walk a line with the walk, then its exchanges; and last how many walks were taken.
+A file is JSON Lines: a head, then for each run a line with the run and its exchanges, and last the number of
+runs.
 """
 
 from __future__ import annotations
@@ -44,20 +45,20 @@ END = {"taken": whole_key(0, needed=True), "asked": whole_key(0, needed=True)}
 
 @dataclass(frozen=True)
 class Taken:
-    """A walk as it was taken, and what the code said."""
+    """A run as it was taken, and the lines of the code."""
 
     ground: Ground
     walk: ConformanceRun
     lines: Lines
 
     def playback(self) -> Playback:
-        """A session that answers as the code did."""
+        """Return a session that answers as the code did."""
         return Playback(self.lines)
 
 
 @dataclass(frozen=True)
 class RunFile:
-    """A file of walks."""
+    """A file of conformance runs."""
 
     setting: Setting
     recorded: str
@@ -66,7 +67,7 @@ class RunFile:
     seed: int
     taken: tuple[Taken, ...]
     asked: int
-    """The number of walks that were asked for."""
+    """The number of runs that were asked for."""
 
     def to_json_lines(self) -> str:
         """Return the text of its file."""
@@ -93,12 +94,15 @@ def _written(taken: Taken) -> dict[str, object]:
 
 
 def read_walks(path: Path) -> RunFile:
-    """Read the walks in a file; raises BadInput if it has not the form of one, or they are no walks of today's model."""
+    """Return the runs in a file.
+
+    Raises BadInput for another form, or if a run is no execution of today's model.
+    """
     first, lines, (where, last), setting = read_run(path, SCHEMA, KEYS, HINT)
     end = has_keys(last, END, where)
     taken = tuple(_taken(path, first["protocol"], lines))
     if len(taken) != end["taken"]:
-        raise BadInput(f"{where}: taken = {end['taken']}, but the file has {len(taken)} walks; {HINT}")
+        raise BadInput(f"{where}: taken = {end['taken']}, but the file has {len(taken)} runs; {HINT}")
     return RunFile(setting, first["recorded"], first["protocol"], first["seed"], taken, end["asked"])
 
 
@@ -108,11 +112,11 @@ def _taken(path: Path, protocol: str, lines: Numbered) -> Iterator[Taken]:
         key = tuple(found["settings"].items())
         if key not in grounds:
             grounds[key] = Ground(find(protocol).instance(key))
-        yield Taken(grounds[key], _walk(f"{path}: walk {number}", grounds[key], found), exchanges)
+        yield Taken(grounds[key], _walk(f"{path}: run {number}", grounds[key], found), exchanges)
 
 
 def _walks(lines: Numbered) -> Iterator[tuple[dict[str, Any], Lines]]:
-    """Yield each walk, and the exchanges in the lines after it."""
+    """Yield each run, and the exchanges in the lines after it."""
     begins = [at for at, (_, line) in enumerate(lines) if at == 0 or is_walk(line)]
     for begin, end in itertools.pairwise([*begins, len(lines)]):
         where, line = lines[begin]
@@ -121,7 +125,7 @@ def _walks(lines: Numbered) -> Iterator[tuple[dict[str, Any], Lines]]:
 
 
 def is_walk(document: object) -> bool:
-    """Tell a line with a walk from one with an exchange."""
+    """Return whether a line has a run, and not an exchange."""
     return isinstance(document, dict) and "steps" in document
 
 
@@ -133,6 +137,6 @@ def _walk(where: str, ground: Ground, document: Mapping[str, list[str]]) -> Conf
         actions = tuple(action_of(ground, words) for words in document["steps"])
     except (NotAnExecution, TypeError, AttributeError) as error:
         raise BadInput(
-            f"{where}: is no walk of today's model ({error}); {HINT}, with this version"
+            f"{where}: is no execution of today's model ({error}); {HINT}, with this version"
         ) from error
     return ConformanceRun(tuple(document["lost"]), actions)

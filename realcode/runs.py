@@ -1,4 +1,4 @@
-"""Random walks of the model that the code can take: which steps follow at once, and which actions are wanted most."""
+"""Random executions of the model that the code can take, with rarely fired actions preferred."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from fencepost.encoding.language.traces import TraceStep
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.realcode.drive.actions import DRIVEN
-from fencepost.realcode.observations import Facts, model_facts
+from fencepost.realcode.observations import Observations, model_observations
 
 Settings = Mapping[str, object]
 
 LOSS = 0.06
-"""The chance of each message to be lost."""
+"""The probability that a message is lost."""
 SHORTEST, LONGEST = 20, 60
-"""Steps of a walk, unless it comes to an end before."""
+"""The limits on the steps of a run, unless it ends before."""
 CANDIDATES = 6
-"""Of so many walks the one that is wanted most is taken."""
+"""The number of random runs from which the most useful one is taken."""
 
 BROAD: Settings = {"bookies": 4, "entries": 2, "recoverers": 2}
 PAIRS: Settings = {
@@ -60,36 +60,44 @@ CRASHING: Settings = {
     "limbo_on_unclean_shutdown": "no",
 }
 INSTANCES: tuple[Settings, ...] = (BROAD, PAIRS, STRIPED, SILENT, CRASHING)
-"""What is walked on in turn: between them every action that can be driven fires."""
+"""The settings of the instances, used in turn. Between them every action that can be driven fires."""
 
 ENDINGS = ("close ledger", "abandon recovery", "withdraw", "abandon change", "fall silent")
-"""What ends a walk, or much of it: each walk makes for one of them, and seldom takes another, or any in its first steps."""
+"""The actions that end a run or most of it.
+
+Each run aims at one of them and seldom takes another, or any of them among its first steps.
+"""
 SELDOM = 0.02
 
 AT_ONCE = {
-    "send reads": "the recoverer reads when enough are fenced, or when the entry below has been found",
-    "write back": "the recoverer writes an entry back when it has found it",
+    "send reads": "the recoverer reads once enough bookies are fenced, or once it has found the entry below",
+    "write back": "the recoverer writes an entry back as soon as it has found it",
 }
-"""Actions that the code takes with the step before; in the model others may come between: *more than the code does*."""
+"""The actions that the code takes together with the step before.
+
+In the model other actions may come between.
+"""
 
 ELSEWHERE = {
-    "begin change": "a recoverer replaces a bookie in one call: its commit follows at once. And who has AQ acks of the "
-    "entry already replaces the bookie with the next add (PendingAddOp.writeComplete, delayedWriteFailedBookies), so only "
-    "writes of other entries time out; and a bookie that refused such an entry is replaced with the push that comes next",
-    "commit change": "an entry that got its AQ acks during the writer's change is acknowledged with the next answer "
-    "(PendingAddOp.unsetSuccessAndSendWriteRequest, writeComplete), in the model with the change: left out where no entry "
-    "outside the change is looked at, which acknowledges in passing",
-    "push": "with two bookies that have refused entries with AQ acks: the code replaces both in one change",
-    "try invalid fragment": "a recoverer notices that only when it closes, which reproduce judges",
+    "begin change": "a recoverer replaces a bookie in one call, so its commit follows at once. A client that "
+    "has AQ acks of the entry already replaces the bookie with the next add (PendingAddOp.writeComplete, "
+    "delayedWriteFailedBookies), so only writes of other entries time out. A bookie that refused such an "
+    "entry is replaced with the next push",
+    "commit change": "an entry that got its AQ acks during the writer's change is acknowledged with the next "
+    "answer in the code (PendingAddOp.unsetSuccessAndSendWriteRequest, writeComplete), and with the change "
+    "in the model. The commit is left out unless the change passes an entry of another write set, which "
+    "acknowledges entries in the code too",
+    "push": "left out with two bookies that refused entries with AQ acks; the code replaces both at once",
+    "try invalid fragment": "a recoverer notices the fragment only when it closes; `reproduce` judges this",
 }
-"""Actions that are not taken in every state in which the model may take them, and why."""
+"""The actions that are not taken in every state in which the model may take them, and the reasons."""
 NEVER = {"try invalid fragment"}
-"""Of these, those that no walk takes."""
+"""The ones of these that no run takes."""
 
 
 @dataclass(frozen=True)
 class ConformanceRun:
-    """An execution of the model: what is lost, and the actions in order."""
+    """An execution of the model for a conformance run: its losses, and its actions in order."""
 
     lost: tuple[str, ...]
     actions: tuple[GroundAction, ...]
@@ -102,7 +110,7 @@ class ConformanceRun:
 
 @dataclass
 class Ground:
-    """An instance to walk on."""
+    """An instance for conformance runs."""
 
     instance: Instance
 
@@ -113,7 +121,7 @@ class Ground:
 
     @property
     def names(self) -> set[str]:
-        """The actions that a walk may take."""
+        """The names of the actions that a run may take."""
         return {step.action.schema.name for step in self.replayer.concrete.steps} & set(DRIVEN) - NEVER
 
     @property
@@ -123,8 +131,8 @@ class Ground:
         assert isinstance(ledger, Ledger)
         return ledger
 
-    def walk(self, chance: random.Random, fired: Counter[str] | None = None) -> ConformanceRun:
-        """A random walk that the code can take: actions that have `fired` in few walks are preferred."""
+    def random_run(self, chance: random.Random, fired: Counter[str] | None = None) -> ConformanceRun:
+        """Return a random run that the code can take; actions that `fired` in few runs are preferred."""
         concrete = self.replayer.concrete
         lost = tuple(v.name for v in self.instance.system.choices if chance.random() < LOSS)
         (state,) = self.replayer.follow([], lost)
@@ -151,7 +159,7 @@ class Ground:
     def allowed(
         self, before: Sequence[GroundAction], state: State, following: Mapping[GroundAction, State]
     ) -> Iterator[GroundAction]:
-        """Of the actions that the model can take, those that the code can take now."""
+        """Yield those of the model's possible actions that the code can take now."""
         begun, noted = _begun_by_recoverer(before), self._noted(state)
         at_once = [a for a in following if a.schema.name in AT_ONCE]
         for action in following:
@@ -171,7 +179,7 @@ class Ground:
     def _is_out_of_reach(
         self, action: GroundAction, state: State, after: State, noted: Collection[tuple[Value, Value]]
     ) -> bool:
-        """The code cannot take the action there: by ELSEWHERE."""
+        """Return whether the code cannot take the action there, by ELSEWHERE."""
         name, evaluate = action.schema.name, self.replayer.concrete.evaluate
         if name == "begin change":
             client, _, entry, _ = action.arguments
@@ -188,7 +196,7 @@ class Ground:
         return name in NEVER
 
     def _acknowledges_later(self, change: GroundAction, state: State, after: State) -> bool:
-        """The LAC goes up with the change, and the code moves it with the next answer only."""
+        """Return whether the change moves the LAC in the model but not yet in the code."""
         ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
         _, fragment, failed, _ = change.arguments
         lac = evaluate(ledger.lac(WRITER), {}, after)
@@ -204,7 +212,7 @@ class Ground:
         return lac != evaluate(ledger.lac(WRITER), {}, state) and not evaluate(in_passing, {}, state)
 
     def _noted(self, state: State) -> set[tuple[Value, Value]]:
-        """Entries that the writer went on without a bookie's ack of, which refused it, each with that bookie."""
+        """Return refused entries that the writer went on without, each with the bookie that refused it."""
         ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
         if evaluate(ledger.phase[WRITER], {}, state) != Phase.ACTIVE:
             return set()
@@ -230,36 +238,37 @@ class Ground:
             found.setdefault(step.action.schema.name, []).append(step)
         return found
 
-    def followed(self, walk: ConformanceRun) -> tuple[tuple[TraceStep, ...], list[Facts]]:
-        """The steps for people, and what the model says can be seen before the first and after each.
+    def followed(self, run: ConformanceRun) -> tuple[tuple[TraceStep, ...], list[Observations]]:
+        """Return the steps of a run, and the model's observations before the first and after each.
 
-        Raises NotAnExecution if the model cannot take them, or the code not in that order.
+        Raises NotAnExecution if the model cannot take the steps, or the code cannot take them in that
+        order.
         """
-        states = self.replayer.follow([], walk.lost)
+        states = self.replayer.follow([], run.lost)
         concrete = self.replayer.concrete
-        for at, action in enumerate(walk.actions):
+        for at, action in enumerate(run.actions):
             possible = {
                 step.action: after
                 for step in concrete.steps
                 if step.action == action or step.action.schema.name in AT_ONCE
                 if (after := next(step.successors(states[-1]), None)) is not None
             }
-            if action not in set(self.allowed(walk.actions[:at], states[-1], possible)):
+            if action not in set(self.allowed(run.actions[:at], states[-1], possible)):
                 raise NotAnExecution(f"step {at + 1}: {action.schema.name} cannot be taken there")
             states.append(possible[action])
-        facts = [model_facts(self.ledger, concrete, state) for state in states]
-        return self.replayer.steps(walk.actions, states), facts
+        observations = [model_observations(self.ledger, concrete, state) for state in states]
+        return self.replayer.steps(run.actions, states), observations
 
 
 def _begun_by_recoverer(before: Sequence[GroundAction]) -> object:
-    """The recoverer that has begun a change in the step before, if one has."""
+    """Return the recoverer that began a change in the step before, or None."""
     if before and before[-1].schema.name == "begin change" and before[-1].arguments[0] != WRITER:
         return before[-1].arguments[0]
     return None
 
 
 def _replaces(change: GroundAction, noted: Collection[tuple[Value, Value]]) -> bool:
-    """The writer's change is of a bookie that refused that entry."""
+    """Return whether the writer's change replaces a bookie that refused that entry."""
     client, _, entry, failed = change.arguments
     return client == WRITER and (entry, failed) in noted
 
@@ -267,33 +276,34 @@ def _replaces(change: GroundAction, noted: Collection[tuple[Value, Value]]) -> b
 def _chosen(
     allowed: Sequence[GroundAction], chance: random.Random, fired: Counter[str], seldom: Collection[str]
 ) -> GroundAction:
-    """Of the actions that have fired in few walks rather than in many; then any of its arguments."""
+    """Return a random action; one that fired in few runs is more probable."""
     names = sorted({action.schema.name for action in allowed})
     weights = [(SELDOM if name in seldom else 1) / (1 + fired[name]) ** 0.5 for name in names]
     (name,) = chance.choices(names, weights)
     return chance.choice([action for action in allowed if action.schema.name == name])
 
 
-def walks(grounds: Sequence[Ground], seed: int) -> Iterator[tuple[Ground, ConformanceRun]]:
-    """Walks without end, on one instance after another: the same ones for the same seed.
+def random_runs(grounds: Sequence[Ground], seed: int) -> Iterator[tuple[Ground, ConformanceRun]]:
+    """Yield random runs without end, on one instance after another; the same for the same seed.
 
-    Each is the one of several that has most of what fired in few walks before; short ones are left out.
+    Each is the most useful of several random runs: it has the most actions that fired in few runs before.
+    Short runs are left out.
     """
     chance, fired = random.Random(seed), Counter[str]()
     for ground in itertools.cycle(grounds):
-        several = [ground.walk(chance, fired) for _ in range(CANDIDATES)]
-        walk = max(several, key=partial(_worth, fired))
-        fired.update(walk.names)
-        yield ground, walk
+        several = [ground.random_run(chance, fired) for _ in range(CANDIDATES)]
+        run = max(several, key=partial(_worth, fired))
+        fired.update(run.names)
+        yield ground, run
 
 
-def _worth(fired: Counter[str], walk: ConformanceRun) -> tuple[bool, float]:
-    return len(walk.actions) >= SHORTEST, sum(1 / (1 + fired[name]) for name in sorted(walk.names))
+def _worth(fired: Counter[str], run: ConformanceRun) -> tuple[bool, float]:
+    return len(run.actions) >= SHORTEST, sum(1 / (1 + fired[name]) for name in sorted(run.names))
 
 
-def met(walk: Iterable[GroundAction]) -> bool:
-    """The walk has a step with which the model does more than the code does."""
+def met(run: Iterable[GroundAction]) -> bool:
+    """Return whether the run has a step that the model may delay and the code takes at once."""
     return any(
         a.schema.name in AT_ONCE or (a.schema.name == "begin change" and a.arguments[0] != WRITER)
-        for a in walk
+        for a in run
     )

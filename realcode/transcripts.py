@@ -1,6 +1,6 @@
-"""Transcripts: every exchange of a real run, kept so that it can be looked at again without the code.
+"""Transcripts: all exchanges of a real run, kept so that the run can be checked without the code.
 
-A file is JSON Lines: a head, then an exchange in each line, and last how the run ended.
+A file is JSON Lines: a head, then one exchange in each line, and last the ending of the run.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ HEAD = {
     "jdk": text_key("a version", needed=True),
     "protocol": text_key("the name of a protocol", needed=True),
 }
-"""Keys of the first line of every file of a real run."""
+"""The keys of the first line of every file of a real run."""
 EXCHANGE = {"ask": text_key(needed=True), "answer": Key(dict, "an answer", needed=True)}
-"""Keys of a line with one question to the code and its answer."""
+"""The keys of an exchange: one question to the code and its answer."""
 
 KEYS = {**HEAD, "property": text_key("the name of a property", needed=True)}
 END = {
@@ -51,14 +51,14 @@ END = {
 }
 
 Lines = tuple[tuple[str, str], ...]
-"""The exchanges in order: what was asked, and what was answered."""
+"""The exchanges in order, each a question and its answer."""
 Numbered = list[tuple[str, Any]]
-"""Documents of a file, each with the place of its line for messages."""
+"""The documents of a file, each with the place of its line for messages."""
 
 
 @dataclass(frozen=True)
 class Transcript:
-    """A real run, exchange by exchange, and what it was made on."""
+    """A real run, exchange by exchange, with the release and storage it was made on."""
 
     setting: Setting
     recorded: str
@@ -68,7 +68,7 @@ class Transcript:
     lines: Lines
     ending: Ending
     step: int | None
-    """The step at which the code refused or departed, or that cannot be driven."""
+    """The step at which the code refused or differed, or the step that cannot be driven."""
 
     def to_json_lines(self) -> str:
         """Return the text of its file."""
@@ -94,7 +94,7 @@ def recorded(trace: Trace, run: Reproduction, lines: Sequence[tuple[str, str]]) 
 
 
 def read_transcript(path: Path) -> Transcript:
-    """Read the transcript in a file; raises BadInput if it has not the form of one."""
+    """Return the transcript in a file; raise BadInput for another form."""
     first, lines, (where, last), setting = read_run(path, SCHEMA, KEYS, HINT)
     end = has_keys(last, END, where)
     exchanges = tuple(exchange_of(line, where) for where, line in lines)
@@ -109,7 +109,7 @@ def read_transcript(path: Path) -> Transcript:
     )
 
 
-# What all files of real runs have in common.
+# The common part of all files of real runs.
 
 
 def today() -> str:
@@ -118,7 +118,7 @@ def today() -> str:
 
 
 def head(schema: str, day: str, setting: Setting, protocol: str) -> dict[str, object]:
-    """Return the keys that every first line has: when the run was made, on what, and of which protocol."""
+    """Return the keys of every first line: the day of the run, its release and storage, the protocol."""
     return {
         "schema": schema,
         "recorded": day,
@@ -138,7 +138,7 @@ def json_lines(documents: Iterable[object]) -> str:
 def read_run(
     path: Path, schema: str, keys: Keys, hint: str
 ) -> tuple[dict[str, Any], Numbered, tuple[str, Any], Setting]:
-    """Read a file of that schema: its head, the lines between, the last line, and what the run was made on.
+    """Return the head of a file of that schema, the lines between, the last line, and the setting.
 
     Raises BadInput for a file of another schema or version, and for one without a last line.
     """
@@ -164,6 +164,6 @@ def exchanges_to_json(lines: Lines) -> Iterator[dict[str, object]]:
 
 
 def exchange_of(document: object, where: str) -> tuple[str, str]:
-    """Return the exchange in a line of a file; raises BadInput if it is none."""
+    """Return the exchange in a line of a file; raise BadInput if it has none."""
     found = has_keys(document, EXCHANGE, where)
     return found["ask"], dumped(found["answer"])

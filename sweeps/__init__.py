@@ -1,1 +1,1 @@
-"""Grids of configurations, each checked as an obligation of its own, on Spark."""
+"""Sweeps: grids of instances, each checked as a case of its own, on Spark."""

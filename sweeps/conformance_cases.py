@@ -1,7 +1,8 @@
-"""Walks on the real code as obligations: so many from a seed, on one release of BookKeeper with one storage.
+"""Cases on the real code: conformance runs from a seed, on one release of BookKeeper with one storage.
 
-On what stands among the settings of a row, beside what was set. `holds` says that no walk departs from the model,
-`violated` that one does; what the walks came to is in the column `reason`.
+The settings of a row have the release, the storage, the seed and the number of runs besides those that were
+set. `holds` says that no run departs from the model, `violated` that one does. The column `reason` has the
+numbers.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ from fencepost.sweeps.ranges import LISTED
 from fencepost.sweeps.sweep_cases import CODE, SweepCase
 
 CONFORMS = "conforms"
-"""What stands in the column `property`."""
+"""The name in the column `property`."""
 
 KEYS = {
     "protocols": Key(LISTED, "names of protocols, such as 'bookkeeper'", needed=True),
     "releases": Key(LISTED, "releases of BookKeeper, such as ['4.17.4']", needed=True),
     "storages": Key(LISTED, f"some of {', '.join(STORAGES)}"),
     "seeds": Key(LISTED, "numbers, such as '1..10'"),
-    "walks": Key(int, "how many walks from each seed", lambda number: number > 0),
+    "walks": Key(int, "the number of runs from each seed", lambda number: number > 0),
     "set": Key(dict, "a table, such as { bookies = 3 }"),
 }
-"""What a table `[[grid]]` may hold that asks for walks on the real code."""
+"""The keys of a table `[[grid]]` that asks for conformance runs."""
 
 WALKS = 100
-"""From each seed, unless the grid says otherwise."""
+"""The number of runs from each seed, unless the grid gives another."""
 
 
 def asked(table: Mapping[str, Any]) -> Iterator[SweepCase]:
-    """The walks of a table, one after another, the hardest being those on the largest instance; raises BadInput."""
+    """Yield the cases of a table; the larger the instance, the harder the case. Raises BadInput."""
     has_keys(table, KEYS, "[[grid]]")
     releases = tuple(map(str, ranges.listed("releases", table["releases"])))
     for release in releases:
@@ -61,18 +62,18 @@ def asked(table: Mapping[str, Any]) -> Iterator[SweepCase]:
             yield SweepCase(str(name), tuple((on | chosen).items()), CONFORMS, CODE, weight=weight)
 
 
-def releases(obligations: Iterable[SweepCase]) -> list[str]:
-    """The releases of BookKeeper on whose code walks are asked for."""
-    return sorted({dict(one.settings)["release"] for one in obligations if one.solver == CODE})
+def releases(cases: Iterable[SweepCase]) -> list[str]:
+    """Return the releases of BookKeeper that the cases run on."""
+    return sorted({dict(one.settings)["release"] for one in cases if one.solver == CODE})
 
 
 def libraries(folders: Iterable[Path], releases: Iterable[str]) -> dict[str, Path]:
-    """The folder of each of those releases; raises BadInput if one is missing, or one is not asked for."""
+    """Return the folder of each release; raise BadInput if one is missing or not asked for."""
     wanted, found = sorted(set(releases)), dict[str, Path]()
     for folder in folders:
         given = library(folder)
         if given.release not in wanted:
-            on = f"that walks on {', '.join(wanted)}" if wanted else "that does not walk on the real code"
+            on = f"that runs on {', '.join(wanted)}" if wanted else "that does not run on the real code"
             raise BadInput(f"--bookkeeper {folder}: is {given.release}, for a grid {on}; leave it out")
         if given.release in found:
             raise BadInput(f"--bookkeeper {folder}: is {given.release}, as another one is; give one of each")
@@ -80,15 +81,18 @@ def libraries(folders: Iterable[Path], releases: Iterable[str]) -> dict[str, Pat
     for release in wanted:
         if release not in found:
             raise BadInput(
-                f"--bookkeeper: missing for {release}, on which the grid walks; give its lib folder"
+                f"--bookkeeper: missing for {release}, on which the grid runs; give its lib folder"
             )
     return found
 
 
-def walked(
+def take(
     protocol: str, settings: Mapping[str, str], folders: Mapping[str, Path], timeout: float
 ) -> Conformance:
-    """Take those walks within so many seconds, the start of the bookies too; raises BadInput if they cannot be taken."""
+    """Take the runs of a case within the time-out, which includes the start of the bookies.
+
+    Raises BadInput if they cannot be taken.
+    """
     begun = time.perf_counter()
     given = dict(settings)
     release, storage, seed, number = (given.pop(name) for name in ("release", "storage", "seed", "walks"))
@@ -102,20 +106,20 @@ def walked(
 
 
 def verdict(found: Conformance) -> Verdict:
-    """What stands in the row of walks."""
+    """Return the verdict of the row."""
     if found.found:
         return Verdict.VIOLATED
     return Verdict.HOLDS if found.walks == found.asked else Verdict.UNDECIDED
 
 
 def shortest(found: Conformance) -> int | None:
-    """The steps of the shortest walk that departs; None if none does."""
+    """Return the steps of the shortest run that departs; None if none does."""
     return min((len(one.departure.steps) for one in found.found.values()), default=None)
 
 
 def in_words(found: Conformance) -> str:
-    """How many walks were taken, and where they depart."""
-    taken = f"{amount(found.walks, 'walk')}, {amount(sum(found.lengths), 'step')}"
+    """Return a phrase with the number of runs and the departures."""
+    taken = f"{amount(found.walks, 'run')}, {amount(sum(found.lengths), 'step')}"
     if found.walks < found.asked:
         taken += f", of {found.asked} asked for"
     if not found.found:

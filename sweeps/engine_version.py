@@ -1,4 +1,4 @@
-"""The engine that a row was answered by: its version, its text and its solvers'."""
+"""The engine that answered a row: its version, its modules and its solvers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from importlib import metadata
 from fencepost.encoding.versions import text_of, version
 
 PARTS = ("encoding", "quorums", "protocols", "properties", "realcode", "sweeps")
-"""Whatever a row may depend on: all but the command line."""
+"""The folders that a row may depend on: all but the command line and the explorer."""
 
 
 @cache
 def engine() -> str:
-    """The version of Fencepost and a hash of its modules and of its solvers' versions,
-    such as `0.1.0+3f9c12ab07de`."""
+    """Return the version of Fencepost with a hash of its modules and solvers: `0.1.0+3f9c12ab07de`."""
     solvers = "\n".join(f"{name} {metadata.version(name)}" for name in ("z3-solver", "python-sat"))
     digest = hashlib.sha256(f"{solvers}\n{text_of(*PARTS)}".encode())
     return f"{version()}+{digest.hexdigest()[:12]}"

@@ -1,9 +1,11 @@
-"""Grids: a file that names many instances, and the obligations that come of it.
+"""Grids: a file that names many instances, and the cases that it asks for.
 
-A grid file has tables `[[grid]]`. Each names protocols and, if not all are meant, properties; what to set, as
-one value, a list of values, or a range such as "1..5"; and how far to search. Every combination is an
-instance. Or it names known bugs, whose instances and properties `properties/expected/known.toml` has; or releases of
-BookKeeper, on whose code random walks are taken.
+A grid file has tables `[[grid]]`. A table names protocols and, if not all are meant, properties. It has
+settings, each as one value, a list of values or a range such as "1..5", and limits of the search. Every
+combination is an instance.
+
+Two other kinds of tables name known bugs, whose instances and properties are in
+`properties/expected/known.toml`, or releases of BookKeeper, on whose code conformance runs are taken.
 """
 
 from __future__ import annotations
@@ -40,10 +42,10 @@ KEYS = {
     "minimize": Key(LISTED, f"one of {', '.join(Minimize)}"),
     "known": Key(LISTED, "'all', or names of known bugs"),
 }
-"""What a table `[[grid]]` may hold."""
+"""The keys of a table `[[grid]]`."""
 
 KNOWN_KEYS = {name: KEYS[name] for name in ("known", "solvers")}
-"""What it may hold if it names known bugs, which say all else."""
+"""The keys of a table of known bugs, which determine everything else."""
 
 FILE = {
     "grid": Key(
@@ -53,31 +55,31 @@ FILE = {
         needed=True,
     )
 }
-"""What a grid file may hold."""
+"""The keys of a grid file."""
 
 RELATIVE = re.compile(r"([a-z_]+)\s*(?:\+\s*([0-9]{1,18}))?")
 
 MOST_COMBINATIONS = 100_000
-"""Combinations of settings of one table, at most: the widest grid that ships has 500."""
+"""The largest number of combinations of settings in one table. The widest grid that ships has 500."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The obligations of a grid, hardest first, each once."""
+    """The cases of a grid, hardest first, each once."""
 
-    obligations: tuple[SweepCase, ...]
+    cases: tuple[SweepCase, ...]
     invalid: int
-    """Combinations of settings that break a rule of their protocol."""
+    """The number of combinations of settings that break a rule of their protocol."""
     inapplicable: int
-    """Properties that an instance does not have, though others of the grid do."""
+    """The number of properties that an instance lacks and another instance of the grid has."""
     repeated: int
-    """Obligations that the grid asks for more than once."""
+    """The number of cases that the grid asks for more than once."""
 
 
 def read_grid(path: Path, own: Protocol | None = None) -> Plan:
-    """The obligations of a grid file; raises BadInput, in one line, if it cannot be used.
+    """Return the cases of a grid file; raise BadInput, in one line, if it cannot be used.
 
-    With a protocol of one's `own` that is the only one that the grid may name, and else only those that ship.
+    With an `own` protocol the grid may name only that one; otherwise only protocols that ship.
     """
     document = parse_toml(read_text(path, HINT, SETTINGS), str(path), HINT)
     try:
@@ -89,7 +91,7 @@ def read_grid(path: Path, own: Protocol | None = None) -> Plan:
 
 
 def plan(document: Mapping[str, Any], own: Protocol | None = None) -> Plan:
-    """The obligations of a grid, given as what its file says."""
+    """Return the cases of a grid, given the document of its file."""
     tables = has_keys(document, FILE, "a grid")["grid"]
     found: dict[SweepCase, None] = {}
     invalid = inapplicable = asked = 0
@@ -97,8 +99,8 @@ def plan(document: Mapping[str, Any], own: Protocol | None = None) -> Plan:
         for made in _asked(table, own):
             invalid += made.invalid
             inapplicable += made.inapplicable
-            asked += len(made.obligations)
-            found |= dict.fromkeys(made.obligations)
+            asked += len(made.cases)
+            found |= dict.fromkeys(made.cases)
     if not found:
         raise BadInput(f"asks for nothing: all {invalid} combinations are invalid; widen a range")
     hardest_first = sorted(found, key=lambda o: (-o.weight, repr(o)))
@@ -106,7 +108,7 @@ def plan(document: Mapping[str, Any], own: Protocol | None = None) -> Plan:
 
 
 def _asked(table: Mapping[str, Any], own: Protocol | None) -> Iterator[Plan]:
-    """What a table asks, protocol by protocol."""
+    """Yield the plan of a table, protocol by protocol."""
     for key, (read, whose) in ABOUT_WHAT_SHIPS.items():
         if key in table:
             if own is not None:
@@ -115,14 +117,14 @@ def _asked(table: Mapping[str, Any], own: Protocol | None) -> Iterator[Plan]:
             return
     grid = _read_table(table, own)
     for protocol in grid.protocols:
-        yield _obligations(grid, protocol)
+        yield _cases_of_protocol(grid, protocol)
 
 
 def _of_known_bugs(table: Mapping[str, Any]) -> Iterator[SweepCase]:
-    """The runs of `fencepost known`, of all bugs or of those named, put to each solver."""
+    """Yield the runs of `fencepost known` for the named bugs or all, with each solver."""
     for key in table:
         if key in KEYS and key not in KNOWN_KEYS:
-            raise BadInput(f"{key}: not beside known, which says it; leave out one of them")
+            raise BadInput(f"{key}: not beside known, which determines it; leave out one of them")
     has_keys(table, KNOWN_KEYS, "[[grid]]")
     names = [] if table["known"] == "all" else list(map(str, ranges.listed("known", table["known"])))
     solvers = _solvers(table)
@@ -140,18 +142,18 @@ ABOUT_WHAT_SHIPS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Iterator[Swee
     "known": (_of_known_bugs, "is about protocols that ship"),
     "releases": (conformance_cases.asked, "are of BookKeeper"),
 }
-"""By the key that tells them, the tables that are no grid of instances: how each is read, and whose it is."""
+"""The tables other than instances, by their key: the function that reads one, and its subject."""
 
 
 @dataclass(frozen=True)
 class _Grid:
-    """A table `[[grid]]`, its lists spelled out; a value of `settings` may name another setting."""
+    """A table `[[grid]]` with its lists written out. A value of `settings` may name another setting."""
 
     protocols: tuple[Protocol, ...]
     settings: Mapping[str, tuple[str, ...]]
     properties: tuple[str, ...]
     limits: tuple[tuple[str, int | None, int | None], ...]
-    """Solver, bound and rounds, in every combination."""
+    """The combinations of solver, bound and rounds."""
     minimize: Minimize
 
 
@@ -164,8 +166,8 @@ def _read_table(table: Mapping[str, Any], own: Protocol | None) -> _Grid:
     combinations = prod(map(len, settings.values()))
     if combinations > MOST_COMBINATIONS:
         raise BadInput(
-            f"set: {combinations:,} combinations of {', '.join(settings)}, and {MOST_COMBINATIONS:,} are the most; "
-            "take narrower ranges, or more grids"
+            f"set: {combinations:,} combinations of {', '.join(settings)}, and {MOST_COMBINATIONS:,} are the "
+            "most; take narrower ranges, or more grids"
         )
     bounds, rounds = (
         ranges.numbers(name, table[name]) if name in table else (None,) for name in ("bounds", "rounds")
@@ -182,7 +184,10 @@ def _read_table(table: Mapping[str, Any], own: Protocol | None) -> _Grid:
 
 
 def _named(name: str, own: Protocol | None) -> Protocol:
-    """The protocol that a grid calls so. A name is no path: nothing that a grid says is run."""
+    """Return the protocol of that name.
+
+    A name is never a path, so a grid cannot make code run.
+    """
     if own is None:
         return find(name)
     if name != own.name:
@@ -210,17 +215,19 @@ def _check_settings(known: Sequence[Option], settings: Mapping[str, Sequence[str
                 numbers = [o.name for o in known if not o.values]
                 raise BadInput(f"{name} = {value!r}: {other} is no parameter; valid: {', '.join(numbers)}")
             elif any(_other(options[other], v) for v in settings.get(other, ())):
-                raise BadInput(f"{name} = {value!r}: {other} refers to another one itself; give it numbers")
+                raise BadInput(
+                    f"{name} = {value!r}: {other} refers to another parameter itself; give it numbers"
+                )
 
 
 def _other(option: Option, value: str) -> str | None:
-    """The parameter that `value` refers to, as in `ensemble+1`; None if it is a value by itself."""
+    """Return the parameter that `value` refers to, as in `ensemble+1`; None for a plain value."""
     match = None if option.values else RELATIVE.fullmatch(value)
     return match[1] if match else None
 
 
-def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
-    """What a table asks of one protocol."""
+def _cases_of_protocol(grid: _Grid, protocol: Protocol) -> Plan:
+    """Return the cases that a table asks of one protocol."""
     found: list[SweepCase] = []
     invalid = inapplicable = 0
     missing, known = set(grid.properties), set[str]()
@@ -261,13 +268,13 @@ def _obligations(grid: _Grid, protocol: Protocol) -> Plan:
 
 
 def _settings(instance: Instance) -> tuple[tuple[str, str], ...]:
-    """All settings of an instance, defaults too."""
+    """Return all settings of an instance, with defaults."""
     named = {**instance.subject.parameters, **instance.subject.switches}
     return tuple((name, str(value)) for name, value in named.items())
 
 
 def _combinations(grid: _Grid, protocol: Protocol) -> Iterator[dict[str, str]]:
-    """Every combination of the values, those that refer to another parameter worked out."""
+    """Yield every combination of the values, with references to other parameters resolved."""
     options = {option.name: option for option in protocol.options()}
     for values in itertools.product(*grid.settings.values()):
         chosen = dict(zip(grid.settings, values, strict=True))

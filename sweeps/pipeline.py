@@ -1,8 +1,8 @@
-"""The pipeline on Spark: obligations in, those that may share a proof to a task, rows out, committed in waves.
+"""The pipeline on Spark: tasks of cases go in, rows come out, and waves of rows are committed.
 
-Hardest first, and the next wave begins when cores fall idle in the one before, so that no core waits for the
-last obligation of a wave. A task that dies, with its worker or its executor, is tried again by Spark; a
-driver that dies leaves the committed waves, and `resume` asks for the others.
+Cases that may share a proof are one task. Hard cases come first. The next wave begins when cores become
+idle in the one before, so that no core waits for the last case of a wave. Spark repeats a task that died
+with its worker or executor. If the driver dies, the committed waves remain, and `resume` runs the rest.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from fencepost.sweeps.rows import (
     TASK,
     Row,
     asked,
+    cases_of,
     from_arrow,
-    obligations_of,
     spark_schema,
     task_of,
     to_arrow,
@@ -38,35 +38,36 @@ from fencepost.sweeps.sweep_cases import SweepCase, together
 from fencepost.sweeps.tables import summarize
 
 AT_ONCE = 2
-"""Waves under way side by side: the second takes the cores that the first has no work for any more."""
+"""The number of waves that run side by side: the second uses the cores that the first leaves idle."""
 
 TASKS_PER_CORE = 4
-"""Tasks in a wave, for each core, at least."""
+"""The smallest number of tasks in a wave, for each core."""
 
 WAVE = 60.0
-"""Seconds that a wave of more is meant to take: what a driver that dies may lose.
-Each wave costs Spark a second."""
+"""The seconds that a wave should take, which is also the work that a dying driver may lose.
+
+Each wave costs Spark a second.
+"""
 
 PULSE = 0.5
-"""Seconds between two looks at what the waves under way have come to."""
+"""The seconds between two looks at the waves that run."""
 
 Listener = Callable[[list[Row]], None]
-"""Hears of rows as they are committed, those of earlier runs first."""
+"""A function that gets rows as they are committed, those of earlier runs first."""
 
 Watcher = Callable[[Mapping[str, str]], None]
-"""Hears, several times a second, which obligations have which verdict so far in this run: by id,
-committed or not."""
+"""A function that gets the verdicts of this run by id, several times a second, committed or not."""
 
 Answer = Callable[[Iterator[Any]], Iterator[Any]]
-"""Arrow batches of what is asked in, of rows out."""
+"""A function from Arrow batches of tasks to batches of rows."""
 
 Task = tuple[SweepCase, ...]
-"""Obligations that are answered one after another, as they share a proof."""
+"""Cases that are answered one after another because they share a proof."""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep to be run: what, where, on what, and with how much for each obligation."""
+    """A sweep to be run: the plan, the folder, the Spark master and the allowance of each case."""
 
     plan: Plan
     folder: Path
@@ -81,23 +82,23 @@ def run(
     watcher: Watcher = lambda verdicts: None,
     leaving: Callable[[], None] = lambda: None,
 ) -> list[Row]:
-    """Answer every obligation that is not answered yet, and return all rows.
+    """Answer every case that has no row yet, and return all rows.
 
-    An interrupted one is `leaving` when nothing more is committed, before Spark has come to its end.
-    Raises BadInput if there is no Java, no PySpark, no usable folder or no Spark, and leaves the folder as it
-    was; InternalError if rows are lost or doubled.
+    After an interrupt `leaving` is called once nothing more is committed, before Spark has ended. Raises
+    BadInput if Java, PySpark, a usable folder or Spark is missing, and leaves the folder as it was. Raises
+    InternalError if rows are lost or doubled.
     """
     require_spark()
     conflicts = sweep.allowance.conflicts
     if conflicts is not None:
-        for solver in {obligation.solver: None for obligation in sweep.plan.obligations}:
+        for solver in {case.solver: None for case in sweep.plan.cases}:
             countable(solver)
     manner = Manner(conflicts)
     with opened(sweep.folder, sweep.plan, engine(), sweep.resume, manner) as store:
         before = store.rows()
         listener(before)
         known = {row["id"] for row in before}
-        waiting = [o for o in sweep.plan.obligations if o.identify(engine()) not in known]
+        waiting = [o for o in sweep.plan.cases if o.identify(engine()) not in known]
         if waiting or not store.summary.exists():
             with session(sweep.master, store.log) as spark, halfway(store.log):
                 _answer_all(spark, sweep, store, together(waiting), listener, watcher, leaving)
@@ -120,7 +121,7 @@ def _answer_all(
     committing, verdicts = Lock(), _verdicts(spark)
 
     def answer(wave: Sequence[Task]) -> int:
-        """Answer and commit a wave; how many tasks last as long as one should, going by these."""
+        """Answer and commit a wave; return the number of tasks for the next one."""
         staged = store.stage()
         _write(spark, wave, sweep, verdicts, staged)
         with committing:
@@ -153,14 +154,14 @@ def _answer_all(
 
 
 def lasting(tasks: int, seconds: float, cores: int) -> int:
-    """How many tasks keep the cores busy for the time of a wave, if so many took so many seconds together."""
+    """Return how many tasks keep the cores busy for one wave, if so many took so many seconds."""
     return int(WAVE * cores * tasks / (seconds or 1.0))
 
 
 def _verdicts(spark: Any) -> Any:
-    """An accumulator that tells the driver of each verdict when its task ends, by the obligation's id.
+    """Return an accumulator that gives the driver each verdict by id when its task ends.
 
-    A task that is tried again says the same once more, which changes nothing.
+    A repeated task adds the same verdict again, which changes nothing.
     """
     from pyspark.accumulators import AccumulatorParam
 
@@ -175,7 +176,7 @@ def _verdicts(spark: Any) -> Any:
 
 
 def _write(spark: Any, wave: Sequence[Task], sweep: Sweep, verdicts: Any, folder: Path) -> None:
-    """Answer the obligations of a wave and write their rows, by protocol."""
+    """Answer the cases of a wave and write their rows, by protocol."""
     import pyarrow as pa
 
     tasks = pa.Table.from_batches([to_arrow([task_of(task, engine()) for task in wave], TASK)])
@@ -185,7 +186,7 @@ def _write(spark: Any, wave: Sequence[Task], sweep: Sweep, verdicts: Any, folder
 
 
 def answering(allowance: Allowance, verdicts: Any) -> Answer:
-    """What a Spark task does: Arrow batches of tasks in, of rows out, and its verdicts to the accumulator."""
+    """Return the function of a Spark task, which also adds its verdicts to the accumulator."""
 
     def answer(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -198,30 +199,30 @@ def answering(allowance: Allowance, verdicts: Any) -> Answer:
 
 
 def _answered(task: Row, allowance: Allowance) -> Iterator[Row]:
-    """The rows of a task; each an `error` if this machine has another engine than the driver."""
-    obligations, other = obligations_of(task), _other_engine(task)
+    """Yield the rows of a task; each is an `error` if this machine has another engine than the driver."""
+    cases, other = cases_of(task), _other_engine(task)
     if other is None:
-        yield from solve_all(obligations, task["engine"], allowance)
+        yield from solve_all(cases, task["engine"], allowance)
         return
     failed = {**unanswered(ERROR, other, 0.0), "host": platform.node()}
-    yield from ({**asked(one, task["engine"]), **failed} for one in obligations)
+    yield from ({**asked(one, task["engine"]), **failed} for one in cases)
 
 
 def _other_engine(row: Row) -> str | None:
-    """Why this machine cannot answer for the driver, if it cannot."""
+    """Return why this machine cannot answer for the driver, or None."""
     if engine() == row["engine"]:
         return None
     return f"this machine has engine {engine()}, the driver {row['engine']}"
 
 
 def _complete(plan: Plan, rows: list[Row]) -> list[Row]:
-    """The rows, if there is one for each obligation; raises InternalError if not."""
-    wanted = {obligation.identify(engine()) for obligation in plan.obligations}
+    """Return the rows if each case has one; raise InternalError otherwise."""
+    wanted = {case.identify(engine()) for case in plan.cases}
     ids = [row["id"] for row in rows]
     lost, twice, foreign = wanted - set(ids), repeated(ids), set(ids) - wanted
     if lost or twice or foreign:
         raise InternalError(
-            f"{len(rows)} rows for {len(wanted)} obligations: {len(lost)} lost, {len(twice)} there twice, "
-            f"{len(foreign)} that nobody asked for"
+            f"{len(rows)} rows for {len(wanted)} cases: {len(lost)} lost, {len(twice)} there twice, "
+            f"{len(foreign)} not asked for"
         )
     return rows

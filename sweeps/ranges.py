@@ -1,4 +1,7 @@
-"""What stands behind a key of a grid: one value, a list of values, or a range such as "1..5". All raise BadInput."""
+"""The values of a grid's keys: one value, a list of values, or a range such as "1..5".
+
+All functions raise BadInput.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,14 @@ from fencepost.encoding.errors import BadInput
 RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})")
 
 LISTED = (str, int, list)
-"""The types of what may stand behind such a key."""
+"""The types of such a value."""
 
 MOST_VALUES = 1000
-"""Values of one setting, at most: no size of an instance that can be built has more."""
+"""The largest number of values of one setting. No instance that can be built has a larger size."""
 
 
 def listed(name: str, value: object) -> list[object]:
-    """One value or a list of them, as a list; raises BadInput for an empty one,
-    and for what stands there twice."""
+    """Return one value or a list as a list; raise BadInput for an empty or invalid one."""
     found: list[object] = value if isinstance(value, list) else [value]
     if not found:
         raise BadInput(f"{name} = []: is empty; name a value, or leave it out")
@@ -32,7 +34,7 @@ def listed(name: str, value: object) -> list[object]:
 
 
 def names(name: str, value: object, valid: Sequence[str], most: int | None = None) -> tuple[str, ...]:
-    """Names of which each must be valid, and of which there may be at most so many."""
+    """Return the names; each must be valid, and there may be at most so many."""
     found = tuple(map(str, listed(name, value)))
     for item in found:
         if item not in valid:
@@ -43,7 +45,7 @@ def names(name: str, value: object, valid: Sequence[str], most: int | None = Non
 
 
 def values(name: str, value: object) -> tuple[str, ...]:
-    """The values that a setting takes, as text: a range is written "1..5"."""
+    """Return the values of a setting as text, with ranges written out."""
     found: list[str] = []
     for item in listed(name, value):
         bounds = RANGE.fullmatch(str(item))
@@ -60,7 +62,7 @@ def values(name: str, value: object) -> tuple[str, ...]:
 
 
 def numbers(name: str, value: object) -> tuple[int, ...]:
-    """Bounds or rounds: whole numbers and ranges of them."""
+    """Return bounds or rounds: whole numbers and ranges of them."""
     found = values(name, value)
     for item in found:
         if (number := whole(item)) is None or number < (1 if name == "rounds" else 0):

@@ -1,7 +1,7 @@
-"""Rows: what is asked and what was found, as columns with types, for Arrow, Spark and Parquet alike.
+"""Rows: a case and its answer, as typed columns for Arrow, Spark and Parquet.
 
-A row is a dictionary with a value, or None, for each column. Traces are JSON text,
-as `fencepost trace` reads it.
+A row is a dictionary with a value, or None, for each column. Traces are JSON text, as `fencepost trace`
+reads it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from fencepost.sweeps.sweep_cases import SweepCase
 Row = dict[str, Any]
 
 ERROR = "error"
-"""Stands in the column `verdict` of an obligation at which the tool failed: an internal error,
-never a verdict."""
+"""The word in the column `verdict` if the tool failed on a case: an internal error, never a verdict."""
 
 VERDICTS = (ERROR, *(verdict.value for verdict in Verdict))
-"""What the column `verdict` may say, worst first but for `error`, which says nothing of the property."""
+"""The words in the column `verdict`, worst first. `error` says nothing about the property."""
 
 KINDS = {
     "text": "string",
@@ -33,12 +32,12 @@ KINDS = {
     "settings": "map<string,string>",
     "counts": "map<string,bigint>",
 }
-"""The types of columns, and what Spark calls them."""
+"""The types of columns, and their names in Spark."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name, its type among `KINDS`, what it says, and whether it may be empty."""
+    """A column: its name, its type among `KINDS`, its meaning, and whether it may be empty."""
 
     name: str
     kind: str
@@ -47,43 +46,48 @@ class Column:
 
 
 ASKED = (
-    Column("id", "text", "a hash of what is asked and of the engine"),
+    Column("id", "text", "a hash of the case and of the engine"),
     Column("engine", "text", "version of Fencepost, and a hash of its modules and solvers"),
     Column("protocol", "text", "name of the protocol"),
-    Column("settings", "settings", "every parameter and switch; of walks, on what, and what was set"),
-    Column("property", "text", "name of the property; `conforms` of walks on the real code"),
-    Column("solver", "text", "who answers; `code` of walks"),
-    Column("bound", "integer", "at most so many protocol steps", optional=True),
-    Column("most_rounds", "integer", "at most so many rounds", optional=True),
-    Column("minimize", "text", "what is made small in a counterexample"),
+    Column(
+        "settings",
+        "settings",
+        "every parameter and switch; for conformance runs the release, storage, seed, number and set values",
+    ),
+    Column("property", "text", "name of the property; `conforms` for conformance runs"),
+    Column("solver", "text", "name of the solver; `code` for conformance runs"),
+    Column("bound", "integer", "largest number of protocol steps searched", optional=True),
+    Column("most_rounds", "integer", "largest number of rounds searched", optional=True),
+    Column("minimize", "text", "quantity that a counterexample minimizes"),
     Column("weight", "integer", "state variables of the instance: an estimate of how hard it is"),
-    Column("system", "text", "SHA-256 of the ground system, of a protocol that does not ship", optional=True),
+    Column("system", "text", "SHA-256 of the ground system, if the protocol does not ship", optional=True),
 )
-"""The columns of an obligation."""
+"""The columns of a case."""
 
 TASK = (
     Column("properties", "texts", "names of the properties"),
     *(column for column in ASKED if column.name not in ("id", "property")),
 )
-"""The columns of a task: of obligations that differ in their property alone."""
+"""The columns of a task, whose cases differ in their property alone."""
 
 FOUND = (
     Column("verdict", "text", "violated, undecided, vacuous, holds, proved; or error: the tool failed"),
-    Column("basis", "text", "why a proof covers everything: rounds or induction", optional=True),
-    Column("rounds", "integer", "rounds of the trace, or that cover everything, or that were searched"),
+    Column("basis", "text", "basis of a proof: rounds or induction", optional=True),
+    Column("rounds", "integer", "rounds of the trace, rounds that cover every execution, or rounds searched"),
     Column("searched", "integer", "the deepest round searched"),
-    Column("steps", "integer", "length of the trace, or of the shortest walk that departs", optional=True),
-    Column("fewest", "text", "among which none is shorter: of-all, within-rounds", optional=True),
+    Column("steps", "integer", "length of the trace, or of the shortest run that departs", optional=True),
+    Column("fewest", "text", "no shorter trace exists: of-all, or within-rounds searched", optional=True),
     Column("faults", "counts", "faults of the trace by kind", optional=True),
     Column("complete", "boolean", "no execution within the caps needs more rounds than were searched"),
     Column("witness", "boolean", "the property's witness was reached"),
     Column("by_actions", "boolean", "the induction is over one action"),
-    Column("induction", "integer", "rounds that the induction goes over", optional=True),
-    Column("invariants", "texts", "what the induction carries along"),
+    Column("induction", "integer", "number of rounds of an induction over rounds", optional=True),
+    Column("invariants", "texts", "invariants that the induction uses"),
     Column(
         "reason",
         "text",
-        "why it is undecided, vacuous or an error, or a proof uncertified; what walks came to",
+        "why the case is undecided, vacuous or an error, or its proof has no certificate; the result of "
+        "conformance runs",
         optional=True,
     ),
     Column("trace", "text", "the counterexample, as JSON", optional=True),
@@ -91,45 +95,45 @@ FOUND = (
     Column(
         "seconds",
         "number",
-        "time from the start of the check to this answer; of a proof that rows share, an equal part in each",
+        "time from the start of the check to this answer; the time of a shared proof is split equally",
     ),
     Column("host", "text", "the machine that answered"),
 )
-"""The columns that an answer adds."""
+"""The columns of an answer."""
 
 COLUMNS = ASKED + FOUND
 
 
-def asked(obligation: SweepCase, engine: str) -> Row:
-    """The row of an obligation that is still to be answered: the columns `ASKED`."""
+def asked(case: SweepCase, engine: str) -> Row:
+    """Return the row of a case before it is answered: the columns `ASKED`."""
     return {
-        "id": obligation.identify(engine),
+        "id": case.identify(engine),
         "engine": engine,
-        "protocol": obligation.protocol,
-        "settings": dict(obligation.settings),
-        "property": obligation.property,
-        "solver": obligation.solver,
-        "bound": obligation.bound,
-        "most_rounds": obligation.rounds,
-        "minimize": obligation.minimize.value,
-        "weight": obligation.weight,
-        "system": obligation.system,
+        "protocol": case.protocol,
+        "settings": dict(case.settings),
+        "property": case.property,
+        "solver": case.solver,
+        "bound": case.bound,
+        "most_rounds": case.rounds,
+        "minimize": case.minimize.value,
+        "weight": case.weight,
+        "system": case.system,
     }
 
 
-def task_of(obligations: Sequence[SweepCase], engine: str) -> Row:
-    """The task of obligations that differ in their property alone: the columns `TASK`."""
-    first = asked(obligations[0], engine) | {"properties": [one.property for one in obligations]}
+def task_of(cases: Sequence[SweepCase], engine: str) -> Row:
+    """Return the task of cases that differ in their property alone: the columns `TASK`."""
+    first = asked(cases[0], engine) | {"properties": [one.property for one in cases]}
     return {column.name: first[column.name] for column in TASK}
 
 
-def obligations_of(task: Row) -> list[SweepCase]:
-    """The obligations of a task."""
-    return [obligation_of({**task, "property": name}) for name in task["properties"]]
+def cases_of(task: Row) -> list[SweepCase]:
+    """Return the cases of a task."""
+    return [case_of({**task, "property": name}) for name in task["properties"]]
 
 
-def obligation_of(row: Mapping[str, Any]) -> SweepCase:
-    """The obligation that a row is about."""
+def case_of(row: Mapping[str, Any]) -> SweepCase:
+    """Return the case of a row."""
     return SweepCase(
         row["protocol"],
         tuple(dict(row["settings"]).items()),
@@ -144,7 +148,7 @@ def obligation_of(row: Mapping[str, Any]) -> SweepCase:
 
 
 def found(result: Result) -> Row:
-    """The columns `FOUND`, but for the host, of what a check came to."""
+    """Return the columns `FOUND`, except the host, of the result of a check."""
     return {
         "verdict": result.verdict.value,
         "basis": result.basis.value if result.basis else None,
@@ -166,7 +170,10 @@ def found(result: Result) -> Row:
 
 
 def unanswered(verdict: str, reason: str, seconds: float) -> Row:
-    """The columns `FOUND`, but for the host, where no check came to an end: `undecided`, or `error`."""
+    """Return the columns `FOUND`, except the host, of a check that did not end.
+
+    The verdict is `undecided` or `error`.
+    """
     nothing = {"basis", "steps", "fewest", "faults", "induction", "trace", "certificate"}
     return {
         "verdict": verdict,
@@ -183,12 +190,12 @@ def unanswered(verdict: str, reason: str, seconds: float) -> Row:
 
 
 def spark_schema(columns: Iterable[Column] = COLUMNS) -> str:
-    """The columns as Spark declares them."""
+    """Return the columns as Spark declares them."""
     return ", ".join(f"`{c.name}` {KINDS[c.kind]}{'' if c.optional else ' NOT NULL'}" for c in columns)
 
 
 def arrow_schema(columns: Iterable[Column] = COLUMNS) -> Any:
-    """The columns as an Arrow schema."""
+    """Return the columns as an Arrow schema."""
     import pyarrow as pa
 
     kinds = {
@@ -204,8 +211,10 @@ def arrow_schema(columns: Iterable[Column] = COLUMNS) -> Any:
 
 
 def to_arrow(rows: Iterable[Mapping[str, Any]], columns: Iterable[Column] = COLUMNS) -> Any:
-    """Rows as one Arrow batch; raises ValueError if a row has other columns,
-    or nothing where something must be."""
+    """Return the rows as one Arrow batch.
+
+    Raises ValueError if a row has other columns, or None in a column that must not be empty.
+    """
     import pyarrow as pa
 
     listed, given = list(columns), [dict(row) for row in rows]
@@ -223,7 +232,7 @@ def to_arrow(rows: Iterable[Mapping[str, Any]], columns: Iterable[Column] = COLU
 
 
 def from_arrow(batch: Any, columns: Iterable[Column] = COLUMNS) -> list[Row]:
-    """The rows of an Arrow batch or table."""
+    """Return the rows of an Arrow batch or table."""
     listed = list(columns)
     return [{c.name: _from_cell(c, row[c.name]) for c in listed} for row in batch.to_pylist()]
 

@@ -1,7 +1,8 @@
-"""One obligation, one row: asked in a process of its own that can be stopped from outside, whatever it does.
+"""The answer of a case: computed in a process of its own, which can be killed, and written as a row.
 
-Obligations that differ in their property alone share what induction over one action proves of their instance: it carries all claims
-together, and what remains of them is inductive by itself. What it leaves open is asked for each by itself, as if there were no others.
+Cases that differ in their property alone share the proof by induction over one action of their instance.
+That proof carries all properties together, and those that remain are inductive. Each case that it leaves
+open is then checked alone.
 """
 
 from __future__ import annotations
@@ -30,154 +31,154 @@ from fencepost.sweeps.rows import ERROR, Row, asked, found, unanswered
 from fencepost.sweeps.sweep_cases import CODE, SweepCase
 
 GRACE = 5.0
-"""Seconds that a check may overrun its time before it is killed: it bounds its solvers by itself, but not the
-building of the formulas' terms, nor the replay of what was found."""
+"""The seconds that a check may overrun its time before it is killed.
+
+A check limits its solvers itself, but not the building of formulas and not the replay of a counterexample.
+"""
 
 
 LOOK = 0.5
-"""Seconds between two looks at whether time is up."""
+"""The seconds between two looks at the time."""
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """What an obligation may take: seconds, its certificate's too, GiB of memory for each process, and
-    conflicts of its searches together."""
+    """The limits of a case, its certificate included.
+
+    `timeout` is in seconds, `memory` in GiB for each process, `conflicts` over all searches of the case.
+    """
 
     timeout: float = 300.0
     memory: float | None = None
     conflicts: int | None = None
     certificates: Path | None = None
-    """Where the certificates of proofs go, each in a folder named after its obligation; None:
-    none is made."""
+    """The folder for certificates of proofs, one folder for each case; None for no certificates."""
     source: Path | None = None
-    """The Python file with the protocol, from the command line; None: it ships.
-    It is there on every machine."""
+    """The Python file with the protocol, on every machine; None for a protocol that ships."""
     libraries: Mapping[str, Path] = field(default_factory=dict)
-    """The lib folder of each release of BookKeeper that is walked on. It is there on every machine."""
+    """The lib folder, on every machine, of each release of BookKeeper that cases run on."""
 
 
 Check = Callable[[SweepCase, Allowance], Result]
 
 
-def decide(obligation: SweepCase, allowance: Allowance) -> Result:
-    """Return the result of checking the obligation.
+def decide(case: SweepCase, allowance: Allowance) -> Result:
+    """Return the result of checking the case.
 
-    One search at a time (`jobs=1`): obligations are what runs side by side, and an answer then does not
-    depend on which of two searches was faster.
+    One search runs at a time (`jobs=1`), because cases run side by side. The answer then does not depend on
+    which of two searches was faster.
     """
-    asked = instance(obligation, allowance.source)
-    properties = asked.properties(obligation.property)
-    limited = limits(obligation, allowance, asked.system)
+    asked = instance(case, allowance.source)
+    properties = asked.properties(case.property)
+    limited = limits(case, allowance, asked.system)
     return check(asked, properties, limited).results[0]
 
 
-def instance(obligation: SweepCase, source: Path | None = None) -> Instance:
-    """What an obligation is about; raises BadInput if there is no such protocol here,
-    or the text of it is another."""
-    protocol = find(obligation.protocol) if source is None else load(source)
-    found = protocol.instance(obligation.settings)
-    if found.subject.system != obligation.system:
+def instance(case: SweepCase, source: Path | None = None) -> Instance:
+    """Return the instance of a case; raise BadInput if this machine has no such protocol or another text."""
+    protocol = find(case.protocol) if source is None else load(source)
+    found = protocol.instance(case.settings)
+    if found.subject.system != case.system:
         raise BadInput(
             f"{source or protocol.name}: not the text that the sweep asks about; put the same everywhere"
         )
     return found
 
 
-def limits(obligation: SweepCase, allowance: Allowance, system: System) -> Limits:
-    """How far to search, and with what."""
+def limits(case: SweepCase, allowance: Allowance, system: System) -> Limits:
+    """Return the limits of the search."""
     return Limits(
-        bound=obligation.bound,
-        rounds=obligation.rounds,
-        minimize=obligation.minimize,
+        bound=case.bound,
+        rounds=case.rounds,
+        minimize=case.minimize,
         timeout=allowance.timeout,
         memory=allowance.memory,
         conflicts=allowance.conflicts,
-        solver=obligation.solver,
+        solver=case.solver,
         jobs=1,
     ).of(system)
 
 
-def solve(obligation: SweepCase, engine: str, allowance: Allowance, decided: Check = decide) -> Row:
-    """The row of an obligation; whatever goes wrong is a row too, `undecided` or an `error`."""
-    row = asked(obligation, engine)
+def solve(case: SweepCase, engine: str, allowance: Allowance, decided: Check = decide) -> Row:
+    """Return the row of a case; every failure is a row too, `undecided` or `error`."""
+    row = asked(case, engine)
     folder = allowance.certificates and allowance.certificates / row["id"]
-    if obligation.solver == CODE:
-        asking = partial(_walked, obligation, allowance)
+    if case.solver == CODE:
+        asking = partial(_conformance, case, allowance)
     else:
-        asking = partial(_found, obligation, allowance, decided, folder)
+        asking = partial(_found, case, allowance, decided, folder)
     return {**row, **answered(asking, allowance), "host": platform.node()}
 
 
-def solve_all(obligations: Sequence[SweepCase], engine: str, allowance: Allowance) -> Iterator[Row]:
-    """The rows of obligations that differ in their property alone, one after another.
+def solve_all(cases: Sequence[SweepCase], engine: str, allowance: Allowance) -> Iterator[Row]:
+    """Yield the rows of cases that differ in their property alone.
 
-    What the proof took that they share is counted in equal parts.
+    The time of the proof that they share is split into equal parts.
     """
     begun = time.perf_counter()
-    known = _shared(obligations, allowance) if len(obligations) > 1 else {}
-    part = (time.perf_counter() - begun) / len(obligations) if len(obligations) > 1 else 0.0
-    for obligation in obligations:
-        result = known.get(obligation.property)
-        row = solve(obligation, engine, allowance, decide if result is None else partial(_known, result))
+    known = _shared(cases, allowance) if len(cases) > 1 else {}
+    part = (time.perf_counter() - begun) / len(cases) if len(cases) > 1 else 0.0
+    for case in cases:
+        result = known.get(case.property)
+        row = solve(case, engine, allowance, decide if result is None else partial(_known, result))
         yield {**row, "seconds": round(row["seconds"] + part, 3)}
 
 
-def _known(result: Result, obligation: SweepCase, allowance: Allowance) -> Result:
-    """A result that is there already, and costs nothing more."""
+def _known(result: Result, case: SweepCase, allowance: Allowance) -> Result:
+    """Return a result that is known already, with no time of its own."""
     return replace(result, seconds=0.0)
 
 
-def _shared(obligations: Sequence[SweepCase], allowance: Allowance) -> Mapping[str, Result]:
-    """What induction proves of them together, by property; nothing if it fails: each says then by itself why."""
+def _shared(cases: Sequence[SweepCase], allowance: Allowance) -> Mapping[str, Result]:
+    """Return the results that induction proves for the cases together, by property.
+
+    If it fails, no results are returned, and each case reports the failure itself.
+    """
     try:
-        found = _apart(partial(_settled, obligations, allowance), allowance)
-    except Exception:  # noqa: BLE001 - asked by itself each fails likewise, and its row says so
+        found = _apart(partial(_settled, cases, allowance), allowance)
+    except Exception:  # noqa: BLE001 - each case alone fails in the same way, and its row says so
         return {}
     return {result.property: result for result in found} if isinstance(found, tuple) else {}
 
 
-def _settled(obligations: Sequence[SweepCase], allowance: Allowance) -> tuple[Result, ...]:
-    about = instance(obligations[0], allowance.source)
-    properties = about.properties(*(one.property for one in obligations))
-    limited = limits(obligations[0], allowance, about.system)
+def _settled(cases: Sequence[SweepCase], allowance: Allowance) -> tuple[Result, ...]:
+    about = instance(cases[0], allowance.source)
+    properties = about.properties(*(one.property for one in cases))
+    limited = limits(cases[0], allowance, about.system)
     return settled_by_induction(about, properties, limited)
 
 
-def _walked(obligation: SweepCase, allowance: Allowance) -> Row:
-    settings = dict(obligation.settings)
-    came_to = conformance_cases.walked(obligation.protocol, settings, allowance.libraries, allowance.timeout)
-    row = unanswered(
-        conformance_cases.verdict(came_to).value, conformance_cases.in_words(came_to), came_to.seconds
-    )
-    return {**row, "steps": conformance_cases.shortest(came_to), "witness": came_to.walks > 0}
+def _conformance(case: SweepCase, allowance: Allowance) -> Row:
+    settings = dict(case.settings)
+    taken = conformance_cases.take(case.protocol, settings, allowance.libraries, allowance.timeout)
+    row = unanswered(conformance_cases.verdict(taken).value, conformance_cases.in_words(taken), taken.seconds)
+    return {**row, "steps": conformance_cases.shortest(taken), "witness": taken.walks > 0}
 
 
-def _found(obligation: SweepCase, allowance: Allowance, decided: Check, folder: Path | None) -> Row:
+def _found(case: SweepCase, allowance: Allowance, decided: Check, folder: Path | None) -> Row:
     begun = time.perf_counter()
-    result = decided(obligation, allowance)
+    result = decided(case, allowance)
     if folder is not None and result.verdict is Verdict.PROVED:
         left = allowance.timeout - (time.perf_counter() - begun)
-        result = _certified(obligation, allowance, result, folder, left)
+        result = _certified(case, allowance, result, folder, left)
     return found(result)
 
 
-def _certified(
-    obligation: SweepCase, allowance: Allowance, result: Result, folder: Path, left: float
-) -> Result:
-    """The proof with its certificate in the folder, or with why there is none."""
-    asked = instance(obligation, allowance.source)
-    asked_for = limits(obligation, allowance, asked.system)
+def _certified(case: SweepCase, allowance: Allowance, result: Result, folder: Path, left: float) -> Result:
+    """Return the proof with its certificate in the folder, or with the reason why there is none."""
+    asked = instance(case, allowance.source)
+    asked_for = limits(case, allowance, asked.system)
     try:
         lacking = make_certificate(folder, asked, asked_for, [result], left)
     except FileExistsError:
-        lacking = None  # an attempt at this task that was lost had made it
+        lacking = None  # an earlier attempt at this task made it
     if lacking is not None:
         return replace(result, reason=f"no certificate: {lacking}")
     return replace(result, certificate=f"{folder.parent.name}/{folder.name}")
 
 
 def answers(send: object, asking: Callable[[], object]) -> Sequence[Iterator[object]]:
-    """What the process of an obligation runs: one message, the answer."""
+    """Return the work of a case's process: one message, the answer."""
     return [_answer(asking)]
 
 
@@ -186,7 +187,7 @@ def _answer(asking: Callable[[], object]) -> Iterator[object]:
 
 
 def answered(asking: Callable[[], Row], allowance: Allowance) -> Row:
-    """Return the answer of `asking`, run in a process of its own, or a row that says how that process failed."""
+    """Return the answer of `asking`, run in its own process, or a row that says how it failed."""
     begun = time.perf_counter()
     try:
         message = _apart(asking, allowance)
@@ -203,7 +204,7 @@ def answered(asking: Callable[[], Row], allowance: Allowance) -> Row:
 def _apart(asking: Callable[[], object], allowance: Allowance) -> Any:
     """Return the answer of `asking`, run in a process of its own, or `Ended` if that failed.
 
-    Raises TimeoutError for one that had to be killed.
+    Raises TimeoutError if the process had to be killed.
     """
     begun = time.perf_counter()
     worker = Worker("obligation", answers, asking, gib=allowance.memory, with_children=True)

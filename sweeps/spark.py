@@ -1,4 +1,4 @@
-"""Spark itself: is it there, does its master answer, a session of it, and how it fails in one line."""
+"""Spark: its presence, its master, a session, and its failures in one line."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from typing import Any
 from fencepost.encoding.errors import BadInput, InternalError
 
 ATTEMPTS = 4
-"""How often Spark tries a task whose process died."""
+"""The number of attempts that Spark makes at a task whose process died."""
 
 ANSWERED = 5.0
-"""Seconds in which a standalone master must take a connection."""
+"""The seconds in which a standalone master must accept a connection."""
 
 EXTRA = "fencepost[spark]"
 
 _LOG = logging.getLogger(__name__)
-_LOG.addHandler(logging.NullHandler())  # where no log is open, nowhere
+_LOG.addHandler(logging.NullHandler())  # without an open log, messages are dropped
 
 _JAVA: list[Any] = []
-"""The way to the Java of this process, if it has been started: PySpark keeps to one."""
+"""The connection to the Java of this process, once it is started. PySpark uses only one."""
 
 
 def require_spark() -> None:
-    """Raise BadInput unless Java and the packages of the extra are there."""
+    """Raise BadInput unless Java and the packages of the extra are installed."""
     _require_packages("pyspark", "pyarrow", "pandas")
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java", path=os.path.join(home, "bin") if home else None) is None:
@@ -56,7 +56,10 @@ def _require_packages(*names: str) -> None:
 
 @contextmanager
 def session(master: str, log: Path) -> Iterator[Any]:
-    """A Spark session whose messages go to a file, if it is the first of this process: all share one Java."""
+    """Yield a Spark session whose messages go to a file.
+
+    All sessions of a process share one Java, so only the first decides the file.
+    """
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -65,7 +68,7 @@ def session(master: str, log: Path) -> Iterator[Any]:
     conf = SparkConf().setAppName("fencepost sweep").setMaster(retrying(master))
     conf.set("spark.task.maxFailures", str(ATTEMPTS))
     conf.set("spark.ui.enabled", "false").set("spark.ui.showConsoleProgress", "false")
-    conf.set("spark.sql.leafNodeDefaultParallelism", "1000000")  # a partition for each obligation
+    conf.set("spark.sql.leafNodeDefaultParallelism", "1000000")  # a partition for each case
     if master.startswith("local"):
         conf.set("spark.driver.host", "127.0.0.1")
     with log.open("ab") as messages, _logging_to(log):
@@ -87,7 +90,7 @@ def session(master: str, log: Path) -> Iterator[Any]:
 
 @contextmanager
 def _logging_to(log: Path) -> Iterator[None]:
-    """Python's side of Spark has things to say too, such as the traceback of an interrupt: not to the terminal."""
+    """Send log messages of Spark's Python side, such as the traceback of an interrupt, to the file."""
     handler = logging.FileHandler(log)
     logging.getLogger().addHandler(handler)
     try:
@@ -98,13 +101,12 @@ def _logging_to(log: Path) -> Iterator[None]:
 
 
 def _log_what_fails_in(context: Any) -> None:
-    """Where accumulators are heard of, an end of Java is an error that a thread prints: to the log with it too."""
+    """Send errors of the accumulator server, which come when Java ends, to the log and not to stderr."""
     context._accumulatorServer.handle_error = lambda *request: _LOG.exception("accumulators")
 
 
 def _java(conf: Any, messages: Any) -> Any:
-    """What leads to the Java of this process, which lives as long as the process;
-    started if there is none."""
+    """Return the connection to the Java of this process; start Java if it does not run."""
     from pyspark.java_gateway import launch_gateway
 
     if not _JAVA:
@@ -114,8 +116,10 @@ def _java(conf: Any, messages: Any) -> Any:
 
 
 def require_answer(master: str) -> None:
-    """Raise BadInput for a standalone master that nobody can connect to,
-    rather than let Spark try for a minute."""
+    """Raise BadInput for a standalone master that does not answer.
+
+    Spark alone would try for a minute.
+    """
     addresses = re.findall(r"(?:spark://|,)([^:,/]+):(\d+)", master) if master.startswith("spark://") else []
     failed: Exception | None = None
     for host, port in addresses:
@@ -125,7 +129,7 @@ def require_answer(master: str) -> None:
         except (OSError, OverflowError) as error:
             failed = error
     if failed is not None:
-        raise BadInput(f"--master {master}: nobody answers there ({failed}); start one, or give another")
+        raise BadInput(f"--master {master}: does not answer ({failed}); start one, or give another")
 
 
 def _first_line(error: BaseException) -> str:
@@ -133,7 +137,10 @@ def _first_line(error: BaseException) -> str:
 
 
 def _reason(log: str) -> str | None:
-    """Why Spark gave up, as its log has it, if it has: PySpark only says that Java has ended."""
+    """Return the reason why Spark gave up, from its log, if the log has one.
+
+    PySpark says only that Java has ended.
+    """
     for pattern in (r"Application has been killed\. Reason: (.+)", r"(?:Exception|Error): (.+)"):
         if found := re.search(pattern, log):
             return found[1].strip()
@@ -141,8 +148,7 @@ def _reason(log: str) -> str | None:
 
 
 def _set_aside(log: Path, size: int) -> Path:
-    """Take what a start that failed has added to the log out of it again,
-    into a file that is left for a look."""
+    """Move the messages of a failed start from the log into a file that is kept."""
     with log.open("r+b") as file:
         file.seek(size)
         said = file.read()
@@ -156,12 +162,12 @@ def _set_aside(log: Path, size: int) -> Path:
 
 
 def retrying(master: str) -> str:
-    """`local[2]` as `local[2,4]`: without the second number, a local Spark tries no task again."""
+    """Return `local[2]` as `local[2,4]`: without the second number, a local Spark repeats no task."""
     return re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{ATTEMPTS}]", master)
 
 
 def spark_errors() -> tuple[type[Exception], ...]:
-    """What PySpark raises when Spark fails, or its Java is no more."""
+    """Return the exceptions that PySpark raises when Spark fails or its Java has ended."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -170,7 +176,7 @@ def spark_errors() -> tuple[type[Exception], ...]:
 
 @contextmanager
 def halfway(log: Path) -> Iterator[None]:
-    """While a sweep is under way: a Spark that fails is an internal error in one line."""
+    """Raise InternalError, in one line, for a failure of Spark during a sweep."""
     try:
         yield
     except spark_errors() as error:
@@ -185,14 +191,14 @@ def halfway(log: Path) -> Iterator[None]:
 
 
 def _stop(context: Any) -> None:
-    """Stop Spark, unless its Java is no more."""
+    """Stop Spark, unless its Java has ended."""
     if _JAVA[0].proc.poll() is None:
         with suppress(*spark_errors()):
             context.stop()
 
 
 def _end(gateway: Any) -> None:
-    """End the Java process and wait for it: it removes its temporary files."""
+    """End the Java process and wait, because it removes its temporary files."""
     if gateway.proc.poll() is None:
         gateway.shutdown()
         gateway.proc.stdin.close()
@@ -200,14 +206,17 @@ def _end(gateway: Any) -> None:
 
 
 def abandon() -> None:
-    """End Spark at once, with all that is under way: nobody waits for it."""
+    """End Spark at once, with all running work."""
     for gateway in _JAVA:
         gateway.proc.kill()
         gateway.proc.wait()
 
 
 def cancel(spark: Any, under_way: Iterable[Future[Any]], pulse: float) -> None:
-    """Stop the jobs under way, and look again every `pulse` seconds: one may not have come to Spark yet."""
+    """Stop the running jobs.
+
+    A job may not have reached Spark yet, so it is looked for again every `pulse` seconds.
+    """
     while left := [wave for wave in under_way if not wave.done()]:
         with suppress(*spark_errors()):
             spark.sparkContext.cancelAllJobs()

@@ -1,12 +1,12 @@
-"""The folder of a sweep: what was asked, and the waves of rows that are committed.
+"""The folder of a sweep: the cases that it asks for, and the waves of rows that are committed.
 
-sweep.json                          what the sweep is: engine, obligations, what the grid left out
-rows/wave=0001/protocol=…/*.parquet a committed wave; it comes into being whole, by a rename
-rows/wave=0001/_digest              of the files of the wave: rows that were changed afterwards are not taken
-for answers certificates/ID/                    with --certificates: what the proof of an obligation rests on
-summary/                            what all rows come to, once there is one for each obligation (`tables.py`)
-staging/                            waves under way, thrown away by who is interrupted, or by the next run
-spark.log                           what Spark says
+sweep.json                          the sweep: its engine, its cases, and what the grid left out
+rows/wave=0001/protocol=…/*.parquet a committed wave, which is made complete by one rename
+rows/wave=0001/_digest              the digest of the wave's files; rows that were changed since are refused
+certificates/ID/                    with --certificates: the certificate of a case's proof
+summary/                            the tables of all rows, once each case has one (`tables.py`)
+staging/                            waves that run; removed after an interrupt, or by the next run
+spark.log                           the messages of Spark
 """
 
 from __future__ import annotations
@@ -61,25 +61,25 @@ class Store:
 
     @property
     def log(self) -> Path:
-        """Where Spark's own messages go."""
+        """The file of Spark's own messages."""
         return self.folder / "spark.log"
 
     @property
     def certificates(self) -> Path:
-        """Where tasks put certificates, each in a folder named after its obligation."""
+        """The folder of certificates, each in a folder named after its case."""
         return self.folder / "certificates"
 
     @property
     def summary(self) -> Path:
-        """Where the tables are that all rows come to; it is there only if the sweep is finished."""
+        """The folder of the summary tables. It exists only if the sweep is finished."""
         return self.folder / "summary"
 
     def stage(self) -> Path:
-        """A folder that does not exist yet, for a wave that nobody sees before it is committed."""
+        """Return a folder that does not exist yet, for a wave before it is committed."""
         return self.folder / "staging" / uuid.uuid4().hex
 
     def commit(self, staged: Path) -> list[Row]:
-        """Make a staged wave part of the sweep, in one rename, and return its rows."""
+        """Move a staged wave into the sweep, in one rename, and return its rows."""
         number = max((int(wave.name.partition("=")[2]) for wave in self.waves()), default=0) + 1
         wave = self.folder / "rows" / f"wave={number:04}"
         wave.parent.mkdir(exist_ok=True)
@@ -88,21 +88,21 @@ class Store:
         return _read([wave])
 
     def commit_summary(self, staged: Path) -> None:
-        """Make the staged tables those of the sweep, in one rename."""
+        """Move the staged tables into the sweep, in one rename."""
         _seal(staged)
         os.rename(staged, self.summary)
 
     def clear(self) -> None:
-        """Throw away what was not finished: waves under way, and certificates."""
+        """Remove unfinished work: staged waves and certificates."""
         for unfinished in (self.folder / "staging", *self.certificates.glob(".*")):
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def rows(self) -> list[Row]:
-        """The rows of all committed waves; raises BadInput for a wave that is not as it was committed."""
+        """Return the rows of all committed waves; raise BadInput for a wave that was changed since."""
         return _read(self.waves())
 
     def missing(self, rows: Sequence[Row]) -> int:
-        """How many obligations have no row; raises BadInput for rows that the sweep did not ask for."""
+        """Return how many cases have no row; raise BadInput for rows that the sweep did not ask for."""
         said, ids = self.manifest(), [row["id"] for row in rows]
         lacking: int = said["obligations"] - len(ids)
         if lacking < 0 or repeated(ids) or (lacking == 0 and _asks(ids) != said["asks"]):
@@ -110,7 +110,7 @@ class Store:
         return lacking
 
     def manifest(self) -> dict[str, Any]:
-        """What `sweep.json` says; raises BadInput if it is not there or not one of ours."""
+        """Return the content of `sweep.json`; raise BadInput if it is missing or not one of ours."""
         file = self.folder / "sweep.json"
         document = read_json(file, HINT)
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
@@ -120,30 +120,30 @@ class Store:
         return document
 
     def waves(self) -> list[Path]:
-        """The folders of the committed waves."""
+        """Return the folders of the committed waves."""
         return sorted((self.folder / "rows").glob("wave=*"))
 
 
 @dataclass(frozen=True)
 class Manner:
-    """What rows depend on besides what is asked: a sweep keeps to it."""
+    """The options that rows depend on besides the cases. They are the same for the whole sweep."""
 
     conflicts: int | None = None
-    """The limit in conflicts of each obligation, if there is one."""
+    """The limit of conflicts of each case, if there is one."""
 
     def __str__(self) -> str:
-        """The option of the command."""
+        """Return the option of the command."""
         limit = "--conflicts-per-obligation"
         return f"no {limit}" if self.conflicts is None else f"{limit} {self.conflicts}"
 
 
 @contextlib.contextmanager
 def opened(folder: Path, plan: Plan, engine: str, resume: bool, manner: Manner = Manner()) -> Iterator[Store]:
-    """The store of a sweep, new or to be resumed, for this process alone.
+    """Yield the store of a new or resumed sweep, locked for this process.
 
-    Raises BadInput for a folder that holds something without `resume`, another sweep, or another engine's.
-    The folder is left as it was found whenever BadInput is raised, here or by whoever uses the store,
-    before a wave is committed.
+    Raises BadInput for a folder with content unless `resume` is set, for another sweep, and for another
+    engine. If BadInput is raised before a wave is committed, here or by the caller, the folder is left as
+    it was found.
     """
     undo = contextlib.ExitStack()
     with _made(folder, undo) as lock, _held(folder, lock):
@@ -159,8 +159,7 @@ def opened(folder: Path, plan: Plan, engine: str, resume: bool, manner: Manner =
 
 
 def _made(folder: Path, undo: contextlib.ExitStack) -> TextIO:
-    """The file that is locked, in a folder that is made unless it is there;
-    `undo` learns how to remove both."""
+    """Make the folder if it does not exist, and return the lock file; `undo` can remove both."""
     try:
         for missing in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
             missing.mkdir()
@@ -176,8 +175,10 @@ def _made(folder: Path, undo: contextlib.ExitStack) -> TextIO:
 
 @contextlib.contextmanager
 def _held(folder: Path, lock: TextIO) -> Iterator[None]:
-    """Hold the lock, which the kernel lets go of however this process ends;
-    it is still the folder's own file."""
+    """Hold the lock, which the kernel releases at the end of this process.
+
+    The locked file must still be the one in the folder.
+    """
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         held = os.path.samestat(os.fstat(lock.fileno()), os.stat(folder / ".lock"))
@@ -189,19 +190,19 @@ def _held(folder: Path, lock: TextIO) -> Iterator[None]:
 
 
 def _remove(file: Path) -> None:
-    """Remove a file, if it is there."""
+    """Remove a file if it exists."""
     with contextlib.suppress(OSError):
         file.unlink()
 
 
 def _remove_empty(folder: Path) -> None:
-    """Remove a folder unless something has been put there."""
+    """Remove a folder if it is empty."""
     with contextlib.suppress(OSError):
         folder.rmdir()
 
 
 def _begin(store: Store, described: dict[str, Any], resume: bool) -> bool:
-    """Begin the sweep, or go on with it; whether it is a new one."""
+    """Begin the sweep or continue it; return whether it is new."""
     held = [entry.name for entry in store.folder.iterdir() if entry.name != ".lock"]
     if not held:
         temporary = store.folder / ".sweep.json"
@@ -228,7 +229,7 @@ def _begin(store: Store, described: dict[str, Any], resume: bool) -> bool:
 
 
 def _described(plan: Plan, engine: str, manner: Manner) -> dict[str, Any]:
-    ids = [obligation.identify(engine) for obligation in plan.obligations]
+    ids = [case.identify(engine) for case in plan.cases]
     return {
         "schema": SCHEMA,
         "version": version(),
@@ -243,19 +244,20 @@ def _described(plan: Plan, engine: str, manner: Manner) -> dict[str, Any]:
 
 
 def _asks(ids: Iterable[str]) -> str:
-    """A hash of what a sweep asks."""
+    """Return a hash of the cases of a sweep."""
     return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
 
 
 def _seal(folder: Path) -> None:
-    """Write beside what Spark wrote what it is to be."""
+    """Write the digest of the files that Spark wrote."""
     (folder / SEAL).write_text(_digest(folder) + "\n", encoding="ascii")
 
 
 def check_seal(folder: Path) -> None:
     """Raise BadInput unless the folder is as it was when it was sealed.
 
-    Against accident: a row typed in, a file lost or cut off. Whoever means to forge rows can seal them too.
+    The seal detects accidents: a changed row, a lost or truncated file. It does not stop forgery, because a
+    forger can seal the folder too.
     """
     try:
         sealed = (folder / SEAL).read_text(encoding="ascii").strip() == _digest(folder)
@@ -266,7 +268,7 @@ def check_seal(folder: Path) -> None:
 
 
 def _digest(folder: Path) -> str:
-    """A hash of the names and bytes of all files that are read as data."""
+    """Return a hash of the names and bytes of all data files."""
     found = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.name[0] not in "._"):
         content = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -275,17 +277,17 @@ def _digest(folder: Path) -> str:
 
 
 def written(path: Path) -> str:
-    """What Spark is to be told to write there: it takes a path to the letter, not as a URL has it."""
+    """Return the path as Spark must be told to write there: literally, not escaped as in a URL."""
     return f"file://{path.absolute()}"
 
 
 def found_at(path: Path) -> str:
-    """What Spark is to be told to read from there: brackets and stars would be a pattern."""
+    """Return the path as Spark must be told to read there: without patterns from brackets and stars."""
     return re.sub(r"([{}\[\]*?\\])", r"\\\1", written(path))
 
 
 def repeated(ids: Iterable[str]) -> set[str]:
-    """Those that occur more than once."""
+    """Return the ids that occur more than once."""
     return {name for name, times in Counter(ids).items() if times > 1}
 
 

@@ -1,4 +1,4 @@
-"""What the rows of a sweep say: each row in a line, and how many came out how."""
+"""The rows of a sweep in words: one line for each row, and the number of rows by verdict."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ SIZES = ("ensemble", "write_quorum", "ack_quorum")
 
 
 def counts(rows: Iterable[Row]) -> dict[str, int]:
-    """How many rows have which verdict, in the order of `VERDICTS`; those that none has are left out."""
+    """Return the number of rows by verdict, in the order of `VERDICTS`, without zeros."""
     counted = Counter(row["verdict"] for row in rows)
     return {verdict: counted[verdict] for verdict in VERDICTS if counted[verdict]}
 
 
 def configuration(row: Row) -> str | None:
-    """E/WQ/AQ of a row; None if its protocol has no such sizes."""
+    """Return E/WQ/AQ of a row; None if its protocol has no such sizes."""
     settings = row["settings"]
     return "/".join(settings[name] for name in SIZES) if all(name in settings for name in SIZES) else None
 
 
 def varying(rows: Sequence[Row]) -> list[str]:
-    """The settings in which rows of one protocol differ, in the protocol's order."""
+    """Return the settings in which rows of one protocol differ, in the protocol's order."""
     names = dict.fromkeys(name for row in rows for name in row["settings"])
     return [name for name in names if len({row["settings"].get(name) for row in rows}) > 1]
 
 
 def ordered(rows: Iterable[Row]) -> list[Row]:
-    """Rows by protocol and settings, numbers by size, then by property."""
+    """Return the rows by protocol and settings, numbers by size, then by property."""
     return sorted(rows, key=lambda r: (r["protocol"], _sizes(r), r["property"], r["solver"], r["id"]))
 
 
@@ -46,7 +46,7 @@ def _sizes(row: Row) -> list[tuple[str, int, str]]:
 
 
 def finding(row: Row) -> str:
-    """What was found, in a phrase: a proof and its basis, a bound, the length of a trace and its faults."""
+    """Return a phrase for the result: the basis of a proof, a bound, or a trace's length and faults."""
     if row["solver"] == CODE and row["verdict"] != ERROR:
         return f"{row['verdict']}: {row['reason']}"
     match row["verdict"]:

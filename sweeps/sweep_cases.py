@@ -1,4 +1,4 @@
-"""Obligations: what rows answer, each one property of one instance and how far to search."""
+"""The cases of a sweep: each is one property of one instance with the limits of the search."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from fencepost.encoding.engine.limits import Minimize
 
 CODE = "code"
-"""Who answers where random walks are taken on the real code: stands in the place of a solver."""
+"""The name in place of a solver for conformance runs on the real code."""
 
 
 @dataclass(frozen=True)
 class SweepCase:
-    """One property of one instance, and how far to search: what a row answers.
+    """One property of one instance with the limits of the search: the question that a row answers.
 
-    `settings` are all parameters and switches, defaults too, so that one instance is asked for in one way
-    only. `weight` estimates how hard it is; it is no part of what is asked.
+    `settings` has all parameters and switches, with defaults, so that an instance is named in one way only.
+    `weight` estimates how hard the case is and does not identify it.
     """
 
     protocol: str
@@ -30,23 +30,24 @@ class SweepCase:
     minimize: Minimize = Minimize.STEPS
     weight: int = 0
     system: str | None = None
-    """The digest of the ground system, if the protocol is not one that ships."""
+    """The digest of the ground system, if the protocol does not ship."""
 
     def identify(self, engine: str) -> str:
-        """A hash of what is asked and of the engine that is to answer."""
+        """Return a hash of the case and of the engine that answers it."""
         asked = [self.protocol, self.settings, self.property, self.solver, self.bound, self.rounds]
         own = [] if self.system is None else [self.system]
         text = json.dumps([engine, *asked, self.minimize, *own], separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
-def together(obligations: Iterable[SweepCase]) -> list[tuple[SweepCase, ...]]:
-    """The obligations with those together that may share a proof, each group where its first one stands.
+def together(cases: Iterable[SweepCase]) -> list[tuple[SweepCase, ...]]:
+    """Return the cases, with those that may share a proof together at the place of their first one.
 
-    They differ in their property alone. With a bound there is nothing to share: induction is about any number of steps.
+    They differ in their property alone. Cases with a bound share no proof, because induction covers any
+    number of steps.
     """
     found: dict[SweepCase, list[SweepCase]] = {}
-    for one in obligations:
+    for one in cases:
         shared = replace(one, property="") if one.bound is None else one
         found.setdefault(shared, []).append(one)
     return list(map(tuple, found.values()))

@@ -1,7 +1,7 @@
-"""What all rows of a sweep come to, as tables: counted once, by Spark SQL, when the last row is committed.
+"""The summary tables of a sweep, computed once by Spark SQL when the last row is committed.
 
-Each table is a query over the rows, in a view `found`. The answers lie as Parquet in the sweep's folder
-`summary`, where whoever reports them needs no Spark.
+Each table is a query over the rows, in a view `found`. The results are Parquet files in the folder
+`summary` of the sweep, so that a report needs no Spark.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fencepost.sweeps.summary import SIZES
 
 _NUMBER_OF = "count_if(verdict = '{0}') AS {0}"
 _COUNTS = ", ".join(_NUMBER_OF.format(verdict) for verdict in VERDICTS)
-"""How many rows have which verdict, a column for each."""
+"""The number of rows with each verdict, one column for each."""
 
 _SIZES = ", ".join(f"int(settings['{name}']) AS {name}" for name in (*SIZES, "bookies"))
 
@@ -38,7 +38,8 @@ TABLES = {
         ORDER BY protocol, property, ensemble, write_quorum, ack_quorum, bookies
     """,
     "times": """
-        SELECT protocol, solver, weight, count(*) AS obligations, count_if(verdict = 'undecided') AS undecided,
+        SELECT protocol, solver, weight, count(*) AS obligations,
+               count_if(verdict = 'undecided') AS undecided,
                min(seconds) AS shortest, median(seconds) AS median, max(seconds) AS longest
         FROM found
         GROUP BY protocol, solver, weight
@@ -52,11 +53,13 @@ TABLES = {
         ), compared AS (
             SELECT *, every(decided) OVER (PARTITION BY question) AS all_decided,
                    min(seconds) FILTER (WHERE decided) OVER (PARTITION BY question) AS best,
-                   size(collect_set(verdict = 'violated') FILTER (WHERE decided) OVER (PARTITION BY question)) AS sides
+                   size(collect_set(verdict = 'violated') FILTER (WHERE decided)
+                        OVER (PARTITION BY question)) AS sides
             FROM answers
         )
         SELECT solver, count(*) AS obligations, count_if(decided) AS decided,
-               count_if(decided AND seconds = best) AS fastest, count_if(decided AND sides > 1) AS contradicted,
+               count_if(decided AND seconds = best) AS fastest,
+               count_if(decided AND sides > 1) AS contradicted,
                count_if(all_decided) AS decided_by_all,
                sum(seconds) FILTER (WHERE all_decided) AS seconds_on_those, sum(seconds) AS seconds
         FROM compared
@@ -64,13 +67,18 @@ TABLES = {
         ORDER BY solver
     """,
 }
-"""By name, the question that a table answers.
+"""The queries of the tables by name.
 
-`properties`: how many obligations of each property have which verdict. `configurations`: the same for each
-E/WQ/AQ and number of bookies, with the rounds that its proofs cover, the fewest rounds that what is not
-proved was searched to, and the fewest steps and faults among its counterexamples. `times`: seconds by size,
-which is the number of state variables. `solvers`: what each decided, how often it was the fastest, how often
-another one that decided said the opposite, and its seconds on what all decided.
+`properties`: the number of cases by property and verdict.
+
+`configurations`: the same for each E/WQ/AQ and number of bookies, with the rounds that proofs cover, the
+least number of rounds that unproved cases were searched to, and the fewest steps and faults of
+counterexamples.
+
+`times`: seconds by size, which is the number of state variables.
+
+`solvers`: the number of cases that each solver decided, how often it was the fastest, how often another
+solver contradicted it, and its seconds on the cases that all solvers decided.
 """
 
 Table = list[dict[str, Any]]
@@ -87,8 +95,10 @@ def summarize(spark: Any, store: Store) -> None:
 
 
 def read_summary(store: Store) -> dict[str, Table] | None:
-    """The tables by name; None if the sweep is not finished.
-    Raises BadInput if they are not as they were made."""
+    """Return the tables by name; None if the sweep is not finished.
+
+    Raises BadInput if the tables were changed since they were made.
+    """
     import pyarrow.parquet as pq
 
     if not store.summary.exists():

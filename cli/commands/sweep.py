@@ -99,7 +99,7 @@ def run_command(
 
     own = own_protocol(source) if source is not None else None
     plan = read_grid(Path(grid), own)
-    walked_on = releases(plan.obligations)
+    walked_on = releases(plan.cases)
     of_solvers = {
         "--memory": memory,
         "--conflicts-per-obligation": conflicts,
@@ -114,7 +114,7 @@ def run_command(
     where = Path(source).absolute() if source is not None else None
     allowance = Allowance(timeout, memory, conflicts, folder, where, libraries(folders, walked_on))
     sweep = Sweep(plan, Path(out), master, allowance, resume)
-    progress = SweepProgress(len(plan.obligations), verbose)
+    progress = SweepProgress(len(plan.cases), verbose)
     try:
         with progress:
             rows = run(sweep, progress.hear, progress.see, progress.leave)

@@ -40,7 +40,7 @@ from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.versions import version
 from fencepost.properties.catalogue import unmodelled
-from fencepost.sweeps.rows import Row, obligation_of
+from fencepost.sweeps.rows import Row, case_of
 from fencepost.sweeps.solve import instance
 from fencepost.sweeps.summary import finding, varying
 from fencepost.sweeps.sweep_cases import SweepCase
@@ -319,7 +319,7 @@ def _instance(obligation: SweepCase) -> Instance | None:
 
 def _property(row: Row) -> Property | None:
     """The property of a row, if this Fencepost has it."""
-    found = _instance(obligation_of(row))
+    found = _instance(case_of(row))
     try:
         return found.properties(row["property"])[0] if found else None
     except BadInput:
@@ -328,7 +328,7 @@ def _property(row: Row) -> Property | None:
 
 def _told(row: Row) -> Counterexample | None:
     """The counterexample, replayed, if this Fencepost has its protocol; raises InternalError if it is another row's, or no execution."""
-    found, prop, where = _instance(obligation_of(row)), _property(row), f"row {row['id']}"
+    found, prop, where = _instance(case_of(row)), _property(row), f"row {row['id']}"
     saved = saved_trace(parse_json(row["trace"], where, "answer it again"), where)
     if found is None or prop is None:
         return None

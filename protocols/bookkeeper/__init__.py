@@ -1,1 +1,1 @@
-"""One BookKeeper ledger: parameters, state, bookies, clients, and all of it put together in `ledger`."""
+"""The protocol of one BookKeeper ledger: parameters, state, actions, and the system in `ledger`."""

@@ -1,4 +1,7 @@
-"""Adds and their acks, and what follows from them: the last add confirmed (LAC). A recoverer's write-backs are adds too."""
+"""Adds, their acks, and the last add confirmed (LAC) that follows from them.
+
+A recoverer's write-backs are adds too.
+"""
 
 from __future__ import annotations
 
@@ -28,46 +31,50 @@ NO_BOOKIE = "none"
 
 
 class Adds(Fencing):
-    """What each client sent, what was answered, and the bookie that it is replacing."""
+    """The adds of each client, their answers, and the bookie that the client is replacing."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
+        """Declare the state variables of adds."""
         super().__init__(parameters)
         client, entry, bookie, fragment = self.client, self.entry, self.bookie, self.fragment
         self.pushed_in = family(integers(0, parameters.possible_fragments), client, entry)
-        """The fragment to whose ensemble the entry was first sent; 0: it was not."""
+        """The fragment to whose ensemble the entry was first sent; 0 if it was not sent."""
         self.pushed_lac = family(self.carried_value, client, entry)
         self.found = family(self.lac_value, client, self.read_entry)
-        """What a recoverer read, and writes back."""
+        """The content that a recoverer read and writes back."""
         self.resent = family(BOOL, client, fragment, entry)
         self.add_handled = family(BOOL, client, fragment, entry, bookie)
         self.add_admitted = family(BOOL, client, fragment, entry, bookie)
-        """The bookie has looked whether the ledger is fenced, and not yet stored the entry (layers/old_rules)."""
+        """Whether the bookie found the ledger unfenced and has yet to store the entry (layers/old_rules)."""
         self.add_refused = family(BOOL, client, fragment, entry, bookie)
         self.add_answered = family(BOOL, client, fragment, entry, bookie)
         self.add_dropped = family(BOOL, client, fragment, entry, bookie)
-        """The request went down with the bookie (layers/crashes)."""
+        """Whether the request was lost because the bookie crashed (layers/crashes)."""
         self.acked = family(BOOL, client, entry, bookie)
         self.failed = family(Sort("bookie or none", (NO_BOOKIE, *bookie.values), part_of="bookie"), client)
         self.frozen_lac = family(self.lac_value, client)
 
-        # What the network never delivers: one choice for each sending.
+        # Losses: one for each sending.
         self.add_lost = choice(client, entry, bookie, fault="lost")
         self.resend_lost = choice(client, fragment, entry, fault="lost")
         self.add_answer_lost = choice(client, fragment, entry, bookie, fault="lost")
 
-    # On the way.
+    # Messages on their way.
 
     def pushed(self, client: TermLike, entry: TermLike) -> Term:
-        """The client has sent the entry, as a new entry or as a write-back."""
+        """Return whether the client has sent the entry, as a new entry or as a write-back."""
         return self.pushed_in[client, entry] != 0
 
     def content_sent(self, client: TermLike, entry: TermLike) -> Term:
-        """What the client sends as the entry: the writer its own, a recoverer what it read."""
+        """Return the content that the client sends: the writer its own, a recoverer what it read."""
         return if_(lift(WRITER) == client, entry, self.found[client, entry])
 
     @definition
     def add_sent(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The entry was sent to the bookie because of that fragment: pushed to it, or resent to its newcomer."""
+        """Return whether the entry was sent to the bookie because of that fragment.
+
+        It was either pushed to the fragment's ensemble, or resent to the bookie that is new in it.
+        """
         return any_of(
             (self.pushed_in[client, entry] == fragment)
             & self.in_write_set_of(client, fragment, entry, bookie),
@@ -79,7 +86,10 @@ class Adds(Fencing):
     def lost_on_the_way(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> Term:
-        """That sending is never delivered: the first one to each bookie and each resending have a loss of their own."""
+        """Return whether this sending is lost.
+
+        The first sending to each bookie and each resending have a loss of their own.
+        """
         first = self.pushed_in[client, entry] == fragment
         return any_of(
             first & self.add_lost[client, entry, bookie],
@@ -87,13 +97,16 @@ class Adds(Fencing):
         )
 
     def add_in_flight(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The add will reach the bookie and has not yet."""
+        """Return whether the add is on its way: it will reach the bookie and has not yet."""
         index = (client, fragment, entry, bookie)
         under_way = self.add_sent(*index) & ~self.lost_on_the_way(*index) & ~self.add_handled[index]
         return under_way & ~self.add_dropped[index]
 
     def next_add(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The add may reach the bookie now: of one client's adds that will, the lowest entry goes first."""
+        """Return whether the add may reach the bookie now.
+
+        One client's adds reach a bookie in the order of their entries, apart from lost ones.
+        """
         lower = exists(
             self.entry,
             lambda e: (e < entry) & exists(self.fragment, lambda f: self.add_in_flight(client, f, e, bookie)),
@@ -103,14 +116,17 @@ class Adds(Fencing):
     def answer_in_flight(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> Term:
-        """The answer to an add will reach the client and has not yet."""
+        """Return whether the answer to an add is on its way: it will reach the client and has not yet."""
         index = (client, fragment, entry, bookie)
         return self.add_handled[index] & ~self.add_answer_lost[index] & ~self.add_answered[index]
 
     def next_answer(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike, refused: Term
     ) -> Term:
-        """That answer may be received now: of those of one bookie that will arrive, the lowest entry goes first."""
+        """Return whether the client may receive that answer now.
+
+        Answers of one bookie arrive in the order of their entries, apart from lost ones.
+        """
         lower = exists(
             self.entry,
             lambda e: (
@@ -120,7 +136,7 @@ class Adds(Fencing):
         return self.answer_in_flight(client, fragment, entry, bookie) & refused & ~lower
 
     def may_time_out(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The client may give up waiting for the bookie's ack of the entry."""
+        """Return whether the client may stop waiting for the bookie's ack of the entry."""
 
         def late(f: Term) -> Term:
             index = (client, f, entry, bookie)
@@ -129,7 +145,10 @@ class Adds(Fencing):
         return exists(self.fragment, late)
 
     def has_failed(self, client: Parameter, entry: TermLike, bookie: TermLike) -> Term:
-        """The write may be taken as failed: it times out, or was refused and the writer went on (notifyWriteFailed)."""
+        """Return whether the client may treat the write as failed (notifyWriteFailed).
+
+        The write timed out, or a fenced bookie refused it and the writer went on.
+        """
 
         def refused(f: Term) -> Term:
             index = (client, f, entry, bookie)
@@ -140,13 +159,13 @@ class Adds(Fencing):
         return late | exists(self.fragment, refused) if client.sort is self.writer else late
 
     def is_given_up(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """An outstanding ack may be given up any time, lost or late."""
+        """Return whether the client may time out while this ack is outstanding: always, lost or late."""
         return TRUE
 
     def takes_copy(self, bookie: TermLike, entry: TermLike) -> Term:
-        """An add of an entry that the bookie has already takes the place of its copy, with the LAC that it carries.
+        """Return whether an add replaces the copy that the bookie already has, and its LAC.
 
-        InterleavedLedgerStorage.processEntry moves the index on, and so does SingleDirectoryDbLedgerStorage.addEntry.
+        InterleavedLedgerStorage.processEntry and SingleDirectoryDbLedgerStorage.addEntry both replace it.
         """
         return TRUE
 
@@ -154,16 +173,22 @@ class Adds(Fencing):
 
     @definition
     def complete(self, client: TermLike, entry: TermLike) -> Term:
-        """The entry has AQ acks."""
+        """Return whether the entry has AQ acks."""
         return at_least(self.parameters.ack_quorum, self.bookie, lambda b: self.acked[client, entry, b])
 
     def changing(self, client: TermLike) -> Term:
-        """An ensemble change has begun and is not committed: the LAC stands still, acks still count."""
+        """Return whether an ensemble change has begun and is not committed.
+
+        The LAC stands still meanwhile, and acks still count.
+        """
         return self.failed[client] != NO_BOOKIE
 
     @definition
     def lac(self, client: TermLike) -> Term:
-        """The client's last add confirmed; the writer has acknowledged this and everything below it."""
+        """Return the client's last add confirmed.
+
+        The writer has acknowledged this entry and all entries below it.
+        """
 
         def reached(n: Term) -> Term:
             return forall(
@@ -175,20 +200,26 @@ class Adds(Fencing):
         return if_(self.changing(client), self.frozen_lac[client], highest)
 
     def carried_lac(self, client: TermLike) -> Term:
-        """The LAC that the client's adds carry: its own, as it moves."""
+        """Return the LAC that the client's adds carry: its current LAC."""
         return self.lac(client)
 
     @definition
     def pending(self, client: TermLike, entry: TermLike) -> Term:
-        """The entry is pushed or written back, and not at or below the client's LAC."""
+        """Return whether the entry was pushed or written back and is above the client's LAC."""
         return self.pushed(client, entry) & (self.lac(client) < entry)
 
     def is_fenced_out(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """A refusal stops the writer, unless the entry has AQ acks or the bookie was replaced (PendingAddOp.writeComplete)."""
+        """Return whether a refusal stops the writer (PendingAddOp.writeComplete).
+
+        It does not if the entry has AQ acks already, or if the bookie was replaced.
+        """
         return ~self.complete(client, entry) & self.still_there(client, fragment, bookie)
 
     def when_fenced_out(self) -> Phase:
-        """What a writer does once a fenced bookie has stopped it: it closes the ledger (LedgerHandle.handleUnrecoverableErrorDuringAdd)."""
+        """Return the phase of a writer that a fenced bookie has stopped: it closes the ledger.
+
+        LedgerHandle.handleUnrecoverableErrorDuringAdd.
+        """
         return Phase.CLOSING
 
 
@@ -202,9 +233,10 @@ def add(
     lost: Read | None = None,
     when: TermLike = True,
 ) -> Message:
-    """An add. Its LAC is the one it was first sent with, unless it is being sent first (`lac`).
+    """Return the message of an add.
 
-    `lost` is the loss of this sending, where it is sent.
+    The message carries the LAC that the entry was first sent with. The first sending passes its own LAC in
+    `lac`. `lost` is the loss of this sending; it is given only in the action that sends.
     """
     return message(
         "add",
@@ -223,7 +255,7 @@ def add(
 def add_answer(
     s: Adds, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike, refused: TermLike
 ) -> Message:
-    """The answer to an add: stored, or refused because the ledger is fenced."""
+    """Return the answer to an add: stored, or refused because the ledger is fenced."""
     return message(
         "add answer",
         bookie,
@@ -235,7 +267,7 @@ def add_answer(
 
 
 def sends(s: Adds, client: Parameter | str, fragment: Parameter, entry: Parameter) -> list[Update]:
-    """The entry goes to its write set in that fragment's ensemble, with the client's LAC."""
+    """Return the updates that send the entry to its write set in that fragment's ensemble."""
     return [
         s.pushed_in[client, entry].set(fragment),
         s.pushed_lac[client, entry].set(s.carried_lac(client)),
@@ -243,7 +275,7 @@ def sends(s: Adds, client: Parameter | str, fragment: Parameter, entry: Paramete
 
 
 def adds(s: Adds, client: Parameter | str, fragment: Parameter, entry: Parameter) -> Broadcast:
-    """The messages that `sends` stands for."""
+    """Return the messages that belong to the updates of `sends`."""
 
     def sent(b: Parameter) -> Message:
         lac, lost = s.carried_lac(client), s.add_lost[client, entry, b]
@@ -254,7 +286,7 @@ def adds(s: Adds, client: Parameter | str, fragment: Parameter, entry: Parameter
 
 
 def push(s: Adds, fragment: Parameter, entry: Parameter) -> Action:
-    """The writer sends the next entry to its write set, with its LAC (LedgerHandle.doAsyncAddEntry)."""
+    """Send the writer's next entry to its write set, with the LAC (LedgerHandle.doAsyncAddEntry)."""
     in_order = forall(s.entry, lambda e: implies(e < entry, s.pushed(WRITER, e)))
     limit = s.parameters.inflight
     within_limit = ~exists(s.entry, lambda e: (e + limit == entry) & (s.lac(WRITER) < e))
@@ -273,7 +305,7 @@ def push(s: Adds, fragment: Parameter, entry: Parameter) -> Action:
 def handle_add(
     s: Adds, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """A bookie stores an entry unless the ledger is fenced there, and answers either way (BookieImpl.addEntry).
+    """Store an entry on a bookie unless the ledger is fenced, and answer (BookieImpl.addEntry).
 
     A recovery add is stored even if the ledger is fenced (recoveryAddEntry).
     """
@@ -299,7 +331,10 @@ def handle_add(
 def receive_ack(
     s: Adds, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """A bookie has stored the entry: counted if the bookie still stands where it was sent (PendingAddOp.writeComplete)."""
+    """Receive the ack of a bookie that stored the entry (PendingAddOp.writeComplete).
+
+    The ack counts if the bookie still stands in the ensemble where the entry was sent.
+    """
     index = client, fragment, entry, bookie
     return Action(
         when=(s.phase[client] == Phase.ACTIVE) & s.next_answer(*index, ~s.add_refused[index]),
@@ -315,7 +350,7 @@ def receive_ack(
 def receive_fenced(
     s: Adds, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """A bookie refused the entry: a writer that needs its ack drops its pending adds, and closes the ledger."""
+    """Receive a refusal: a writer that needs this ack drops its pending adds and closes the ledger."""
     index = client, fragment, entry, bookie
     return Action(
         when=(s.phase[client] == Phase.ACTIVE) & s.next_answer(*index, s.add_refused[index]),

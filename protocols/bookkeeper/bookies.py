@@ -1,4 +1,4 @@
-"""A bookie: what it stores, whether it is fenced, and what may keep it from answering."""
+"""A bookie: the entries it stores, its fence, and the states in which it does not answer."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.write_sets import WriteSets
 
 NOTHING = 0
-"""The content of an entry that is not there. The writer pushes content e as entry e."""
+"""The content of an entry that is not stored. The writer pushes content e as entry e."""
 
 
 class Stage(Enum):
-    """Where a bookie is in its boot sequence (layers/boot)."""
+    """A bookie's stage in its boot sequence (layers/boot)."""
 
     SERVING = "serving"
     DOWN = "down"
@@ -29,30 +29,34 @@ class Stage(Enum):
 
 
 class Bookies(WriteSets):
-    """What each bookie holds of the ledger."""
+    """The state of each bookie: its entries, its fence and its stage."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
+        """Declare the state variables of bookies."""
         super().__init__(parameters)
         self.carried_value = integers(0, parameters.entries - 1)
-        """LACs that travel: the LAC of an entry's sender is below the entry."""
+        """LACs in messages. The LAC that comes with an entry is below the entry."""
         self.stored = family(self.lac_value, self.bookie, self.entry)
         self.stored_lac = family(self.carried_value, self.bookie, self.entry)
         self.fenced = family(BOOL, self.bookie)
         self.limbo = family(BOOL, self.bookie)
-        """Since a crash the bookie cannot say that an entry is not there (layers/crashes)."""
+        """Whether a crash keeps the bookie from saying that an entry is absent (layers/crashes)."""
         self.stage = family(members(Stage), self.bookie)
         self.silent = family(BOOL, self.bookie)
 
     def serves(self, bookie: TermLike) -> Term:
-        """The bookie handles requests."""
+        """Return whether the bookie handles requests."""
         return (self.stage[bookie] == Stage.SERVING) & ~self.silent[bookie]
 
     def says_unknown(self, bookie: TermLike) -> Term:
-        """The bookie neither takes adds nor tells its LAC: so in limbo, where the code of limbo is followed."""
+        """Return whether the bookie refuses adds and does not know its LAC.
+
+        Only a bookie in limbo does, under `limbo=as-coded`.
+        """
         return FALSE
 
     def told_lac(self, bookie: TermLike) -> Term:
-        """The LAC that came with the highest entry stored; 0 if none is."""
+        """Return the LAC that came with the highest stored entry; 0 if no entry is stored."""
 
         def is_highest(e: Term) -> Term:
             higher = exists(self.entry, lambda other: (e < other) & self.has(bookie, other))
@@ -61,28 +65,28 @@ class Bookies(WriteSets):
         return maximum(self.entry, lambda e: if_(is_highest(e), self.stored_lac[bookie, e], 0))
 
     def has(self, bookie: TermLike, entry: TermLike) -> Term:
-        """The bookie stores something as that entry."""
+        """Return whether the bookie stores something as that entry."""
         return self.stored[bookie, entry] != NOTHING
 
-    # What layers note when requests are handled.
+    # Updates that layers add when a bookie handles a request.
 
     def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
-        """When a fencing read is."""
+        """Return more updates for a fencing read."""
         return []
 
     def noted_when_read(
         self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term
     ) -> list[Update]:
-        """When a recovery read is; `content` is what it finds."""
+        """Return more updates for a recovery read; `content` is the content it finds."""
         return []
 
     def noted_when_added(self, bookie: TermLike, stores: TermLike) -> list[Update]:
-        """When an add is that the bookie stores or not."""
+        """Return more updates for an add; `stores` says whether the bookie stores the entry."""
         return []
 
 
 def fall_silent(s: Bookies, bookie: Parameter) -> Action:
-    """A bookie stops answering for good."""
+    """Let a bookie stop answering for good."""
     others = at_least(s.parameters.silent, s.bookie, lambda b: s.silent[b])
     return Action(
         when=~s.silent[bookie] & ~others,

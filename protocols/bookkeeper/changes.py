@@ -1,4 +1,4 @@
-"""Ensemble changes: a client replaces a bookie that failed it, first in the metadata, then for pending entries."""
+"""Ensemble changes: a client replaces a failed bookie in the metadata, then resends pending entries."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
 class Changes(Adds):
-    """When a client may change its ensemble, and what becomes of its pending entries."""
+    """The conditions of an ensemble change, and its effect on pending entries."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
+        """Declare the state variable of ensemble changes."""
         super().__init__(parameters)
         self.tried_invalid_fragment = family(BOOL, self.client)
 
     def may_change(self, client: TermLike, fragment: TermLike, failed: TermLike, has_failed: Term) -> Term:
-        """A write to a member of the current ensemble failed, and some bookie could replace it."""
+        """Return whether a write to a member of the current ensemble failed and a spare bookie exists."""
         spare = exists(self.bookie, lambda b: ~self.in_ensemble(client, fragment, b))
         return (
             (self.phase[client] == Phase.ACTIVE)
@@ -33,15 +34,15 @@ class Changes(Adds):
         )
 
     def has_resent(self, client: TermLike, fragment: TermLike) -> Term:
-        """The last change is over: pending entries are resent in the step that commits it."""
+        """Return whether the last change is over: it is, since the commit also resends pending entries."""
         return TRUE
 
     def resends_with_change(self) -> Term:
-        """Pending entries are resent in the step that commits the change."""
+        """Return whether the commit of a change also resends pending entries."""
         return TRUE
 
     def about_to_change(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
-        """The client is where it would commit the replacement of that bookie: it has begun to."""
+        """Return whether the client has begun to replace that bookie and may commit now."""
         return (
             (self.phase[client] == Phase.ACTIVE)
             & (self.own_last_fragment[client] == fragment)
@@ -49,35 +50,42 @@ class Changes(Adds):
         )
 
     def publishes_changes(self, client: Parameter) -> bool:
-        """The change goes to the metadata store: a recoverer's do not before it closes the ledger."""
+        """Return whether the client's change goes to the metadata store at once.
+
+        The writer's does. A recoverer publishes its changes when it closes the ledger.
+        """
         return client.sort is self.writer
 
     def may_commit(self, client: Parameter) -> Term:
-        """The compare-and-set on the metadata would succeed, if the change goes there at all."""
+        """Return whether the compare-and-set on the metadata would succeed, if there is one."""
         return self.status == Status.OPEN if self.publishes_changes(client) else TRUE
 
     def first_of_new(self, client: TermLike) -> Term:
-        """Where the new fragment starts: above the LAC."""
+        """Return the first entry of the new fragment: the one above the LAC."""
         return self.lac(client) + 1
 
     def goes_below(self, client: TermLike, fragment: TermLike) -> Term:
-        """The new fragment would start below the client's last one."""
+        """Return whether the new fragment would start below the client's last one."""
         return self.first_of_new(client) < self.own_first[client, fragment]
 
     def is_new_ensemble(
         self, client: TermLike, fragment: TermLike, failed: TermLike, spare: TermLike
     ) -> Term:
-        """The ensemble with the spare bookie may be used: an earlier one may have had the same members."""
+        """Return whether the ensemble with the spare bookie may be used: always.
+
+        An earlier ensemble may have had the same members.
+        """
         return TRUE
 
     def acknowledged_in_passing(
         self, client: TermLike, fragment: TermLike, failed: TermLike, entry: TermLike
     ) -> Term:
-        """The entry is acknowledged before the change has looked at it, with the replaced bookie's ack (issue 3005).
+        """Return whether the change acknowledges the entry with the replaced bookie's ack (issue 3005).
 
-        Pending entries are looked at in order. One whose write set has the failed bookie loses its ack and is sent again;
-        at one whose write set has not, everything complete from the head of the queue is acknowledged at once and
-        leaves the queue (PendingAddOp.unsetSuccessAndSendWriteRequest calls sendAddSuccessCallbacks).
+        The change goes through pending entries in order. An entry whose write set contains the failed
+        bookie loses that ack and is sent again. At an entry whose write set does not contain it, all
+        complete entries at the head of the queue are acknowledged at once
+        (PendingAddOp.unsetSuccessAndSendWriteRequest calls sendAddSuccessCallbacks).
         """
         p = self.parameters
         if p.ensemble == p.write_quorum:
@@ -100,7 +108,7 @@ class Changes(Adds):
 def begin_change(
     s: Changes, client: Parameter, fragment: Parameter, entry: Parameter, failed: Parameter
 ) -> Action:
-    """A client decides to replace a bookie that failed it: from now on its LAC stands still."""
+    """Begin to replace a bookie that failed the client: the client's LAC stands still from now on."""
     return Action(
         when=s.may_change(client, fragment, failed, s.has_failed(client, entry, failed))
         & ~s.changing(client),
@@ -115,7 +123,10 @@ def begin_change(
 
 
 def forgets(s: Changes, client: Parameter, entry: Parameter, failed: Parameter) -> list[Update]:
-    """The answer to a write that timed out is ignored if it comes: PerChannelBookieClient has forgotten the request."""
+    """Return the updates by which the client ignores the late answer to a timed-out write.
+
+    PerChannelBookieClient has forgotten the request.
+    """
     return [
         s.add_answered[client, f, entry, failed].set(True, when=s.add_sent(client, f, entry, failed))
         for f in s.fragment
@@ -125,7 +136,10 @@ def forgets(s: Changes, client: Parameter, entry: Parameter, failed: Parameter) 
 def commit_change(
     s: Changes, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
-    """The new ensemble takes over from LAC+1 on; pending entries lose the old bookie's ack and go to the new one."""
+    """Commit the new ensemble from LAC+1 on, and resend pending entries to the new bookie.
+
+    Pending entries lose the ack of the old bookie.
+    """
     withdrawn, sent = withdraws_and_resends(s, client, fragment, failed, spare)
     return Action(
         when=s.about_to_change(client, fragment, failed)
@@ -148,7 +162,7 @@ def commit_change(
 def _with_spare(
     s: Changes, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> dict[Value, Term]:
-    """The client's ensemble with the spare bookie at the place of the failed one, position by position."""
+    """Return the client's ensemble with the spare bookie in the failed one's position."""
     current = s.own_ensemble
     return {
         i: if_(current[client, fragment, i] == failed, spare, current[client, fragment, i])
@@ -159,7 +173,7 @@ def _with_spare(
 def installs(
     s: Changes, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> list[Update]:
-    """The client's copy of the metadata gets the new fragment."""
+    """Return the updates that put the new fragment into the client's copy of the metadata."""
     ensemble = _with_spare(s, client, fragment, failed, spare)
     return [
         s.own_last_fragment[client].set(fragment + 1),
@@ -171,7 +185,7 @@ def installs(
 def publishes(
     s: Changes, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> list[Update]:
-    """The metadata store gets the new fragment, if the client's changes go there."""
+    """Return the updates that put the new fragment into the metadata store, if it goes there now."""
     ensemble = _with_spare(s, client, fragment, failed, spare)
     when = s.publishes_changes(client)
     return [
@@ -184,7 +198,11 @@ def publishes(
 def withdraws_and_resends(
     s: Changes, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> tuple[list[Update], list[Message | Broadcast]]:
-    """Pending entries of the replaced bookie lose its ack and are sent to its successor (unsetSuccessAndSendWriteRequest)."""
+    """Return the updates and messages that move pending entries to the new bookie.
+
+    Each pending entry loses the replaced bookie's ack and is sent to the new one
+    (unsetSuccessAndSendWriteRequest).
+    """
     following = fragment + 1
     loses_ack = {
         e: (s.lac(client) < e) & ~s.acknowledged_in_passing(client, fragment, failed, e) for e in s.entry
@@ -210,7 +228,7 @@ def withdraws_and_resends(
 
 
 def abandon_change(s: Changes, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
-    """The ledger is not open any more: the change cannot be committed, and the client gives up."""
+    """Give up an ensemble change that cannot be committed because the ledger is no longer open."""
     return Action(
         when=s.about_to_change(client, fragment, failed) & ~s.may_commit(client),
         then=[s.phase[client].set(Phase.GONE)],
@@ -220,7 +238,7 @@ def abandon_change(s: Changes, client: Parameter, fragment: Parameter, failed: P
 
 
 def try_invalid_fragment(s: Changes, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
-    """The new fragment would start below the last one: the client fails with it (Defect 2, ISSUE-2615)."""
+    """Fail because the new fragment would start below the last one (Defect 2, ISSUE-2615)."""
     return Action(
         when=s.about_to_change(client, fragment, failed)
         & s.goes_below(client, fragment)

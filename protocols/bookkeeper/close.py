@@ -1,4 +1,4 @@
-"""How a ledger is closed: by the writer at its LAC, by a recoverer before the first entry that is not there."""
+"""Closing the ledger: the writer closes it at its LAC, a recoverer before the first absent entry."""
 
 from __future__ import annotations
 
@@ -10,22 +10,28 @@ from fencepost.protocols.bookkeeper.recovery import Recovery
 
 
 class Closing(Recovery):
-    """Who may close the ledger, and when."""
+    """The conditions under which the ledger may be closed."""
 
     def writer_may_close(self) -> Term:
-        """The writer's compare-and-set would succeed: so even if the ledger is in recovery (doAsyncCloseInternal)."""
+        """Return whether the writer's compare-and-set would succeed (doAsyncCloseInternal).
+
+        It succeeds even if the ledger is in recovery.
+        """
         return any_of(self.status == Status.OPEN, self.status == Status.IN_RECOVERY)
 
     def too_late_to_close(self) -> Term:
-        """Someone else closed the ledger, and elsewhere than the writer would."""
+        """Return whether another client closed the ledger at another last entry."""
         return (self.status == Status.CLOSED) & (self.last_entry != self.lac(WRITER))
 
     def publishes_at_close(self) -> bool:
-        """The ensembles that recovery changed go to the metadata store with the close (handleBookieFailure, 4.9)."""
+        """Return whether the close also publishes the ensembles that recovery changed.
+
+        handleBookieFailure, since 4.9.
+        """
         return True
 
     def has_recovered(self, client: Parameter, entry: Parameter) -> Term:
-        """The read of that entry was negative, and every entry below it has AQ acks again."""
+        """Return whether the read of the entry was negative and all entries below it have AQ acks again."""
         return (
             (self.phase[client] == Phase.ACTIVE)
             & self.negative(client, entry)
@@ -42,7 +48,7 @@ def _may_act(s: Closing) -> Term:
 
 
 def close_ledger(s: Closing) -> Action:
-    """The writer closes the ledger at its LAC, any time it likes (LedgerHandle.doAsyncCloseInternal)."""
+    """Close the ledger at the writer's LAC, at any time (LedgerHandle.doAsyncCloseInternal)."""
     lac = s.lac(WRITER)
     return Action(
         when=_may_act(s) & s.writer_may_close(),
@@ -58,7 +64,7 @@ def close_ledger(s: Closing) -> Action:
 
 
 def withdraw(s: Closing) -> Action:
-    """The writer finds that it cannot close the ledger any more, and gives up."""
+    """Let the writer give up because it can no longer close the ledger."""
     return Action(
         when=_may_act(s) & s.too_late_to_close(),
         then=[s.phase[WRITER].set(Phase.GONE)],
@@ -68,7 +74,10 @@ def withdraw(s: Closing) -> Action:
 
 
 def finish_recovery(s: Closing, client: Parameter, entry: Parameter) -> Action:
-    """Reading ended at `entry` and everything below is written back: the ledger is closed just below it (closeRecovered)."""
+    """Close the ledger just below `entry`, at which reading ended (closeRecovered).
+
+    All entries below it are written back.
+    """
     return Action(
         when=s.has_recovered(client, entry) & (s.status == Status.IN_RECOVERY) & ~s.overtaken[client],
         then=[
@@ -84,7 +93,7 @@ def finish_recovery(s: Closing, client: Parameter, entry: Parameter) -> Action:
 
 
 def adopt_close(s: Closing, client: Parameter, entry: Parameter) -> Action:
-    """Someone else closed the ledger first: the recoverer adopts that and reports success."""
+    """Adopt the close of another client that was faster, and report success."""
     return Action(
         when=s.has_recovered(client, entry) & (s.status == Status.CLOSED),
         then=[s.phase[client].set(Phase.CLOSED), s.closed_at[client].set(s.last_entry)],

@@ -1,14 +1,17 @@
-"""Why BookKeeper is safe, on one page: the life of one ledger without messages, numbers, positions and fragments.
+"""Why BookKeeper is safe, on one page: one ledger without messages, numbers, positions and fragments.
 
-A step is what a bookie or a client commits to, not what travels: a request, once sent, is handled at any later time or
-never, and an answer counts from when it is given. Numbers of bookies are quorums: any ack quorum and any absent quorum of
-one write set meet. The order of pushes, of reads and of write-backs is left out, and so are coverage, LACs that travel and
-who sends to whom: they only say that less can happen. So do time-outs. What is left is the protocol's skeleton, with
-ensemble changes, any number of bookies, entries and recoverers, and any E >= WQ >= AQ, of which E shows only as one write set
-for each entry. That the whole protocol does nothing that these steps do not is checked separately (`refinement`).
+A step is a commitment of a bookie or a client. Messages are left out: a request, once sent, is handled at
+any later time or never, and an answer counts from the moment it is given. Numbers of bookies are replaced
+by quorums: any ack quorum and any absent quorum of one write set meet.
 
-Read twice: on a finite instance, where write sets and quorums are the actual subsets (`core`), and over sorts of any size
-(`core_of_any_size`), where nothing is known of them but the axioms.
+Left out because they only allow fewer executions: the order of pushes, reads and write-backs, coverage,
+LACs in messages, senders and receivers, time-outs. The rest is the protocol's skeleton: ensemble changes,
+any number of bookies, entries and recoverers, and any E >= WQ >= AQ. E appears only as one write set for
+each entry. A separate check shows that the whole protocol does nothing that these steps do not
+(`refinement`).
+
+The core has two readings. On a finite instance (`core`) write sets and quorums are the actual subsets. Over
+sorts of any size (`core_of_any_size`) only the axioms about them are known.
 """
 
 from __future__ import annotations
@@ -36,7 +39,10 @@ from fencepost.quorums import arithmetic
 
 @dataclass(frozen=True)
 class CoreParameters:
-    """A finite instance of the core, and what may be taken away from it. Raises BadInput unless 1 <= AQ <= WQ <= E <= N."""
+    """A finite instance of the core, with switches that remove parts of the protocol.
+
+    Raises BadInput unless 1 <= AQ <= WQ <= E <= N.
+    """
 
     bookies: int = parameter(3, "N: bookies there are")
     ensemble: int = parameter(3, "E: bookies that the entries are striped over at first")
@@ -60,16 +66,17 @@ class CoreParameters:
     )
     change_in_recovery: str = switch(
         ("refused", "committed"),
-        "what becomes of an ensemble change of the writer when the ledger is in recovery",
+        "an ensemble change of the writer is refused or committed while the ledger is in recovery",
         "LedgerHandle.ensembleChangeLoop: the metadata must be open",
     )
     forgets: str = switch(
         ("nothing", "entries-then-limbo", "entries", "fences"),
-        "what a bookie that restarts has lost; in limbo it is fenced, and never says NoSuchEntry",
+        "the data that a bookie loses in a restart; in limbo it is fenced, and never answers NoSuchEntry",
         "BP-46: scenario 1 is the loss of fences, scenario 2 that of entries",
     )
 
     def __post_init__(self) -> None:
+        """Check the sizes."""
         e, wq, aq = self.ensemble, self.write_quorum, self.ack_quorum
         sizes = {"bookies": self.bookies, "ensemble": e, "write_quorum": wq, "ack_quorum": aq}
         require(
@@ -81,7 +88,7 @@ class CoreParameters:
 
     @property
     def absent(self) -> int:
-        """NoSuchEntry answers that end recovery."""
+        """The number of NoSuchEntry answers that end recovery."""
         enough: int = arithmetic.BP46.negative_answers(self.ensemble, self.write_quorum, self.ack_quorum)
         return enough - 1 if self.absent_quorum == "one-fewer" else enough
 
@@ -95,7 +102,7 @@ class CoreStatus(Enum):
 
 
 class Content(Enum):
-    """What is stored, or read, as an entry."""
+    """The content of an entry, as it is stored or read."""
 
     NOTHING = "nothing"
     PUSHED = "what the writer pushed"
@@ -103,14 +110,18 @@ class Content(Enum):
 
 
 class Core(StateSpace):
-    """The state: facts on the metadata store, the bookies and the clients. Entry 0 stands for "no entry"."""
+    """The state variables of the metadata store, the bookies and the clients.
+
+    Entry 0 stands for "no entry".
+    """
 
     def __init__(self, p: CoreParameters, counted: bool) -> None:
+        """Declare the state variables, over finite sorts if `counted`, otherwise over sorts of any size."""
         self.parameters = p
         self._sorts(p) if counted else self._open_sorts()
         bookie, client, entry, write_set = self.bookie, self.client, self.entry, self.write_set
 
-        # What never changes.
+        # Constants.
         self.writer = variable(client, initial="w")
         self.no_entry = variable(entry, initial=0)
         self.before = family(BOOL, entry, entry, initial=lambda e, f: e < f)
@@ -118,7 +129,7 @@ class Core(StateSpace):
         self.in_ack_quorum = family(BOOL, bookie, self.ack_quorum, initial=is_in)
         self.in_absent_quorum = family(BOOL, bookie, self.absent_quorum, initial=is_in)
 
-        # Metadata store: the status, and once closed the last entry; which write set each entry belongs on.
+        # Metadata store: the status, the last entry of a closed ledger, and the write set of each entry.
         self.status = variable(members(CoreStatus))
         self.last = variable(entry)
         self.home = family(write_set, entry, initial=lambda e: self._striped(e))
@@ -128,7 +139,7 @@ class Core(StateSpace):
         self.fenced = family(BOOL, bookie)
         self.limbo = family(BOOL, bookie)
 
-        # Every client: where its own copy of the metadata places each entry, what it sent and who has it, its LAC.
+        # Every client: its copy of the metadata's placement of entries, its adds and their acks, its LAC.
         self.placed = family(write_set, client, entry, initial=lambda c, e: self._striped(e))
         self.pushed = family(BOOL, client, entry)
         self.took = family(BOOL, client, entry, bookie)
@@ -137,7 +148,7 @@ class Core(StateSpace):
         self.reported = family(BOOL, client)
         self.reported_last = family(entry, client)
 
-        # Recoverers: where the metadata had each entry when they began, what bookies answered, what they found.
+        # Recoverers: the placement of entries when they began, the answers of bookies, the entries found.
         self.began = family(BOOL, client)
         self.reading = family(BOOL, client)
         self.asked = family(write_set, client, entry, initial=lambda c, e: self._striped(e))
@@ -160,33 +171,33 @@ class Core(StateSpace):
         )
 
     def _striped(self, entry: int) -> str:
-        """The write set of an entry in the first ensemble: WQ bookies round robin."""
+        """Return the write set of an entry in the first ensemble: WQ bookies round robin."""
         p = self.parameters
         positions = sorted((entry - 1 + i) % p.ensemble for i in range(p.write_quorum))
         return " ".join(f"b{position + 1}" for position in positions)
 
-    # What follows from the state.
+    # Definitions over the state.
 
     def is_writer(self, client: TermLike) -> Term:
-        """The client is the one that created the ledger; all others are recoverers."""
+        """Return whether the client created the ledger; all other clients are recoverers."""
         return self.writer == client
 
     def is_entry(self, entry: TermLike) -> Term:
-        """Not "no entry"."""
+        """Return whether this is an entry, and not "no entry"."""
         return self.before[self.no_entry, entry]
 
     def next_above(self, low: TermLike, entry: TermLike) -> Term:
-        """The entry is the one after `low`."""
+        """Return whether the entry is the one after `low`."""
         between = exists(self.entry, lambda f: self.before[low, f] & self.before[f, entry])
         return self.before[low, entry] & ~between
 
     def within(self, quorum: TermLike, write_set: TermLike, ack: bool) -> Term:
-        """The ack quorum, or absent quorum, consists of bookies of the write set."""
+        """Return whether the ack quorum, or absent quorum, consists of bookies of the write set."""
         member = self.in_ack_quorum if ack else self.in_absent_quorum
         return forall(self.bookie, lambda b: implies(member[b, quorum], self.in_write_set[b, write_set]))
 
     def said_no(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The bookie answered NoSuchEntry."""
+        """Return whether the bookie answered NoSuchEntry."""
         return self.answered[client, entry, bookie] & (self.answer[client, entry, bookie] == Content.NOTHING)
 
 
@@ -194,7 +205,7 @@ class Core(StateSpace):
 
 
 def push(s: Core, entry: Parameter) -> Action:
-    """The writer sends an entry to its write set."""
+    """Send an entry from the writer to its write set."""
     return Action(
         when=s.is_entry(entry),
         then=[s.pushed[s.writer, entry].set(True)],
@@ -204,7 +215,7 @@ def push(s: Core, entry: Parameter) -> Action:
 
 
 def change_ensemble(s: Core, entry: Parameter, write_set: Parameter) -> Action:
-    """The writer commits that an entry above its LAC belongs elsewhere, as long as the ledger is open."""
+    """Commit that an entry above the writer's LAC belongs elsewhere, while the ledger is open."""
     may_commit = s.status == CoreStatus.OPEN
     if s.parameters.change_in_recovery == "committed":
         may_commit = s.status != CoreStatus.CLOSED
@@ -217,7 +228,7 @@ def change_ensemble(s: Core, entry: Parameter, write_set: Parameter) -> Action:
 
 
 def close_ledger(s: Core) -> Action:
-    """The writer closes the ledger at its LAC, in recovery or not, and tells its caller."""
+    """Close the ledger at the writer's LAC, in recovery or not, and report it to the caller."""
     return Action(
         when=(s.status != CoreStatus.CLOSED) & ~s.reported[s.writer],
         then=[
@@ -235,7 +246,7 @@ def close_ledger(s: Core) -> Action:
 
 
 def store(s: Core, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """A bookie stores an entry and acks it; a fence stops the writer, not a recoverer that writes back."""
+    """Store an entry on a bookie and ack it. A fence stops the writer, not a recoverer's write-back."""
     refused = s.is_writer(client) & s.fenced[bookie]
     content = if_(s.is_writer(client), Content.PUSHED, s.found[client, entry])
     return Action(
@@ -247,7 +258,7 @@ def store(s: Core, client: Parameter, entry: Parameter, bookie: Parameter) -> Ac
 
 
 def receive_ack(s: Core, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """The ack of a bookie counts while the entry is pending, if the bookie is in the entry's write set then."""
+    """Receive a bookie's ack while the entry is pending and the bookie is in its write set."""
     return Action(
         when=s.took[client, entry, bookie]
         & s.in_write_set[bookie, s.placed[client, entry]]
@@ -260,7 +271,10 @@ def receive_ack(s: Core, client: Parameter, entry: Parameter, bookie: Parameter)
 
 
 def confirm(s: Core, client: Parameter, entry: Parameter, quorum: Parameter) -> Action:
-    """An ack quorum has the next entry: the LAC moves there, and the writer acknowledges the entry to its caller."""
+    """Confirm the next entry once an ack quorum has it: the LAC moves to it.
+
+    The writer acknowledges the entry to its caller.
+    """
     acks = forall(s.bookie, lambda b: implies(s.in_ack_quorum[b, quorum], s.acked[client, entry, b]))
     return Action(
         when=s.next_above(s.lac[client], entry) & acks & ~s.reported[client],
@@ -274,7 +288,7 @@ def confirm(s: Core, client: Parameter, entry: Parameter, quorum: Parameter) -> 
 
 
 def _moves(s: Core, client: TermLike, entry: Parameter, write_set: Parameter) -> list[Update]:
-    """The client places the entry elsewhere; acks of bookies that it leaves are withdrawn."""
+    """Return the updates that place the entry elsewhere and withdraw the acks of bookies it leaves."""
     moved = s.placed[client, entry].set(write_set)
     if s.parameters.unset_acks == "kept":
         return [moved]
@@ -291,12 +305,12 @@ def _moves(s: Core, client: TermLike, entry: Parameter, write_set: Parameter) ->
 
 
 def fence(s: Core, bookie: Parameter) -> Action:
-    """A bookie handles a fencing read."""
+    """Fence a bookie: it handles a fencing read."""
     return Action(when=TRUE, then=[s.fenced[bookie].set(True)], actor=bookie, note="is fenced")
 
 
 def answer_read(s: Core, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """A bookie of the write set is fenced by a recovery read, and answers with what it has as the entry, or NoSuchEntry."""
+    """Answer a recovery read with the stored content or NoSuchEntry. The read also fences the bookie."""
     knows = ~s.limbo[bookie] | (s.stored[bookie, entry] != Content.NOTHING)
     fences = s.parameters.recovery_reads_fence == "yes"
     return Action(
@@ -316,7 +330,7 @@ def answer_read(s: Core, client: Parameter, entry: Parameter, bookie: Parameter)
 
 
 def restart(s: Core, bookie: Parameter) -> Action:
-    """A bookie restarts and has lost something."""
+    """Restart a bookie that has lost something."""
     forgets = s.parameters.forgets
     if forgets == "fences":
         note = "restarts, and has lost its fence"
@@ -331,7 +345,7 @@ def restart(s: Core, bookie: Parameter) -> Action:
 
 
 def begin_recovery(s: Core, client: Parameter) -> Action:
-    """A recoverer puts the ledger in recovery, and copies the metadata."""
+    """Put the ledger in recovery, and copy the metadata."""
     return Action(
         when=~s.is_writer(client) & ~s.began[client] & (s.status != CoreStatus.CLOSED),
         then=[
@@ -346,7 +360,7 @@ def begin_recovery(s: Core, client: Parameter) -> Action:
 
 
 def choose_start(s: Core, client: Parameter, entry: Parameter) -> Action:
-    """Before it reads, a recoverer decides what it takes as confirmed. For safety any entry will do."""
+    """Choose the entries that a recoverer takes as confirmed before it reads. Any choice is safe."""
     return Action(
         when=s.began[client] & ~s.reading[client],
         then=[s.lac[client].set(entry)],
@@ -356,14 +370,14 @@ def choose_start(s: Core, client: Parameter, entry: Parameter) -> Action:
 
 
 def begin_reading(s: Core, client: Parameter) -> Action:
-    """A recoverer begins to read entries, whether or not it has heard from enough fenced bookies."""
+    """Begin to read entries, whether or not enough bookies have answered that they are fenced."""
     return Action(
         when=s.began[client], then=[s.reading[client].set(True)], actor=client, note="begins to read entries"
     )
 
 
 def write_back(s: Core, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """A recoverer sends an entry that some bookie answered with to the entry's write set."""
+    """Send an entry that some bookie answered with to the entry's write set."""
     answer = s.answer[client, entry, bookie]
     return Action(
         when=s.answered[client, entry, bookie] & (answer != Content.NOTHING) & ~s.pushed[client, entry],
@@ -374,7 +388,10 @@ def write_back(s: Core, client: Parameter, entry: Parameter, bookie: Parameter) 
 
 
 def change_own_ensemble(s: Core, client: Parameter, entry: Parameter, write_set: Parameter) -> Action:
-    """A recoverer decides, for itself until it closes the ledger, that an entry above its LAC belongs elsewhere."""
+    """Decide as a recoverer that an entry above its LAC belongs elsewhere.
+
+    The decision stays with the recoverer until it closes the ledger.
+    """
     return Action(
         when=s.reading[client] & s.before[s.lac[client], entry],
         then=_moves(s, client, entry, write_set),
@@ -384,7 +401,10 @@ def change_own_ensemble(s: Core, client: Parameter, entry: Parameter, write_set:
 
 
 def finish_recovery(s: Core, client: Parameter, entry: Parameter, quorum: Parameter) -> Action:
-    """Everything below an entry is confirmed and an absent quorum does not have that one: the ledger is closed below it."""
+    """Close the ledger below an entry that an absent quorum does not have.
+
+    Everything below that entry is confirmed.
+    """
     absent = forall(s.bookie, lambda b: implies(s.in_absent_quorum[b, quorum], s.said_no(client, entry, b)))
     return Action(
         when=s.began[client]
@@ -404,7 +424,7 @@ def finish_recovery(s: Core, client: Parameter, entry: Parameter, quorum: Parame
 
 
 def adopt_close(s: Core, client: Parameter) -> Action:
-    """A recoverer finds the ledger closed, and reports that."""
+    """Report the ledger as closed because another client closed it."""
     return Action(
         when=s.began[client] & (s.status == CoreStatus.CLOSED) & ~s.reported[client],
         then=[s.reported[client].set(True), s.reported_last[client].set(s.last)],
@@ -417,12 +437,12 @@ def adopt_close(s: Core, client: Parameter) -> Action:
 
 
 def core(p: CoreParameters) -> System:
-    """The core on a finite instance, without properties."""
+    """Return the core on a finite instance, without properties."""
     return _system(Core(p, counted=True))
 
 
 def core_of_any_size(p: CoreParameters | None = None) -> System:
-    """The core over sorts of any size, without properties; of `p` only the switches count."""
+    """Return the core over sorts of any size, without properties; only the switches of `p` count."""
     return _system(Core(p or CoreParameters(), counted=False))
 
 
@@ -455,18 +475,18 @@ def _system(s: Core) -> System:
 
 
 def _order(s: Core) -> tuple[Axiom, ...]:
-    """Entries come one after the other, and "no entry" before all."""
+    """Return the axioms that order entries one after the other, with "no entry" first."""
     before, entry = s.before, s.entry
     return (
         Axiom("before-not-itself", "no entry is before itself", forall(entry, lambda e: ~before[e, e])),
         Axiom(
             "before-and-before",
-            "what is before something earlier is before",
+            "the order of entries is transitive",
             forall_over((entry,) * 3, lambda e, f, g: implies(before[e, f] & before[f, g], before[e, g])),
         ),
         Axiom(
             "one-before-the-other",
-            "of two entries one is before the other",
+            "of two different entries, one is before the other",
             forall_over((entry,) * 2, lambda e, f: any_of(e == f, before[e, f], before[f, e])),
         ),
         Axiom(
@@ -478,7 +498,7 @@ def _order(s: Core) -> tuple[Axiom, ...]:
 
 
 def _quorums(s: Core) -> tuple[Axiom, ...]:
-    """All that is known of quorums."""
+    """Return the axioms about quorums."""
 
     def meet(write_set: Term, ack: Term, absent: Term) -> Term:
         both = exists(s.bookie, lambda b: s.in_ack_quorum[b, ack] & s.in_absent_quorum[b, absent])

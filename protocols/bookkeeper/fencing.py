@@ -1,4 +1,4 @@
-"""How recovery begins: the ledger goes in recovery, and the bookies of its last ensemble are fenced, until enough are."""
+"""The beginning of recovery: a recoverer fences bookies of the last ensemble until enough are fenced."""
 
 from __future__ import annotations
 
@@ -14,40 +14,47 @@ from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
 class Fencing(Bookies):
-    """The fencing reads of each recoverer. (The writer's row stays as it is.)"""
+    """The fencing reads of each recoverer.
+
+    The writer's row is unused.
+    """
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
+        """Declare the state variables of fencing."""
         super().__init__(parameters)
         index = self.client, self.bookie
         self.base = family(self.fragment, self.client)
-        """The last ensemble when recovery began: recovery reads go by the metadata up to here."""
+        """The last fragment when recovery began. Recovery reads use the metadata up to this fragment."""
         self.overtaken = family(BOOL, self.client)
-        """A later recoverer has bumped the version, so this one can commit nothing any more (layers/published)."""
+        """Whether a later recoverer bumped the version: this one can commit nothing (layers/published)."""
         self.fence_handled = family(BOOL, *index)
         self.fence_lac = family(self.carried_value, *index)
         self.fence_unknown = family(BOOL, *index)
         self.fence_answered = family(BOOL, *index)
         self.fence_dropped = family(BOOL, *index)
-        """The request went down with the bookie (layers/crashes)."""
+        """Whether the request was lost because the bookie crashed (layers/crashes)."""
         self.fence_lost = choice(*index, fault="lost")
         self.fence_answer_lost = choice(*index, fault="lost")
 
     def fence_sent(self, client: TermLike, bookie: TermLike) -> Term:
-        """The recoverer sent the bookie a fencing read: to the last ensemble, when it began."""
+        """Return whether the recoverer sent the bookie a fencing read.
+
+        It sends them to the last ensemble when it begins.
+        """
         return (self.phase[client] != Phase.IDLE) & self.in_ensemble(client, self.base[client], bookie)
 
     def fence_in_flight(self, client: TermLike, bookie: TermLike) -> Term:
-        """The fencing read will reach the bookie and has not yet."""
+        """Return whether the fencing read is on its way: it will reach the bookie and has not yet."""
         index = client, bookie
         under_way = self.fence_sent(*index) & ~self.fence_lost[index] & ~self.fence_handled[index]
         return under_way & ~self.fence_dropped[index]
 
     def fenced_by(self, client: TermLike, bookie: TermLike) -> Term:
-        """The bookie has told the recoverer that it is fenced; "unknown" tells nothing."""
+        """Return whether the bookie told the recoverer that it is fenced. The answer "unknown" does not."""
         return self.fence_answered[client, bookie] & ~self.fence_unknown[client, bookie]
 
     def fenced_at(self, client: TermLike, position: TermLike) -> Term:
-        """The bookie at that position of the ensemble being fenced has told that it is."""
+        """Return whether the bookie at that position of the ensemble told the recoverer that it is fenced."""
         return exists(
             self.bookie,
             lambda b: self.fenced_by(client, b) & self.is_at(client, self.base[client], position, b),
@@ -55,7 +62,10 @@ class Fencing(Bookies):
 
     @definition
     def covered(self, client: TermLike) -> Term:
-        """Enough bookies are fenced: no window of WQ bookies hides AQ that are unheard of (RRQuorumCoverageSet)."""
+        """Return whether enough bookies are fenced (RRQuorumCoverageSet).
+
+        Enough means: no window of WQ bookies contains AQ that have not answered.
+        """
         return forall(
             self.position,
             lambda start: (
@@ -68,46 +78,46 @@ class Fencing(Bookies):
         )
 
     def hears_fencing(self, client: TermLike) -> Term:
-        """Answers to fencing reads still count: until coverage is reached (ReadLastConfirmedOp)."""
+        """Return whether answers to fencing reads still count: until coverage (ReadLastConfirmedOp)."""
         return ~self.covered(client)
 
     @definition
     def start(self, client: TermLike) -> Term:
-        """Where the client's LAC starts: the writer's at 0, a recoverer's where fencing told.
+        """Return the LAC that the client starts from: 0 for the writer, the fencing LAC for a recoverer.
 
-        No lower than the first entry of the last fragment (ISSUE-2615, 4.14).
+        A recoverer starts no lower than below the first entry of the last fragment (ISSUE-2615, 4.14).
         """
         floor, heard = self.first_of(client, self.base[client]) - 1, self.heard_lac(client)
         return if_(lift(WRITER) == client, 0, if_(floor < heard, heard, floor))
 
     def heard_lac(self, client: TermLike) -> Term:
-        """The highest LAC that fencing told the recoverer; 0 for the writer."""
+        """Return the highest LAC that fencing answers told the recoverer; 0 for the writer."""
         return maximum(
             self.bookie, lambda b: if_(self.fence_answered[client, b], self.fence_lac[client, b], 0)
         )
 
     def fence_answer_says(self, lac: TermLike, unknown: TermLike) -> dict[str, TermLike]:
-        """What an answer to a fencing read carries."""
+        """Return the content of an answer to a fencing read."""
         return {"lac": lac}
 
 
 def fence(s: Fencing, recoverer: TermLike, bookie: TermLike, when: TermLike = True) -> Message:
-    """A fencing read of the LAC."""
+    """Return a fencing read, which also asks for the LAC."""
     return message("fence", recoverer, bookie, lost=s.fence_lost[recoverer, bookie], when=when)
 
 
 def fence_answer(
     s: Fencing, recoverer: TermLike, bookie: TermLike, lac: TermLike, unknown: TermLike
 ) -> Message:
-    """The bookie is fenced, and tells its LAC if it knows."""
+    """Return the answer to a fencing read, with the bookie's LAC if it knows it."""
     lost = s.fence_answer_lost[recoverer, bookie]
     return message("fence answer", bookie, recoverer, says=s.fence_answer_says(lac, unknown), lost=lost)
 
 
 def begin_recovery(s: Fencing, client: Parameter) -> Action:
-    """A recoverer puts the ledger in recovery and sends fencing reads to the last ensemble.
+    """Put the ledger in recovery, and send fencing reads to the last ensemble.
 
-    One that finds the ledger in recovery joins it (ReadOnlyLedgerHandle.recover).
+    A recoverer that finds the ledger in recovery joins it (ReadOnlyLedgerHandle.recover).
     """
     return Action(
         when=(s.phase[client] == Phase.IDLE)
@@ -125,7 +135,7 @@ def begin_recovery(s: Fencing, client: Parameter) -> Action:
 
 
 def handle_fence(s: Fencing, client: Parameter, bookie: Parameter) -> Action:
-    """A bookie fences the ledger, which it need not know yet, and tells the LAC of its highest entry."""
+    """Fence the ledger on a bookie, which need not know it yet, and answer with the highest entry's LAC."""
     lac, unknown = s.told_lac(bookie), s.says_unknown(bookie)
     return Action(
         when=s.serves(bookie) & s.fence_in_flight(client, bookie),
@@ -143,7 +153,10 @@ def handle_fence(s: Fencing, client: Parameter, bookie: Parameter) -> Action:
 
 
 def receive_fence_answer(s: Fencing, client: Parameter, bookie: Parameter) -> Action:
-    """A bookie is fenced and tells its LAC; once enough are, further answers are ignored."""
+    """Receive the LAC of a bookie that is now fenced.
+
+    Once enough bookies are fenced, further answers are ignored.
+    """
     index = client, bookie
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)

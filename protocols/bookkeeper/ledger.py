@@ -1,4 +1,4 @@
-"""The life of one ledger, put together: every action in the order in which messages flow."""
+"""The whole protocol of one ledger: all actions, in the order in which messages flow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RECEIVE_READ_ANSWER = {
 
 
 def ledger(parameters: BookKeeperParameters) -> System:
-    """The transition system of one instance, without properties."""
+    """Return the transition system of one instance, without properties."""
     s, p = Ledger(parameters), parameters
     return System(
         state=s,
@@ -63,11 +63,11 @@ def ledger(parameters: BookKeeperParameters) -> System:
 
 
 FAULTS = ("silent", "crashes", "restarts", "disks", "reimages")
-"""Parameters that say how often something goes wrong."""
+"""The parameters that limit how many faults of each kind occur."""
 
 
 def _adds(s: Ledger, client: Sort) -> Actions:
-    """Adds of that client reach bookies, and their acks come back."""
+    """Yield the actions by which a client's adds reach bookies and their answers come back."""
     index = (client, s.fragment, s.entry, s.bookie)
     if s.parameters.fence_atomic == "no" and client is s.writer:
         yield each(old_rules.admit_add, s, *index)
@@ -76,7 +76,7 @@ def _adds(s: Ledger, client: Sort) -> Actions:
 
 
 def _changes(s: Ledger, client: Sort) -> Actions:
-    """Ensemble changes of that client; without a spare bookie there are none."""
+    """Yield the ensemble changes of that client. There are none without a spare bookie."""
     p = s.parameters
     if p.bookies == p.ensemble:
         return
@@ -94,7 +94,7 @@ def _changes(s: Ledger, client: Sort) -> Actions:
 
 
 def _earlier(s: Ledger) -> Sort:
-    """The fragments that another may follow."""
+    """Return the fragments that another fragment may follow."""
     return integers(1, s.parameters.possible_fragments - 1)
 
 
@@ -114,7 +114,7 @@ def _local_changes(s: Ledger, client: Sort) -> Actions:
 
 
 def _close(s: Ledger) -> Actions:
-    """Recovery ends, or the writer closes the ledger."""
+    """Yield the actions that end recovery or close the ledger."""
     yield each(recovery.abandon_recovery, s, s.recoverer)
     yield each(close.finish_recovery, s, s.recoverer, s.read_entry)
     if s.parameters.recovery_start == "join":
@@ -124,7 +124,10 @@ def _close(s: Ledger) -> Actions:
 
 
 def _faults(s: Ledger) -> Actions:
-    """What may go wrong with bookies besides lost messages, and how they come back."""
+    """Yield the faults of bookies, and the actions by which bookies come back.
+
+    Losses of messages are no actions of their own.
+    """
     p = s.parameters
     if p.silent:
         yield each(bookies.fall_silent, s, s.bookie)
@@ -137,7 +140,7 @@ def _faults(s: Ledger) -> Actions:
 
 
 def _going_down(s: Ledger) -> Actions:
-    """Crashes and clean restarts, and what becomes durable before them."""
+    """Yield crashes and clean restarts, and the actions that make data durable before them."""
     p = s.parameters
     if p.negative_answers == "at-once":
         yield each(durability.catch_up, s, s.bookie)
@@ -151,7 +154,7 @@ def _going_down(s: Ledger) -> Actions:
 
 
 def _boot(s: Ledger) -> Actions:
-    """Crashes, and the whole boot sequence."""
+    """Yield crashes and all steps of the boot sequence."""
     p = s.parameters
     yield each(boot.crash, s, s.bookie)
     if p.disks:

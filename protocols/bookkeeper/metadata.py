@@ -1,4 +1,4 @@
-"""Who there is, and what is known of the ledger: in the metadata store, and in each client's copy."""
+"""The clients and bookies, and the ledger's metadata: in the metadata store and in each client's copy."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ class Status(Enum):
 
 
 class Phase(Enum):
-    """What a client is doing."""
+    """The phase of a client's work on the ledger."""
 
     IDLE = "idle"
     ACTIVE = "active"
     CLOSING = "closing"
-    """A writer that was refused by a fenced bookie: pending adds are dropped, it may still close."""
+    """A writer refused by a fenced bookie. It has dropped its pending adds and may still close the ledger."""
     CLOSED = "closed"
-    """It reported that the ledger is closed, at `closed_at`."""
+    """A client that reported the ledger as closed, at `closed_at`."""
     GONE = "gone"
-    """It failed or withdrew, and does nothing any more."""
+    """A client that failed or gave up, and does nothing any more."""
 
 
 def in_fragment_of(
     entry: TermLike, fragments: Sort, last: Term, first: Callable[[Term], Term], body: Callable[[Term], Term]
 ) -> Term:
-    """Return that `body` is true of the entry's fragment: the last one, up to `last`, that starts at or below it.
+    """Return whether `body` is true of the entry's fragment.
 
-    `first` gives the first entry of a fragment.
+    That fragment is the last one, up to `last`, that starts at or below the entry. `first` gives the first
+    entry of a fragment.
     """
 
     def starts_below(f: Term) -> Term:
@@ -56,13 +57,17 @@ def in_fragment_of(
 
 
 class Metadata(StateSpace):
-    """The ledger's fragments: each has an ensemble, starts at its `first` entry and hides what it replaces."""
+    """The ledger's fragments.
+
+    Each fragment has an ensemble and starts at its `first` entry. From there on it replaces the one before.
+    """
 
     stores: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "zk": ("status", "last_entry", "last_fragment", "first", "ensemble")
     }
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
+        """Declare the sorts, and the state variables of the metadata."""
         p = self.parameters = parameters
         recoverers = tuple(f"r{i}" for i in range(1, p.recoverers + 1))
         self.bookie = labels("bookie", "b", p.bookies)
@@ -71,12 +76,12 @@ class Metadata(StateSpace):
         self.recoverer = Sort("recoverer", recoverers, part_of="client")
         self.entry = integers(1, p.entries)
         self.read_entry = integers(1, p.entries + 1)
-        """Recovery reads one entry past the last: it ends at the entry that is not there."""
+        """Entries that recovery reads. It reads one past the last, and ends at an entry that is absent."""
         self.position = integers(1, p.ensemble)
         self.fragment = integers(1, p.possible_fragments)
         self.later_fragments = tuple(range(2, p.possible_fragments + 1))
         self.lac_value = integers(0, p.entries)
-        """LACs and last entries: everything up to here. 0 is none."""
+        """LACs and last entries. 0 means no entry."""
 
         # The metadata store.
         self.status = variable(members(Status))
@@ -93,15 +98,15 @@ class Metadata(StateSpace):
         self.own_ensemble = family(self.bookie, self.client, self.fragment, self.position, initial=_at_first)
 
     def is_at(self, client: TermLike, fragment: TermLike, position: TermLike, bookie: TermLike) -> Term:
-        """By the client's copy, the bookie stands at that position of the fragment's ensemble."""
+        """Return whether the bookie has that position in the fragment's ensemble, in the client's copy."""
         return self.own_ensemble[client, fragment, position] == bookie
 
     def first_of(self, client: TermLike, fragment: TermLike) -> Term:
-        """By the client's copy, the first entry of the fragment."""
+        """Return the first entry of the fragment, in the client's copy."""
         return self.own_first[client, fragment]
 
     def takes_metadata(self, client: TermLike) -> list[Update]:
-        """The client's copy becomes what the metadata store holds."""
+        """Return the updates that copy the metadata store into the client's copy."""
         return [
             self.own_last_fragment[client].set(self.last_fragment),
             *(
@@ -115,7 +120,7 @@ class Metadata(StateSpace):
         ]
 
     def publishes_metadata(self, client: TermLike, when: TermLike = True) -> list[Update]:
-        """The metadata store gets the client's copy."""
+        """Return the updates that copy the client's copy into the metadata store."""
         return [
             self.last_fragment.set(self.own_last_fragment[client], when=when),
             *(
@@ -132,7 +137,7 @@ class Metadata(StateSpace):
         ]
 
     def in_last_ensemble(self, bookie: TermLike) -> Term:
-        """By the metadata store, the bookie is a member of the last ensemble."""
+        """Return whether the bookie is in the last ensemble, by the metadata store."""
         return exists(
             self.fragment,
             lambda f: (
@@ -142,12 +147,15 @@ class Metadata(StateSpace):
 
 
 def _at_first(*index: object) -> str:
-    """The first ensemble is the first E bookies."""
+    """Return the bookie at that position of the first ensemble: the first E bookies in order."""
     return f"b{index[-1]}"
 
 
 def create_ledger(s: Metadata) -> Action:
-    """The writer creates the ledger, open, over the first E bookies (any E would do: bookies are alike)."""
+    """Create the ledger, open, over the first E bookies.
+
+    Any E bookies would do, since bookies are alike.
+    """
     return Action(
         when=s.status == Status.NONE,
         then=[s.status.set(Status.OPEN), s.phase[WRITER].set(Phase.ACTIVE)],

@@ -1,4 +1,7 @@
-"""One instance of the model, and the presets: today's code, a release, a published specification, a proposal."""
+"""The parameters of one instance, and the presets.
+
+A preset is today's code, a release, a published specification or a proposal.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,24 @@ from fencepost.protocols.bookkeeper.sizes import Sizes
 from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, DURABILITY, Switches
 
 LOSE_ENTRIES = ("both", "entries", "entries-and-bare-fences")
-"""With which values of `lose` a crash loses what a bookie stored."""
+"""The values of `lose` with which a crash loses the entries of a bookie."""
 
 LOSE_BARE_FENCES = ("bare-fences", "entries-and-bare-fences")
-"""With which values of `lose` a crash loses a fence of a ledger that the bookie stored nothing of, and keeps others."""
+"""The values of `lose` with which a crash loses bare fences and keeps other fences.
+
+A bare fence was set before the bookie stored anything of the ledger.
+"""
 
 
 @dataclass(frozen=True)
 class BookKeeperParameters(Switches, Sizes):
-    """Sizes and rules; the defaults of the rules are those of today's code.
+    """Sizes and rules. The defaults of the rules are those of today's code.
 
     Raises BadInput unless 1 <= AQ <= WQ <= E <= N, and for a rule that changes nothing on the instance.
     """
 
     def __post_init__(self) -> None:
+        """Check the sizes, and refuse rules that change nothing on this instance."""
         require(
             "1 <= ack_quorum <= write_quorum <= ensemble <= bookies",
             1 <= self.ack_quorum <= self.write_quorum <= self.ensemble <= self.bookies,
@@ -53,36 +60,42 @@ class BookKeeperParameters(Switches, Sizes):
 
     @property
     def crashes_lose_entries(self) -> bool:
-        """A crash alone loses what a bookie stored."""
+        """Whether a crash alone loses the entries of a bookie."""
         return self.crashes > 0 and self.storage == "any" and self.lose in LOSE_ENTRIES
 
     @property
     def crashes_lose_fences(self) -> bool:
-        """A crash alone loses a fence that is not durable otherwise."""
+        """Whether a crash alone loses a fence that nothing else made durable."""
         return (
             self.crashes > 0 and self.storage == "any" and self.lose in ("both", "fences", *LOSE_BARE_FENCES)
         )
 
     @property
     def copies_may_vanish(self) -> bool:
-        """A bookie may come back without what it stored, whatever the reason."""
+        """Whether a bookie may come back without its entries, for any reason."""
         return self.crashes_lose_entries or self.disks > 0 or self.reimages > 0
 
     @property
     def boots_in_steps(self) -> bool:
-        """A crashed bookie goes through the whole boot sequence."""
+        """Whether a crashed bookie goes through the whole boot sequence."""
         return self.crashes > 0 and self.boot == "whole"
 
 
 TODAY = BookKeeperParameters(bookies=4)
-"""The code of the newest release read, but for a race between the client's threads (`lac_read_in_change`: it would be in every
-verdict). One bookie is spare, so ensembles change."""
+"""The code of the newest release that was read, with one race between client threads left out.
+
+That race (`lac_read_in_change`) would otherwise appear in every verdict. One bookie is spare, so that
+ensembles can change.
+"""
 
 NO_JOURNAL = BookKeeperParameters(crashes=1)
-"""Today's code without the journal, as BP-46 proposes to run it: one crash, fence and limbo after it."""
+"""Today's code without the journal, as BP-46 proposes it: one crash, then fence and limbo."""
 
 V4_13 = BookKeeperParameters(recovery_reads_fence="no", recovery_floor="zero")
-"""The code of release 4.13, with two defects, at the instance of Vanlightly's configuration: N=3, 3/3/2, one entry."""
+"""The code of release 4.13, with two defects.
+
+The instance is that of Vanlightly's configuration: N=3, 3/3/2, one entry.
+"""
 
 V4_13_TLA = replace(
     V4_13,
@@ -101,4 +114,4 @@ V4_13_TLA = replace(
     recovery_writes="after-reading",
     fence_answers="until-first-read",
 )
-"""BookKeeperProtocol_v4_13.tla as published, to be compared with TLC step for step."""
+"""BookKeeperProtocol_v4_13.tla as published, for a step-by-step comparison with TLC."""

@@ -1,4 +1,4 @@
-"""How recovery goes on: the recoverer reads forward from where fencing told, and writes back what it finds."""
+"""The rest of recovery: the recoverer reads forward from the fencing LAC and writes entries back."""
 
 from __future__ import annotations
 
@@ -16,9 +16,13 @@ from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
 class Recovery(Changes):
-    """The recovery reads of each recoverer. (The writer's row stays as it is.)"""
+    """The recovery reads of each recoverer.
+
+    The writer's row is unused.
+    """
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
+        """Declare the state variables of recovery reads."""
         super().__init__(parameters)
         index = self.client, self.read_entry, self.bookie
         self.read_sent = family(BOOL, self.client, self.read_entry)
@@ -27,13 +31,16 @@ class Recovery(Changes):
         self.read_unknown = family(BOOL, *index)
         self.read_answered = family(BOOL, *index)
         self.read_dropped = family(BOOL, *index)
-        """The request went down with the bookie (layers/crashes)."""
+        """Whether the request was lost because the bookie crashed (layers/crashes)."""
         self.read_lost = choice(*index, fault="lost")
         self.read_answer_lost = choice(*index, fault="lost")
 
     @definition
     def read_to(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The bookie is asked for the entry: the metadata as of the beginning of recovery counts, to the end."""
+        """Return whether the recoverer asks the bookie for the entry.
+
+        It uses the metadata from the beginning of recovery throughout.
+        """
         return in_fragment_of(
             entry,
             self.fragment,
@@ -43,61 +50,61 @@ class Recovery(Changes):
         )
 
     def read_in_flight(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The recovery read will reach the bookie and has not yet."""
+        """Return whether the recovery read is on its way: it will reach the bookie and has not yet."""
         index = client, entry, bookie
         sent = self.read_sent[client, entry] & self.read_to(*index)
         return sent & ~self.read_lost[index] & ~self.read_handled[index] & ~self.read_dropped[index]
 
     def has_entry(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The bookie answered the recovery read with the entry."""
+        """Return whether the bookie answered the recovery read with the entry."""
         index = client, entry, bookie
         return self.read_answered[index] & (self.read_content[index] != NOTHING)
 
     def no_such_entry(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The bookie answered NoSuchEntry, which in limbo it cannot."""
+        """Return whether the bookie answered NoSuchEntry. A bookie in limbo cannot."""
         index = client, entry, bookie
         return self.read_answered[index] & (self.read_content[index] == NOTHING) & ~self.read_unknown[index]
 
     @definition
     def positive(self, client: TermLike, entry: TermLike) -> Term:
-        """The recovery read has found the entry: one bookie has it (PendingReadOp)."""
+        """Return whether the recovery read found the entry: one bookie has it (PendingReadOp)."""
         found = at_least(self.copies_wanted(), self.bookie, lambda b: self.has_entry(client, entry, b))
         return found & self.may_decide(client, entry)
 
     @definition
     def negative(self, client: TermLike, entry: TermLike) -> Term:
-        """The recovery read has found that the entry is not there: QC bookies answered NoSuchEntry."""
+        """Return whether the recovery read found the entry absent: QC bookies answered NoSuchEntry."""
         absent = at_least(
             self.parameters.absent_quorum, self.bookie, lambda b: self.no_such_entry(client, entry, b)
         )
         return absent & self.may_decide(client, entry)
 
     def copies_wanted(self) -> int:
-        """Copies that make a recovery read positive."""
+        """Return how many copies make a recovery read positive."""
         return 1
 
     def may_decide(self, client: TermLike, entry: TermLike) -> Term:
-        """A recovery read is decided as soon as enough have answered alike."""
+        """Return whether a recovery read may be decided now: always, once enough answers agree."""
         return TRUE
 
     def fenced_by_reading(self) -> Term:
-        """A recovery read fences the bookie too (issue 2614, since 4.14)."""
+        """Return whether a recovery read also fences the bookie (issue 2614, since 4.14)."""
         return TRUE
 
     def may_write_back(self, client: TermLike) -> Term:
-        """Entries are written back as soon as they are read (LedgerRecoveryOp)."""
+        """Return whether the recoverer may write entries back while it reads (LedgerRecoveryOp)."""
         return TRUE
 
     @definition
     def reading_ended(self, client: TermLike) -> Term:
-        """Some recovery read was negative."""
+        """Return whether some recovery read was negative."""
         return exists(self.read_entry, lambda e: self.negative(client, e))
 
 
 def read(
     s: Recovery, recoverer: TermLike, entry: TermLike, bookie: TermLike, when: TermLike = True
 ) -> Message:
-    """A recovery read of an entry."""
+    """Return a recovery read of an entry."""
     lost = s.read_lost[recoverer, entry, bookie]
     return message("read", recoverer, bookie, about={"entry": entry}, lost=lost, when=when)
 
@@ -105,7 +112,7 @@ def read(
 def read_answer(
     s: Recovery, recoverer: TermLike, entry: TermLike, bookie: TermLike, content: Term, unknown: Term
 ) -> Message:
-    """The entry, or NoSuchEntry, or from a ledger in limbo that the bookie does not know."""
+    """Return the answer to a recovery read: the entry, NoSuchEntry, or from limbo "unknown"."""
     answer = if_(unknown, "unknown", if_(content == NOTHING, "NoSuchEntry", "entry"))
     return message(
         "read answer",
@@ -118,7 +125,7 @@ def read_answer(
 
 
 def send_reads(s: Recovery, client: Parameter, entry: Parameter) -> Action:
-    """Once fencing is covered, the recoverer reads the entries above its start one after another."""
+    """Read the entries above the recoverer's start one after another, once fencing is covered."""
     reached = forall(
         s.read_entry, lambda e: implies((s.start(client) < e) & (e < entry), s.positive(client, e))
     )
@@ -135,9 +142,9 @@ def send_reads(s: Recovery, client: Parameter, entry: Parameter) -> Action:
 
 
 def handle_read(s: Recovery, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """A bookie answers a recovery read with the entry or NoSuchEntry; since 4.14 it fences the ledger first.
+    """Answer a recovery read with the entry or NoSuchEntry; since 4.14 fence the ledger first.
 
-    In limbo it answers that it does not know where it would have answered NoSuchEntry (BP-46).
+    In limbo a bookie answers "unknown" instead of NoSuchEntry (BP-46).
     """
     index = client, entry, bookie
     content = maximum(s.entry, lambda e: if_(e == entry, s.stored[bookie, e], NOTHING))
@@ -158,7 +165,10 @@ def handle_read(s: Recovery, client: Parameter, entry: Parameter, bookie: Parame
 
 
 def receive_read_answer(s: Recovery, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """A bookie has the entry or not; answers after the read is decided are ignored."""
+    """Receive the answer to a recovery read.
+
+    Answers that arrive after the read is decided are ignored.
+    """
     index = client, entry, bookie
     content = s.read_content[index]
     return Action(
@@ -178,7 +188,10 @@ def receive_read_answer(s: Recovery, client: Parameter, entry: Parameter, bookie
 
 
 def write_back(s: Recovery, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
-    """An entry that was read goes to the recoverer's current ensemble, not to the one it was read from."""
+    """Write an entry that was read back to the recoverer's current ensemble.
+
+    This may differ from the ensemble that the entry was read from.
+    """
     in_order = forall(s.entry, lambda e: implies((s.start(client) < e) & (e < entry), s.pushed(client, e)))
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
@@ -194,7 +207,7 @@ def write_back(s: Recovery, client: Parameter, fragment: Parameter, entry: Param
 
 
 def abandon_recovery(s: Recovery, client: Parameter) -> Action:
-    """A recovery read stays unknown, or a failed bookie cannot be replaced: recovery fails."""
+    """Give up recovery while a read is undecided or a failed bookie cannot be replaced."""
     undecided = exists(
         s.read_entry,
         lambda e: s.read_sent[client, e] & ~s.positive(client, e) & ~s.negative(client, e),

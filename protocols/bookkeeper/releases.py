@@ -1,7 +1,8 @@
-"""What each release of BookKeeper does where the model has a switch, as read in the tags of its public source.
+"""The value of each switch in each release of BookKeeper, as read in the tags of its public source.
 
-The table is `releases.toml`, beside this. `lose` and `boot` say what happens to bookies and how finely it is looked at;
-`second_copy` goes with a bookie's `storage`, and `load` is what else it has to do. No release decides them, so they have no row.
+The table is `releases.toml` in this folder. Four switches have no row, because no release decides them:
+`lose` and `boot` choose a fault and its level of detail, `second_copy` follows from a bookie's `storage`,
+and `load` is the work that a bookie has besides this ledger.
 """
 
 from __future__ import annotations
@@ -19,20 +20,24 @@ from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, DURABILITY
 
 
 def ordered(release: str) -> tuple[int, ...]:
-    """A release as numbers, to be compared: 4.17.3 as (4, 17, 3)."""
+    """Return a release as numbers that can be compared: 4.17.3 as (4, 17, 3)."""
     return tuple(int(part) for part in release.split("."))
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of the code: the value that a switch has since then, and the first release of each line that has it."""
+    """A change of a switch in the code: the new value, and the first release of each line that has it."""
 
     to: str
     commits: Mapping[str, str]
-    """By release, the commit that brought the change there."""
+    """The commit that brought the change, by release."""
 
     def __contains__(self, release: str) -> bool:
-        """Releases of a line have it from its first on; of a line that is not named, if it is later than those that are."""
+        """Return whether the release has the change.
+
+        A release of a named line has it from the line's first one on. A release of another line has it if
+        the line is later than all named ones.
+        """
         asked = ordered(release)
         firsts = [ordered(first) for first in self.commits]
         later = asked[:2] > max(firsts)[:2]
@@ -41,22 +46,22 @@ class Change:
 
 @dataclass(frozen=True)
 class Rule:
-    """A switch in the code: where it was read, and its value in each release."""
+    """A switch in the code: the place where it was read, and its value in each release."""
 
     switch: str
     read: str
     first: str | None
-    """Its value in the oldest release of the table; None if the code had no such rule yet."""
+    """The value in the oldest release of the table; None if the code had no such rule yet."""
     changes: tuple[Change, ...]
     set_up: str = ""
-    """What a user has to set to have the last value; without it the code does as before the change."""
+    """The settings that a user needs for the last value. Without them the value before applies."""
 
     def value(self, release: str) -> str | None:
-        """The value in that release, set up as far as it can be; None if the code has no such rule yet."""
+        """Return the value in that release with all settings made; None if the code has no such rule yet."""
         return next((change.to for change in reversed(self.changes) if release in change), self.first)
 
     def settings(self, release: str) -> frozenset[str]:
-        """The values that a user of that release may have: several where it depends on what is set up."""
+        """Return the values that a user of that release may have: several if they depend on settings."""
         value = self.value(release)
         return frozenset(v for v in (value, self.first if self.set_up else None) if v is not None)
 
@@ -78,14 +83,17 @@ TAGS: Mapping[str, str] = {release: str(commit) for release, commit in _document
 """The releases that were read, oldest first, each with the commit of its tag."""
 
 RULES: Mapping[str, Rule] = {name: _rule(name, row) for name, row in _document()["switch"].items()}
-"""By switch; a switch without a rule is one of specifications, or says what happens rather than what the code does."""
+"""The rules by switch.
+
+A switch without a rule belongs to specifications, or describes a fault and not the code.
+"""
 
 NEWEST = list(TAGS)[-1]
 """The newest release that was read."""
 
 
 def listed(release: str) -> str:
-    """That release; raises BadInput if it was not read."""
+    """Return the release, or raise BadInput if it was not read."""
     if release not in TAGS:
         raise BadInput(
             f"{release}: not one of the {len(TAGS)} releases that were read, {next(iter(TAGS))} to {NEWEST}; "
@@ -95,11 +103,14 @@ def listed(release: str) -> str:
 
 
 def as_in(release: str, parameters: BookKeeperParameters) -> BookKeeperParameters:
-    """The same instance with the switches of that release; what users set up stays as it is where the release has it.
+    """Return the same instance with the switches of that release.
 
-    Before 4.15.0 a bookie boots without BP-46's check: nothing tells it of an unclean shutdown, so it never begins phase
-    one, and without any cookie it boots as a new bookie (Bookie.checkEnvironmentWithStorageExpansion). Raises BadInput for
-    a release that was not read, and for disks lost before 4.15.0: the model then mends the cookies, which came with it.
+    Settings of users stay as they are if the release has them. Before 4.15.0 a bookie boots without BP-46's
+    check. Nothing tells it of an unclean shutdown, so it never begins phase one. Without any cookie it
+    boots as a new bookie (Bookie.checkEnvironmentWithStorageExpansion).
+
+    Raises BadInput for a release that was not read. Raises BadInput also for lost disks before 4.15.0,
+    because the model would repair cookies as later releases do.
     """
     listed(release)
     has_check = RULES["check_note"].value(release) is not None
@@ -123,18 +134,24 @@ def as_in(release: str, parameters: BookKeeperParameters) -> BookKeeperParameter
 
 
 AFTER_CRASHES = ("fence_on_unclean_shutdown", "limbo_on_unclean_shutdown")
-"""Whether anything is done after a crash: without it, the other rules of crashes say nothing."""
+"""The switches that say whether a bookie does anything after a crash.
+
+If both are "no", the other rules of crashes have no effect.
+"""
 
 
 def _with(release: str, parameters: BookKeeperParameters, names: Sequence[str]) -> BookKeeperParameters:
-    """The instance with the release's values of those switches, as far as they have a rule."""
+    """Return the instance with the release's values of those switches that have a rule."""
     rules = (RULES[name] for name in names if name in RULES)
     changes: dict[str, Any] = {rule.switch: _value(rule, release, parameters) for rule in rules}
     return replace(parameters, **changes)
 
 
 def _value(rule: Rule, release: str, parameters: BookKeeperParameters) -> str:
-    """The value in that release; of what users set up, the instance's own if that can be set up there."""
+    """Return the switch's value in that release.
+
+    The instance's own value stays if users of that release can set it.
+    """
     own = str(getattr(parameters, rule.switch))
     if own in rule.settings(release):
         return own
@@ -142,7 +159,7 @@ def _value(rule: Rule, release: str, parameters: BookKeeperParameters) -> str:
 
 
 def differing(release: str, parameters: BookKeeperParameters) -> dict[str, str]:
-    """The switches in which that release differs from the instance, with the release's values."""
+    """Return the switches in which that release differs from the instance, with the release's values."""
     own = as_in(release, parameters)
     return {
         name: str(getattr(own, name)) for name in RULES if getattr(own, name) != getattr(parameters, name)

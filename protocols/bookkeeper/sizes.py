@@ -1,4 +1,4 @@
-"""How large an instance is: bookies and quorums, entries and clients, and how much may go wrong."""
+"""The size of an instance: bookies and quorums, entries and clients, and limits on faults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fencepost.quorums.arithmetic import fencing_answers, negative_answers
 
 @dataclass(frozen=True)
 class Sizes:
-    """Configurations are written E/WQ/AQ, with N and L spelled out."""
+    """The sizes. A configuration is written E/WQ/AQ, with N and L spelled out."""
 
     bookies: int = parameter(3, "N: bookies there are")
     ensemble: int = parameter(3, "E: bookies that a fragment of the ledger is striped over")
@@ -30,15 +30,15 @@ class Sizes:
 
     @property
     def absent_quorum(self) -> int:
-        """QC: negative answers that make an entry absent."""
+        """QC: the number of negative answers that show an entry to be absent."""
         return int(negative_answers(self.ensemble, self.write_quorum, self.ack_quorum))
 
     @property
     def fencing_quorum(self) -> int:
-        """EC: fencing answers that always suffice."""
+        """EC: the number of fencing answers that always suffice."""
         return int(fencing_answers(self.ensemble, self.write_quorum, self.ack_quorum))
 
     @property
     def possible_fragments(self) -> int:
-        """Fragments that the ledger can have: one if no bookie is spare."""
+        """The number of fragments that the ledger can have: one if no bookie is spare."""
         return self.fragments if self.bookies > self.ensemble else 1

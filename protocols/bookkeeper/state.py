@@ -1,8 +1,9 @@
-"""The state of one ledger, put together: the facts of every file, and the rule that each value of a switch names.
+"""The state of one ledger, and the rule that each value of a switch selects.
 
-Today's rules stand in the files of the protocol, older and published ones in layers/. Facts are what happened: stored,
-fenced, sent, answered. Everything else is a definition over them: what is in flight, what is covered, the LAC. The
-exception is what a fact must outlive: a client's LAC is frozen while an ensemble change is in progress.
+Today's rules stand in the protocol's files, older and published ones in layers/. State variables record
+events: stored, fenced, sent, answered. Everything else is defined from them: messages on their way,
+coverage, the LAC. One value has to be kept: a client's LAC is frozen while an ensemble change is in
+progress.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from fencepost.protocols.bookkeeper.metadata import Phase
 from fencepost.protocols.bookkeeper.recovery import Recovery
 
 Rules: TypeAlias = Mapping[str, Callable[..., Term]]
-"""The rule of each value of a switch; today's comes first."""
+"""The rule for each value of a switch; today's comes first."""
 
 
 def never(s: Published, *of: TermLike) -> Term:
-    """What today's code does is not done."""
+    """Return false: the rule for code that does not do what today's code does."""
     return FALSE
 
 
@@ -68,80 +69,104 @@ TOO_LATE: Rules = {"any-not-closed": Closing.too_late_to_close, "open-only": pub
 
 
 class Ledger(Published):
-    """The state of one ledger. `parameters` fixes the sizes, and which of the rules above hold."""
+    """The state of one ledger. `parameters` fixes the sizes and selects the rules above."""
 
     def covered(self, client: TermLike) -> Term:
+        """Apply the rule of `coverage`."""
         return COVERAGE[self.parameters.coverage](self, client)
 
     def hears_fencing(self, client: TermLike) -> Term:
+        """Apply the rule of `fence_answers`."""
         return FENCE_ANSWERS[self.parameters.fence_answers](self, client)
 
     def start(self, client: TermLike) -> Term:
+        """Apply the rule of `recovery_floor`."""
         return RECOVERY_FLOOR[self.parameters.recovery_floor](self, client)
 
     def is_given_up(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Apply the rule of `timeouts`."""
         return TIMEOUTS[self.parameters.timeouts](self, client, fragment, entry, bookie)
 
     def carried_lac(self, client: TermLike) -> Term:
+        """Apply the rule of `recovery_lac`."""
         return RECOVERY_LAC[self.parameters.recovery_lac](self, client)
 
     def changing(self, client: TermLike) -> Term:
+        """Apply the rule of `ensemble_change_commit`."""
         return CHANGING[self.parameters.ensemble_change_commit](self, client)
 
     def takes_copy(self, bookie: TermLike, entry: TermLike) -> Term:
+        """Apply the rule of `second_copy`."""
         return SECOND_COPY[self.parameters.second_copy](self, bookie, entry)
 
     def about_to_change(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
+        """Apply the rule of `ensemble_change`."""
         return ENSEMBLE_CHANGE[self.parameters.ensemble_change](self, client, fragment, failed)
 
     def has_resent(self, client: TermLike, fragment: TermLike) -> Term:
+        """Apply the rule of `resends`."""
         return RESENT[self.parameters.resends](self, client, fragment)
 
     def resends_with_change(self) -> Term:
+        """Apply the rule of `resends`."""
         return RESENDS[self.parameters.resends](self)
 
     def first_of_new(self, client: TermLike) -> Term:
+        """Apply the rule of `lac_read_in_change`."""
         return LAC_READ[self.parameters.lac_read_in_change](self, client)
 
     def publishes_changes(self, client: Parameter) -> bool:
+        """Return whether the client's changes are published at once, by `recovery_metadata`."""
         return super().publishes_changes(client) or not self.publishes_at_close()
 
     def publishes_at_close(self) -> bool:
+        """Apply the rule of `recovery_metadata`."""
         return self.parameters.recovery_metadata == "at-close"
 
     def may_commit(self, client: Parameter) -> Term:
+        """Apply the rule of `recovery_metadata`."""
         return MAY_COMMIT[self.parameters.recovery_metadata](self, client)
 
     def is_new_ensemble(
         self, client: TermLike, fragment: TermLike, failed: TermLike, spare: TermLike
     ) -> Term:
+        """Apply the rule of `reuse_ensembles`."""
         return REUSE_ENSEMBLES[self.parameters.reuse_ensembles](self, client, fragment, failed, spare)
 
     def acknowledged_in_passing(
         self, client: TermLike, fragment: TermLike, failed: TermLike, entry: TermLike
     ) -> Term:
+        """Apply the rule of `unset_acks`."""
         return UNSET_ACKS[self.parameters.unset_acks](self, client, fragment, failed, entry)
 
     def fenced_by_reading(self) -> Term:
+        """Apply the rule of `recovery_reads_fence`."""
         return RECOVERY_READS_FENCE[self.parameters.recovery_reads_fence](self)
 
     def copies_wanted(self) -> int:
+        """Apply the rule of `positive_read`."""
         return {"one": 1, "ack-quorum": self.parameters.ack_quorum}[self.parameters.positive_read]
 
     def may_decide(self, client: TermLike, entry: TermLike) -> Term:
+        """Apply the rule of `read_decision`."""
         return READ_DECISION[self.parameters.read_decision](self, client, entry)
 
     def may_write_back(self, client: TermLike) -> Term:
+        """Apply the rule of `recovery_writes`."""
         return RECOVERY_WRITES[self.parameters.recovery_writes](self, client)
 
     def writer_may_close(self) -> Term:
+        """Apply the rule of `writer_close`."""
         return WRITER_CLOSE[self.parameters.writer_close](self)
 
     def too_late_to_close(self) -> Term:
+        """Apply the rule of `writer_close`."""
         return TOO_LATE[self.parameters.writer_close](self)
 
     def is_fenced_out(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Apply the rule of `writer_close`."""
         return FENCED_OUT[self.parameters.writer_close](self, client, fragment, entry, bookie)
 
     def when_fenced_out(self) -> Phase:
+        """Apply the rule of `writer_close`."""
         return {"any-not-closed": Phase.CLOSING, "open-only": Phase.GONE}[self.parameters.writer_close]

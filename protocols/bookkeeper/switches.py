@@ -1,7 +1,7 @@
-"""The rules that differ between releases, published specifications and proposals: each with its meaning and source.
+"""The rules that differ between releases, published specifications and proposals.
 
-The first value of each is the rule of today's code; for crashes and the boot sequence, what BP-46 proposes. `state` says
-which text each value stands for.
+Each switch has its meaning and its source. The first value of each is the rule of today's code; for crashes
+and the boot sequence it is the rule that BP-46 proposes. `state` maps each value to its rule.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fencepost.encoding.language.parameters import switch
 
 @dataclass(frozen=True)
 class Switches:
-    """One rule of each."""
+    """The switches. Each selects one of several rules."""
 
     recovery_reads_fence: str = switch(
         ("yes", "no"), "a recovery read fences the bookie too", "Defect 1, issue 2614, PR 2616 (4.14)"
@@ -30,17 +30,19 @@ class Switches:
     )
     read_decision: str = switch(
         ("at-quorum", "all-answers"),
-        "a recovery read is decided by the first quorum of answers, or when all WQ have answered or timed out",
+        "a recovery read is decided by the first quorum of answers, or once all WQ have answered or timed "
+        "out",
         "PendingReadOp; BookKeeperProtocol_v4_13.tla waits for all",
     )
     recovery_metadata: str = switch(
         ("at-close", "at-once"),
-        "ensembles that recovery changed are committed at the close, or with each change",
+        "recovery commits changed ensembles when it closes the ledger, or with each change",
         "ReadOnlyLedgerHandle.handleBookieFailure (4.9); BookKeeperProtocol_v4_13.tla",
     )
     recovery_start: str = switch(
         ("join", "bump"),
-        "a recoverer that finds the ledger in recovery joins it, or bumps the version so that older ones fail",
+        "a recoverer that finds the ledger in recovery joins it, or bumps the version so that earlier "
+        "recoverers fail",
         "ReadOnlyLedgerHandle.recover; the TLA+ modules",
     )
     writer_close: str = switch(
@@ -50,7 +52,7 @@ class Switches:
     )
     timeouts: str = switch(
         ("any", "lost-only"),
-        "a time-out may happen while an answer is outstanding, or only if the request or answer is lost",
+        "a client may time out while any answer is outstanding, or only if the request or answer is lost",
         "the code; the TLA+ modules",
     )
     reuse_ensembles: str = switch(
@@ -60,30 +62,32 @@ class Switches:
     )
     coverage: str = switch(
         ("window", "count", "first-ack-quorum", "ok-in-window", "pr-2281"),
-        "fencing is enough when no window of WQ bookies hides AQ unheard ones; at EC = (E - AQ) + 1 answers; when of "
-        "the first AQ bookies of each window one was heard; or as with window, but one that hides any needs one with "
-        "entries; or as with window, but QC bookies with entries always do",
-        "RRQuorumCoverageSet; BP-46; up to 4.3 (BOOKKEEPER-799); 4.8.2 to 4.10 (Pulsar 6505); PR 2281, in no release",
+        "the answers at which fencing is complete. window: no window of WQ bookies contains AQ that have not "
+        "answered. count: EC = (E - AQ) + 1 bookies answered. first-ack-quorum: in each window, one of the "
+        "first AQ bookies answered. ok-in-window: as window, and a window with an unanswered bookie needs "
+        "one that has entries. pr-2281: as window, or QC bookies have entries",
+        "RRQuorumCoverageSet; BP-46; up to 4.3 (BOOKKEEPER-799); 4.8.2 to 4.10 (Pulsar 6505); PR 2281, in no "
+        "release",
     )
     unset_acks: str = switch(
         ("while-acking", "before-acking"),
-        "an ensemble change acknowledges complete entries while it withdraws the acks of the replaced bookie, or "
-        "withdraws all of them first",
+        "an ensemble change acknowledges complete entries while it withdraws the replaced bookie's acks, or "
+        "only after it has withdrawn all of them",
         "PendingAddOp.unsetSuccessAndSendWriteRequest, issues 3005 and 4097, open; PR 3041",
     )
     ensemble_change: str = switch(
         ("two-step", "one-step"),
-        "an ensemble change stops the LAC first and commits later, or does both at once",
+        "an ensemble change stops the LAC first and commits later, or does both in one step",
         "LedgerHandle.ensembleChangeLoop; BookKeeperProtocol_v4_13.tla",
     )
     resends: str = switch(
         ("with-change", "one-by-one"),
-        "pending entries are sent to the new bookie in the step that commits the change, or in steps of their own",
+        "pending entries are sent to the new bookie in the step that commits the change, or in later steps",
         "PendingAddOp.unsetSuccessAndSendWriteRequest; BookKeeperProtocol_v4_13.tla",
     )
     recovery_writes: str = switch(
         ("while-reading", "after-reading"),
-        "entries are written back as soon as they are read, or once reading has ended",
+        "entries are written back as soon as they are read, or after reading has ended",
         "LedgerRecoveryOp; BookKeeperProtocol_v4_13.tla",
     )
     fence_answers: str = switch(
@@ -94,58 +98,60 @@ class Switches:
 
     recovery_lac: str = switch(
         ("moving", "frozen"),
-        "write-backs carry the recoverer's LAC of the moment, or the one that recovery started from",
+        "write-backs carry the recoverer's current LAC, or the LAC that recovery started from",
         "LedgerHandle.sendAddSuccessCallbacks; frozen in the unbounded-ledgers module of bookkeeper-tlaplus",
     )
     fence_atomic: str = switch(
         ("yes", "no"),
-        "a bookie looks whether the ledger is fenced and stores the entry in one go",
+        "a bookie checks the fence and stores the entry in one step",
         "BookieImpl.addEntry; issue 4701, two ledger handles at once, up to 4.17.3",
     )
     second_copy: str = switch(
         ("replaces", "dropped"),
-        "an add of an entry that a bookie has already replaces its copy, with the LAC that came with it, or is "
-        "acknowledged and dropped",
-        "InterleavedLedgerStorage and DbLedgerStorage; SortedLedgerStorage, as long as the first copy is in memory "
-        "(EntryMemTable.internalAdd)",
+        "a second add of the same entry replaces the bookie's copy and its LAC, or is acknowledged and "
+        "dropped",
+        "InterleavedLedgerStorage and DbLedgerStorage; SortedLedgerStorage, as long as the first copy is in "
+        "memory (EntryMemTable.internalAdd)",
     )
     ensemble_change_commit: str = switch(
         ("metadata-first", "local-first"),
-        "the writer uses a new ensemble once the metadata store has it, or before that",
+        "the writer uses a new ensemble after the metadata store has it, or before",
         "LedgerHandle.ensembleChangeLoop; issue 1591, PR 1592 (4.8.0)",
     )
     lac_read_in_change: str = switch(
         ("blocked", "racing"),
-        "acknowledging is blocked before the LAC at which a new fragment starts is read, or after",
+        "an ensemble change blocks acknowledging before it reads the LAC for the new fragment, or after",
         "LedgerHandle.ensembleChangeLoop; issue 4651, a race between threads, since 4.16",
     )
 
-    # What is durable when (layers/durability).
+    # Durability (layers/durability).
 
     storage: str = switch(
         ("any", "interleaved", "sorted", "db"),
-        "a bookie loses in a crash what `lose` says, or what that storage and the journal have not made durable",
+        "a crash loses the data that `lose` names, or the data that this storage and the journal have not "
+        "made durable",
         "BookieImpl.readJournal, SyncThread; InterleavedLedgerStorage, SortedLedgerStorage, DbLedgerStorage",
     )
     load: str = switch(
         ("idle", "busy"),
-        "between two flushes entries of no other ledger are written, or some are",
+        "between two flushes no entries of other ledgers are written, or some are",
         "InterleavedLedgerStorage.somethingWritten; the write cache of DbLedgerStorage",
     )
     fence_record: str = switch(
         ("bare", "with-key"),
-        "a fence is journaled without the ledger's key, and a replay that does not know the key skips it, or with it",
+        "the journal's record of a fence has no ledger key, and a replay that lacks the key skips it; or the "
+        "record has the key",
         "LedgerDescriptorImpl.logFenceEntryInJournal, BookieImpl.readJournal",
     )
     negative_answers: str = switch(
         ("at-once", "after-fence"),
-        "a fencing read that finds no entry is answered at once, or when its fence is in the journal",
+        "a fencing read that finds no entry is answered at once, or after its fence is in the journal",
         "ReadEntryProcessor.processPacket, ReadEntryProcessorV3.readEntry",
     )
     flush_headers: str = switch(
         ("if-written", "always"),
-        "interleaved and sorted: a flush writes headers of index files if entries were written, and of ledgers with a "
-        "page in memory, or all that changed",
+        "interleaved and sorted: a flush writes index headers only if entries were written, and only of "
+        "ledgers with a page in memory; or it writes all changed headers",
         "InterleavedLedgerStorage.flush, IndexInMemPageMgr.flushOneOrMoreLedgers",
     )
     db_checkpoint: str = switch(
@@ -158,28 +164,28 @@ class Switches:
 
     lose: str = switch(
         ("both", "entries", "fences", "bare-fences", "entries-and-bare-fences", "nothing"),
-        "what a crash loses: entries and fence, one of them, only a fence set where no entry was stored yet, that and "
-        "entries, or nothing as long as no disk is lost",
-        "BP-46; the code journals fences, with journalWriteData=false too (PR 2706), but replay skips one that no entry "
-        "precedes (BookieImpl.readJournal)",
+        "the data that a crash loses. A bare fence is one set before the bookie stored an entry. With "
+        "nothing, only a lost disk loses data",
+        "BP-46; the code journals fences, with journalWriteData=false too (PR 2706), but replay skips a "
+        "fence that no entry precedes (BookieImpl.readJournal)",
     )
     fence_on_unclean_shutdown: str = switch(
         ("yes", "no"), "after a crash a bookie fences its ledgers before it serves", "BP-46, scenario 1"
     )
     limbo_on_unclean_shutdown: str = switch(
         ("yes", "no"),
-        "after a crash a bookie puts its ledgers in limbo: it cannot say that an entry is not there",
+        "after a crash a bookie puts its ledgers in limbo: it cannot say that an entry is absent",
         "BP-46, scenario 2",
     )
     boot_fence_scope: str = switch(
         ("all", "non-closed", "non-closed-in-last-ensemble"),
-        "which ledgers a crashed bookie fences and puts in limbo",
+        "the ledgers that a crashed bookie fences and puts in limbo",
         "BP-46 says all and non-closed; DataIntegrityCheckImpl.processPreBoot",
     )
     limbo: str = switch(
         ("as-tla", "as-coded"),
-        "a fencing read of a ledger in limbo answers LAC 0 and adds are stored, or the answer is unknown and adds that "
-        "no fence refuses are refused too",
+        "for a ledger in limbo, a fencing read answers LAC 0 and adds are stored; or the answer is unknown "
+        "and the writer's adds are refused even without a fence",
         "BookKeeperProtocolWithLimbo.tla; SingleDirectoryDbLedgerStorage.throwIfLimbo",
     )
 
@@ -187,7 +193,7 @@ class Switches:
 
     boot: str = switch(
         ("at-once", "whole"),
-        "a crashed bookie is back in the same step, or goes through the boot sequence step by step",
+        "a crashed bookie comes back in the same step, or goes through the boot sequence step by step",
         "BookKeeperProtocolWithLimbo.tla; BP-46, on boot",
     )
     unclean_check: str = switch(
@@ -197,12 +203,12 @@ class Switches:
     )
     dirty_marker: str = switch(
         ("before-serving", "after-serving"),
-        "the marker that makes a crash known at the next boot is set before the bookie first serves, or later",
+        "the marker that shows a crash at the next boot is set before the bookie first serves, or later",
         "BP-46; UncleanShutdownDetection.registerStartUp",
     )
     phase_one_awaited: str = switch(
         ("yes", "no"),
-        "after an unclean shutdown a bookie serves once phase one is over, or while it runs",
+        "after an unclean shutdown a bookie serves after phase one is over, or while phase one runs",
         "BP-46; EmbeddedServer starts it and goes on",
     )
     phase_one_order: str = switch(
@@ -213,27 +219,28 @@ class Switches:
     phase_one_flush: str = switch(
         ("yes", "no"),
         "phase one ends by making limbo and fence durable",
-        "DataIntegrityCheckImpl.runPreBootSequence; SingleDirectoryDbLedgerStorage.checkpoint, PR 3341 (4.15.1)",
+        "DataIntegrityCheckImpl.runPreBootSequence; SingleDirectoryDbLedgerStorage.checkpoint, PR 3341 "
+        "(4.15.1)",
     )
     check_note: str = switch(
         ("yes", "no"),
-        "phase one begins with a note on disk that phase two is due",
+        "phase one begins by noting on disk that phase two is due",
         "DataIntegrityCheckImpl.runPreBootCheck",
     )
     cookie_mismatch: str = switch(
         ("fix", "refuse"),
-        "a bookie with a disk without cookie goes through phase one and stamps new cookies, or does not boot",
+        "a bookie with a cookie missing on a disk goes through phase one and stamps it, or does not boot",
         "DataIntegrityCookieValidation; dataIntegrityStampMissingCookies",
     )
     cookie_stamp: str = switch(
         ("after-phase-one", "before-phase-one"),
-        "missing cookies are stamped when phase one is over, or first of all",
+        "missing cookies are stamped after phase one, or before it",
         "DataIntegrityCookieValidation.checkCookies",
     )
     clear_limbo: str = switch(
         ("after-copying", "before-copying", "unrecovered"),
-        "phase two clears limbo when the ledger is recovered and its entries are copied, when it is recovered, or "
-        "without recovering it",
+        "phase two clears limbo after recovering the ledger and copying its entries, after recovering the "
+        "ledger, or without recovering it",
         "BP-46; DataIntegrityCheckImpl.runFullCheck",
     )
 
@@ -246,10 +253,10 @@ CRASHES = (
     "limbo",
     "boot",
 )
-"""What means nothing without crashes."""
+"""The switches that need crashes."""
 
 DURABILITY = ("load", "fence_record", "negative_answers", "flush_headers", "db_checkpoint")
-"""What means nothing without a storage."""
+"""The switches that need a storage."""
 
 BOOT = (
     "disks",
@@ -264,4 +271,4 @@ BOOT = (
     "cookie_stamp",
     "clear_limbo",
 )
-"""What means nothing without the whole boot sequence."""
+"""The switches that need the whole boot sequence."""

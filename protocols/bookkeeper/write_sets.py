@@ -1,4 +1,4 @@
-"""Striping: which bookies of an ensemble an entry goes to (RoundRobinDistributionSchedule)."""
+"""Striping: the bookies of an ensemble that an entry goes to (RoundRobinDistributionSchedule)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from fencepost.quorums.stripes import Configuration
 
 
 class WriteSets(Metadata):
-    """An entry goes to WQ positions of its fragment's ensemble, round robin: its write set."""
+    """Write sets. An entry goes to WQ positions of its fragment's ensemble, round robin."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
+        """Compute the constants of striping."""
         super().__init__(parameters)
         stripes = Configuration(parameters.ensemble, parameters.write_quorum, parameters.ack_quorum)
         head = parameters.ack_quorum
 
-        # Constants: the positions of each entry, of each window of WQ bookies, and of the first AQ of each window.
+        # Constants: the positions of each entry, of each window of WQ bookies, and of the window's first AQ.
         self.in_write_set = family(
             BOOL, self.read_entry, self.position, initial=lambda e, i: i - 1 in stripes.write_set(e)
         )
@@ -35,21 +36,21 @@ class WriteSets(Metadata):
 
     @definition
     def in_ensemble(self, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
-        """By the client's copy, the bookie is a member of the fragment's ensemble."""
+        """Return whether the bookie is in the fragment's ensemble, by the client's copy."""
         return exists(self.position, lambda i: self.is_at(client, fragment, i, bookie))
 
     @definition
     def in_write_set_of(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> Term:
-        """The entry is sent to the bookie when it is sent to the fragment's ensemble."""
+        """Return whether the bookie gets the entry when it is sent to the fragment's ensemble."""
         return exists(
             self.position, lambda i: self.in_write_set[entry, i] & self.is_at(client, fragment, i, bookie)
         )
 
     @definition
     def still_there(self, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
-        """The bookie stands in the client's current ensemble where it stood in that fragment's."""
+        """Return whether the bookie has the same position in the fragment's and the current ensemble."""
         current = self.own_last_fragment[client]
         return exists(
             self.position,
@@ -57,7 +58,7 @@ class WriteSets(Metadata):
         )
 
     def is_newcomer(self, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
-        """The bookie is in the fragment's ensemble and not in that of the one before."""
+        """Return whether the bookie is in the fragment's ensemble and not in the one before."""
         return self.in_ensemble(client, fragment, bookie) & ~exists(
             self.fragment,
             lambda f: (f + 1 == fragment) & self.in_ensemble(client, f, bookie),
@@ -65,7 +66,7 @@ class WriteSets(Metadata):
 
     @definition
     def in_metadata_write_set(self, entry: TermLike, bookie: TermLike) -> Term:
-        """By the metadata store, the entry belongs on the bookie."""
+        """Return whether the entry belongs on the bookie, by the metadata store."""
 
         def in_write_set(f: Term) -> Term:
             return exists(

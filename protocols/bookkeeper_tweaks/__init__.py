@@ -1,1 +1,1 @@
-"""Two tweaks of the BookKeeper protocol, guaranteed write quorum and unbounded ledgers, and what they share."""
+"""Two variants of the BookKeeper protocol: guaranteed write quorum and unbounded ledgers."""

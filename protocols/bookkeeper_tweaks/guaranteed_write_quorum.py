@@ -1,9 +1,11 @@
-"""BookKeeper with a guaranteed write quorum: an entry stays pending until all WQ bookies of its write set have it.
+"""BookKeeper with a guaranteed write quorum: entries stay pending until all WQ bookies have them.
 
-Besides the last add confirmed (LAC) each client counts a last add fully replicated (LAFR). Ensemble changes,
-recovery and closing go by the LAFR, so that every entry of a fragment that is over, and of a ledger that is
-closed, is on all of its write set. The rules are numbered in docs/tweaks.md; what is not said there is as in
-the current protocol. What this tweak shares with unbounded ledgers, which build on it, stands in replication.py.
+Besides the last add confirmed (LAC) each client counts a last add fully replicated (LAFR). Ensemble
+changes, recovery and closing use the LAFR. Thus every entry of a completed fragment, and of a closed
+ledger, is on all bookies of its write set.
+
+The rules are numbered in docs/tweaks.md. Everything else is as in the current protocol. The parts that
+unbounded ledgers use too are in replication.py.
 """
 
 from __future__ import annotations
@@ -47,15 +49,15 @@ from fencepost.protocols.bookkeeper_tweaks.replication import (
     withdraws_acks,
 )
 
-# Parameters and switches. The first value of each switch is the proposal; the second is a mutant of it, but for the
-# last switch, where it is a mend.
+# Parameters and switches. The first value of each switch is the proposal. The second is a mutant of it.
+# The second value of the last switch is a repair.
 
 _MODULE = "Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolWithGuaranteedWriteQuorum.tla"
 
 
 @dataclass(frozen=True)
 class GuaranteedParameters(TweakSizes):
-    """One instance: after the bookies and quorums, sizes and switches of this tweak."""
+    """One instance: bookies and quorums, then the sizes and switches of this variant."""
 
     entries: int = parameter(2, "L: entries that the writer may push")
     recoverers: int = parameter(1, "recovery attempts, each by a client of its own")
@@ -91,18 +93,18 @@ class GuaranteedParameters(TweakSizes):
     )
 
 
-# State: facts on the metadata store, the clients and the bookies, and what follows from them.
+# State of the metadata store, the clients and the bookies.
 
 
 class GuaranteedPhase(Enum):
-    """What a client is doing."""
+    """The phase of a client's work on the ledger."""
 
     IDLE = "idle"
     ACTIVE = "active"
     CLOSED = "closed"
-    """It closed the ledger."""
+    """The client closed the ledger."""
     WITHDRAWN = "withdrawn"
-    """A fenced bookie refused it, and it does nothing any more."""
+    """A fenced bookie refused the client, which does nothing any more."""
 
 
 class GuaranteedLedger(ReplicatedLedger):
@@ -112,6 +114,7 @@ class GuaranteedLedger(ReplicatedLedger):
     nothing = NOTHING
 
     def __init__(self, p: GuaranteedParameters) -> None:
+        """Declare the state variables."""
         recoverers = tuple(f"r{i}" for i in range(1, p.recoverers + 1))
         super().__init__(p, Sort("client", (WRITER, *recoverers)), p.entries, p.fragments)
         self.writer = Sort("writer", (WRITER,), part_of="client")
@@ -127,18 +130,18 @@ class GuaranteedLedger(ReplicatedLedger):
         self.stored = family(self.prefix, bookie, self.entry)
         self.fenced = family(BOOL, bookie)
 
-        # Every client: its copy of the metadata, its adds with the LAC and LAFR they carry, and their answers.
+        # Every client: its copy of the metadata, its adds with their LAC and LAFR, and the answers.
         self.declare_clients(GuaranteedPhase)
         self.declare_adds()
         self.add_refused = family(BOOL, client, self.fragment, self.entry, bookie)
         self.declare_acks()
         self.kept_lac = family(self.prefix, client)
-        """The LAC when acks were last withdrawn: what was acknowledged remains so."""
+        """The LAC when acks were last withdrawn. Acknowledged entries stay acknowledged."""
 
         # Recoverers: the fencing reads and the recovery reads. (The writer's row stays as it is.)
         self.base = family(self.fragment, client)
         self.overtaken = family(BOOL, client)
-        """A later recoverer has bumped the version, so this one can commit nothing any more."""
+        """Whether a later recoverer has bumped the version, so that this one can commit nothing."""
         self.fence_handled = family(BOOL, client, bookie)
         self.fence_told = family(self.prefix, client, bookie)
         self.fence_answered = family(BOOL, client, bookie)
@@ -148,27 +151,30 @@ class GuaranteedLedger(ReplicatedLedger):
 
         self.declare_losses()
 
-    # What a client sends, and its two prefixes (rules 2, 4 and 5). Neither falls.
+    # The adds of a client, and its two prefixes (rules 2, 4 and 5). Neither prefix falls.
 
     def content_sent(self, client: TermLike, entry: TermLike) -> Term:
-        """What the client sends as the entry: the writer its own, a recoverer what it read."""
+        """Return the content that the client sends: the writer its own, a recoverer what it read."""
         return if_(lift(WRITER) == client, entry, self.found[client, entry])
 
     def start(self, client: TermLike) -> Term:
-        """Where both prefixes start (rule 11): 0 for the writer, a recoverer goes by what fencing told it."""
+        """Return where both prefixes start: 0 for the writer, for a recoverer by fencing (rule 11)."""
         return self.highest_told(client, self.fence_told)
 
     def lac(self, client: TermLike) -> Term:
-        """Last add confirmed: AQ acks. The writer has acknowledged this and everything below it (rule 4)."""
+        """Return the last add confirmed: AQ acks (rule 4).
+
+        The writer has acknowledged this entry and all entries below it.
+        """
         run, kept = self.run(client, self.parameters.ack_quorum), self.kept_lac[client]
         return if_(run < kept, kept, run)
 
     def carried_lac(self, client: TermLike) -> Term:
-        """The LAC that an add carries if it is sent now (rule 3)."""
+        """Return the LAC that an add carries if it is sent now (rule 3)."""
         return self._carried(client, self.lac(client))
 
     def carried_lafr(self, client: TermLike) -> Term:
-        """The LAFR that an add carries if it is sent now (rule 3)."""
+        """Return the LAFR that an add carries if it is sent now (rule 3)."""
         return self._carried(client, self.lafr(client))
 
     def _carried(self, client: TermLike, moving: Term) -> Term:
@@ -179,22 +185,25 @@ class GuaranteedLedger(ReplicatedLedger):
     # Answers of bookies, and recovery.
 
     def add_stored(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The bookie stored what that add brought: it did not refuse it."""
+        """Return whether the bookie handled the add and did not refuse it."""
         index = (client, fragment, entry, bookie)
         return self.add_handled[index] & ~self.add_refused[index]
 
     def fence_sent(self, client: TermLike, bookie: TermLike) -> Term:
-        """The recoverer sent the bookie a fencing read: to the last ensemble, when it began."""
+        """Return whether the recoverer sent the bookie a fencing read.
+
+        It sends them to the last ensemble when it begins.
+        """
         return (self.phase[client] != GuaranteedPhase.IDLE) & self.own_member[
             client, self.base[client], bookie
         ]
 
     def closed_by_another(self) -> Term:
-        """A recoverer has closed the ledger."""
+        """Return whether a recoverer has closed the ledger."""
         return exists(self.recoverer, lambda c: self.phase[c] == GuaranteedPhase.CLOSED)
 
 
-# Messages: what a person sees travel.
+# Messages, as a trace shows them.
 
 
 def add(
@@ -206,9 +215,10 @@ def add(
     when: TermLike = True,
     now: bool = False,
 ) -> Message:
-    """An add: new, of recovery, or sent again. It carries the sender's LAC and LAFR (rule 3).
+    """Return the message of an add: new, of recovery, or sent again (rule 3).
 
-    `now` says that it is being sent, and so carries what they are now.
+    The message carries the LAC and LAFR of its first sending. With `now` it is being sent and carries the
+    current ones.
     """
     return message(
         "add",
@@ -232,7 +242,7 @@ def add_answer(
     bookie: TermLike,
     refused: TermLike,
 ) -> Message:
-    """The answer to an add: stored, or refused because the ledger is fenced."""
+    """Return the answer to an add: stored, or refused because the ledger is fenced."""
     return message(
         "add answer",
         bookie,
@@ -244,22 +254,22 @@ def add_answer(
 
 
 def fence(recoverer: TermLike, bookie: TermLike, when: TermLike = True) -> Message:
-    """A fencing read."""
+    """Return a fencing read."""
     return message("fence", recoverer, bookie, when=when)
 
 
 def fence_answer(s: GuaranteedLedger, recoverer: TermLike, bookie: TermLike, told: TermLike) -> Message:
-    """The bookie is fenced, and tells its LAFR instead of its LAC (rule 3)."""
+    """Return the answer to a fencing read, which has the LAFR instead of the LAC (rule 3)."""
     return message("fence answer", bookie, recoverer, says={s.parameters.recovery_start: told})
 
 
 def read(recoverer: TermLike, entry: TermLike, bookie: TermLike, when: TermLike = True) -> Message:
-    """A recovery read of an entry."""
+    """Return a recovery read of an entry."""
     return message("read", recoverer, bookie, about={"entry": entry}, when=when)
 
 
 def read_answer(recoverer: TermLike, entry: TermLike, bookie: TermLike, content: Term) -> Message:
-    """The entry, or NoSuchEntry."""
+    """Return the answer to a recovery read: the entry, or NoSuchEntry."""
     return message(
         "read answer",
         bookie,
@@ -273,7 +283,10 @@ def read_answer(recoverer: TermLike, entry: TermLike, bookie: TermLike, content:
 
 
 def create_ledger(s: GuaranteedLedger) -> Action:
-    """The writer creates the ledger, open, over the first WQ bookies (ClientCreatesLedger; bookies are alike)."""
+    """Create the ledger, open, over the first WQ bookies (ClientCreatesLedger).
+
+    Any WQ bookies would do, since bookies are alike.
+    """
     return Action(
         when=s.status == Status.NONE,
         then=[s.status.set(Status.OPEN), s.phase[WRITER].set(GuaranteedPhase.ACTIVE)],
@@ -283,7 +296,7 @@ def create_ledger(s: GuaranteedLedger) -> Action:
 
 
 def push(s: GuaranteedLedger, fragment: Parameter, entry: Parameter) -> Action:
-    """The writer sends the next entry to its ensemble (ClientSendsAddEntryRequests)."""
+    """Send the writer's next entry to its ensemble (ClientSendsAddEntryRequests)."""
     return Action(
         when=(s.phase[WRITER] == GuaranteedPhase.ACTIVE)
         & s.may_send(WRITER, fragment, entry)
@@ -295,7 +308,7 @@ def push(s: GuaranteedLedger, fragment: Parameter, entry: Parameter) -> Action:
 
 
 def close_ledger(s: GuaranteedLedger) -> Action:
-    """The writer closes the ledger, still open, with nothing pending (rule 10, ClientClosesLedgerSuccess)."""
+    """Close an open ledger when no entry is pending (rule 10, ClientClosesLedgerSuccess)."""
     nothing_pending = ~exists(s.entry, lambda e: s.pending(WRITER, e))
     return Action(
         when=(s.phase[WRITER] == GuaranteedPhase.ACTIVE)
@@ -315,7 +328,7 @@ def close_ledger(s: GuaranteedLedger) -> Action:
 
 
 def _adds(s: GuaranteedLedger, client: Parameter | str, fragment: Parameter, entry: Parameter) -> Broadcast:
-    """The entry to the ensemble of that fragment."""
+    """Return the messages that bring the entry to the ensemble of that fragment."""
     return to_ensemble(
         s, client, fragment, lambda b, when: add(s, client, fragment, entry, b, when=when, now=True)
     )
@@ -324,7 +337,7 @@ def _adds(s: GuaranteedLedger, client: Parameter | str, fragment: Parameter, ent
 def handle_add(
     s: GuaranteedLedger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """A bookie stores an entry unless the ledger is fenced there, and answers (BookieSendsAdd…Response).
+    """Store an entry on a bookie unless the ledger is fenced, and answer (BookieSendsAdd…Response).
 
     A recovery add is stored even if the ledger is fenced.
     """
@@ -346,7 +359,10 @@ def handle_add(
 def receive_ack(
     s: GuaranteedLedger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """A member of the client's ensemble has stored the entry: LAC and LAFR may move (ReceiveAddConfirmedResponse)."""
+    """Receive an ack of a member of the ensemble (ReceiveAddConfirmedResponse).
+
+    LAC and LAFR may move.
+    """
     index = (client, fragment, entry, bookie)
     return Action(
         when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.next_answer(*index) & ~s.add_refused[index],
@@ -359,7 +375,7 @@ def receive_ack(
 def receive_fenced(
     s: GuaranteedLedger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """A bookie refused the entry: the writer withdraws (rule 13, ClientReceivesAddFencedResponse)."""
+    """Receive a refusal: the writer withdraws (rule 13, ClientReceivesAddFencedResponse)."""
     index = (client, fragment, entry, bookie)
     return Action(
         when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.next_answer(*index) & s.add_refused[index],
@@ -376,12 +392,12 @@ def receive_fenced(
 def change_ensemble(
     s: GuaranteedLedger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
-    """A bookie that failed the client is replaced from LAFR+1 on, and pending entries move along (ChangeEnsemble).
+    """Replace a bookie that failed the client from LAFR+1 on, and resend pending entries.
 
-    The new fragment starts at LAFR+1 and hides the last one if that is its start (rule 6). The bookie loses its
-    acks above the LAFR; every pending entry, acknowledged or not, goes to the newcomer (rule 7). A pinned bookie
-    stays until the LAFR has passed (rule 8). The writer commits the change at once, and may only while the
-    ledger is open; a recoverer keeps it to itself (rule 9).
+    ChangeEnsemble. The new fragment starts at LAFR+1, and replaces the last one if both start there (rule
+    6). The old bookie loses its acks above the LAFR. Every pending entry, acknowledged or not, goes to the
+    new bookie (rule 7). A pinned bookie stays until the LAFR has passed (rule 8). The writer commits the
+    change at once, and only while the ledger is open. A recoverer keeps the change to itself (rule 9).
     """
     following = fragment + 1
     below = s.lafr(client) if s.parameters.fragment_start == "lafr" else s.lac(client)
@@ -410,7 +426,7 @@ def change_ensemble(
 
 
 def begin_recovery(s: GuaranteedLedger, client: Parameter) -> Action:
-    """A recoverer puts the ledger in recovery, anew, and fences the last ensemble (rule 13, ClientStartsRecovery)."""
+    """Put the ledger in recovery, and fence the last ensemble (rule 13, ClientStartsRecovery)."""
     return Action(
         when=(s.phase[client] == GuaranteedPhase.IDLE)
         & any_of(s.status == Status.OPEN, s.status == Status.IN_RECOVERY),
@@ -430,7 +446,10 @@ def begin_recovery(s: GuaranteedLedger, client: Parameter) -> Action:
 
 
 def handle_fence(s: GuaranteedLedger, client: Parameter, bookie: Parameter) -> Action:
-    """A bookie fences the ledger, and tells the highest LAFR it received (rule 3, BookieSendsFencingReadLafrResponse)."""
+    """Fence the ledger on a bookie, and answer with the highest LAFR it received (rule 3).
+
+    BookieSendsFencingReadLafrResponse.
+    """
     carried = s.sent_lafr if s.parameters.recovery_start == "lafr" else s.sent_lac
     told = s.heard(bookie, carried)
     return Action(
@@ -447,7 +466,10 @@ def handle_fence(s: GuaranteedLedger, client: Parameter, bookie: Parameter) -> A
 
 
 def receive_fence_answer(s: GuaranteedLedger, client: Parameter, bookie: Parameter) -> Action:
-    """A bookie is fenced and tells its LAFR; once enough are, further answers are ignored (rules 11 and 13)."""
+    """Receive the LAFR of a fenced bookie (rules 11 and 13).
+
+    Once enough bookies are fenced, further answers are ignored.
+    """
     return Action(
         when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.fence_answer_counts(client, bookie),
         then=[s.fence_answered[client, bookie].set(True)],
@@ -457,7 +479,7 @@ def receive_fence_answer(s: GuaranteedLedger, client: Parameter, bookie: Paramet
 
 
 def send_reads(s: GuaranteedLedger, client: Parameter, entry: Parameter) -> Action:
-    """The recoverer reads the entries above its start one after another (rule 12, ClientSendsRecoveryReadRequests)."""
+    """Read the entries above the recoverer's start in order (rule 12, ClientSendsRecoveryReadRequests)."""
     return Action(
         when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.may_read(client, entry),
         then=[s.read_sent[client, entry].set(True)],
@@ -467,7 +489,7 @@ def send_reads(s: GuaranteedLedger, client: Parameter, entry: Parameter) -> Acti
 
 
 def handle_read(s: GuaranteedLedger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """A bookie fences the ledger and answers with the entry or NoSuchEntry (rule 12, BookieSendsReadResponse)."""
+    """Fence the ledger and answer with the entry or NoSuchEntry (rule 12, BookieSendsReadResponse)."""
     content = maximum(s.entry, lambda e: if_(e == entry, s.stored[bookie, e], NOTHING))
     return Action(
         when=s.read_to(client, entry, bookie) & ~s.read_handled[client, entry, bookie],
@@ -485,7 +507,10 @@ def handle_read(s: GuaranteedLedger, client: Parameter, entry: Parameter, bookie
 def receive_read_answer(
     s: GuaranteedLedger, client: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """A bookie has the entry or not; answers after the read is decided are ignored (rule 12)."""
+    """Receive the answer to a recovery read (rule 12).
+
+    Answers that arrive after the read is decided are ignored.
+    """
     content = s.read_content[client, entry, bookie]
     return Action(
         when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.read_answer_counts(client, entry, bookie),
@@ -499,7 +524,7 @@ def receive_read_answer(
 
 
 def write_back(s: GuaranteedLedger, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
-    """An entry that was read goes to the recoverer's own current ensemble (rule 12, ClientWritesBackEntry)."""
+    """Write an entry that was read back to the recoverer's ensemble (rule 12, ClientWritesBackEntry)."""
     return Action(
         when=(s.phase[client] == GuaranteedPhase.ACTIVE)
         & s.may_send(client, fragment, entry)
@@ -512,9 +537,9 @@ def write_back(s: GuaranteedLedger, client: Parameter, fragment: Parameter, entr
 
 
 def finish_recovery(s: GuaranteedLedger, client: Parameter, entry: Parameter) -> Action:
-    """Reading ended at `entry` and nothing is pending: the ledger is closed just below it (rule 12).
+    """Close the ledger just below `entry`, at which reading ended (rule 12).
 
-    The recoverer's own fragments become the ledger's (RecoveryClientClosesLedger).
+    Nothing is pending. The recoverer's own fragments become the ledger's (RecoveryClientClosesLedger).
     """
     written = s.lafr(client) if s.parameters.recovery_done == "at-wq" else s.lac(client)
     return Action(
@@ -538,7 +563,7 @@ def finish_recovery(s: GuaranteedLedger, client: Parameter, entry: Parameter) ->
 
 
 def ledger(parameters: GuaranteedParameters) -> System:
-    """The transition system of one instance, without properties."""
+    """Return the transition system of one instance, without properties."""
     s = GuaranteedLedger(parameters)
     return System(
         state=s,

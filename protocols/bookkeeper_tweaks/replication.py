@@ -1,8 +1,9 @@
-"""What the two tweaks share: ledgers whose entries are to reach all WQ bookies of their write set.
+"""The common part of both variants: ledgers whose entries are to reach all WQ bookies.
 
-Ensembles are sets of E = WQ bookies, so the write set of an entry is the ensemble of its fragment. Each client counts
-two prefixes of the log: the last add confirmed (LAC) has AQ acks, the last add fully replicated (LAFR) all WQ. Rules
-are those of guaranteed write quorum in docs/tweaks.md. What the tweaks do differently stands in their own files.
+Ensembles are sets of E = WQ bookies, so the write set of an entry is the ensemble of its fragment. Each
+client counts two prefixes of the log: entries up to the last add confirmed (LAC) have AQ acks, entries up
+to the last add fully replicated (LAFR) have WQ acks. The rules are those of guaranteed write quorum in
+docs/tweaks.md. Differences between the variants are in their own files.
 """
 
 from __future__ import annotations
@@ -37,13 +38,17 @@ from fencepost.quorums.arithmetic import negative_answers
 
 @dataclass(frozen=True)
 class TweakSizes:
-    """Bookies and quorums. Raises BadInput unless 1 <= AQ <= WQ <= N."""
+    """The numbers of bookies.
+
+    Raises BadInput unless 1 <= AQ <= WQ <= N.
+    """
 
     bookies: int = parameter(3, "N: bookies there are")
     write_quorum: int = parameter(2, "WQ: bookies that each entry is sent to, and the size of an ensemble")
     ack_quorum: int = parameter(1, "AQ: acks that make an entry acknowledged")
 
     def __post_init__(self) -> None:
+        """Check the sizes."""
         require(
             "1 <= ack_quorum <= write_quorum <= bookies",
             1 <= self.ack_quorum <= self.write_quorum <= self.bookies,
@@ -53,27 +58,30 @@ class TweakSizes:
 
     @property
     def coverage(self) -> int:
-        """QC: negative answers that make an entry absent; as E = WQ, also EC: fencing answers that suffice."""
+        """QC: the number of negative answers that show an entry to be absent.
+
+        As E = WQ, this is also EC: the number of fencing answers that suffice.
+        """
         return int(negative_answers(self.write_quorum, self.write_quorum, self.ack_quorum))
 
 
-# State: index sets, families that both tweaks have, and what follows from them.
+# State: index sets, state variables that both variants have, and definitions over them.
 
 
 class ReplicatedLedger(StateSpace, ABC):
-    """The state of one ledger, as far as the tweaks share it.
+    """The state of one ledger, as far as both variants share it.
 
-    A tweak declares its families in its own order, those below by the `declare` methods.
+    A variant declares its state variables in its own order, the ones below by the `declare` methods.
     """
 
     nothing: ClassVar[Value]
-    """The content of an entry that is not there."""
+    """The content of an entry that is not stored."""
 
     status: Read
     last_entry: Read
     stored: Family
     base: Family
-    """The last ensemble when the client's recovery began: it is fenced and read from, to the end."""
+    """The last fragment when the client's recovery began. Its ensemble is fenced and read throughout."""
     fence_handled: Family
     fence_answered: Family
 
@@ -82,37 +90,39 @@ class ReplicatedLedger(StateSpace, ABC):
     }
 
     def __init__(self, parameters: TweakSizes, client: Sort, entries: int, fragments: int) -> None:
+        """Declare the sorts."""
         self.parameters = parameters
         self.bookie = labels("bookie", "b", parameters.bookies)
         self.client = client
         self.entry = integers(1, entries)
         self.next_entry = integers(1, entries + 1)
-        """Where a fragment may start: one past the last entry, too."""
+        """Entries at which a fragment may start, including one past the last entry."""
         self.prefix = integers(0, entries)
-        """LAC, LAFR, last entry: everything up to here. 0 is none."""
+        """LACs, LAFRs and last entries. 0 means no entry."""
         possible = fragments if parameters.bookies > parameters.write_quorum else 1
         self.fragment = integers(1, possible)
-        """Fragments in order; each has an ensemble, starts at its `first` entry and hides what it replaces.
+        """The fragments in order. Each has an ensemble and starts at its `first` entry.
 
-        There is only one if no bookie is spare.
+        From its first entry on, a fragment replaces the one before. Without a spare bookie there is one
+        fragment only.
         """
         self.later_fragments = tuple(range(2, possible + 1))
 
     def declare_fragments(self) -> None:
-        """The metadata store's ensembles, and where each starts."""
+        """Declare the metadata store's fragments: their ensembles and their first entries."""
         self.last_fragment = variable(self.fragment)
         self.first = family(self.next_entry, self.fragment)
         self.member = family(BOOL, self.fragment, self.bookie, initial=self._at_first)
 
     def declare_clients(self, phases: type[Enum]) -> None:
-        """What each client is doing, and its copy of the metadata."""
+        """Declare each client's phase, and its copy of the metadata."""
         self.phase = family(members(phases), self.client)
         self.own_last_fragment = family(self.fragment, self.client)
         self.own_first = family(self.next_entry, self.client, self.fragment)
         self.own_member = family(BOOL, self.client, self.fragment, self.bookie, initial=self._at_first)
 
     def declare_adds(self) -> None:
-        """The adds of each client, with the LAC and LAFR they carry."""
+        """Declare the adds of each client, with the LAC and LAFR they carry."""
         index = (self.client, self.fragment, self.entry)
         self.sent = family(BOOL, *index)
         self.sent_lac = family(self.prefix, *index)
@@ -120,12 +130,12 @@ class ReplicatedLedger(StateSpace, ABC):
         self.add_handled = family(BOOL, *index, self.bookie)
 
     def declare_acks(self) -> None:
-        """The answers to adds that each client has heard, and the acks that count."""
+        """Declare the answers to adds that each client received, and the acks that count."""
         self.add_answered = family(BOOL, self.client, self.fragment, self.entry, self.bookie)
         self.acked = family(BOOL, self.client, self.entry, self.bookie)
 
     def declare_reads(self, entry: Sort, content: Sort) -> None:
-        """The recovery reads of each client: of `entry`, answered with `content`."""
+        """Declare the recovery reads of each client: of `entry`, answered with `content`."""
         self.read_entry = entry
         self.read_sent = family(BOOL, self.client, entry)
         self.read_handled = family(BOOL, self.client, entry, self.bookie)
@@ -133,38 +143,38 @@ class ReplicatedLedger(StateSpace, ABC):
         self.read_answered = family(BOOL, self.client, entry, self.bookie)
 
     def declare_losses(self) -> None:
-        """What the network never delivers.
+        """Declare the losses of adds and of their answers.
 
-        Only adds and their answers overtake what is lost; any other message that never arrives is simply late
-        for ever.
+        Other messages need no losses of their own. They overtake nothing, so a lost one is the same as one
+        that is late for ever.
         """
         index = (self.client, self.fragment, self.entry, self.bookie)
         self.add_lost = choice(*index, fault="lost")
         self.add_answer_lost = choice(*index, fault="lost")
 
     def _at_first(self, *index: object) -> bool:
-        """The first ensemble is the first WQ bookies."""
+        """Return whether the bookie is in the first ensemble: the first WQ bookies."""
         return index[-1] in self.bookie.values[: self.parameters.write_quorum]
 
     # Adds. An add is sent because of a fragment: to all of its ensemble at first, later to its newcomer only.
 
     def pushed(self, client: TermLike, entry: TermLike) -> Term:
-        """The client has sent something as the entry: a new one, or a write-back."""
+        """Return whether the client has sent something as the entry: a new entry or a write-back."""
         return exists(self.fragment, lambda g: self.sent[client, g, entry])
 
     def may_send(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
-        """The client has not sent the entry, and would send it to its ensemble of that fragment."""
+        """Return whether the entry is not sent yet and would go to the ensemble of that fragment."""
         current = self.own_last_fragment[client] == fragment
         return current & ~self.sent[client, fragment, entry] & ~self.pushed(client, entry)
 
     def in_order(self, client: TermLike, entry: TermLike) -> Term:
-        """The client has sent all entries above its start and below this one."""
+        """Return whether the client has sent all entries above its start and below this one."""
         return forall(
             self.entry, lambda e: implies((self.start(client) < e) & (e < entry), self.pushed(client, e))
         )
 
     def add_sent(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The entry was sent to the bookie because of that fragment."""
+        """Return whether the entry was sent to the bookie because of that fragment."""
 
         def had_it(g: Term) -> Term:
             return (g + 1 == fragment) & self.sent[client, g, entry] & self.own_member[client, g, bookie]
@@ -176,26 +186,30 @@ class ReplicatedLedger(StateSpace, ABC):
         )
 
     def add_in_flight(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The add will reach the bookie and has not yet."""
+        """Return whether the add is on its way: it will reach the bookie and has not yet."""
         index = (client, fragment, entry, bookie)
         return self.add_sent(*index) & ~self.add_lost[index] & ~self.add_handled[index]
 
     def next_add(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The add may reach the bookie now: of the client's adds that will, the lowest entry goes first."""
+        """Return whether the add may reach the bookie now.
+
+        One client's adds reach a bookie in the order of their entries, apart from lost ones.
+        """
         index = (client, fragment, entry, bookie)
         return self.add_in_flight(*index) & ~self._lower(self.add_in_flight, client, entry, bookie)
 
     def answer_in_flight(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> Term:
-        """The answer to an add will reach the client and has not yet."""
+        """Return whether the answer to an add is on its way: it will reach the client and has not yet."""
         index = (client, fragment, entry, bookie)
         return self.add_handled[index] & ~self.add_answer_lost[index] & ~self.add_answered[index]
 
     def next_answer(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The answer may be received now: of those of this bookie that will arrive, the lowest entry goes first.
+        """Return whether the client may receive the answer now.
 
-        Answers of a bookie that is no member of the ensemble any more are not received (ReceiveAddConfirmedResponse).
+        Answers of one bookie arrive in the order of their entries, apart from lost ones. Answers of a
+        bookie that has left the ensemble are not received (ReceiveAddConfirmedResponse).
         """
         return (
             self.own_member[client, self.own_last_fragment[client], bookie]
@@ -206,18 +220,21 @@ class ReplicatedLedger(StateSpace, ABC):
     def _lower(
         self, in_flight: Callable[..., Term], client: TermLike, entry: TermLike, bookie: TermLike
     ) -> Term:
-        """The same is in flight for a lower entry."""
+        """Return whether a message of the same kind is on its way for a lower entry."""
         return exists(
             self.entry,
             lambda e: (e < entry) & exists(self.fragment, lambda g: in_flight(client, g, e, bookie)),
         )
 
     def add_stored(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The bookie stored what that add brought."""
+        """Return whether the bookie stored the content of that add."""
         return self.add_handled[client, fragment, entry, bookie]
 
     def heard(self, bookie: TermLike, carried: Family) -> Term:
-        """The highest LAC (`sent_lac`) or LAFR (`sent_lafr`) that came with an add the bookie stored (rule 2)."""
+        """Return the highest LAC or LAFR that came with an add the bookie stored (rule 2).
+
+        `carried` is `sent_lac` or `sent_lafr`.
+        """
 
         def came(c: Term, g: Term, e: Term) -> Term:
             return if_(self.add_stored(c, g, e, bookie), carried[c, g, e], 0)
@@ -231,16 +248,19 @@ class ReplicatedLedger(StateSpace, ABC):
 
     @abstractmethod
     def start(self, client: TermLike) -> Term:
-        """Where the LAFR of the client starts, and the reading of a recoverer."""
+        """Return where the client's LAFR starts; a recoverer also starts reading there."""
 
     def highest_told(self, client: TermLike, told: Family) -> Term:
-        """The highest that fencing told, but no lower than what the fragments before the last hold (rule 11)."""
+        """Return the highest prefix that fencing told the client (rule 11).
+
+        It is no lower than the last entry of the fragments before the last.
+        """
         floor = self.own_first[client, self.base[client]] - 1
         heard = maximum(self.bookie, lambda b: if_(self.fence_answered[client, b], told[client, b], 0))
         return if_(floor < heard, heard, floor)
 
     def run(self, client: TermLike, acks: int) -> Term:
-        """The longest run of entries above the client's own start that have so many acks each (rule 5)."""
+        """Return the end of the longest run of entries above the start with so many acks each (rule 5)."""
 
         def reached(n: Term) -> Term:
             return forall(
@@ -255,42 +275,42 @@ class ReplicatedLedger(StateSpace, ABC):
 
     @abstractmethod
     def lac(self, client: TermLike) -> Term:
-        """Last add confirmed: AQ acks, and never falls."""
+        """Return the last add confirmed: AQ acks. It never falls."""
 
     def lafr(self, client: TermLike) -> Term:
-        """Last add fully replicated: WQ acks (rule 2)."""
+        """Return the last add fully replicated: WQ acks (rule 2)."""
         return self.run(client, self.parameters.write_quorum)
 
     @abstractmethod
     def carried_lac(self, client: TermLike) -> Term:
-        """The LAC that an add carries if it is sent now."""
+        """Return the LAC that an add carries if it is sent now."""
 
     @abstractmethod
     def carried_lafr(self, client: TermLike) -> Term:
-        """The LAFR that an add carries if it is sent now."""
+        """Return the LAFR that an add carries if it is sent now."""
 
     def pending(self, client: TermLike, entry: TermLike) -> Term:
-        """The entry is pushed or written back, and above the LAFR (rule 4)."""
+        """Return whether the entry was pushed or written back and is above the LAFR (rule 4)."""
         return self.pushed(client, entry) & (self.lafr(client) < entry)
 
     # Ensemble changes.
 
     def timed_out(self, client: TermLike, bookie: TermLike) -> Term:
-        """A write of the client to the bookie may be given up: it has not been answered."""
+        """Return whether the client may give up a write to the bookie that has no answer yet."""
         return exists_over(
             (self.fragment, self.entry),
             lambda g, e: self.add_sent(client, g, e, bookie) & ~self.add_answered[client, g, e, bookie],
         )
 
     def pinned(self, client: TermLike, bookie: TermLike) -> Term:
-        """The bookie has acked an entry above the LAFR and up to the LAC (rule 8)."""
+        """Return whether the bookie has acked an entry above the LAFR and up to the LAC (rule 8)."""
         return exists(
             self.entry,
             lambda e: (self.lafr(client) < e) & (e <= self.lac(client)) & self.acked[client, e, bookie],
         )
 
     def replaceable(self, client: TermLike, fragment: TermLike, failed: TermLike, spare: TermLike) -> Term:
-        """In the client's ensemble, which is of that fragment, a bookie failed it that the spare one may replace."""
+        """Return whether the spare bookie may replace one that failed the client, in that fragment."""
         return (
             (self.own_last_fragment[client] == fragment)
             & self.own_member[client, fragment, failed]
@@ -301,16 +321,16 @@ class ReplicatedLedger(StateSpace, ABC):
     # Recovery.
 
     def fence_answer_counts(self, client: TermLike, bookie: TermLike) -> Term:
-        """The answer to a fencing read is on its way; once enough have come, further answers are ignored."""
+        """Return whether an answer to a fencing read is on its way and counts: until coverage."""
         index = (client, bookie)
         return self.fence_handled[index] & ~self.fence_answered[index] & ~self.covered(client)
 
     def covered(self, client: TermLike) -> Term:
-        """Enough bookies of the ensemble are fenced (rule 13)."""
+        """Return whether enough bookies of the ensemble are fenced (rule 13)."""
         return at_least(self.parameters.coverage, self.bookie, lambda b: self.fence_answered[client, b])
 
     def may_read(self, client: TermLike, entry: TermLike) -> Term:
-        """Fencing is covered, and the entry is the next to be read: all between the start and it were found."""
+        """Return whether fencing is covered and the entry is the next one to read."""
         found_below = forall(
             self.read_entry,
             lambda e: implies((self.start(client) < e) & (e < entry), self.positive(client, e)),
@@ -319,28 +339,28 @@ class ReplicatedLedger(StateSpace, ABC):
         return self.covered(client) & above & ~self.read_sent[client, entry] & found_below
 
     def read_to(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The bookie is asked for the entry: as a member of the ensemble that was the last."""
+        """Return whether the bookie was asked for the entry, as a member of the last ensemble."""
         return self.read_sent[client, entry] & self.own_member[client, self.base[client], bookie]
 
     def read_answer_counts(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The answer to a recovery read is on its way; after the read is decided it is ignored."""
+        """Return whether an answer to a recovery read is on its way and the read is undecided."""
         index = (client, entry, bookie)
         undecided = ~self.positive(client, entry) & ~self.negative(client, entry)
         return self.read_handled[index] & ~self.read_answered[index] & undecided
 
     def has_entry(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """The bookie answered the recovery read with the entry."""
+        """Return whether the bookie answered the recovery read with the entry."""
         index = (client, entry, bookie)
         return self.read_answered[index] & (self.read_content[index] != self.nothing)
 
     def positive(self, client: TermLike, entry: TermLike) -> Term:
-        """The recovery read has found the entry: one bookie has something (rule 12)."""
+        """Return whether the recovery read found the entry: one bookie has it (rule 12)."""
         return exists(self.bookie, lambda b: self.has_entry(client, entry, b))
 
     def negative(self, client: TermLike, entry: TermLike) -> Term:
-        """The recovery read has found that the entry is not there: QC bookies answered NoSuchEntry (rule 12).
+        """Return whether the recovery read found the entry absent: QC bookies said so (rule 12).
 
-        A read that is neither positive nor negative stays unknown, and recovery goes no further (rule 13).
+        A read that is neither positive nor negative stays unknown, and recovery stops there (rule 13).
         """
         absent = at_least(
             self.parameters.coverage,
@@ -351,18 +371,18 @@ class ReplicatedLedger(StateSpace, ABC):
         )
         return absent & ~self.positive(client, entry)
 
-    # What properties ask.
+    # Definitions for properties.
 
     def has(self, bookie: TermLike, entry: TermLike) -> Term:
-        """Something is stored as the entry on the bookie."""
+        """Return whether the bookie stores something as the entry."""
         return self.stored[bookie, entry] != self.nothing
 
     @abstractmethod
     def closed_by_another(self) -> Term:
-        """A client that did not create the ledger has closed it."""
+        """Return whether a client that did not create the ledger has closed it."""
 
     def in_write_set(self, entry: TermLike, bookie: TermLike) -> Term:
-        """By the metadata store, the entry belongs on the bookie."""
+        """Return whether the entry belongs on the bookie, by the metadata store."""
         return in_fragment_of(
             entry,
             self.fragment,
@@ -378,7 +398,7 @@ class ReplicatedLedger(StateSpace, ABC):
 def prefixes(
     s: ReplicatedLedger, client: TermLike, fragment: TermLike, entry: TermLike, now: bool
 ) -> dict[str, Term]:
-    """The LAC and LAFR that an add carries (rule 3): those of now if it is being sent, else those it was sent with."""
+    """Return the LAC and LAFR that an add carries: current if sent `now`, else of its sending (rule 3)."""
     index = (client, fragment, entry)
     return {
         "lac": s.carried_lac(client) if now else s.sent_lac[index],
@@ -389,14 +409,17 @@ def prefixes(
 def to_ensemble(
     s: ReplicatedLedger, client: TermLike, fragment: TermLike, body: Callable[[Any, Term], Message]
 ) -> Broadcast:
-    """A message to each bookie of the client's ensemble of that fragment; `body` gets the bookie and that condition."""
+    """Return a message to each bookie of the client's ensemble of that fragment.
+
+    `body` gets the bookie and the condition that it is a member.
+    """
     return to_each(s.bookie, lambda b: body(b, s.own_member[client, fragment, b]))
 
 
 def sends(
     s: ReplicatedLedger, client: TermLike, fragment: TermLike, entry: TermLike, when: Term = TRUE
 ) -> list[Update]:
-    """The entry goes to the ensemble of that fragment, with the LAC and LAFR of now (rule 3)."""
+    """Return the updates that send the entry to its ensemble with the current LAC and LAFR (rule 3)."""
     index = (client, fragment, entry)
     return [
         s.sent[index].set(True, when=when),
@@ -411,14 +434,17 @@ def sends(
 def members_then(
     s: ReplicatedLedger, client: TermLike, fragment: TermLike, failed: Parameter, spare: Parameter
 ) -> dict[Value, Term]:
-    """Who belongs to the client's ensemble of that fragment once the spare bookie has replaced the failed one."""
+    """Return the members of the client's ensemble once the spare bookie has replaced the failed one."""
     return {b: any_of(spare == b, s.own_member[client, fragment, b] & (failed != b)) for b in s.bookie}
 
 
 def installs(
     s: ReplicatedLedger, client: TermLike, following: Term, first: Term, members: Mapping[Value, Term]
 ) -> list[Update]:
-    """The client goes on with a new fragment, which hides the last one if that starts at the same entry (rule 6)."""
+    """Return the updates by which the client goes on with a new fragment (rule 6).
+
+    The new fragment replaces the last one if both start at the same entry.
+    """
     return [
         s.own_last_fragment[client].set(following),
         s.own_first[client, following].set(first),
@@ -429,7 +455,7 @@ def installs(
 def commits(
     s: ReplicatedLedger, following: Term, first: Term, members: Mapping[Value, Term], when: Term = TRUE
 ) -> list[Update]:
-    """The metadata store gets the new fragment."""
+    """Return the updates that put the new fragment into the metadata store."""
     return [
         s.last_fragment.set(following, when=when),
         s.first[following].set(first, when=when),
@@ -438,21 +464,24 @@ def commits(
 
 
 def withdraws_acks(s: ReplicatedLedger, client: TermLike, failed: TermLike, above: Term) -> list[Update]:
-    """The bookie that is replaced loses its acks for higher entries (rule 7)."""
+    """Return the updates that withdraw the replaced bookie's acks of higher entries (rule 7)."""
     return [s.acked[client, e, failed].set(False, when=above < e) for e in s.entry]
 
 
 def due(
     s: ReplicatedLedger, client: TermLike, fragment: TermLike, following: TermLike, above: Term
 ) -> dict[Value, Term]:
-    """Which higher entries of that fragment go to the newcomer of the following, acknowledged or not (rule 7)."""
+    """Return the condition under which each higher entry goes to the new bookie (rule 7).
+
+    Acknowledged entries go too.
+    """
     return {e: (above < e) & s.sent[client, fragment, e] & ~s.sent[client, following, e] for e in s.entry}
 
 
 def sends_again(
     s: ReplicatedLedger, client: TermLike, following: Term, due: Mapping[Value, Term]
 ) -> list[Update]:
-    """What is due goes to the newcomer, with the LAC and LAFR of now."""
+    """Return the updates that send the due entries to the new bookie with the current LAC and LAFR."""
     return [update for e, when in due.items() for update in sends(s, client, following, e, when)]
 
 
@@ -460,7 +489,7 @@ def sends_again(
 
 
 def takes_metadata(s: ReplicatedLedger, client: TermLike) -> list[Update]:
-    """The client that begins recovery takes the metadata store's fragments for its own."""
+    """Return the updates that copy the metadata store's fragments when a client begins recovery."""
     return [
         s.base[client].set(s.last_fragment),
         s.own_last_fragment[client].set(s.last_fragment),
@@ -476,7 +505,7 @@ def takes_metadata(s: ReplicatedLedger, client: TermLike) -> list[Update]:
 
 
 def publishes_metadata(s: ReplicatedLedger, client: TermLike) -> list[Update]:
-    """The client that ends recovery makes its own fragments the ledger's."""
+    """Return the updates that make the client's fragments the ledger's when it ends recovery."""
     return [
         s.last_fragment.set(s.own_last_fragment[client]),
         *(
@@ -500,7 +529,7 @@ def adds_and_changes(
     receive_ack: Callable[..., Action],
     change_ensemble: Callable[..., Action],
 ) -> list[Schema | Group]:
-    """Adds of that client reach bookies, their acks come back, and bookies that fail are replaced."""
+    """Return that client's actions for adds, acks and ensemble changes."""
     adds: list[Schema | Group] = [
         each(handle_add, s, client, s.fragment, s.entry, s.bookie),
         each(receive_ack, s, client, s.fragment, s.entry, s.bookie),

@@ -1,8 +1,10 @@
-"""Unbounded ledgers, on top of guaranteed write quorum: one client after another takes a ledger over and writes on.
+"""Unbounded ledgers over guaranteed write quorum: clients take over a ledger in turn and write on.
 
-A number, the term, replaces the fenced flag. Recovery ends with an empty entry, a NoOp, that truncates whatever
-old entries lie beyond it, and the ledger is open again. The rules are numbered in docs/tweaks.md; what is not
-said there is as in guaranteed_write_quorum.py. What the two share stands in replication.py.
+A number, the term, replaces the fenced flag. Recovery ends with an empty entry, a NoOp, which truncates old
+entries beyond it. The ledger is then open again.
+
+The rules are numbered in docs/tweaks.md. Everything else is as in guaranteed_write_quorum.py. The common
+part is in replication.py.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ _MODULE = "Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolUnboundedLedgersAndGWQ.
 
 @dataclass(frozen=True)
 class UnboundedParameters(TweakSizes):
-    """One instance: after the bookies and quorums, sizes and switches of this tweak."""
+    """One instance: bookies and quorums, then the sizes and switches of this variant."""
 
     bookies: int = parameter(2, "N: bookies there are")
     values: int = parameter(2, "values that clients may push, each once")
@@ -82,23 +84,23 @@ class UnboundedParameters(TweakSizes):
 
     @property
     def entries(self) -> int:
-        """Entry ids there can be: a value or the NoOp of a takeover each (rule 3)."""
+        """The number of possible entry ids: one for each value and each takeover's NoOp (rule 3)."""
         return self.values + self.clients - 1
 
 
-# State: facts on the metadata store, the clients and the bookies, and what follows from them.
+# State of the metadata store, the clients and the bookies.
 
 
 class UnboundedPhase(Enum):
-    """What a client is doing."""
+    """The phase of a client's work on the ledger."""
 
     IDLE = "idle"
     RECOVERING = "recovering"
     WRITING = "writing"
     CLOSED = "closed"
-    """It closed the ledger."""
+    """The client closed the ledger."""
     WITHDRAWN = "withdrawn"
-    """It heard InvalidTerm, and does nothing any more."""
+    """The client received InvalidTerm, and does nothing any more."""
 
 
 class UnboundedLedger(ReplicatedLedger):
@@ -108,6 +110,7 @@ class UnboundedLedger(ReplicatedLedger):
     nothing = NOTHING
 
     def __init__(self, p: UnboundedParameters) -> None:
+        """Declare the state variables."""
         super().__init__(p, labels("client", "c", p.clients), p.entries, p.fragments)
         bookie, client, entry = self.bookie, self.client, self.entry
         self.successor = Sort("successor", client.values[1:], part_of="client")
@@ -115,8 +118,8 @@ class UnboundedLedger(ReplicatedLedger):
         self.value = Sort("value", values, part_of="content")
         content = Sort("content", (NOTHING, *values, NO_OP))
 
-        # A client takes the ledger over once at most, and clients without history are alike: so the k-th is
-        # the client of term k, and what names a client in a message names its term (rules 1, 2 and 4).
+        # A client takes the ledger over at most once, and clients without history are alike. So the client of
+        # term k is the k-th, and the client named in a message also gives its term (rules 1, 2 and 4).
         self.term = family(integers(1, p.clients), client, initial=lambda c: client.values.index(c) + 1)
 
         # Metadata store.
@@ -129,16 +132,16 @@ class UnboundedLedger(ReplicatedLedger):
         self.stored = family(content, bookie, entry)
         self.bookie_term = family(integers(0, p.clients), bookie)
 
-        # Every client: its copy of the metadata, its adds with the LAC and LAFR they carry, and their answers.
+        # Every client: its copy of the metadata, its adds with their LAC and LAFR, and the answers.
         self.declare_clients(UnboundedPhase)
         self.content = family(content, client, entry)
-        """What the client read, or pushed, as that entry."""
+        """The content that the client read or pushed as that entry."""
         self.declare_adds()
         self.declare_acks()
         self.rejected = family(BOOL, client, bookie)
-        """The bookie answered a request of the client with InvalidTerm: it has a higher term for good."""
+        """Whether the bookie answered the client with InvalidTerm: the bookie has a higher term for good."""
         self.used = family(BOOL, self.value)
-        """Some client has pushed the value; none pushes it again (rule 3)."""
+        """Whether some client has pushed the value. No client pushes it again (rule 3)."""
         self.before = family(
             BOOL, self.value, self.value, initial=lambda v, w: values.index(v) < values.index(w)
         )
@@ -153,53 +156,59 @@ class UnboundedLedger(ReplicatedLedger):
 
         self.declare_losses()
 
-    # What a client sends as an entry.
+    # Adds.
 
     def is_no_op(self, client: TermLike, entry: TermLike) -> Term:
-        """The entry is where the client's reading ended: it writes the NoOp there (rule 11)."""
+        """Return whether the client's reading ended at the entry: it writes the NoOp there (rule 11)."""
         return self.negative(client, entry)
 
     def content_sent(self, client: TermLike, entry: TermLike) -> Term:
-        """What the client sends as the entry."""
+        """Return the content that the client sends as the entry."""
         return if_(self.is_no_op(client, entry), NO_OP, self.content[client, entry])
 
     def truncates(self, client: TermLike, entry: TermLike) -> Term:
-        """The add of that entry carries the truncate flag, whenever it is sent (rules 4 and 11)."""
+        """Return whether adds of the entry carry the truncate flag, at every sending (rules 4 and 11)."""
         return self.is_no_op(client, entry) if self.parameters.truncation == "yes" else FALSE
 
     # Terms, where a client starts, and how far it has come.
 
     def accepts(self, bookie: TermLike, client: TermLike) -> Term:
-        """The client's term is not below the bookie's (rule 5)."""
+        """Return whether the client's term is not below the bookie's (rule 5)."""
         return self.bookie_term[bookie] <= self.term[client]
 
     def overtaken(self, client: TermLike) -> Term:
-        """A later client has taken over: neither version nor term are the client's any more (rules 12 and 13)."""
+        """Return whether a later client has taken over (rules 12 and 13).
+
+        The metadata's version and term are then no longer the client's.
+        """
         return self.ledger_term != self.term[client]
 
     def start_lac(self, client: TermLike) -> Term:
-        """The LAC that a takeover starts with; answers that come after coverage do not move it (rule 9)."""
+        """Return the LAC that a takeover starts with (rule 9).
+
+        Fencing answers after coverage do not move it.
+        """
         return self.highest_told(client, self.fence_lac)
 
     def start(self, client: TermLike) -> Term:
-        """The LAFR that a takeover starts with (rule 9); its reading starts above it (rule 10)."""
+        """Return the LAFR that a takeover starts with, above which it reads (rules 9 and 10)."""
         return self.highest_told(client, self.fence_lafr)
 
     def confirmed(self, client: TermLike) -> Term:
-        """Everything up to here, above the start LAFR, has AQ acks."""
+        """Return the end of the run of entries above the start LAFR that have AQ acks."""
         return self.run(client, self.parameters.ack_quorum)
 
     def lac(self, client: TermLike) -> Term:
-        """Last add confirmed: what it started with, or what has AQ acks since."""
+        """Return the last add confirmed: the one it started with, or a later one with AQ acks."""
         confirmed, start = self.confirmed(client), self.start_lac(client)
         return if_(confirmed < start, start, confirmed)
 
     def carried_lac(self, client: TermLike) -> Term:
-        """The LAC that an add carries if it is sent now: in a takeover, the frozen one (rule 9)."""
+        """Return the LAC that an add carries if it is sent now; in a takeover the frozen one (rule 9)."""
         return if_(self._frozen(client), self.start_lac(client), self.lac(client))
 
     def carried_lafr(self, client: TermLike) -> Term:
-        """The LAFR that an add carries if it is sent now: in a takeover, the frozen one (rule 9)."""
+        """Return the LAFR that an add carries if it is sent now; in a takeover the frozen one (rule 9)."""
         return if_(self._frozen(client), self.start(client), self.lafr(client))
 
     def _frozen(self, client: TermLike) -> Term:
@@ -207,7 +216,7 @@ class UnboundedLedger(ReplicatedLedger):
         return (self.phase[client] == UnboundedPhase.RECOVERING) if frozen else FALSE
 
     def acknowledged(self, client: TermLike, entry: TermLike) -> Term:
-        """The client has told its caller that the value it pushed as that entry is safe (rule 14: each of them)."""
+        """Return whether the client told its caller that its value at that entry is safe (rule 14)."""
         above_no_op = exists(self.entry, lambda n: (n < entry) & self.is_no_op(client, n))
         own = any_of(lift(CREATOR) == client, above_no_op)
         return own & self.pushed(client, entry) & (entry <= self.confirmed(client))
@@ -215,16 +224,19 @@ class UnboundedLedger(ReplicatedLedger):
     # Takeovers.
 
     def fence_sent(self, client: TermLike, bookie: TermLike) -> Term:
-        """The client sent the bookie a fencing read: to the last ensemble, when it took over."""
+        """Return whether the client sent the bookie a fencing read.
+
+        It sends them to the last ensemble when it takes over.
+        """
         takes_over = (self.phase[client] != UnboundedPhase.IDLE) & (lift(CREATOR) != client)
         return takes_over & self.own_member[client, self.base[client], bookie]
 
     def closed_by_another(self) -> Term:
-        """A client that took the ledger over has closed it."""
+        """Return whether a client that took the ledger over has closed it."""
         return exists(self.successor, lambda c: self.phase[c] == UnboundedPhase.CLOSED)
 
 
-# Messages: what a person sees travel. Requests and answers carry the requester's term (rule 4).
+# Messages, as a trace shows them. Requests and answers carry the requester's term (rule 4).
 
 
 def add(
@@ -237,7 +249,10 @@ def add(
     content: TermLike | None = None,
     now: bool = False,
 ) -> Message:
-    """An add: new, of a takeover, or sent again. `now` says that it is being sent, `content` what, if that is new."""
+    """Return the message of an add: new, of a takeover, or sent again.
+
+    With `now` the add is being sent. `content` is given if it is new.
+    """
     return message(
         "add",
         client,
@@ -257,7 +272,7 @@ def add(
 def add_answer(
     s: UnboundedLedger, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
 ) -> Message:
-    """The answer to an add that was stored."""
+    """Return the answer to an add that was stored."""
     return message(
         "add answer",
         bookie,
@@ -269,32 +284,32 @@ def add_answer(
 
 
 def fence(s: UnboundedLedger, client: TermLike, bookie: TermLike, when: TermLike = True) -> Message:
-    """A fencing read."""
+    """Return a fencing read."""
     return message("fence", client, bookie, says={"term": s.term[client]}, when=when)
 
 
 def fence_answer(
     s: UnboundedLedger, client: TermLike, bookie: TermLike, lac: TermLike, lafr: TermLike
 ) -> Message:
-    """The bookie has the client's term, and tells its LAC and LAFR (rule 9)."""
+    """Return the answer to a fencing read, with the bookie's LAC and LAFR (rule 9)."""
     return message("fence answer", bookie, client, says={"term": s.term[client], "lac": lac, "lafr": lafr})
 
 
 def read(
     s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike, when: TermLike = True
 ) -> Message:
-    """A recovery read of an entry."""
+    """Return a recovery read of an entry."""
     says: dict[str, TermLike] = {"term": s.term[client]} if s.parameters.read_term == "yes" else {}
     return message("read", client, bookie, about={"entry": entry}, says=says, when=when)
 
 
 def read_answer(client: TermLike, entry: TermLike, bookie: TermLike, content: Term) -> Message:
-    """What is stored as the entry; `nothing` is NoSuchEntry."""
+    """Return the answer to a recovery read; the content `nothing` means NoSuchEntry."""
     return message("read answer", bookie, client, about={"entry": entry}, says={"content": content})
 
 
 def invalid_term(client: TermLike, bookie: TermLike) -> Message:
-    """The answer to any request of a term below the bookie's (rule 5)."""
+    """Return the answer to any request of a term below the bookie's (rule 5)."""
     return message("InvalidTerm", bookie, client)
 
 
@@ -302,7 +317,7 @@ def invalid_term(client: TermLike, bookie: TermLike) -> Message:
 
 
 def create_ledger(s: UnboundedLedger) -> Action:
-    """The first client creates the ledger, open, in term 1 (rule 2, ClientCreatesLedger)."""
+    """Create the ledger, open, in term 1 (rule 2, ClientCreatesLedger)."""
     return Action(
         when=s.status == Status.NONE,
         then=[
@@ -318,9 +333,9 @@ def create_ledger(s: UnboundedLedger) -> Action:
 def push(
     s: UnboundedLedger, client: Parameter, fragment: Parameter, entry: Parameter, value: Parameter
 ) -> Action:
-    """A client that writes sends the next value as its next entry (rules 3 and 12, ClientSendsAddEntryRequests).
+    """Send the next value as the next entry (rules 3 and 12, ClientSendsAddEntryRequests).
 
-    Values are alike before they are pushed, so the next is the lowest that no client has pushed.
+    Values that were not pushed are alike, so the next one is the lowest of them.
     """
     next_value = forall(s.value, lambda v: implies(s.before[v, value], s.used[v]))
     return Action(
@@ -341,9 +356,10 @@ def push(
 
 
 def close_ledger(s: UnboundedLedger, client: Parameter) -> Action:
-    """A client that writes, not overtaken, closes the open ledger with nothing pending (rule 13).
+    """Close the open ledger when nothing is pending and no client has taken over (rule 13).
 
-    One that cannot withdraws: it does nothing any more (ClientClosesLedgerSuccess, ClientClosesLedgerFail).
+    A client that cannot close it withdraws and does nothing any more (ClientClosesLedgerSuccess,
+    ClientClosesLedgerFail).
     """
     return Action(
         when=(s.phase[client] == UnboundedPhase.WRITING)
@@ -370,7 +386,7 @@ def _adds(
     entry: Parameter,
     content: TermLike | None = None,
 ) -> Broadcast:
-    """The entry to the ensemble of that fragment; `content` is what it holds, if that is new."""
+    """Return the messages that bring the entry to its ensemble; `content` is given if it is new."""
     return to_ensemble(
         s,
         client,
@@ -382,9 +398,9 @@ def _adds(
 def handle_add(
     s: UnboundedLedger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """A bookie adopts the term and overwrites the entry, in a takeover or not (rules 5 and 6).
+    """Adopt the term on a bookie and overwrite the entry, in a takeover or not (rules 5 and 6).
 
-    With the truncate flag it deletes all higher entries (BookieSendsAddConfirmedResponse).
+    With the truncate flag, all higher entries are deleted (BookieSendsAddConfirmedResponse).
     """
     index = (client, fragment, entry, bookie)
     truncates = s.truncates(client, entry)
@@ -405,7 +421,10 @@ def handle_add(
 def receive_ack(
     s: UnboundedLedger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """A member of the client's ensemble has stored the entry: LAC and LAFR may move (ReceiveAddConfirmedResponse)."""
+    """Receive an ack of a member of the ensemble (ReceiveAddConfirmedResponse).
+
+    LAC and LAFR may move.
+    """
     index = (client, fragment, entry, bookie)
     return Action(
         when=any_of(s.phase[client] == UnboundedPhase.RECOVERING, s.phase[client] == UnboundedPhase.WRITING)
@@ -417,9 +436,10 @@ def receive_ack(
 
 
 def reject(s: UnboundedLedger, client: Parameter, bookie: Parameter) -> Action:
-    """A bookie has a request of a term below its own: it answers InvalidTerm, and nothing changes (rule 5).
+    """Answer InvalidTerm to a request of a term below the bookie's; change nothing else (rule 5).
 
-    One such answer stands for all: the bookie will never accept a request of that client (BookieRejectsRequest).
+    One such answer stands for all, because the bookie will never accept a request of that client
+    (BookieRejectsRequest).
     """
 
     def add_waits(g: Term, e: Term) -> Term:
@@ -442,7 +462,7 @@ def reject(s: UnboundedLedger, client: Parameter, bookie: Parameter) -> Action:
 
 
 def withdraw(s: UnboundedLedger, client: Parameter, bookie: Parameter) -> Action:
-    """A client hears InvalidTerm, and withdraws for good (rule 7, ClientWithdraws)."""
+    """Receive InvalidTerm and withdraw for good (rule 7, ClientWithdraws)."""
     return Action(
         when=any_of(s.phase[client] == UnboundedPhase.RECOVERING, s.phase[client] == UnboundedPhase.WRITING)
         & s.rejected[client, bookie],
@@ -459,11 +479,11 @@ def withdraw(s: UnboundedLedger, client: Parameter, bookie: Parameter) -> Action
 def change_ensemble(
     s: UnboundedLedger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
-    """A bookie that failed the client is replaced from LAFR+1 on, and pending entries move along (ChangeEnsemble).
+    """Replace a bookie that failed the client from LAFR+1 on, and resend pending entries.
 
-    As with guaranteed write quorum (its rules 6 to 9). A client that writes commits the change, and may only
-    while the ledger is open and in its term; one that takes over keeps it to itself. What is sent again keeps
-    its truncate flag (rule 11).
+    ChangeEnsemble; as with guaranteed write quorum, rules 6 to 9. A client that writes commits the change,
+    and only while the ledger is open and in its term. A client that takes over keeps the change to itself.
+    Entries that are sent again keep their truncate flag (rule 11).
     """
     following, lafr = fragment + 1, s.lafr(client)
     writes = s.phase[client] == UnboundedPhase.WRITING
@@ -492,7 +512,7 @@ def change_ensemble(
 
 
 def take_over(s: UnboundedLedger, client: Parameter) -> Action:
-    """The next client puts the ledger in recovery, in the next term, and fences its last ensemble (rule 8)."""
+    """Put the ledger in recovery in the next term, and fence its last ensemble (rule 8)."""
     return Action(
         when=(s.phase[client] == UnboundedPhase.IDLE)
         & (s.ledger_term + 1 == s.term[client])
@@ -510,7 +530,10 @@ def take_over(s: UnboundedLedger, client: Parameter) -> Action:
 
 
 def handle_fence(s: UnboundedLedger, client: Parameter, bookie: Parameter) -> Action:
-    """A bookie adopts the term, and tells its LAC and LAFR (rules 5 and 9, BookieSendsFencingReadLafrResponse)."""
+    """Adopt the term on a bookie and answer with its LAC and LAFR (rules 5 and 9).
+
+    BookieSendsFencingReadLafrResponse.
+    """
     lac, lafr = s.heard(bookie, s.sent_lac), s.heard(bookie, s.sent_lafr)
     return Action(
         when=s.fence_sent(client, bookie) & ~s.fence_handled[client, bookie] & s.accepts(bookie, client),
@@ -527,7 +550,10 @@ def handle_fence(s: UnboundedLedger, client: Parameter, bookie: Parameter) -> Ac
 
 
 def receive_fence_answer(s: UnboundedLedger, client: Parameter, bookie: Parameter) -> Action:
-    """A bookie tells its LAC and LAFR; once enough have the term, further answers are ignored (rule 9)."""
+    """Receive the LAC and LAFR of a bookie (rule 9).
+
+    Once enough bookies have the term, further answers are ignored.
+    """
     index = (client, bookie)
     return Action(
         when=(s.phase[client] == UnboundedPhase.RECOVERING) & s.fence_answer_counts(*index),
@@ -538,7 +564,7 @@ def receive_fence_answer(s: UnboundedLedger, client: Parameter, bookie: Paramete
 
 
 def send_reads(s: UnboundedLedger, client: Parameter, entry: Parameter) -> Action:
-    """The client reads the entries above its start LAFR one after another (rule 10)."""
+    """Read the entries above the client's start LAFR one after another (rule 10)."""
     return Action(
         when=(s.phase[client] == UnboundedPhase.RECOVERING) & s.may_read(client, entry),
         then=[s.read_sent[client, entry].set(True)],
@@ -548,7 +574,7 @@ def send_reads(s: UnboundedLedger, client: Parameter, entry: Parameter) -> Actio
 
 
 def handle_read(s: UnboundedLedger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """A bookie adopts the term and tells what it has stored as the entry (rule 5, BookieSendsReadResponse)."""
+    """Adopt the term on a bookie and answer with the stored entry (rule 5, BookieSendsReadResponse)."""
     content = s.stored[bookie, entry]
     by_term = s.parameters.read_term == "yes"
     return Action(
@@ -567,7 +593,10 @@ def handle_read(s: UnboundedLedger, client: Parameter, entry: Parameter, bookie:
 
 
 def receive_read_answer(s: UnboundedLedger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """A bookie has something as the entry or not; answers after the read is decided are ignored (rule 10)."""
+    """Receive the answer to a recovery read (rule 10).
+
+    Answers that arrive after the read is decided are ignored.
+    """
     content = s.read_content[client, entry, bookie]
     return Action(
         when=(s.phase[client] == UnboundedPhase.RECOVERING) & s.read_answer_counts(client, entry, bookie),
@@ -581,7 +610,10 @@ def receive_read_answer(s: UnboundedLedger, client: Parameter, entry: Parameter,
 
 
 def write_back(s: UnboundedLedger, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
-    """What was read goes to the client's own ensemble; where reading ended, the NoOp (rules 10 and 11)."""
+    """Write an entry that was read to the client's ensemble, or the NoOp where reading ended.
+
+    Rules 10 and 11.
+    """
     return Action(
         when=(s.phase[client] == UnboundedPhase.RECOVERING)
         & s.may_send(client, fragment, entry)
@@ -594,9 +626,9 @@ def write_back(s: UnboundedLedger, client: Parameter, fragment: Parameter, entry
 
 
 def open_again(s: UnboundedLedger, client: Parameter, entry: Parameter) -> Action:
-    """Nothing is pending, the NoOp at `entry` included: the ledger is open again, and the client writes on (rule 12).
+    """Open the ledger again when nothing is pending, the NoOp at `entry` included (rule 12).
 
-    Its own fragments become the ledger's (ClientChangesTermToOpen).
+    The client writes on. Its own fragments become the ledger's (ClientChangesTermToOpen).
     """
     written = s.lafr(client) if s.parameters.recovery_done == "at-wq" else s.confirmed(client)
     return Action(
@@ -619,7 +651,7 @@ def open_again(s: UnboundedLedger, client: Parameter, entry: Parameter) -> Actio
 
 
 def ledger(parameters: UnboundedParameters) -> System:
-    """The transition system of one instance, without properties."""
+    """Return the transition system of one instance, without properties."""
     s = UnboundedLedger(parameters)
     return System(
         state=s,

@@ -1,7 +1,7 @@
-"""What a consumer does (Consumer.p): it finds out where a segment is, and reads it from one node or another.
+"""A consumer (Consumer.p) finds out where a segment is, and reads it from any of its nodes.
 
-A consumer that hears that there is nothing yet asks again when its timer fires; in the P code it does so at
-once. Its questions are counted, so that it asks for the same thing `reads` times at most.
+A consumer that is told that nothing is there asks again when its timer fires. In the P code it asks at
+once. It asks for the same thing `reads` times at most.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fencepost.protocols.verified_log.state import NOTHING, Log, Reading, Served
 
 
 def start_consumer(s: Log, consumer: Parameter) -> Action:
-    """A consumer starts: it asks where the first segment is; without a coordinator it reads from the last node."""
+    """Start a consumer: it asks for the first segment, or without a coordinator reads the last node."""
     if s.parameters.coordinator == "yes":
         phase, sends = Reading.LOCATE, s.where.to_send(consumer, 1, 1)
     else:
@@ -30,7 +30,7 @@ def start_consumer(s: Log, consumer: Parameter) -> Action:
 
 
 def repeat_where(s: Log, consumer: Parameter, segment: Parameter, attempt: Parameter) -> Action:
-    """A consumer asks again where a segment is."""
+    """Ask again where a segment is."""
     return step(
         s.network,
         consumer,
@@ -43,7 +43,7 @@ def repeat_where(s: Log, consumer: Parameter, segment: Parameter, attempt: Param
 def repeat_read(
     s: Log, consumer: Parameter, segment: Parameter, place: Parameter, attempt: Parameter, node: Parameter
 ) -> Action:
-    """A consumer asks again for what is at a place, the same node or another."""
+    """Ask again for the entry at a place, from the same node or another."""
     asked = any_of(*(s.read.sent[consumer, segment, place, attempt - 1, n] for n in s.read_node))
     again = any_of(*(s.read.sent[consumer, segment, place, attempt, n] for n in s.read_node))
     return step(
@@ -58,7 +58,7 @@ def repeat_read(
 def receive_where_answer(
     s: Log, consumer: Parameter, segment: Parameter, attempt: Parameter, node: Parameter
 ) -> Action:
-    """A consumer hears where the segment is, and reads from one of its nodes."""
+    """Receive the location of the segment, and read from one of its nodes."""
     index = consumer, segment, attempt
     return delivery(
         s.network,
@@ -74,7 +74,7 @@ def receive_where_answer(
 def receive_useless_where_answer(
     s: Log, consumer: Parameter, segment: Parameter, attempt: Parameter
 ) -> Action:
-    """A consumer hears that the segment is not there yet, or what it knows by now."""
+    """Receive an answer that the segment does not exist yet, or one that is no longer needed."""
     index = consumer, segment, attempt
     return delivery(
         s.network,
@@ -94,7 +94,7 @@ def receive_entry(
     node: Parameter,
     following: Parameter,
 ) -> Action:
-    """A consumer receives the entry it asked for, and asks for the one at the next place, of whichever node."""
+    """Receive the requested entry, and ask any node for the one at the next place."""
     index = consumer, segment, place, attempt, node
     entry, last = s.served_entry[index], s.last_read[consumer]
     fits = (entry == last) | (entry == last + 1) | _is_first_of_newcomer(s, entry)
@@ -121,7 +121,7 @@ def receive_entry(
 def receive_next_segment(
     s: Log, consumer: Parameter, segment: Parameter, place: Parameter, attempt: Parameter, node: Parameter
 ) -> Action:
-    """A consumer hears that the segment is over, and asks where the next one is."""
+    """Receive the answer that the segment has ended, and ask where the next one is."""
     index = consumer, segment, place, attempt, node
     return delivery(
         s.network,
@@ -141,7 +141,7 @@ def receive_next_segment(
 def receive_useless_read_answer(
     s: Log, consumer: Parameter, segment: Parameter, place: Parameter, attempt: Parameter, node: Parameter
 ) -> Action:
-    """A consumer hears that there is nothing to read yet, or what it has read by now."""
+    """Receive an answer that nothing can be read yet, or one that is no longer needed."""
     index = consumer, segment, place, attempt, node
     return delivery(
         s.network,
@@ -153,25 +153,31 @@ def receive_useless_read_answer(
 
 
 def _locates(s: Log, consumer: Term, segment: Term) -> Term:
-    """The consumer wants to know where that segment is."""
+    """Return whether the consumer is asking where that segment is."""
     return (s.reading[consumer] == Reading.LOCATE) & (s.reads_from[consumer] == segment)
 
 
 def _awaits(s: Log, consumer: Term, segment: Term, place: Term) -> Term:
-    """The consumer wants what is at that place of that segment."""
+    """Return whether the consumer is waiting for the entry at that place of that segment."""
     here = (s.reads_from[consumer] == segment) & (s.reads_at[consumer] == place)
     return (s.reading[consumer] == Reading.READ) & here
 
 
 def _is_first_of_newcomer(s: Log, entry: Term) -> Term:
-    """With take-over the first entry of any producer may come after a gap (a multiple of ten in the P code)."""
+    """Return whether the entry is the first of a producer: with take-over a gap may precede it.
+
+    The P code recognises it as a multiple of ten.
+    """
     if s.parameters.takeover == "no":
         return FALSE
     return any_of(*(entry == first for first in range(1, len(s.entry) + 1, s.parameters.entries)))
 
 
 def _has_read_enough(s: Log, consumer: Term, entry: Term) -> Term:
-    """It has read all but the last entry: 04 looks at the number, before that the consumer counts."""
+    """Return whether the consumer has read all but the last entry.
+
+    04 compares the entry's number; earlier stages count entries.
+    """
     enough = s.parameters.entries - 1
     if s.parameters.takeover == "yes":
         return entry == len(s.entry) - 1

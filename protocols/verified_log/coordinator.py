@@ -1,4 +1,4 @@
-"""What the coordinator does (Coordinator.p): it grants segments, and has the last one closed before the next."""
+"""The coordinator (Coordinator.p) grants segments, and has the last one closed before the next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fencepost.protocols.verified_log.state import COORDINATOR, NOTHING, Log, Lo
 
 
 def report_failure(s: Log, node: Parameter) -> Action:
-    """The coordinator is told that a node has crashed (eInformNodeFailure)."""
+    """Tell the coordinator that a node has crashed (eInformNodeFailure)."""
     return step(
         s.network,
         COORDINATOR,
@@ -35,7 +35,7 @@ def report_failure(s: Log, node: Parameter) -> Action:
 
 
 def handle_first_request(s: Log, producer: Parameter, attempt: Parameter) -> Action:
-    """The coordinator opens the first segment for a producer that has none, or says that there is one."""
+    """Open the first segment for a producer that has none, or answer that there is one."""
     index = producer, lift(0), attempt
     exists_already, own = s.granted[1], s.owner[1] == producer
     answers = _answering(s, index, exists_already, own)
@@ -52,9 +52,10 @@ def handle_first_request(s: Log, producer: Parameter, attempt: Parameter) -> Act
 
 
 def handle_request(s: Log, producer: Parameter, segment: Parameter, attempt: Parameter) -> Action:
-    """The coordinator orders the last segment closed for a producer that wants the next, unless it is granted already.
+    """Order the last segment closed for a producer that asks for the next one.
 
-    While a take-over is under way, every producer is told so instead.
+    If the next one is granted already, the answer says so. While a take-over is under way, every producer
+    is told so instead.
     """
     index = producer, segment, attempt
     taking = s.being_taken_over() if s.parameters.takeover == "yes" else FALSE
@@ -80,7 +81,7 @@ def handle_request(s: Log, producer: Parameter, segment: Parameter, attempt: Par
 def _answering(
     s: Log, index: tuple[Term, ...], followed: Term, own: Term, taking: Term = FALSE
 ) -> MessageEffect:
-    """The answer to a request for a segment that is granted already, or that comes during a take-over."""
+    """Return the answer to a request for a granted segment, or during a take-over."""
     answer = if_(taking, LookupAnswer.IN_TAKEOVER, if_(own, LookupAnswer.OK, LookupAnswer.ALREADY))
     then = [s.answered[index].set(answer, when=taking | followed)]
     sends = [s.answer.to_send(*index, when=taking | followed, answer=answer)]
@@ -90,7 +91,10 @@ def _answering(
 
 
 def _grant_first(s: Log, producer: Term, when: Term) -> MessageEffect:
-    """The first segment, on the first R nodes: which nodes makes no difference while none has been told apart."""
+    """Return the effect of granting the first segment, on the first R nodes.
+
+    Any R nodes would do, because nothing distinguishes them yet.
+    """
     then = [
         s.granted[1].set(True, when=when),
         s.owner[1].set(producer, when=when),
@@ -100,7 +104,7 @@ def _grant_first(s: Log, producer: Term, when: Term) -> MessageEffect:
 
 
 def _first_is_known(s: Log, granted: Term) -> Term:
-    """The nodes of the first segment are not known to have crashed when it is opened."""
+    """Return whether no node of the first segment is known to have crashed when it is opened."""
     return granted | all_of(*(~s.failed[n] for n in _first_nodes(s)))
 
 
@@ -111,7 +115,7 @@ def _first_nodes(s: Log) -> list[Value]:
 def _order_close(
     s: Log, segment: Term, order: Order, sending: TermLike, when: Term, count: Term, entry: Term
 ) -> MessageEffect:
-    """Order every node of the segment to close it, and remember to order it again."""
+    """Return the effect of ordering every node to close the segment, and of remembering the order."""
     then = []
     if s.parameters.retry_close == "yes":
         then = [s.pending[segment, order, n].set(True, when=when & s.placed[segment, n]) for n in s.node]
@@ -123,7 +127,7 @@ def _order_close(
 
 
 def _grant_after(s: Log, segment: Term, producer: Term, placement: Term) -> MessageEffect:
-    """Open the segment after that one for the producer, on the nodes of the placement."""
+    """Return the effect of opening the next segment for the producer, on the placement's nodes."""
     opened = segment + 1
     past = exists(s.segment, lambda t: s.in_takeover[t] & (s.taken_by[t] != producer))
     then = [
@@ -137,14 +141,14 @@ def _grant_after(s: Log, segment: Term, producer: Term, placement: Term) -> Mess
 
 
 def _is_known(s: Log, placement: Term) -> Term:
-    """None of the nodes is known to have crashed."""
+    """Return whether none of the placement's nodes is known to have crashed."""
     return all_of(*(implies(s.holds_node(placement, n), ~s.failed[n]) for n in s.node))
 
 
 def receive_close_answer(
     s: Log, segment: Parameter, node: Parameter, sending: Parameter, placement: Parameter
 ) -> Action:
-    """The first node to close the last segment lets the coordinator open the next, for the producer that asked."""
+    """Open the next segment for its producer when the first node has closed the last one."""
     index = segment, lift(Order.ASKED), node, sending
     then, sends = _grant_after(s, segment, s.owner[segment], placement)
     return delivery(
@@ -160,23 +164,24 @@ def receive_close_answer(
 def receive_late_close_answer(
     s: Log, segment: Parameter, order: Parameter, node: Parameter, sending: Parameter
 ) -> Action:
-    """A node has closed a segment that is not the last any more."""
+    """Receive the answer of a node that closed a segment that is no longer the last."""
     index = segment, order, node, sending
     return delivery(s.network, s.close_answer, index, _forget(s, index), when=s.is_followed(segment))
 
 
 def _forget(s: Log, index: tuple[Term, ...]) -> Iterator[Update]:
-    """The order need not be repeated, if its answer is recognised."""
+    """Yield the update that ends repeating an order, if its answer is recognised."""
     segment, order, node, _ = index
     if s.parameters.retry_close == "yes" and s.parameters.ack_matches == "yes":
         yield s.pending[segment, order, node].set(False)
 
 
 def handle_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
-    """The coordinator has the last segment suspended for a producer that takes the log over.
+    """Have the last segment suspended for a producer that takes the log over.
 
-    It opens the first segment if there is none, and says nothing if a take-over of the last one is under way,
-    whosesoever. The owner of the last segment is told that it is its own.
+    The coordinator opens the first segment if there is none. It does not answer while a take-over of the
+    last segment is under way, whichever producer asked. The owner of the last segment is told that it owns
+    it.
     """
     index = producer, attempt
     empty = ~s.granted[1]
@@ -208,28 +213,34 @@ def handle_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
 
 
 def _waits(s: Log) -> Term:
-    """Under `one_order=yes`: the last segment is being closed for its owner, with the count that its owner told."""
+    """Return whether the last segment is being closed for its owner (one_order=yes).
+
+    Its close orders carry the owner's count.
+    """
     if s.parameters.one_order == "no":
         return FALSE
     return exists(s.segment, lambda t: s.is_last(t) & exists(s.node, lambda n: s.pending[t, Order.ASKED, n]))
 
 
 def _is_outdated(s: Log, producer: Term) -> Term:
-    """Under `late_takeover=ignored`: the producer had its turn."""
+    """Return whether the producer has owned a segment before (late_takeover=ignored)."""
     if s.parameters.late_takeover == "obeyed":
         return FALSE
     return exists(s.segment, lambda t: s.owner[t] == producer)
 
 
 def _seals(s: Log, otherwise: Term) -> Term:
-    """A take-over suspends; under `seal=none` the coordinator opens the next segment instead."""
+    """Return true if a take-over suspends; under `seal=none` return `otherwise`.
+
+    Without suspending, the coordinator opens the next segment instead.
+    """
     return TRUE if s.parameters.seal == "suspend" else otherwise
 
 
 def open_at_once(
     s: Log, producer: Parameter, attempt: Parameter, segment: Parameter, placement: Parameter
 ) -> Action:
-    """Under `seal=none`, the coordinator opens the next segment for a producer that takes over, and suspends nothing."""
+    """Open the next segment for a producer that takes over, without suspending (seal=none)."""
     then, sends = _grant_after(s, segment, producer, placement)
     return delivery(
         s.network,
@@ -244,9 +255,9 @@ def open_at_once(
 def receive_suspend_answer(
     s: Log, segment: Parameter, node: Parameter, sending: Parameter, placement: Parameter
 ) -> Action:
-    """What the first node to suspend the last segment has is what the segment has: the next one is opened at once.
+    """Take the content of the first node to suspend as the segment's, and open the next segment.
 
-    The coordinator vouches for the last entry, and has it stored by the nodes that lack it.
+    The coordinator vouches for the last entry, and has it stored on nodes that lack it.
     """
     index = segment, node, sending
     count, entry, producer = s.suspended_count[index], s.suspended_entry[index], s.taken_by[segment]
@@ -271,7 +282,10 @@ def receive_suspend_answer(
 
 
 def _vouch(s: Log, segment: Term, count: Term, entry: Term, producer: Term) -> Iterator[Update]:
-    """The coordinator declares the last entry durable, the producer active, and the entry committed, in this order."""
+    """Yield the updates by which the coordinator vouches for the last entry.
+
+    It declares the entry durable, the producer active, and the entry committed.
+    """
     some = count > 0
     yield s.active.set(producer, when=some)
     for e in s.entry:
@@ -281,7 +295,7 @@ def _vouch(s: Log, segment: Term, count: Term, entry: Term, producer: Term) -> I
 
 
 def receive_late_suspend_answer(s: Log, segment: Parameter, node: Parameter, sending: Parameter) -> Action:
-    """A node has suspended a segment that is not the last any more, or that nobody takes over any more."""
+    """Receive the answer of a node that suspended a segment no longer last or no longer taken over."""
     index = segment, node, sending
     return delivery(
         s.network,
@@ -293,7 +307,7 @@ def receive_late_suspend_answer(s: Log, segment: Parameter, node: Parameter, sen
 
 
 def coordinator_time_out(s: Log, time: Parameter) -> Action:
-    """The coordinator repeats its close orders, save to nodes that have crashed, and what it asked to be suspended."""
+    """Repeat close orders, except to crashed nodes, and suspend orders."""
     earlier = forall(s.time, lambda t: implies(t < time, s.timed_out[t]))
     waiting = exists_over((s.segment, s.order, s.node), lambda t, o, n: s.pending[t, o, n])
     p = s.parameters
@@ -328,7 +342,7 @@ def _close_again(s: Log, segment: TermLike, order: TermLike, node: TermLike, sen
 
 
 def handle_where(s: Log, consumer: Parameter, segment: Parameter, attempt: Parameter) -> Action:
-    """The coordinator tells a consumer on which nodes a segment is, or that there is none yet."""
+    """Tell a consumer the nodes of a segment, or that the segment does not exist yet."""
     index = consumer, segment, attempt
     found = s.granted[segment]
     return delivery(

@@ -1,4 +1,4 @@
-"""A Verified Log, put together: every action in the order in which messages flow."""
+"""The whole Verified Log: all actions, in the order in which messages flow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fencepost.protocols.verified_log.state import Log
 
 
 def verified_log(parameters: LogParameters) -> System:
-    """The transition system of one instance, without properties."""
+    """Return the transition system of one instance, without properties."""
     s = Log(parameters)
     faults = {"crashes": parameters.crashes}
     return System(
@@ -37,12 +37,12 @@ def verified_log(parameters: LogParameters) -> System:
 
 
 def _again(most: int) -> list[Sort]:
-    """The attempts after the first, if there are any."""
+    """Return the attempts after the first, if there are any."""
     return [integers(2, most)] if most > 1 else []
 
 
 def _before_last(s: Log) -> list[Sort]:
-    """The segments that another may follow, if there are any."""
+    """Return the segments that another one may follow, if there are any."""
     most = s.parameters.segments
     return [integers(1, most - 1)] if most > 1 else []
 

@@ -1,10 +1,10 @@
-"""How messages travel: sent once, received once or lost, in any order or in the order in which they were sent.
+"""A network: each message is sent once, and received once or lost, in the order of the network.
 
-Every sending has an identity of its own: a request says which attempt it is, an answer what it answers. A
-network that keeps an order has a queue for each machine (for each link); a message that is not lost goes to
-its end, and only the first of a queue may arrive, so that to skip a message is to lose it. What one step
-sends to one machine is queued in the order in which the step names it. A machine that is gone queues
-nothing. A queue holds so many messages at most; a step for whose messages there is no room waits.
+Every sending has an identity of its own: a request carries the number of its attempt, an answer the request
+it answers. An ordered network has a queue for each machine (or each link). A message that is not lost goes
+to the end of its queue, and only the first message of a queue may arrive. Messages of one step to one
+machine are queued in the order in which the step names them. Messages to a machine that is gone are not
+queued. A queue holds a limited number of messages; a step whose messages do not fit has to wait.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ Index = tuple[TermLike, ...]
 
 @dataclass(frozen=True)
 class End:
-    """A sender or receiver: one of these machines, which `of` tells from the index of the message.
+    """A sender or receiver: one of several machines.
 
-    `of` may be the name of an index, or left out if there is one machine only. `gone` says that a machine will
-    never receive anything again.
+    `of` finds the machine from the index of the message. It may be the name of an index, and is left out if
+    there is one machine only. `gone` says whether a machine will never receive anything again.
     """
 
     machines: Sort
@@ -51,9 +51,10 @@ class End:
 class Mail:
     """The messages of one kind, one for each combination of values of `over`.
 
-    Facts about each: it is `sent`, it is `received`; and the choice that it is `lost` (None on a network without
-    losses). The network declares them. Where properties ask what is still under way, it `notes_losses`: a fact
-    says of each message sent whether it is `dropped`, since a property may look at facts only.
+    Each message has three Booleans: `sent` and `received`, which are state variables, and `lost`, which is
+    a choice (None on a network without losses). The network declares them. Properties may refer to state
+    variables only. For a kind that properties ask about, `notes_losses` adds a state variable `dropped`,
+    which records losses.
     """
 
     sent: Family
@@ -64,15 +65,16 @@ class Mail:
     def __init__(
         self, kind: str, over: Mapping[str, Sort], sender: End, receiver: End, notes_losses: bool
     ) -> None:
+        """Keep the kind, its index sets and its ends; the network declares the rest."""
         self.kind, self.over, self.notes_losses = kind, dict(over), notes_losses
         self.ends = {"sender": sender, "receiver": receiver}
 
     def sender(self, index: Index) -> TermLike:
-        """The machine that sends it."""
+        """Return the machine that sends the message."""
         return self._machine("sender", index)
 
     def receiver(self, index: Index) -> TermLike:
-        """The machine that receives it."""
+        """Return the machine that receives the message."""
         return self._machine("receiver", index)
 
     def _machine(self, end: str, index: Index) -> TermLike:
@@ -84,25 +86,25 @@ class Mail:
         return dict(zip(self.over, index, strict=True))[of]
 
     def under_way(self, *index: TermLike) -> Term:
-        """It is sent, and will arrive."""
+        """Return whether the message is sent and will arrive."""
         never = self.dropped or self.lost
         return self.sent[index] & ~self.received[index] & (TRUE if never is None else ~never[index])
 
     def is_next(self, *index: TermLike) -> Term:
-        """Of the attempts, which the last index counts, those before this one have been sent."""
+        """Return whether this attempt is the next one; the last index counts attempts."""
         *same, attempt = index
         return self.sent[(*same, lift(attempt) - 1)] & ~self.sent[index]
 
     def message(
         self, index: Index, says: Mapping[str, TermLike], lost: Read | None = None, when: TermLike = True
     ) -> Message:
-        """As people see it."""
+        """Return the message as a trace shows it."""
         ends = [end.of for end in self.ends.values()]
         about = {name: term for name, term in zip(self.over, index, strict=True) if name not in ends}
         return message(self.kind, self.sender(index), self.receiver(index), about, says, lost, when)
 
     def to_send(self, *index: TermLike, when: TermLike = True, **says: TermLike) -> Posting:
-        """This message, for `step` to send if `when` holds and it has not been sent before."""
+        """Return a posting of this message, which is sent if `when` holds and it was not sent before."""
         return Posting(self, index, says, all_of(when, ~self.sent[index]))
 
 
@@ -117,25 +119,26 @@ class Posting:
 
     @property
     def message(self) -> Message:
-        """As people see it, with its loss."""
+        """The message as a trace shows it, with its loss."""
         lost = None if self.mail.lost is None else self.mail.lost[self.index]
         return self.mail.message(self.index, self.says, lost, self.when)
 
 
 class MessageEffect(NamedTuple):
-    """What a handler does: to the state, and what it sends."""
+    """The effect of a handler: the updates of the state and the messages sent."""
 
     then: list[Update]
     sends: list[Posting]
 
 
 class Network:
-    """The kinds of messages of a system, and the order that all of them keep.
+    """The kinds of messages of a system, and the order in which they arrive.
 
-    `room` is the most messages in one queue; it means nothing for a `bag`.
+    `room` is the largest number of messages in one queue. A `bag` ignores it.
     """
 
     def __init__(self, space: StateSpace, order: str, loses: bool, room: int) -> None:
+        """Create a network without kinds of messages."""
         self.order = order
         self._space, self._loses = space, loses
         self._places = integers(1, room)
@@ -144,18 +147,18 @@ class Network:
     def kind(
         self, kind: str, sender: End, receiver: End, over: Mapping[str, Sort], notes_losses: bool = False
     ) -> Mail:
-        """Declare a kind of message; `over` names what tells one from another."""
+        """Declare a kind of message; `over` names the indices that identify a message."""
         mail = Mail(kind, over, sender, receiver, notes_losses)
         self._mails.append(mail)
         return mail
 
     @property
     def kinds(self) -> Sequence[Mail]:
-        """The kinds of messages that were declared."""
+        """The declared kinds of messages."""
         return self._mails
 
     def open(self) -> None:
-        """Declare the state of all kinds of messages, once all are known."""
+        """Declare the state variables of all kinds of messages, once all kinds are known."""
         for mail in self._mails:
             sorts = tuple(mail.over.values())
             mail.sent = self._declare(f"{mail.kind} sent", family(BOOL, *sorts))
@@ -168,7 +171,10 @@ class Network:
             self._open_queues()
 
     def _open_queues(self) -> None:
-        """A queue for each machine, or for each two; each message has a number among those to machines of one kind."""
+        """Declare a queue for each machine or each link.
+
+        Each message has a number that is unique among messages to machines of the same kind.
+        """
         machines = {end.machines.name: end.machines for mail in self._mails for end in mail.ends.values()}
         machine = Sort("machine", tuple(m for sort in machines.values() for m in sort))
         self._first: dict[Mail, int] = {}
@@ -186,12 +192,12 @@ class Network:
         return declared
 
     def _told_apart(self, mail: Mail) -> dict[str, Sort]:
-        """The indices that tell one message in a queue from another."""
+        """Return the indices that identify a message within a queue."""
         ends = {mail.ends["receiver"].of} | ({mail.ends["sender"].of} if self.order == "link" else set())
         return {name: sort for name, sort in mail.over.items() if name not in ends}
 
     def _number(self, mail: Mail, index: Index) -> Term:
-        """The number that stands for the message in a queue."""
+        """Return the number that represents the message in a queue."""
         given = dict(zip(mail.over, index, strict=True))
         number, stride = lift(self._first[mail]), 1
         for name, sort in self._told_apart(mail).items():
@@ -200,20 +206,20 @@ class Network:
         return number
 
     def channel(self, mail: Mail, index: Index) -> tuple[TermLike, ...]:
-        """What keeps an order: the receiver, or sender and receiver."""
+        """Return the machines of the message's queue: the receiver, or sender and receiver."""
         if self.order == "link":
             return mail.sender(index), mail.receiver(index)
         return (mail.receiver(index),)
 
     def arrives(self, mail: Mail, index: Index) -> Term:
-        """The message may be received now."""
+        """Return whether the message may be received now."""
         if self.order == "bag":
             return mail.under_way(*index)
         first = self._queue[(*self.channel(mail, index), 1)]
         return mail.under_way(*index) & (first == self._number(mail, index))
 
     def received(self, mail: Mail, index: Index) -> Iterable[Update]:
-        """What receiving a message does to the state."""
+        """Yield the updates for receiving a message."""
         yield mail.received[index].set(True)
         if self.order == "bag":
             return
@@ -222,7 +228,7 @@ class Network:
             yield place.set(following)
 
     def posted(self, postings: Sequence[Posting]) -> Iterable[Update]:
-        """What sending these does to the state."""
+        """Yield the updates for sending these messages."""
         for posting in postings:
             mail, index = posting.mail, posting.index
             yield mail.sent[index].set(True, when=posting.when)
@@ -239,7 +245,7 @@ class Network:
                 end = end + if_(enters, 1, 0)
 
     def has_room(self, postings: Sequence[Posting]) -> Term:
-        """What is sent fits into the queues."""
+        """Return whether the sent messages fit into the queues."""
         fits: Term = TRUE
         for group in self._by_channel(postings):
             entering = sum((if_(self._enters(p), 1, 0) for p in group), lift(0))
@@ -247,7 +253,7 @@ class Network:
         return fits
 
     def _by_channel(self, postings: Sequence[Posting]) -> list[list[Posting]]:
-        """The postings by the queue they go to; none on a network without order."""
+        """Return the postings grouped by queue; none on a network without order."""
         groups: dict[tuple[object, ...], list[Posting]] = {}
         for posting in postings if self.order != "bag" else ():
             channel = self.channel(posting.mail, posting.index)
@@ -265,14 +271,14 @@ class Network:
         return length
 
     def _enters(self, posting: Posting) -> Term:
-        """The message is sent, not lost, and there is somebody to receive it."""
+        """Return whether the message is sent, not lost, and its receiver not gone."""
         mail, index = posting.mail, posting.index
         lost = FALSE if mail.lost is None else mail.lost[index]
         return posting.when & ~lost & ~mail.ends["receiver"].gone(mail.receiver(index))
 
 
 def _position(term: Term, sort: Sort, stride: int) -> Term:
-    """`stride` times which of the values of the sort it is, from 0."""
+    """Return `stride` times the position of the value in the sort, counted from 0."""
     position: Term = lift(0)
     for number, value in enumerate(sort.values):
         position = if_(term == value, number * stride, position)
@@ -280,7 +286,7 @@ def _position(term: Term, sort: Sort, stride: int) -> Term:
 
 
 def _key(term: TermLike) -> object:
-    """Equal for terms that stand for one machine whatever the state is."""
+    """Return a key that is equal for terms that denote the same machine in every state."""
     lifted = lift(term)
     return lifted.value if isinstance(lifted, Constant) else id(lifted)
 
@@ -294,7 +300,7 @@ def step(
     note: str = "",
     fault: str | None = None,
 ) -> Action:
-    """Something a machine does of its own: it starts, its timer fires, it crashes."""
+    """Return an action that a machine takes without a message: it starts, times out or crashes."""
     postings = list(sends)
     return Action(
         when=when & network.has_room(postings),
@@ -315,7 +321,7 @@ def delivery(
     when: Term = TRUE,
     says: Mapping[str, TermLike] | None = None,
 ) -> Action:
-    """A machine receives a message that says `says`, and does all its handler does, in one step."""
+    """Return the action in which a machine receives a message that says `says` and handles it."""
     postings = list(sends)
     return Action(
         when=network.arrives(mail, index) & when & network.has_room(postings),

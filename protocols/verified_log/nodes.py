@@ -1,4 +1,7 @@
-"""What a log node does (LogNode.p). A node learns of a segment from the first append, suspend or close order."""
+"""A log node (LogNode.p) stores, suspends, closes and serves segments.
+
+It learns of a segment from the first append, suspend or close order.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from fencepost.protocols.verified_log.state import NOTHING, Log, SegmentStatus, 
 
 
 def handle_append(s: Log, segment: Parameter, entry: Parameter, node: Parameter) -> Action:
-    """A node stores an entry after those it has, unless the segment is suspended or closed there."""
+    """Store an entry after the node's last one, unless the segment is suspended or closed there."""
     index, status = (segment, entry, node), s.status[node, segment]
     sealed = status == SegmentStatus.CLOSED
     if s.parameters.suspended_appends == "refused":
@@ -37,7 +40,7 @@ def handle_append(s: Log, segment: Parameter, entry: Parameter, node: Parameter)
 
 
 def handle_suspend(s: Log, segment: Parameter, node: Parameter, sending: Parameter) -> Action:
-    """A node suspends a segment, a closed one too, and tells how many entries it has and the last of them."""
+    """Suspend a segment, even a closed one, and answer with its length and last entry."""
     index = segment, node, sending
     kept = FALSE if s.parameters.suspend_demotes == "yes" else s.status[node, segment] == SegmentStatus.CLOSED
     count, entry = s.length(node, segment), s.last_of(node, segment)
@@ -59,7 +62,7 @@ def handle_suspend(s: Log, segment: Parameter, node: Parameter, sending: Paramet
 
 
 def handle_close(s: Log, segment: Parameter, order: Parameter, node: Parameter, sending: Parameter) -> Action:
-    """A node closes a segment: it keeps as many entries as the order says, and stores the last if it lacks only that."""
+    """Close a segment with the order's number of entries, and store the last one if only it is missing."""
     index = segment, order, node, sending
     count, entry = s.close_count(segment, order), s.close_entry(segment, order)
     before = [s.log[node, segment, i] for i in s.place]
@@ -85,7 +88,7 @@ def handle_close(s: Log, segment: Parameter, order: Parameter, node: Parameter, 
 
 
 def _closed_content(s: Log, node: Term, segment: Term, place: Term, count: Term, entry: Term) -> Term:
-    """What the node has at that place after a close order."""
+    """Return the content of that place on the node after a close order."""
     had, length = s.log[node, segment, place], s.length(node, segment)
     cut = {
         "to-count": count < place,
@@ -99,7 +102,10 @@ def _closed_content(s: Log, node: Term, segment: Term, place: Term, count: Term,
 
 
 def _complaints(s: Log, node: Term, segment: Term, count: Term) -> list[Update]:
-    """The handler asserts that it has as many entries as the order says; only where it cuts to that count."""
+    """Return the update for the handler's assertion that enough entries are there.
+
+    It applies only if the close cuts to the count of the order.
+    """
     if s.parameters.truncation != "to-count":
         return []
     lacks = 1 if s.parameters.takeover == "yes" and s.parameters.completion == "yes" else 0
@@ -112,7 +118,7 @@ def _differ(before: Sequence[Term], after: Sequence[Term]) -> Term:
 
 
 def _cuts(s: Log, segment: Term, before: Sequence[Term], after: Sequence[Term]) -> Term:
-    """An entry that was committed in this segment is among those that go."""
+    """Return whether an entry that was committed in this segment is removed."""
 
     def was_committed(had: Term) -> Term:
         return exists(s.entry, lambda e: (e == had) & s.committed_in[e, segment])
@@ -128,7 +134,7 @@ def _cuts(s: Log, segment: Term, before: Sequence[Term], after: Sequence[Term]) 
 def handle_read(
     s: Log, consumer: Parameter, segment: Parameter, place: Parameter, attempt: Parameter, node: Parameter
 ) -> Action:
-    """A node answers a read: with the entry, with nothing yet, or with "go to the next segment"."""
+    """Answer a read with the entry, with nothing yet, or with "go to the next segment"."""
     index = consumer, segment, place, attempt, node
     serves = s.serves(node, segment, place)
     answer = if_(
@@ -148,7 +154,7 @@ def handle_read(
 
 
 def crash(s: Log, node: Parameter) -> Action:
-    """A node crashes for good."""
+    """Crash a node for good."""
     spent = at_least(s.parameters.crashes, s.node, lambda n: ~s.up[n])
     return step(
         s.network, node, s.up[node] & ~spent, [s.up[node].set(False)], note="crashes", fault="crashes"

@@ -1,4 +1,4 @@
-"""Sizes and switches of the Verified Log, and the presets that name a stage."""
+"""The sizes and switches of the Verified Log, and a preset for each stage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAKEOVER_ONLY = (
     "completion",
     "vouching",
 )
-"""Switches about what happens when a producer takes over."""
+"""The switches that need take-overs."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LogParameters:
 
     coordinator: str = switch(
         ("yes", "no"),
-        "segments are opened by a coordinator, or there is just one, there from the start",
+        "a coordinator opens segments, or there is one segment, which exists from the start",
         "folder 01 has no coordinator",
     )
     takeover: str = switch(
@@ -56,38 +56,41 @@ class LogParameters:
     )
     network: str = switch(
         ("bag", "link", "causal"),
-        "messages arrive in any order, in the order sent between any two machines, or at each machine in the order "
-        "sent by whomever",
+        "messages arrive in any order, in the order sent between any two machines, or in the order sent to "
+        "each machine by all machines",
         "a P machine has one first-in first-out inbox: causal",
     )
     retry_close: str = switch(
         ("yes", "no"),
-        "the coordinator remembers which nodes it ordered to close a segment, and orders again at a time-out",
+        "the coordinator remembers the nodes that it ordered to close a segment, and repeats the orders at a "
+        "time-out",
         "the whole difference between folders 02 and 03 (post 4)",
     )
     double_answer: str = switch(
         ("no", "yes"),
-        "the owner of a segment that asks for it again is told OK, and then ALREADY with no nodes too",
+        "an owner that asks for its segment again is answered OK, and also ALREADY without nodes",
         "folders 02 and 03 lack the early return of 04",
     )
     ack_matches: str = switch(
         ("no", "yes"),
-        "an answer to a close order ends its being ordered again",
+        "after an answer to a close order, the order is not repeated",
         "Coordinator.p takes the answer from a set of orders; it lacks the count, so it is never in the set",
     )
     suspend_demotes: str = switch(
         ("yes", "no"),
         "a suspend order turns a closed segment back into a suspended one",
-        "LogNode.p sets SEG_SUSPENDED whatever it was",
+        "LogNode.p sets SEG_SUSPENDED in every status",
     )
     one_order: str = switch(
         ("no", "yes"),
-        "a take-over waits while the last segment is being closed for its owner, so that no segment gets two counts",
+        "a take-over waits while the last segment is being closed for its owner, so that no segment gets two "
+        "counts",
         "not in the P code: a repair (docs/verified-log.md)",
     )
     late_takeover: str = switch(
         ("obeyed", "ignored"),
-        "what the coordinator does with a take-over request of a producer whose last segment is followed by another's",
+        "a producer asks for a take-over after another producer got the next segment: the coordinator obeys "
+        "or ignores the request",
         "not in the P code: a repair (docs/verified-log.md)",
     )
     overlap: str = switch(
@@ -97,7 +100,7 @@ class LogParameters:
     )
     last_entry: str = switch(
         ("when-closed", "always", "never"),
-        "when a node serves the last entry it has of a segment",
+        "a node serves the last entry that it has of a segment once the segment is closed, always, or never",
         "LogNode.p, on eReadRequest; always: the race of post 2; never: the dilemma of post 3",
     )
     truncation: str = switch(
@@ -106,7 +109,9 @@ class LogParameters:
         "LogNode.p, on eEndSegment; post 3 has the dilemma",
     )
     suspended_appends: str = switch(
-        ("refused", "stored"), "what a node does with an append to a suspended segment", "LogNode.p; a mutant"
+        ("refused", "stored"),
+        "a node refuses or stores an append to a suspended segment",
+        "LogNode.p; a mutant",
     )
     seal: str = switch(
         ("suspend", "none"),
@@ -125,6 +130,7 @@ class LogParameters:
     )
 
     def __post_init__(self) -> None:
+        """Check the sizes, and refuse values that have no effect."""
         spare = {"N": self.nodes, "R": self.replicas, "F": self.crashes}
         require(
             "R <= N - F",
@@ -150,7 +156,7 @@ class LogParameters:
             self._require_untouched("network=bag", ("queue",))
 
     def _require_untouched(self, given: str, names: Sequence[str]) -> None:
-        """What has no effect has its default."""
+        """Refuse values other than the default for names that have no effect."""
         for field in fields(self):
             value = getattr(self, field.name)
             require(
@@ -180,12 +186,15 @@ class LogParameters:
 
     @property
     def coordinator_times_out(self) -> bool:
-        """The coordinator has something to do at a time-out."""
+        """Whether the coordinator has something to do at a time-out."""
         return self.retry_close == "yes" or self.takeover == "yes"
 
     @property
     def close_orders(self) -> int:
-        """Times that one node may be ordered to close one segment with one count: by each request, and at each time-out."""
+        """The largest number of close orders with one count for one node and segment.
+
+        One comes from each request, and one from each time-out.
+        """
         return self.attempts + self.resends
 
 

@@ -1,4 +1,4 @@
-"""What a producer does (Producer.p): it takes the log over, asks for segments, and writes one entry at a time."""
+"""A producer (Producer.p) takes the log over, asks for segments, and writes one entry at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fencepost.protocols.verified_log.state import Log, LookupAnswer, ProducerPh
 
 
 def start(s: Log, producer: Parameter) -> Action:
-    """A producer starts: it takes the log over (04), asks for its first segment (02, 03), or writes (01)."""
+    """Start a producer: it takes the log over (04), asks for a segment (02, 03) or writes (01)."""
     first = lift(0)
     if s.parameters.takeover == "yes":
         sends = [s.take_over.to_send(producer, 1)]
@@ -37,7 +37,10 @@ def start(s: Log, producer: Parameter) -> Action:
 
 
 def _may_start(s: Log, producer: Parameter) -> Term:
-    """The producer before it has said that it took over (CreateProducers.p); with `overlap=yes` it has started."""
+    """Return whether the producer before it has taken over, or with overlap=yes has started.
+
+    CreateProducers.p.
+    """
     names = s.producer.values
     number = names.index(producer.sort.values[0])
     if number == 0:
@@ -49,7 +52,7 @@ def _may_start(s: Log, producer: Parameter) -> Term:
 
 
 def repeat_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
-    """A producer that is taking over times out, and sends its request again."""
+    """Time out while taking over, and send the request again."""
     return step(
         s.network,
         producer,
@@ -60,7 +63,7 @@ def repeat_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
 
 
 def repeat_request(s: Log, producer: Parameter, after: Parameter, attempt: Parameter) -> Action:
-    """A producer that wants a segment times out, and asks again, with the same count."""
+    """Time out while waiting for a segment, and ask again with the same count."""
     return step(
         s.network,
         producer,
@@ -73,7 +76,7 @@ def repeat_request(s: Log, producer: Parameter, after: Parameter, attempt: Param
 
 
 def time_out(s: Log, producer: Parameter, segment: Parameter) -> Action:
-    """A producer that waits for acks times out: it forgets them, and asks for the next segment."""
+    """Time out while waiting for acks: forget them, and ask for the next segment."""
     return step(
         s.network,
         producer,
@@ -85,7 +88,7 @@ def time_out(s: Log, producer: Parameter, segment: Parameter) -> Action:
 
 
 def receive_grant(s: Log, producer: Parameter, segment: Parameter) -> Action:
-    """A producer hears that a new segment is its own."""
+    """Receive the grant of a new segment."""
     then, sends = _hear(s, producer, segment, lift(LookupAnswer.OK), TRUE)
     return delivery(
         s.network,
@@ -99,7 +102,7 @@ def receive_grant(s: Log, producer: Parameter, segment: Parameter) -> Action:
 
 
 def receive_answer(s: Log, producer: Parameter, after: Parameter, attempt: Parameter) -> Action:
-    """A producer that asked for a segment hears that it is granted already, to whom, or that the log is taken over."""
+    """Receive the answer that the segment is granted already, or that the log is being taken over."""
     index = producer, after, attempt
     answer, segment = s.answered[index], after + 1
     then, sends = _hear(s, producer, segment, answer, s.owns(producer, segment))
@@ -107,7 +110,7 @@ def receive_answer(s: Log, producer: Parameter, after: Parameter, attempt: Param
 
 
 def receive_second_answer(s: Log, producer: Parameter, after: Parameter, attempt: Parameter) -> Action:
-    """Under `double_answer=yes`, a producer hears ALREADY without any nodes after, or instead of, OK."""
+    """Receive ALREADY without nodes, after or instead of OK (double_answer=yes)."""
     index, segment = (producer, after, attempt), after + 1
     then, sends = _hear(s, producer, segment, lift(LookupAnswer.ALREADY), s.owns(producer, segment))
     return delivery(
@@ -116,7 +119,7 @@ def receive_second_answer(s: Log, producer: Parameter, after: Parameter, attempt
 
 
 def receive_take_over_answer(s: Log, producer: Parameter, attempt: Parameter, segment: Parameter) -> Action:
-    """A producer that asked to take over hears that the last segment is its own already."""
+    """Receive the answer that the last segment already belongs to the producer."""
     index = producer, attempt
     then, sends = _hear(s, producer, segment, lift(LookupAnswer.OK), TRUE)
     here = s.taken_at[index] == segment
@@ -126,10 +129,11 @@ def receive_take_over_answer(s: Log, producer: Parameter, attempt: Parameter, se
 
 
 def _hear(s: Log, producer: Parameter, segment: Term, answer: Term, own: Term) -> MessageEffect:
-    """What an answer to a request for a segment does (on eNewSegmentResponse).
+    """Return the effect of an answer to a request for a segment (on eNewSegmentResponse).
 
-    A producer that takes over wants OK and accepts any segment. One that wants a segment wants the next one, and takes
-    OK and ALREADY alike; from 04 on it halts if the log or the segment is another's.
+    A producer that takes over needs OK and accepts any segment. A producer that wants a segment wants the
+    next one, and treats OK and ALREADY alike. From 04 on it halts if the log or the segment belongs to
+    another producer.
     """
     gives = answer == LookupAnswer.OK
     taking = (s.phase[producer] == ProducerPhase.TAKEOVER) & gives
@@ -157,9 +161,10 @@ def _hear(s: Log, producer: Parameter, segment: Term, answer: Term, own: Term) -
 
 
 def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Parameter, node: Parameter) -> Action:
-    """A producer hears from a node whether it stored an entry; once all nodes of the segment have, it is committed.
+    """Receive a node's answer to an append; the entry is committed once all nodes have stored it.
 
-    Only what is about the segment that it writes to matters. Which entry was stored does not: the acks are counted.
+    Only answers for the current segment count. The producer counts acks and does not check which entry was
+    stored.
     """
     index = segment, entry, node
     listening = (s.phase[producer] == ProducerPhase.WRITE) & (s.at[producer] == segment)
@@ -188,7 +193,7 @@ def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Paramete
 
 
 def _announce_commit(s: Log, producer: Term, segment: Term, entry: Term, when: Term) -> Iterator[Update]:
-    """A producer declares an entry committed (eLogEntryCommitted)."""
+    """Yield the updates by which a producer declares an entry committed (eLogEntryCommitted)."""
     active = s.active == producer
     stored = at_least(
         s.parameters.replicas, s.node, lambda n: s.placed[segment, n] & s.holds(n, segment, entry)
@@ -202,7 +207,7 @@ def _announce_commit(s: Log, producer: Term, segment: Term, entry: Term, when: T
 
 
 def _asking(s: Log, producer: Term, after: Term, attempt: TermLike, when: TermLike = True) -> Posting:
-    """A request for the segment after that one, with how many entries of that one are committed."""
+    """Return a request for the next segment, with the number of committed entries of this one."""
     count: Term = lift(0)
     for t in s.segment:
         count = if_(after == t, s.count[producer, t], count)
@@ -210,7 +215,7 @@ def _asking(s: Log, producer: Term, after: Term, attempt: TermLike, when: TermLi
 
 
 def _writing(s: Log, producer: Parameter, segment: TermLike, entry: Term, when: Term) -> Iterator[Posting]:
-    """An entry on its way to all nodes of its segment (on entry of Produce)."""
+    """Yield the messages that bring an entry to all nodes of its segment (on entry of Produce)."""
     for e in s.own(producer.sort):
         for n in s.node:
             yield s.append.to_send(segment, e, n, when=when & (entry == e) & s.placed[segment, n])

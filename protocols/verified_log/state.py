@@ -1,4 +1,4 @@
-"""The state of a Verified Log: what producers, log nodes, the coordinator and consumers know, and what is under way."""
+"""The state of a Verified Log: producers, log nodes, the coordinator, consumers, and messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fencepost.protocols.verified_log.network import End, Index, Network
 from fencepost.protocols.verified_log.parameters import LogParameters
 
 NOTHING = 0
-"""No entry: entries count from 1."""
+"""The number for no entry. Entries count from 1."""
 
 NOBODY = "nobody"
 
@@ -31,7 +31,7 @@ COORDINATOR = "coordinator"
 
 
 class ProducerPhase(Enum):
-    """Where a producer is (the states of Producer.p)."""
+    """The phase of a producer (the states of Producer.p)."""
 
     IDLE = "idle"
     TAKEOVER = "taking over"
@@ -42,7 +42,7 @@ class ProducerPhase(Enum):
 
 
 class SegmentStatus(Enum):
-    """What a node knows of a segment (tSegmentStatus)."""
+    """A node's status of a segment (tSegmentStatus)."""
 
     UNKNOWN = "unknown"
     OPEN = "open"
@@ -51,7 +51,7 @@ class SegmentStatus(Enum):
 
 
 class LookupAnswer(Enum):
-    """What the coordinator says to a producer that asks for a segment (tNewSegmentResponseStatus)."""
+    """The coordinator's answer to a producer that asks for a segment (tNewSegmentResponseStatus)."""
 
     NONE = "none"
     OK = "ok"
@@ -60,14 +60,14 @@ class LookupAnswer(Enum):
 
 
 class Order(Enum):
-    """Why a segment is closed: its owner asked for the next one, or another producer takes the log over."""
+    """The reason for closing a segment: its owner asked for the next one, or a producer takes over."""
 
     ASKED = "asked"
     TAKEN = "taken over"
 
 
 class Reading(Enum):
-    """Where a consumer is (the states of Consumer.p)."""
+    """The phase of a consumer (the states of Consumer.p)."""
 
     IDLE = "idle"
     LOCATE = "locating"
@@ -76,7 +76,7 @@ class Reading(Enum):
 
 
 class ServedSegment(Enum):
-    """What a node says to a reader (tReadResponseStatus)."""
+    """A node's answer to a reader (tReadResponseStatus)."""
 
     NONE = "none"
     ENTRY = "entry"
@@ -85,14 +85,18 @@ class ServedSegment(Enum):
 
 
 class Log(StateSpace):
-    """One log. Producer number i writes the entries (i-1) L + 1 to i L; segments and places in them count from 1."""
+    """One log.
+
+    Producer number i writes the entries (i-1) L + 1 to i L. Segments, and places in them, count from 1.
+    """
 
     def __init__(self, parameters: LogParameters) -> None:
+        """Declare the sorts and the state variables."""
         self.parameters = p = parameters
         self.producer = _machines("producer", "p", p.producers)
         self.node = _machines("node", "n", p.nodes)
         self.read_node = self.node if p.coordinator == "yes" else _only("node", self.node.values[-1])
-        """Nodes that are read: in stage 01 the last one only."""
+        """The nodes that are read: in stage 01 the last one only."""
         self.consumer = _machines("consumer", "c", max(p.consumers, 1))
         self.maybe_producer = Sort("producer or nobody", (NOBODY, *self.producer.values), "machine")
         self.entry = integers(1, p.producers * p.entries)
@@ -113,13 +117,13 @@ class Log(StateSpace):
         self.at = family(integers(0, self.parameters.segments), self.producer)
         """The segment that the producer writes to, or wrote to last; 0 before the first."""
         self.knows_nodes = family(BOOL, self.producer)
-        """The answer that gave it its segment said on which nodes it is."""
+        """Whether the answer that granted the segment named its nodes."""
         self.next = family(integers(1, len(self.entry) + 1), self.producer, initial=self._first_of)
         self.acks = family(BOOL, self.producer, self.node)
         self.count = family(integers(0, self.parameters.entries), self.producer, self.segment)
-        """Entries committed in that segment: what a close order is told."""
+        """The number of entries committed in that segment, which close orders carry."""
         self.took_over = family(BOOL, self.producer)
-        """The producer has been writing, and told whoever starts the next one so."""
+        """Whether the producer has been writing, and has reported that so that the next one may start."""
 
     def _nodes(self) -> None:
         self.up = family(BOOL, self.node, initial=True)
@@ -131,25 +135,25 @@ class Log(StateSpace):
         self.owner = family(self.maybe_producer, self.segment, initial=self._first_owner)
         self.placed = family(BOOL, self.segment, self.node, initial=lambda s, n: self._given(s))
         self.failed = family(BOOL, self.node)
-        """The coordinator was told that the node has crashed."""
+        """Whether the coordinator was told that the node has crashed."""
         self.pending = family(BOOL, self.segment, self.order, self.node)
-        """Close orders that a time-out repeats."""
+        """The close orders that a time-out repeats."""
         self.taken_by = family(self.maybe_producer, self.segment, initial=NOBODY)
         self.in_takeover = family(BOOL, self.segment)
-        """The coordinator waits for a node to suspend the segment (currentLogTakeovers)."""
+        """Whether the coordinator waits for a node to suspend the segment (currentLogTakeovers)."""
         self.vouched_count = family(integers(0, self.parameters.entries), self.segment)
         self.vouched_entry = family(integers(NOTHING, len(self.entry)), self.segment)
-        """The length and the last entry of the first node to suspend the segment."""
+        """The last entry of the first node to suspend the segment; `vouched_count` is that node's length."""
 
     def _ghosts(self) -> None:
         self.ever_stored = family(BOOL, self.entry, self.node)
         self.committed = family(BOOL, self.entry)
         self.committed_in = family(BOOL, self.entry, self.segment)
         self.durable = family(BOOL, self.entry)
-        """The coordinator, which is taken to be reliable, vouches for the entry."""
+        """Whether the coordinator, which is assumed to be reliable, vouches for the entry."""
         self.active = variable(self.maybe_producer, initial=NOBODY)
         self.highest = family(integers(NOTHING, len(self.entry)), self.producer)
-        """The highest entry that the producer sent while it was the active one (highestPossibleCommit)."""
+        """The highest entry that the producer sent while it was active (highestPossibleCommit)."""
         self.mishap = {name: self._mishap(name) for name in MISHAPS}
 
     def _mishap(self, name: str) -> Read:
@@ -181,7 +185,7 @@ class Log(StateSpace):
         self.network.open()
 
     def _segments(self) -> None:
-        """Requests for segments, and orders to close them."""
+        """Declare requests for segments, and orders to close them."""
         p, kind = self.parameters, self.network.kind
         producer, coordinator, node = self._producer_end, self._coordinator_end, self._node_end
         attempt, since = integers(1, p.attempts), integers(0, p.segments)
@@ -199,7 +203,7 @@ class Log(StateSpace):
         self.close_answer = kind("close answer", node, coordinator, closing)
 
     def _takeovers(self) -> None:
-        """Requests to take the log over, and orders to suspend a segment."""
+        """Declare requests to take the log over, and orders to suspend a segment."""
         p, kind = self.parameters, self.network.kind
         producer, coordinator, node = self._producer_end, self._coordinator_end, self._node_end
         taking = {"producer": self.producer, "attempt": integers(1, p.attempts)}
@@ -214,7 +218,7 @@ class Log(StateSpace):
         self.suspended_entry = family(integers(NOTHING, len(self.entry)), *suspending.values())
 
     def _consumers(self) -> None:
-        """What consumers know and ask."""
+        """Declare the state variables and messages of consumers."""
         p, kind = self.parameters, self.network.kind
         coordinator, node = self._coordinator_end, self._node_end
         attempt, reading_place = integers(1, p.reads), integers(1, p.entries + 1)
@@ -254,7 +258,7 @@ class Log(StateSpace):
         return SegmentStatus.OPEN if self._given(segment) else SegmentStatus.UNKNOWN
 
     def _writer(self, index: Index) -> Term:
-        """Who writes the entry of this append or of its answer."""
+        """Return the producer that writes the entry of this append or of its answer."""
         entry = lift(index[1])
         writer = as_type(self.producer.values[-1], "machine")
         for producer in reversed(self.producer.values[:-1]):
@@ -262,62 +266,65 @@ class Log(StateSpace):
         return writer
 
     def only(self, producer: object) -> Sort:
-        """That producer alone, as an index set: its actions are about entries of its own."""
+        """Return that producer alone as an index set, because its actions are about its own entries."""
         return _only("producer", producer)
 
     def own(self, only: Sort) -> Sort:
-        """The entries that this producer writes; see `only`."""
+        """Return the entries that this producer writes; see `only`."""
         first = self._first_of(only.values[0])
         return integers(first, first + self.parameters.entries - 1)
 
     @definition
     def has_ended(self, producer: TermLike) -> Term:
-        """What still arrives at the producer changes nothing."""
+        """Return whether the producer has ended: messages that still arrive change nothing."""
         return (self.phase[producer] == ProducerPhase.DONE) | (self.phase[producer] == ProducerPhase.HALTED)
 
     @definition
     def is_last(self, segment: TermLike) -> Term:
-        """It is the last segment that the coordinator granted."""
+        """Return whether this is the last segment that the coordinator granted."""
         return self.granted[segment] & ~self.is_followed(segment)
 
     @definition
     def is_followed(self, segment: TermLike) -> Term:
-        """A segment after it is granted."""
+        """Return whether a later segment is granted."""
         return exists(self.segment, lambda t: (t > segment) & self.granted[t])
 
     @definition
     def last(self) -> Term:
-        """The last segment granted; 0 if there is none."""
+        """Return the last granted segment; 0 if there is none."""
         return maximum(self.segment, lambda t: if_(self.granted[t], t, 0))
 
     @definition
     def owns(self, producer: TermLike, segment: TermLike) -> Term:
-        """The segment was granted to the producer. `segment` may be one beyond the last."""
+        """Return whether the segment was granted to the producer. `segment` may be one past the last."""
         return exists(self.segment, lambda t: (t == segment) & (self.owner[t] == producer))
 
     @definition
     def length(self, node: TermLike, segment: TermLike) -> Term:
-        """Entries that the node holds of the segment."""
+        """Return the number of entries that the node holds of the segment."""
         return maximum(self.place, lambda i: if_(self.log[node, segment, i] == NOTHING, 0, i))
 
     @definition
     def entry_at(self, node: TermLike, segment: TermLike, place: TermLike) -> Term:
-        """The entry at that place, which may be beyond the end: then nothing."""
+        """Return the entry at that place; nothing if the place is past the end."""
         return maximum(self.place, lambda i: if_(place == i, self.log[node, segment, i], NOTHING))
 
     @definition
     def last_of(self, node: TermLike, segment: TermLike) -> Term:
-        """The last entry that the node holds of the segment."""
+        """Return the last entry that the node holds of the segment."""
         return self.entry_at(node, segment, self.length(node, segment))
 
     @definition
     def holds(self, node: TermLike, segment: TermLike, entry: TermLike) -> Term:
-        """The node holds the entry in that segment."""
+        """Return whether the node holds the entry in that segment."""
         return exists(self.place, lambda i: self.log[node, segment, i] == entry)
 
     @definition
     def close_count(self, segment: TermLike, order: TermLike) -> Term:
-        """How many entries a close order says are committed. A producer's count of a segment stays once it left it."""
+        """Return the number of committed entries that a close order carries.
+
+        A producer's count of a segment does not change after it has left the segment.
+        """
         told: Term = lift(0)
         for producer in self.producer:
             told = if_(self.owner[segment] == producer, self.count[producer, segment], told)
@@ -325,12 +332,12 @@ class Log(StateSpace):
 
     @definition
     def close_entry(self, segment: TermLike, order: TermLike) -> Term:
-        """The last entry that a close order brings along: none if the owner asked."""
+        """Return the last entry that a close order carries: none if the owner asked."""
         return if_(lift(order) == Order.TAKEN, self.vouched_entry[segment], NOTHING)
 
     @definition
     def serves(self, node: TermLike, segment: TermLike, place: TermLike) -> Term:
-        """The node would answer a read of that place with an entry (LogNode.p, on eReadRequest)."""
+        """Return whether the node answers a read of that place with an entry (LogNode.p, eReadRequest)."""
         length = self.length(node, segment)
         closed = self.status[node, segment] == SegmentStatus.CLOSED
         last = {"when-closed": closed, "always": lift(True), "never": FALSE}[self.parameters.last_entry]
@@ -338,17 +345,17 @@ class Log(StateSpace):
 
     @definition
     def says_next(self, node: TermLike, segment: TermLike, place: TermLike) -> Term:
-        """The node would answer a read of that place with "go to the next segment"."""
+        """Return whether the node answers a read of that place with "go to the next segment"."""
         closed = self.status[node, segment] == SegmentStatus.CLOSED
         return closed & (self.length(node, segment) <= place) & ~self.serves(node, segment, place)
 
     @definition
     def being_taken_over(self) -> Term:
-        """The coordinator waits for some segment to be suspended."""
+        """Return whether the coordinator waits for some segment to be suspended."""
         return exists(self.segment, lambda t: self.in_takeover[t])
 
     def holds_node(self, placement: Term, node: TermLike) -> Term:
-        """The node is one of the placement's."""
+        """Return whether the node belongs to the placement."""
         return any_of(
             *(placement == name for name, nodes in self.placements.items() if _value(node) in nodes)
         )
@@ -368,7 +375,7 @@ MISHAPS = (
     "no_such_segment",
     "gap",
 )
-"""Flags of properties that are about what a handler does, each set where it happens."""
+"""Flags for properties about handlers. Each is set in the step where the event happens."""
 
 
 def _value(node: TermLike) -> object:
@@ -386,5 +393,5 @@ def _machines(name: str, prefix: str, count: int) -> Sort:
 
 
 def _subsets(machines: Sort, size: int) -> list[tuple[str, ...]]:
-    """The subsets of that size, each in order."""
+    """Return the subsets of that size, each in order."""
     return [tuple(map(str, chosen)) for chosen in itertools.combinations(machines, size)]

@@ -1,1 +1,1 @@
-"""How each action of the model is driven on the real code: `actions` is the table, `code` is what is driven."""
+"""The drive of each model action on the real code: `actions` has the table, `code` the driven code."""

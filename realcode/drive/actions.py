@@ -1,4 +1,7 @@
-"""How each action of the model is driven on the real code, and what is seen then: one table, for all releases."""
+"""The table of actions: how each action of the model is driven on the code, and what can be observed.
+
+One table serves all releases.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from fencepost.realcode.harness_session import CodeFailed
 
 @dataclass(frozen=True)
 class Drive:
-    """How an action is driven, in words; what can be seen then; and how it is done."""
+    """How an action is driven, in words; what can be observed then; and the function that drives it."""
 
     how: str
     seen: str
@@ -30,18 +33,18 @@ def _metadata(code: Code, step: TraceStep) -> None:
 
 
 def _nothing(code: Code, step: TraceStep) -> None:
-    """Nothing has to be done."""
+    """Do nothing."""
 
 
 NOTHING_NEW = "nothing new"
-DOWN = "nothing of the bookie: it is down"
+DOWN = "nothing of the bookie, which is down"
 BOOTED = "entries, LACs, fences and limbo as after the boot"
-_AT_BOOT = Drive("with the boot, which is one call: at `serve`", NOTHING_NEW, _nothing)
+_AT_BOOT = Drive("part of the boot, which is one call at `serve`", NOTHING_NEW, _nothing)
 
 
 DRIVEN: Mapping[str, Drive] = {
     "create ledger": Drive(
-        "BookKeeper.asyncCreateLedger, over the ensemble that our placement names",
+        "BookKeeper.asyncCreateLedger, over the ensemble that the harness's placement policy names",
         "the ledger is open, over the first ensemble",
         writers.create,
     ),
@@ -51,48 +54,48 @@ DRIVEN: Mapping[str, Drive] = {
         writers.push,
     ),
     "handle add": Drive(
-        "the held add is let go to the bookie; its answer is held",
-        "the copy with the LAC that it carries, or a refusal",
+        "the held add is delivered to the bookie; its answer is held",
+        "the copy with its LAC, or a refusal",
         bookies.handle_add,
     ),
     "receive ack": Drive(
         "the answer is handed to the client",
-        "what the writer's application is told, and its LAC; whether a recoverer asks to close the ledger",
+        "the result for the writer's application, and the LAC; whether a recoverer asks to close the ledger",
         _receive("add"),
     ),
     "receive fenced": Drive(
         "the answer is handed to the client",
-        "what the writer's application is told",
+        "the result for the writer's application",
         _receive("add"),
     ),
     "begin change": Drive(
-        "the add's callback gets TimeoutException; the writer's metadata write is held. A recoverer replaces the "
-        "bookie in the same call: its time-out waits for the commit",
+        "the add's callback gets TimeoutException; the writer's metadata write is held. A recoverer replaces "
+        "the bookie in the same call, so its time-out waits for the commit",
         NOTHING_NEW,
         writers.begin_change,
     ),
     "commit change": Drive(
-        "the metadata write is let go; what is sent again is held",
-        "the ensembles in the metadata; the adds that are sent again, with the LAC they carry",
+        "the metadata write is delivered; adds that are sent again are held",
+        "the ensembles in the metadata; the adds that are sent again, each with its LAC",
         writers.commit_change,
     ),
     "abandon change": Drive(
-        "the metadata write is let go, and fails",
-        "what the writer's application is told; no add is sent",
+        "the metadata write is delivered and fails",
+        "the result for the writer's application; no add is sent",
         writers.abandon_change,
     ),
     "try invalid fragment": Drive(
-        "as a commit; the recoverer notices when it closes, so it is driven on until it reports",
-        "what the recoverer reports",
+        "as a commit; the recoverer notices only when it closes, so it is driven on until it reports",
+        "the recoverer's report",
         recoverers.try_invalid_fragment,
     ),
     "begin recovery": Drive(
-        "BookKeeper.asyncOpenLedger; its metadata calls are let go",
-        "the ledger is in recovery; the fencing reads, to the whole last ensemble",
+        "BookKeeper.asyncOpenLedger; its metadata calls are delivered",
+        "the ledger is in recovery; the fencing reads go to the whole last ensemble",
         recoverers.begin_recovery,
     ),
     "handle fence": Drive(
-        "the held read of entry -1 that fences is let go",
+        "the held fencing read of entry -1 is delivered",
         "the fence; whether the bookie knows the ledger",
         bookies.handle_fence,
     ),
@@ -107,8 +110,8 @@ DRIVEN: Mapping[str, Drive] = {
         _nothing,
     ),
     "handle read": Drive(
-        "the held read is let go; its answer is held",
-        "the fence; the entry, or that it is not there",
+        "the held read is delivered; its answer is held",
+        "the fence; the entry, or its absence",
         bookies.handle_read,
     ),
     "receive read answer": Drive(
@@ -122,44 +125,45 @@ DRIVEN: Mapping[str, Drive] = {
         _nothing,
     ),
     "abandon recovery": Drive(
-        "the reads not answered get TimeoutException",
+        "the unanswered reads get TimeoutException",
         "no further request",
         recoverers.abandon_recovery,
     ),
     "finish recovery": Drive(
-        "the metadata write is let go; the recoverer's application is told",
-        "the ledger is closed, and where; the ensembles; what the recoverer's application is told of its end",
+        "the metadata write is delivered; the recoverer's application gets its result",
+        "the ledger is closed, and its last entry; the ensembles; the last entry that the recoverer's "
+        "application gets",
         _metadata,
     ),
     "adopt close": Drive(
-        "the metadata write is let go, fails, and is read again",
-        "what the recoverer's application is told of the ledger's end",
+        "the metadata write is delivered and fails; the metadata is read again",
+        "the last entry that the recoverer's application gets",
         _metadata,
     ),
     "close ledger": Drive(
-        "LedgerHandle.asyncClose, unless a fence made the writer close; its metadata write is let go, and an ensemble "
-        "change's under way stays held",
-        "the ledger is closed, and where; what the writer's application is told of its end",
+        "LedgerHandle.asyncClose, unless a fence made the writer close; its metadata write is delivered, and "
+        "that of an ensemble change under way stays held",
+        "the ledger is closed, and its last entry; the last entry that the writer's application gets",
         writers.close,
     ),
     "withdraw": Drive(
-        "as close ledger: the write fails, and the metadata, read again, says closed elsewhere",
-        "the metadata stays as it is; the writer's application is told of an error",
+        "as close ledger; the write fails, and the metadata that is read again has another last entry",
+        "the metadata stays as it is; the writer's application gets an error",
         writers.close,
     ),
     "fall silent": Drive(
-        "nothing: requests to it are held for good",
+        "nothing: requests to the bookie are held for good",
         NOTHING_NEW,
         _nothing,
     ),
     "crash and restart": Drive(
-        "the bookie's folders as a killed process leaves them; booted on them. Where fences are lost and phase one is on, "
-        "phase one is kept from reading metadata until the journal is replayed",
+        "the bookie is booted on folders as a killed process leaves them. If fences are lost and phase one "
+        "is on, phase one is kept from reading metadata until the journal is replayed",
         BOOTED,
         bookies.crash_and_restart,
     ),
     "checkpoint": Drive(
-        "SyncThread.checkpoint; with InterleavedLedgerStorage the entry log is full first",
+        "SyncThread.checkpoint; with InterleavedLedgerStorage the entry log is filled first",
         NOTHING_NEW,
         bookies.checkpoint,
     ),
@@ -174,17 +178,17 @@ DRIVEN: Mapping[str, Drive] = {
         bookies.stop_and_start,
     ),
     "crash and replay": Drive(
-        "the bookie's folders as a killed process leaves them; booted on them",
+        "the bookie is booted on folders as a killed process leaves them",
         BOOTED,
         bookies.crash_and_restart,
     ),
     "crash in first add": Drive(
-        "as a crash, and the first entry's record is taken out of the journal",
+        "as a crash, and the first entry's record is removed from the journal",
         BOOTED,
         bookies.crash_in_first_add,
     ),
     "crash": Drive(
-        "the bookie's folders as a killed process leaves them",
+        "the bookie's folders are as a killed process leaves them",
         DOWN,
         bookies.crash,
     ),
@@ -199,14 +203,14 @@ DRIVEN: Mapping[str, Drive] = {
         bookies.reimage,
     ),
     "serve": Drive(
-        "the bookie is booted as `bookkeeper bookie` boots it; if phase one is not over by then, it is kept from reading "
-        "any metadata",
+        "the bookie is booted as by `bookkeeper bookie`; if phase one is not over by then, it is kept from "
+        "reading any metadata",
         BOOTED,
         bookies.serve,
     ),
     "refuse cookies": Drive(
-        "the bookie is booted, and must fail to",
-        "that it does not boot",
+        "the bookie is booted, which must fail",
+        "the failure",
         bookies.refuse_cookies,
     ),
     **dict.fromkeys(
@@ -214,31 +218,35 @@ DRIVEN: Mapping[str, Drive] = {
         _AT_BOOT,
     ),
 }
-"""By the name of an action, how it is driven, and what can be seen then: docs/walks.md has it as a page."""
+"""The drive of each action by name. docs/walks.md shows this table."""
 
 
 UNDRIVABLE: Mapping[str, str] = {
-    "admit add": "the look at the fence and the store are one method of the bookie (issue 4701 is a race inside it)",
-    "read lac first": "reading the LAC and blocking acks are one method of the client (issue 4651 is a race inside it)",
-    "block acks": "reading the LAC and blocking acks are one method of the client (issue 4651 is a race inside it)",
-    "change locally": "a client that uses an ensemble before the metadata has it is older than 4.8.0",
-    "commit later": "a client that uses an ensemble before the metadata has it is older than 4.8.0",
-    "abandon later": "a client that uses an ensemble before the metadata has it is older than 4.8.0",
+    "admit add": "one method of the bookie checks the fence and stores the entry (issue 4701: a race in it)",
+    **dict.fromkeys(
+        ("read lac first", "block acks"),
+        "one method of the client reads the LAC and blocks acks (issue 4651: a race in it)",
+    ),
+    **dict.fromkeys(
+        ("change locally", "commit later", "abandon later"),
+        "only clients before 4.8.0 use an ensemble before the metadata has it",
+    ),
     "resend": "the code sends pending entries again with the change, not one by one",
     "mark dirty": "the marker is set within the boot",
-    "copy entry": "phase two runs in threads of its own",
-    "leave limbo": "phase two runs in threads of its own",
-    "end check": "phase two runs in threads of its own",
+    **dict.fromkeys(
+        ("copy entry", "leave limbo", "end check"),
+        "phase two runs in threads of its own",
+    ),
 }
-"""By the name of an action, why nothing outside the code can make it happen alone."""
+"""The reasons why an action cannot be caused alone from outside the code, by name."""
 
 
 def take(code: Code, step: TraceStep) -> list[str]:
-    """Drive one step; what the code did in it. Raises Parted, or NoSeam."""
+    """Drive one step and return the code's actions in it. Raises Parted or NoSeam."""
     code.notes = []
     drive = DRIVEN.get(step.action)
     if drive is None:
-        raise NoSeam(UNDRIVABLE.get(step.action, "it is no action of the releases that can be driven"))
+        raise NoSeam(UNDRIVABLE.get(step.action, "no release that can be driven has this action"))
     try:
         drive.do(code, step)
         for message in step.sent:

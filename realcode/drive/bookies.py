@@ -1,4 +1,4 @@
-"""What is done for the actions of bookies: requests that they handle, what they make durable, how they go down and boot."""
+"""The drive of bookies' actions: requests, durability, crashes and boots."""
 
 from __future__ import annotations
 
@@ -9,27 +9,33 @@ from fencepost.realcode.harness_session import CodeFailed
 
 
 def handle_add(code: Code, step: TraceStep) -> None:
+    """Deliver an add; the bookie must store or refuse it as in the model."""
     let_journal_write(code, step)
     code.deliver(about(step, "add"), "refused" if step.sent[0].fields["fenced"] else "stored")
 
 
 def handle_fence(code: Code, step: TraceStep) -> None:
+    """Deliver a fencing read; the bookie must know its LAC or not, as in the model."""
     _hold_journal(code, step, negative=not step.sent[0].fields["lac"] and not _stores(code, step))
     code.deliver_fence(about(step, "fence"), step.sent[0].fields.get("answer") == "unknown")
 
 
 def handle_read(code: Code, step: TraceStep) -> None:
+    """Deliver a recovery read; the answer must be the model's."""
     _hold_journal(code, step, negative=step.sent[0].fields["answer"] == "NoSuchEntry")
     code.deliver(about(step, "read"), str(step.sent[0].fields["answer"]))
 
 
 def _stores(code: Code, step: TraceStep) -> bool:
-    """The bookie stores an entry of the ledger, by what was seen last."""
+    """Return whether the bookie stores an entry of the ledger, by the last observation."""
     return code.seen is not None and bool(code.seen["bookies"][str(step.actor)].get("entries"))
 
 
 def _hold_journal(code: Code, step: TraceStep, negative: bool) -> None:
-    """Where the model says what is durable when, a negative answer comes before its fence is in the journal."""
+    """Hold the journal for a negative answer, which comes before its fence is in the journal.
+
+    Only with a storage: otherwise durability is not modelled.
+    """
     if code.parameters.storage == "any" or not negative:
         let_journal_write(code, step)
     elif code.parameters.negative_answers == "at-once":
@@ -38,7 +44,7 @@ def _hold_journal(code: Code, step: TraceStep, negative: bool) -> None:
 
 
 def let_journal_write(code: Code, step: TraceStep) -> None:
-    """The bookie's journal goes on, if it was held, and writes what was queued."""
+    """Let a held journal go on and write its queue."""
     bookie = str(step.actor)
     if bookie in code.held_journals:
         code.held_journals.discard(bookie)
@@ -46,17 +52,23 @@ def let_journal_write(code: Code, step: TraceStep) -> None:
 
 
 def checkpoint(code: Code, step: TraceStep) -> None:
+    """Make the bookie take a checkpoint."""
     code.ask("checkpoint", bookie=step.actor)
 
 
 def stop_and_start(code: Code, step: TraceStep) -> None:
+    """Shut the bookie down cleanly and boot it."""
     let_journal_write(code, step)
     code.ask("shut-down", bookie=step.actor)
     code.ask("boot", bookie=step.actor)
 
 
 def crash_in_first_add(code: Code, step: TraceStep) -> None:
-    """The add is journaled, and answered to nobody; then its record is taken out of what the killed process leaves."""
+    """Crash the bookie when the journal has the ledger's key but not the first entry.
+
+    The add is journaled and its answer is kept. Then the entry's record is removed from the files that the
+    killed process leaves.
+    """
     let_journal_write(code, step)
     code.deliver(about(step, "add"), None)
     code.ask("crash", bookie=step.actor, torn="yes")
@@ -64,6 +76,7 @@ def crash_in_first_add(code: Code, step: TraceStep) -> None:
 
 
 def crash_and_restart(code: Code, step: TraceStep) -> None:
+    """Crash the bookie and boot it, with phase one after the replay where fences may be lost."""
     code.held_journals.discard(str(step.actor))
     bookie = step.arguments["bookie"]
     code.ask("crash", bookie=bookie)
@@ -75,23 +88,27 @@ def crash_and_restart(code: Code, step: TraceStep) -> None:
 
 
 def _checks_after_replay(p: BookKeeperParameters) -> bool:
-    """The journal is replayed before phase one, which nobody waits for: the order in which a bare fence is lost.
+    """Return whether phase one runs after the replay: in this order a bare fence is lost.
 
-    The other way round phase one has given the ledger a key, though an empty one, and the replay keeps the fence.
+    The bookie does not wait for phase one. In the other order phase one gives the ledger a key, though an
+    empty one, and the replay keeps the fence.
     """
     checks = "yes" in (p.fence_on_unclean_shutdown, p.limbo_on_unclean_shutdown)
     return p.crashes_lose_fences and checks
 
 
 def crash(code: Code, step: TraceStep) -> None:
+    """Crash the bookie."""
     code.ask("crash", bookie=step.arguments["bookie"])
 
 
 def lose_disk(code: Code, step: TraceStep) -> None:
+    """Empty the folder of a disk."""
     code.ask("lose-disk", bookie=step.arguments["bookie"], disk=step.arguments["disk"])
 
 
 def reimage(code: Code, step: TraceStep) -> None:
+    """Empty all folders of the bookie and delete its cookie."""
     for disk in ("journal", "ledger", "index"):
         code.ask("lose-disk", bookie=step.arguments["bookie"], disk=disk)
     code.ask("delete-cookie", bookie=step.arguments["bookie"])
@@ -101,6 +118,7 @@ PHASE_ONE = ("note check", "put in limbo", "fence at boot", "flush")
 
 
 def serve(code: Code, step: TraceStep) -> None:
+    """Boot the bookie; phase one is over before, or is kept from reading metadata."""
     bookie = step.arguments["bookie"]
     unfinished = [
         s for s in code.steps[step.index :] if s.action in PHASE_ONE and s.arguments["bookie"] == bookie
@@ -116,6 +134,7 @@ def serve(code: Code, step: TraceStep) -> None:
 
 
 def refuse_cookies(code: Code, step: TraceStep) -> None:
+    """Boot the bookie, which must fail because of its cookies."""
     try:
         code.ask("boot", bookie=step.arguments["bookie"])
     except CodeFailed as failure:

@@ -1,8 +1,8 @@
-"""The code, driven: what is under way in it, and what was seen of it last.
+"""The driven code: its pending requests, and the last observation of it.
 
-The clients decide for themselves what they send; a step of the model that sends finds the request held on the code's
-side, or the two have parted. A request is let go when the model's bookie handles it, and its answer is handed on when
-the model's client receives it.
+The clients decide themselves what they send. For a step of the model that sends a request, the code must
+hold the same request; otherwise code and model differ. A request is delivered when the model's bookie
+handles it. Its answer is handed on when the model's client receives it.
 """
 
 from __future__ import annotations
@@ -16,51 +16,51 @@ from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.realcode.harness_session import Answer, HarnessSession
 
 KINDS = {"add": ("add", "recovery-add"), "fence": ("fence",), "read": ("fencing-read", "read")}
-"""By the model's kind of a request, what it may be on the code's side."""
+"""The code's kinds of a request, by the model's kind."""
 
 
 Letter = tuple[str, Json, Json, Json, Json]
-"""A request of the model: its kind, client, bookie, entry and fragment (0 where it has none)."""
+"""A request of the model: kind, client, bookie, entry and fragment (0 if it has none)."""
 
 
 class Parted(Exception):
-    """The code cannot take the model's step, or does not do what it says; the message says how."""
+    """A difference: the code cannot take the model's step, or does something else. The message says how."""
 
 
 class RefusedByCode(Parted):
-    """The code refuses what the model's step needs: the message is the error that says so."""
+    """A refusal by the code of something that the model's step needs. The message is the code's error."""
 
 
 class NoSeam(Exception):
-    """Nothing outside the code can make it take that step alone; the message says why."""
+    """A step that nothing outside the code can cause alone. The message says why."""
 
 
 @dataclass
 class Code:
-    """The code, driven: what is under way in it, and what was seen last."""
+    """The driven code: its pending requests, and the last observation of it."""
 
     session: HarnessSession
     parameters: BookKeeperParameters
     steps: Sequence[TraceStep]
-    """The whole trace: which bookie replaces another is known before the code asks."""
+    """The whole trace, from which a replacement bookie is known before the code asks for it."""
     seen: Answer | None = None
     unclaimed: list[Mapping[str, Any]] = field(default_factory=list)
-    """Requests that the code has made and the model has not yet."""
+    """The requests that the code has made and the model has not yet."""
     under_way: dict[Letter, int] = field(default_factory=dict)
-    """By the model's request, the code's."""
+    """The code's request by the model's."""
     reading: set[str] = field(default_factory=set)
-    """The recoverers that have heard enough to begin to read."""
+    """The recoverers that have enough fencing answers to begin to read."""
     closing: set[str] = field(default_factory=set)
-    """The recoverers that have asked the metadata store to close the ledger, and wait for it."""
+    """The recoverers that asked the metadata store to close the ledger and wait for it."""
     delivered: set[int] = field(default_factory=set)
     handed: set[int] = field(default_factory=set)
     held_journals: set[str] = field(default_factory=set)
-    """The bookies whose journal writes nothing for now."""
+    """The bookies whose journal is held."""
     notes: list[str] = field(default_factory=list)
-    """What the code did in this step, for people."""
+    """The code's actions in this step, in words."""
 
     def ask(self, command: str, **arguments: object) -> Answer:
-        """Ask the harness; if the answer is a look, it is what was seen last."""
+        """Ask the harness; keep the answer if it is an observation."""
         answer = self.session.ask(command, **arguments)
         if "metadata" in answer:
             before = [] if self.seen is None else self.seen["told"]
@@ -79,11 +79,14 @@ class Code:
         return answer
 
     def look(self) -> Answer:
-        """Everything that can be seen now."""
+        """Return everything that can be observed now."""
         return self.ask("look")
 
     def claim(self, message: Sending) -> None:
-        """Find what the code sent for a request that the model sends; raises Parted if it sent none, or another."""
+        """Match a request that the model sends with one of the code.
+
+        Raises Parted if the code sent none, or another one.
+        """
         wanted = _letter(message)
         kind, client, bookie, entry, _ = wanted
         fitting = [
@@ -106,7 +109,10 @@ class Code:
                 raise Parted(f"{_spoken(wanted)} carries {says}")
 
     def deliver(self, letter: Letter, model: str | None) -> None:
-        """Let a request go; its answer must be the model's, if that is known. Raises Refused if it is a refusal."""
+        """Deliver a request; its answer must be the model's, if that is known.
+
+        Raises RefusedByCode if the code refuses instead.
+        """
         answer = self.let_go(letter)
         if model is not None and _meaning(letter[0], answer) != model:
             differs = RefusedByCode if letter[0] == "add" and model == "stored" else Parted
@@ -117,25 +123,25 @@ class Code:
             )
 
     def let_go(self, letter: Letter) -> str:
-        """Let a request go to its bookie; the bookie's answer is held."""
+        """Deliver a request to its bookie and hold the answer."""
         answer = str(self.ask("deliver", id=self._id(letter))["answer"])
         self.delivered.add(self._id(letter))
         self.notes.append(f"{letter[2]} answers {answer}")
         return answer
 
     def deliver_fence(self, letter: Letter, unknown: bool) -> None:
-        """Let a fencing read go; whether the bookie can tell its LAC must be as in the model."""
+        """Deliver a fencing read; the bookie must know its LAC or not, as in the model."""
         answer = self.let_go(letter)
         if (_meaning("fence", answer) == "unknown") != unknown:
             raise Parted(f"{letter[2]} answers {answer}, the model's {'unknown' if unknown else 'its LAC'}")
 
     def hand(self, letter: Letter) -> None:
-        """Hand on the answer to a request."""
+        """Hand the answer of a request to its client."""
         self.ask("hand", id=self._id(letter))
         self.handed.add(self._id(letter))
 
     def time_out(self, letter: Letter) -> None:
-        """Hand on a time-out in place of the answer."""
+        """Hand a time-out to the client in place of the answer."""
         self.ask("time-out", id=self._id(letter))
         self.handed.add(self._id(letter))
 
@@ -145,14 +151,14 @@ class Code:
         return self.under_way[letter]
 
     def latest(self, kind: str, client: Json, entry: Json, bookie: Json) -> Letter:
-        """The last request of that kind that the client sent to the bookie for that entry."""
+        """Return the last request of that kind from the client to the bookie for that entry."""
         found = [key for key in self.under_way if key[:4] == (kind, client, bookie, entry)]
         if not found:
             raise Parted(f"the code never sent {kind} of entry {entry} from {client} to {bookie}")
         return found[-1]
 
     def spare_after(self, step: TraceStep) -> Json:
-        """Which bookie replaces the one that failed: the trace says so where the change is committed."""
+        """Return the bookie that replaces the failed one, as the trace has it at the commit."""
         client = step.arguments["client"]
         for later in self.steps[step.index - 1 :]:
             if later.action == "commit change" and later.arguments["client"] == client:
@@ -169,7 +175,7 @@ def _letter(message: Sending) -> Letter:
 
 
 def about(step: TraceStep, kind: str) -> Letter:
-    """The request of that kind that a step handles, or receives the answer to."""
+    """Return the request that a step handles, or whose answer it receives."""
     a = step.arguments
     return (kind, a["client"], a["bookie"], a.get("entry", 0), a.get("fragment", 0))
 
@@ -193,7 +199,7 @@ NEGATIVE = (
 
 
 def _meaning(kind: str, answer: str) -> str:
-    """An answer of the code in the model's words."""
+    """Return an answer of the code in the model's words."""
     if kind == "add":
         return "stored" if answer == "OK" else "refused"
     if answer == "OK":

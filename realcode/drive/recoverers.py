@@ -1,4 +1,4 @@
-"""What is done for the actions of recoverers; the table in `actions` has it in words."""
+"""The drive of recoverers' actions; the table in `actions` describes it in words."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from fencepost.realcode.drive.code import Code
 
 
 def begin_recovery(code: Code, step: TraceStep) -> None:
+    """Open the ledger for recovery, and let its metadata calls go."""
     client = step.arguments["client"]
     code.ask("open", client=client)
     code.ask("metadata", client=client)
 
 
 def change_of_recoverer(code: Code, step: TraceStep, spare: Json) -> None:
-    """The add that the model's change began with times out: the code replaces the bookie at once."""
+    """Time out the add that the model's change began with: the code replaces the bookie at once."""
     client, failed = step.arguments["client"], step.arguments["failed"]
     began = [
         s for s in code.steps[: step.index] if s.action == "begin change" and s.arguments["client"] == client
@@ -26,7 +27,7 @@ def change_of_recoverer(code: Code, step: TraceStep, spare: Json) -> None:
 
 
 def try_invalid_fragment(code: Code, step: TraceStep) -> None:
-    """The recoverer notices only when it closes: whatever else it waits for is let go until it reports."""
+    """Let the recoverer run until it reports, because it notices the fragment only when it closes."""
     client = step.arguments["client"]
     if client == WRITER:
         code.ask("metadata", client=WRITER)
@@ -37,7 +38,7 @@ def try_invalid_fragment(code: Code, step: TraceStep) -> None:
 
 
 def abandon_recovery(code: Code, step: TraceStep) -> None:
-    """Every read that was not answered times out."""
+    """Time out every read of the last entry that was not answered."""
     client = step.arguments["client"]
     answered = {
         ("read", client, s.arguments["bookie"], s.arguments["entry"])
@@ -51,7 +52,7 @@ def abandon_recovery(code: Code, step: TraceStep) -> None:
 
 
 def run_on(code: Code, client: Json, silent: Sequence[str] = ()) -> None:
-    """Deliver and hand on whatever the client sends, save to silent bookies, until it sends nothing more."""
+    """Deliver all requests of the client and hand on the answers, except to silent bookies."""
     for _ in range(100):
         waiting = [r for r in code.unclaimed if r["client"] == client and r["to"] not in silent]
         if not waiting:
@@ -66,7 +67,7 @@ def run_on(code: Code, client: Json, silent: Sequence[str] = ()) -> None:
 
 
 def drive_on(code: Code) -> None:
-    """Let everything that recoverers wait for come, save from silent bookies: whether recovery can finish."""
+    """Deliver everything that recoverers wait for, except from silent bookies: can recovery finish?"""
     silent = [str(s.arguments["bookie"]) for s in code.steps if s.action == "fall silent"]
     for step in _changes_under_way(code):
         change_of_recoverer(code, step, code.spare_after(step))
@@ -82,7 +83,7 @@ def drive_on(code: Code) -> None:
 
 
 def _changes_under_way(code: Code) -> list[TraceStep]:
-    """The ensemble changes that recoverers have begun and not committed."""
+    """Return the ensemble changes that recoverers have begun and not committed."""
     begun: dict[Json | None, TraceStep] = {}
     for step in code.steps:
         client = step.arguments.get("client")

@@ -1,4 +1,4 @@
-"""What is done for the actions of the writer, and for ensemble changes; the table in `actions` has it in words."""
+"""The drive of the writer's actions and of ensemble changes; the table in `actions` has the words."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from fencepost.realcode.drive.recoverers import change_of_recoverer
 
 
 def create(code: Code, step: TraceStep) -> None:
+    """Create the ledger over the first bookies."""
     p = code.parameters
     ensemble = ",".join(f"b{i}" for i in range(1, p.ensemble + 1))
     code.ask("create", client=WRITER, ensemble=ensemble, wq=p.write_quorum, aq=p.ack_quorum)
 
 
 def push(code: Code, step: TraceStep) -> None:
+    """Push an entry, and place the new bookie if this push begins a change."""
     following = next(iter(code.steps[step.index :]), None)
     if following is not None and following.action == "begin change" and _was_noted(code, following):
         code.ask("place", client=WRITER, bookie=code.spare_after(following))
@@ -24,7 +26,10 @@ def push(code: Code, step: TraceStep) -> None:
 
 
 def _was_noted(code: Code, change: TraceStep) -> bool:
-    """The bookie refused an entry that has AQ acks: the writer, told so, replaces it with the next add."""
+    """Return whether the bookie refused an entry that has AQ acks.
+
+    The writer then replaces the bookie with its next add.
+    """
     a = change.arguments
     told = ("receive fenced", WRITER, a["entry"], a["failed"])
     return any(
@@ -34,9 +39,10 @@ def _was_noted(code: Code, change: TraceStep) -> bool:
 
 
 def begin_change(code: Code, step: TraceStep) -> None:
+    """Time out the writer's add, unless the change happens with another step."""
     a = step.arguments
     if a["client"] != WRITER:
-        return  # a recoverer changes its ensemble in one go: at the commit
+        return  # a recoverer changes its ensemble in one step, at the commit
     if _was_noted(code, step):
         return  # the push before began it
     code.ask("place", client=WRITER, bookie=code.spare_after(step))
@@ -44,6 +50,7 @@ def begin_change(code: Code, step: TraceStep) -> None:
 
 
 def commit_change(code: Code, step: TraceStep) -> None:
+    """Let the metadata write of the change go; a recoverer changes only now."""
     if step.arguments["client"] == WRITER:
         code.ask("metadata", client=WRITER)
     else:
@@ -51,10 +58,12 @@ def commit_change(code: Code, step: TraceStep) -> None:
 
 
 def abandon_change(code: Code, step: TraceStep) -> None:
+    """Let the metadata write go, which fails."""
     code.ask("metadata", client=step.arguments["client"])
 
 
 def close(code: Code, step: TraceStep) -> None:
+    """Close the ledger, unless the writer does so itself, and let the metadata write go."""
     if not _was_fenced_out(code, step):
         code.ask("close", client=WRITER)
     change = _own_change(code.steps[: step.index])
@@ -62,7 +71,7 @@ def close(code: Code, step: TraceStep) -> None:
 
 
 def _was_fenced_out(code: Code, step: TraceStep) -> bool:
-    """A bookie that the writer needs has refused an entry: it closes the ledger of itself."""
+    """Return whether a needed bookie refused an entry: the writer then closes the ledger itself."""
     return any(
         s.action == "receive fenced" and f"phase[{WRITER}]" in s.changes for s in code.steps[: step.index]
     )
@@ -72,6 +81,6 @@ CHANGES = ("begin change", "commit change", "abandon change")
 
 
 def _own_change(steps: Sequence[TraceStep]) -> bool:
-    """The writer has begun an ensemble change and not ended it: that write of metadata is held."""
+    """Return whether the writer has begun an ensemble change and not ended it."""
     of_writer = [s.action for s in steps if s.action in CHANGES and s.arguments["client"] == WRITER]
     return bool(of_writer) and of_writer[-1] == "begin change"

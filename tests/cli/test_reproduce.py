@@ -204,7 +204,7 @@ def test_what_cannot_be_driven_needs_no_code(tmp_path: Path, capsys: pytest.Capt
     assert run(["known", *bugs, "--bookkeeper", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "4 of 4 as docs/known.md says" in out
-    assert "cannot be driven: the look at the fence and the store are one method of the bookie" in out
+    assert "cannot be driven: one method of the bookie checks the fence and stores the entry" in out
     assert "not this release's" in out
 
 

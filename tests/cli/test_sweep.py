@@ -45,7 +45,7 @@ def plan(tmp_path: Path) -> Plan:
 @pytest.fixture
 def folder(plan: Plan, tmp_path: Path) -> Path:
     """A sweep with a row of every verdict, one wave committed and one not."""
-    first, second, third, fourth, fifth, *others = plan.obligations
+    first, second, third, fourth, fifth, *others = plan.cases
     rows = [
         answered(first, "violated", steps=17, fewest="of-all", faults={"lost": 2, "crashes": 0}),
         answered(second, "proved", basis="rounds", rounds=7, complete=True, witness=True),
@@ -70,7 +70,7 @@ def test_what_is_staged_is_not_there_until_it_is_committed_and_gone_when_resumed
     with opened(folder, plan, ENGINE, resume=True) as store:
         assert not (folder / "staging").exists()
         assert len(store.rows()) == 5
-        assert store.commit(stage(store, [answered(plan.obligations[5], "undecided")]))
+        assert store.commit(stage(store, [answered(plan.cases[5], "undecided")]))
         assert len(store.rows()) == 6
 
 
@@ -82,7 +82,7 @@ def test_certificates_that_were_under_way_are_gone_when_resumed(folder: Path, pl
 
 
 def test_a_folder_that_is_not_empty_or_not_this_sweep_is_refused(folder: Path, plan: Plan) -> None:
-    other = Plan(plan.obligations[1:], 0, 0, 0)
+    other = Plan(plan.cases[1:], 0, 0, 0)
     same, limited = Manner(), Manner(conflicts=500)
     for asks, by, resume, manner, message in (
         (plan, ENGINE, False, same, "is not empty; give --resume"),
@@ -107,19 +107,19 @@ def test_two_sweeps_do_not_write_to_one_folder(plan: Plan, tmp_path: Path) -> No
 
 
 def test_lost_doubled_and_foreign_rows_are_internal_errors(plan: Plan) -> None:
-    rows = [asked(o, engine()) for o in plan.obligations]
+    rows = [asked(o, engine()) for o in plan.cases]
     assert pipeline._complete(plan, rows) == rows
     for wrong, message in (
-        (rows[1:], "1 lost, 0 there twice, 0 that"),
-        ([*rows, rows[0]], "0 lost, 1 there twice, 0 that"),
-        ([*rows, {**rows[0], "id": "x"}], "0 lost, 0 there twice, 1 that"),
+        (rows[1:], "1 lost, 0 there twice, 0 not"),
+        ([*rows, rows[0]], "0 lost, 1 there twice, 0 not"),
+        ([*rows, {**rows[0], "id": "x"}], "0 lost, 0 there twice, 1 not"),
     ):
         with pytest.raises(InternalError, match=message):
             pipeline._complete(plan, wrong)
 
 
 def test_another_engine_on_a_worker_is_an_error(plan: Plan) -> None:
-    task = together(plan.obligations)[0]
+    task = together(plan.cases)[0]
     rows = list(pipeline._answered(task_of(task, ENGINE), Allowance()))
     assert [(row["property"], row["verdict"]) for row in rows] == [(one.property, ERROR) for one in task]
     for row in rows:
@@ -169,8 +169,8 @@ def test_an_internal_error_among_the_rows_is_exit_code_4(
     capsys: pytest.CaptureFixture[str], plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def told(verdict: str) -> tuple[int, str]:
-        rows = [answered(o, "violated") for o in plan.obligations[1:]]
-        monkeypatch.setattr(pipeline, "run", lambda *_: [*rows, answered(plan.obligations[0], verdict)])
+        rows = [answered(o, "violated") for o in plan.cases[1:]]
+        monkeypatch.setattr(pipeline, "run", lambda *_: [*rows, answered(plan.cases[0], verdict)])
         code = run(["sweep", "run", str(tmp_path / "grid.toml"), "--out", "out"])
         return code, capsys.readouterr().out
 
@@ -187,7 +187,7 @@ def test_an_interrupted_sweep_says_what_is_committed_whatever_else_is_answered(
         watcher: pipeline.Watcher,
         leaving: Callable[[], None],
     ) -> list[Row]:
-        listener([answered(plan.obligations[0], "violated")])
+        listener([answered(plan.cases[0], "violated")])
         watcher({"another": "violated"})
         raise KeyboardInterrupt
 
@@ -243,7 +243,7 @@ def test_a_master_that_nobody_answers_for_is_refused_before_spark_tries(
         out = str(tmp_path / "new")
         grid = str(tmp_path / "grid.toml")
         said = refused(capsys, "run", grid, "--out", out, "--master", master)
-        assert f"--master {master}: nobody answers there" in said
+        assert f"--master {master}: does not answer" in said
         with socket.create_server(("127.0.0.1", 0)) as listening:
             require_answer(f"{master},127.0.0.1:{listening.getsockname()[1]}")
     assert not (tmp_path / "new").exists()
@@ -306,14 +306,14 @@ def test_the_csv_has_a_line_for_each_row_with_what_varies_first(
 
 def test_progress_says_what_is_done_and_how_long_the_rest_takes(plan: Plan) -> None:
     progress = SweepProgress(10, verbose=False)
-    ids = [o.identify(ENGINE) for o in plan.obligations]
-    progress.hear([answered(o, "proved") for o in plan.obligations[:4]])
-    progress.hear([answered(plan.obligations[4], "violated")])
+    ids = [o.identify(ENGINE) for o in plan.cases]
+    progress.hear([answered(o, "proved") for o in plan.cases[:4]])
+    progress.hear([answered(plan.cases[4], "violated")])
     progress.see({ids[4]: "violated", ids[5]: "undecided"})
     assert progress.line(60.0) == ("6 of 10 done, 1 violated, 1 undecided, 2.0 a minute, about 2 min left"), (
         "the four of an earlier run do not count for the rate, and none counts twice"
     )
-    progress.hear([answered(plan.obligations[5], "undecided")])
+    progress.hear([answered(plan.cases[5], "undecided")])
     progress.see({ids[4]: "violated", ids[5]: "undecided", ids[6]: ERROR})
     assert progress.line(60.0).startswith("7 of 10 done, 1 violated, 1 undecided, 1 error, 3.0 a minute")
 

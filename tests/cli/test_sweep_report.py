@@ -18,7 +18,7 @@ from fencepost.cli.rendering.words import MEANINGS, SIGNS, brief, check_command
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.evidence.manifests import claimed, manifest
-from fencepost.sweeps.rows import VERDICTS, Row, obligation_of
+from fencepost.sweeps.rows import VERDICTS, Row, case_of
 from fencepost.sweeps.solve import instance
 from fencepost.sweeps.store import Store
 from fencepost.sweeps.summary import ordered
@@ -213,7 +213,7 @@ def certified(folder: Path, row: Row, about: Row) -> Row:
     """The row with a certificate in that folder, which is about the obligation of another row, or of this one."""
     name = f"certificates/{row['id']}"
     (folder / name).mkdir(parents=True)
-    subject = instance(obligation_of(about)).subject
+    subject = instance(case_of(about)).subject
     rounds = about["induction"] or about["rounds"]
     basis, carried = Basis(about["basis"]), about["invariants"]
     claim = claimed(about["property"], basis, about["by_actions"], rounds, carried)

@@ -129,7 +129,7 @@ def test_the_code_in_the_tutorial_is_that_of_the_examples() -> None:
 def test_the_grid_in_the_tutorial_asks_what_the_page_says() -> None:
     (grid,) = blocks(OWN, "toml")
     made = plan(tomllib.loads(grid), load(ROOT / EXAMPLE))
-    asked = [dict(obligation.settings) for obligation in made.obligations]
+    asked = [dict(obligation.settings) for obligation in made.cases]
     assert made.invalid == 0
     mended = [o for o in asked if o["fence"] == "yes" and o["acknowledge"] == "both"]
     counts = re.search(

@@ -31,7 +31,7 @@ def sweep() -> None:
     proved = {"bookies": 2, **SIZES, "recovery_reads_fence": "yes"}
     names = ["no-divergence", "acked-entries-readable"]
     grid = {"grid": [{"protocols": "bookkeeper-4.13", "properties": names, "set": proved}]}
-    for task in together(plan(grid).obligations):
+    for task in together(plan(grid).cases):
         assert {row["basis"] for row in solve_all(task, "0.0+test", Allowance(timeout=600))} == {"induction"}
 
 

@@ -364,7 +364,7 @@ def test_a_grid_names_the_protocol_of_the_command_line_and_no_other(tmp_path: Pa
     grid.write_text(OWN, encoding="utf-8")
     with pytest.raises(BadInput, match="two-copies: no such protocol"):
         read_grid(grid)
-    found = read_grid(grid, load(COPIES)).obligations
+    found = read_grid(grid, load(COPIES)).cases
     assert [len(obligation.system or "") for obligation in found] == [64, 64]
     with pytest.raises(BadInput, match="with --protocol only that protocol can be named, as"):
         plan({"grid": [{"protocols": "bookkeeper"}]}, load(COPIES))
@@ -375,7 +375,7 @@ def test_a_grid_names_the_protocol_of_the_command_line_and_no_other(tmp_path: Pa
 def test_rows_of_an_own_protocol_are_of_the_text_that_was_asked_about(tmp_path: Path) -> None:
     grid = tmp_path / "grid.toml"
     grid.write_text(OWN, encoding="utf-8")
-    (asked, *_) = (o for o in read_grid(grid, load(COPIES)).obligations if dict(o.settings)["fence"] == "no")
+    (asked, *_) = (o for o in read_grid(grid, load(COPIES)).cases if dict(o.settings)["fence"] == "no")
     assert solve(asked, engine(), Allowance(source=COPIES))["verdict"] == "violated"
     other = edited(tmp_path, 'labels("copy", "c", 2)', 'labels("copy", "k", 2)')
     row = solve(asked, engine(), Allowance(source=other))

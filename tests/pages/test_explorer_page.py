@@ -88,7 +88,7 @@ class Page:
 
     def fact(self, name: str) -> bool:
         return "holds" in str(
-            self.browser.find_element(By.CSS_SELECTOR, f'[data-fact="{name}"]').get_attribute("class")
+            self.browser.find_element(By.CSS_SELECTOR, f'[data-claim="{name}"]').get_attribute("class")
         )
 
 
@@ -198,7 +198,7 @@ def test_8_what_an_action_would_change_is_seen_before(page: Page) -> None:
     assert "stored[b1, 1]: 0 → 1" in item and "would make absent-stays-absent false" in item
     page.press("1")
     page.until(lambda: page.place() == "move 12 of 12, step 12")
-    assert "The fact absent-stays-absent is false from here on" in page.text("#now")
+    assert "The invariant absent-stays-absent is false from here on" in page.text("#now")
 
 
 def test_9_a_message_is_delayed(page: Page) -> None:

@@ -59,7 +59,7 @@ def fabricated(folder: Path, text: str = SIZED + LISTED) -> list[Row]:
     """A row for each obligation of a grid; those of which a story is told are violated."""
     others = cycle(OTHERS)
     rows = []
-    for number, obligation in enumerate(planned(folder, text)[1].obligations):
+    for number, obligation in enumerate(planned(folder, text)[1].cases):
         row = {**asked(obligation, ENGINE), **unanswered("", "", 0.5 + number), "host": "here"}
         trace = TRACES.get((row["protocol"], row["property"]))
         if trace is not None and told_by(trace) == row["settings"]:

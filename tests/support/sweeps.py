@@ -76,7 +76,7 @@ VARYING = ("seconds", "host")
 def looped(made: Plan, conflicts: int | None = None) -> dict[str, Row]:
     """The rows of those obligations by id, one after another, without Spark."""
     allowance = Allowance(conflicts=conflicts)
-    rows = [row for task in together(made.obligations) for row in solve_all(task, engine(), allowance)]
+    rows = [row for task in together(made.cases) for row in solve_all(task, engine(), allowance)]
     return {row["id"]: comparable(row) for row in rows}
 
 

@@ -1,1 +1,1 @@
-"""What may be laid over today's protocol: crashes and how bookies come back, and the rules of older and published protocols."""
+"""Layers over today's protocol: crashes, boot, durability, and rules of older and published protocols."""

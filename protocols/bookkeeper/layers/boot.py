@@ -1,7 +1,9 @@
-"""The boot sequence of a bookie after a crash, step by step (BP-46, "on boot"), each step open to the next crash.
+"""The boot sequence of a bookie after a crash (BP-46, "on boot"). Each step is open to the next crash.
 
-Down: what was not durable is gone, and disks may be. Then: unclean shutdown? cookies? phase one (note that a check is
-due, limbo, fence, flush) · stamp the cookies · serve · phase two (copy what is missing, clear limbo).
+A bookie that is down has lost all data that was not durable, and possibly disks. It then checks for an
+unclean shutdown and checks its cookies. Phase one notes that a check is due, puts ledgers in limbo, fences
+them and flushes. After that the bookie stamps its cookies and serves. Phase two copies missing entries and
+clears limbo.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
 class PhaseOne(Enum):
-    """How far phase one of the data integrity check is."""
+    """The progress of phase one of the data integrity check."""
 
     OVER = "over"
     DUE = "due"
@@ -36,9 +38,10 @@ class PhaseOne(Enum):
 
 
 class Boot(Crashes):
-    """How far each bookie is, what is on disk and survives a crash, and the cookies."""
+    """The stage of each bookie, the data on its disks that survives a crash, and its cookies."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
+        """Declare the state variables of the boot sequence."""
         super().__init__(parameters)
         p, bookie = parameters, self.bookie
         self.disk = Sort("disk", ("journal", "ledger", "index"))
@@ -59,7 +62,7 @@ class Boot(Crashes):
 
 
 def crash(s: Boot, bookie: Parameter) -> Action:
-    """A bookie goes down uncleanly, serving or booting: what was not durable is lost."""
+    """Crash a bookie that is serving or booting: it loses all data that was not durable."""
     p = s.parameters
     up = (s.stage[bookie] != Stage.DOWN) & (s.stage[bookie] != Stage.REFUSED)
     return Action(
@@ -82,10 +85,10 @@ def crash(s: Boot, bookie: Parameter) -> Action:
 
 
 def lose_disk(s: Boot, bookie: Parameter, disk: Parameter) -> Action:
-    """A disk of a bookie that is down is replaced by an empty one: its cookie goes, and what it held.
+    """Replace a disk of a bookie that is down by an empty one: the cookie and the data are lost.
 
-    The worst of it: entries were on that disk alone, and so was a fence, unless only the index had it (ledger disk) or
-    phase one had made it durable (journal disk).
+    The model takes the worst case. All entries were on that disk alone. So was the fence, unless only the
+    index had it (ledger disk) or phase one had made it durable (journal disk).
     """
     return Action(
         when=(s.stage[bookie] == Stage.DOWN)
@@ -107,7 +110,10 @@ def lose_disk(s: Boot, bookie: Parameter, disk: Parameter) -> Action:
 
 
 def reimage(s: Boot, bookie: Parameter) -> Action:
-    """A bookie that is down is set up anew under its old address: disks, notes and cookies are gone (issues 544, 4812)."""
+    """Set up a bookie that is down as a new one under its old address (issues 544, 4812).
+
+    Its disks, notes and cookies are gone.
+    """
     return Action(
         when=(s.stage[bookie] == Stage.DOWN) & (s.reimaged < s.parameters.reimages),
         then=[
@@ -116,8 +122,8 @@ def reimage(s: Boot, bookie: Parameter) -> Action:
             *(s.disk_cookie[bookie, d].set(False) for d in s.disk),
             *forgets_entries(s, bookie),
             *(
-                fact[bookie].set(False)
-                for fact in (s.fenced, s.durable_fence, s.limbo, s.durable_limbo, s.dirty, s.check_due)
+                flag[bookie].set(False)
+                for flag in (s.fenced, s.durable_fence, s.limbo, s.durable_limbo, s.dirty, s.check_due)
             ),
         ],
         actor=bookie,
@@ -130,7 +136,7 @@ def reimage(s: Boot, bookie: Parameter) -> Action:
 
 
 def look_for_marker(s: Boot, bookie: Parameter) -> Action:
-    """A booting bookie that finds its dirty marker was not shut down cleanly: phase one is due."""
+    """Boot a bookie, and make phase one due if its dirty marker shows an unclean shutdown."""
     unclean = s.dirty[bookie] & (s.parameters.unclean_check == "yes")
     return Action(
         when=s.stage[bookie] == Stage.DOWN,
@@ -144,7 +150,7 @@ def look_for_marker(s: Boot, bookie: Parameter) -> Action:
 
 
 def accept_cookies(s: Boot, bookie: Parameter) -> Action:
-    """All cookies are there, or none at all is, which makes a new bookie: no check because of them."""
+    """Accept the cookies if all exist, or if none exists, which makes a new bookie."""
     new = ~s.store_cookie[bookie] & forall(s.disk, lambda d: ~s.disk_cookie[bookie, d])
     return Action(
         when=_at_cookies(s, bookie) & (_cookies_match(s, bookie) | new),
@@ -155,21 +161,21 @@ def accept_cookies(s: Boot, bookie: Parameter) -> Action:
 
 
 def _are_stray(s: Boot, bookie: Parameter) -> Term:
-    """Some disk has a cookie, and the store has none."""
+    """Return whether some disk has a cookie and the metadata store has none."""
     return ~s.store_cookie[bookie] & exists(s.disk, lambda d: s.disk_cookie[bookie, d])
 
 
 def _do_not_match(s: Boot, bookie: Parameter) -> Term:
-    """The store has no cookie and some disk has one, or the other way round."""
+    """Return whether some cookie is missing, on a disk or in the metadata store, but not all are."""
     return _are_stray(s, bookie) | s.store_cookie[bookie] & ~_cookies_match(s, bookie)
 
 
 REFUSED_COOKIES = {"fix": _are_stray, "refuse": _do_not_match}
-"""By `cookie_mismatch`: with which cookies a bookie does not boot."""
+"""The cookies with which a bookie does not boot, by `cookie_mismatch`."""
 
 
 def refuse_cookies(s: Boot, bookie: Parameter) -> Action:
-    """Cookies on disk and none in the store, or a disk without one that is not to be mended: the bookie does not boot."""
+    """Refuse to boot: the metadata store has no cookie, or a disk has none and repair is not allowed."""
     return Action(
         when=_at_cookies(s, bookie) & REFUSED_COOKIES[s.parameters.cookie_mismatch](s, bookie),
         then=[s.stage[bookie].set(Stage.REFUSED)],
@@ -179,7 +185,10 @@ def refuse_cookies(s: Boot, bookie: Parameter) -> Action:
 
 
 def fix_cookies(s: Boot, bookie: Parameter) -> Action:
-    """A disk has no cookie: whatever was on it is gone, and phase one is due before new cookies are stamped."""
+    """Make phase one due because a disk without a cookie has lost its data.
+
+    New cookies are stamped before or after phase one, by `cookie_stamp`.
+    """
     p = s.parameters
     first = p.cookie_stamp == "before-phase-one"
     return Action(
@@ -194,7 +203,7 @@ def fix_cookies(s: Boot, bookie: Parameter) -> Action:
 
 
 def stamp_store(s: Boot, bookie: Parameter) -> Action:
-    """Phase one is over: the new cookie goes to the metadata store first."""
+    """Put the new cookie in the metadata store, after phase one."""
     return Action(
         when=(s.stage[bookie] == Stage.FIXING) & (s.phase_one[bookie] == PhaseOne.OVER),
         then=[s.store_cookie[bookie].set(True), s.stage[bookie].set(Stage.STAMPING)],
@@ -204,7 +213,7 @@ def stamp_store(s: Boot, bookie: Parameter) -> Action:
 
 
 def stamp_disks(s: Boot, bookie: Parameter) -> Action:
-    """The new cookie goes to every disk."""
+    """Put the new cookie on every disk."""
     first = s.parameters.cookie_stamp == "before-phase-one"
     return Action(
         when=s.stage[bookie] == Stage.STAMPING,
@@ -218,7 +227,7 @@ def stamp_disks(s: Boot, bookie: Parameter) -> Action:
 
 
 def serve(s: Boot, bookie: Parameter) -> Action:
-    """The bookie takes connections again; what was sent to it before that is gone."""
+    """Take connections again. Requests sent before are lost."""
     return Action(
         when=s.stage[bookie] == Stage.READY,
         then=[s.stage[bookie].set(Stage.SERVING), *drops_requests(s, bookie)],
@@ -228,7 +237,7 @@ def serve(s: Boot, bookie: Parameter) -> Action:
 
 
 def mark_dirty(s: Boot, bookie: Parameter) -> Action:
-    """Under `after-serving`, the marker is set at some time while the bookie serves."""
+    """Set the dirty marker while the bookie serves, under `dirty_marker=after-serving`."""
     return Action(
         when=s.serves(bookie) & ~s.dirty[bookie],
         then=[s.dirty[bookie].set(True)],
@@ -238,7 +247,7 @@ def mark_dirty(s: Boot, bookie: Parameter) -> Action:
 
 
 def _at_cookies(s: Boot, bookie: Parameter) -> Term:
-    """The bookie is at its cookies, and phase one is over if it is waited for."""
+    """Return whether the bookie checks its cookies and phase one does not hold it up."""
     over = s.phase_one[bookie] == PhaseOne.OVER
     return (s.stage[bookie] == Stage.COOKIES) & (over | (s.parameters.phase_one_awaited == "no"))
 
@@ -255,7 +264,7 @@ def _stamps_all(s: Boot, bookie: Parameter) -> list[Update]:
 
 
 def note_check(s: Boot, bookie: Parameter) -> Action:
-    """Phase one notes on disk that a check is due, and reads the metadata of the bookie's ledgers."""
+    """Begin phase one: note on disk that a check is due, and read the metadata of the bookie's ledgers."""
     return Action(
         when=s.phase_one[bookie] == PhaseOne.DUE,
         then=[
@@ -269,7 +278,7 @@ def note_check(s: Boot, bookie: Parameter) -> Action:
 
 
 def put_in_limbo(s: Boot, bookie: Parameter) -> Action:
-    """The ledger is in limbo: the bookie no longer says that an entry is not there."""
+    """Put the ledger in limbo: the bookie no longer says that an entry is absent."""
     p = s.parameters
     limbo = s.limbo[bookie].set(True, when=s.in_scope[bookie] & (p.limbo_on_unclean_shutdown == "yes"))
     note = "puts the ledger in limbo, if that is within its scope"
@@ -277,7 +286,7 @@ def put_in_limbo(s: Boot, bookie: Parameter) -> Action:
 
 
 def fence_at_boot(s: Boot, bookie: Parameter) -> Action:
-    """The ledger is fenced: a fence that was lost is there again."""
+    """Fence the ledger at boot, which restores a fence that was lost."""
     p = s.parameters
     fence = s.fenced[bookie].set(True, when=s.in_scope[bookie] & (p.fence_on_unclean_shutdown == "yes"))
     note = "fences the ledger, if that is within its scope"
@@ -285,7 +294,7 @@ def fence_at_boot(s: Boot, bookie: Parameter) -> Action:
 
 
 def _half(s: Boot, bookie: Parameter, mark: Update, note: str, first: bool) -> Action:
-    """The first or the second half of phase one: the ledger gets a mark."""
+    """Return the first or second half of phase one, which puts one mark on the ledger."""
     return Action(
         when=s.phase_one[bookie] == (PhaseOne.NOTED if first else PhaseOne.HALFWAY),
         then=[s.phase_one[bookie].set(PhaseOne.HALFWAY if first else PhaseOne.MARKED), mark],
@@ -295,11 +304,11 @@ def _half(s: Boot, bookie: Parameter, mark: Update, note: str, first: bool) -> A
 
 
 PHASE_ONE_ORDER = {"limbo-first": (put_in_limbo, fence_at_boot), "fence-first": (fence_at_boot, put_in_limbo)}
-"""By `phase_one_order`: the halves of phase one."""
+"""The two halves of phase one, by `phase_one_order`."""
 
 
 def flush(s: Boot, bookie: Parameter) -> Action:
-    """Phase one ends: limbo and fence are durable."""
+    """End phase one: limbo and fence become durable."""
     flushes = s.parameters.phase_one_flush == "yes"
     return Action(
         when=s.phase_one[bookie] == PhaseOne.MARKED,
@@ -317,7 +326,10 @@ def flush(s: Boot, bookie: Parameter) -> Action:
 
 
 def copy_entry(s: Boot, bookie: Parameter, entry: Parameter, peer: Parameter) -> Action:
-    """Phase two copies an entry that belongs on the bookie from a peer that has it; an open ledger is recovered first."""
+    """Copy an entry that belongs on the bookie from a peer that has it (phase two).
+
+    An open ledger is recovered first.
+    """
     return Action(
         when=_phase_two(s, bookie)
         & _belongs(s, bookie, entry)
@@ -332,7 +344,7 @@ def copy_entry(s: Boot, bookie: Parameter, entry: Parameter, peer: Parameter) ->
 
 
 def leave_limbo(s: Boot, bookie: Parameter) -> Action:
-    """Phase two takes the ledger out of limbo."""
+    """Take the ledger out of limbo (phase two)."""
     ready = _is_whole(s, bookie) | (s.parameters.clear_limbo != "after-copying")
     return Action(
         when=_phase_two(s, bookie) & s.limbo[bookie] & ready,
@@ -343,7 +355,7 @@ def leave_limbo(s: Boot, bookie: Parameter) -> Action:
 
 
 def end_check(s: Boot, bookie: Parameter) -> Action:
-    """Phase two is over: everything that belongs on the bookie is there, and no ledger is in limbo."""
+    """End phase two: all entries that belong on the bookie are there, and no ledger is in limbo."""
     return Action(
         when=_phase_two(s, bookie) & ~s.limbo[bookie] & _is_whole(s, bookie),
         then=[s.check_due[bookie].set(False), s.checked[bookie].set(True)],
@@ -353,19 +365,22 @@ def end_check(s: Boot, bookie: Parameter) -> Action:
 
 
 def _phase_two(s: Boot, bookie: Parameter) -> Term:
-    """The check is under way, and the ledger has been recovered, which any client may do."""
+    """Return whether phase two is under way and a client has recovered the ledger."""
     due = s.serves(bookie) & s.check_due[bookie] & (s.phase_one[bookie] == PhaseOne.OVER)
     recovered = (s.status == Status.CLOSED) | (s.parameters.clear_limbo == "unrecovered")
     return due & recovered
 
 
 def _belongs(s: Boot, bookie: Parameter, entry: Term) -> Term:
-    """By the metadata store the entry is one of the bookie's; while the ledger is not closed, only if some bookie has it."""
+    """Return whether the entry belongs on the bookie, by the metadata store.
+
+    While the ledger is not closed, some bookie must have the entry.
+    """
     somewhere = exists(s.bookie, lambda b: s.stored[b, entry] != NOTHING)
     within = if_(s.status == Status.CLOSED, entry <= s.last_entry, somewhere)
     return s.in_metadata_write_set(entry, bookie) & within
 
 
 def _is_whole(s: Boot, bookie: Parameter) -> Term:
-    """Every entry that belongs on the bookie is there."""
+    """Return whether the bookie has every entry that belongs on it."""
     return forall(s.entry, lambda e: implies(_belongs(s, bookie, e), s.stored[bookie, e] != NOTHING))

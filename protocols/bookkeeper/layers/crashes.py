@@ -1,4 +1,4 @@
-"""Crashes that lose data, and what a bookie does about them before it serves again (BP-46)."""
+"""Crashes that lose data, and the precautions of a bookie before it serves again (BP-46)."""
 
 from __future__ import annotations
 
@@ -16,30 +16,34 @@ from fencepost.protocols.bookkeeper.parameters import LOSE_BARE_FENCES, BookKeep
 
 
 class Crashes(Closing):
-    """How many crashes there were, and what a bookie in limbo cannot say."""
+    """The number of crashes, and the answers of a bookie in limbo."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
+        """Declare the state variables of crashes."""
         super().__init__(parameters)
         self.crashed = variable(integers(0, parameters.crashes))
         self.bare_fence = family(BOOL, self.bookie)
-        """The bookie was fenced before it stored anything of the ledger: the journal does not replay such a fence."""
+        """Whether the bookie was fenced before it stored an entry. A replay skips such a fence."""
 
     def says_unknown(self, bookie: TermLike) -> Term:
-        """In limbo as coded, adds are refused and the LAC is unknown; as in the TLA+, adds are stored and it is 0."""
+        """Return whether a bookie in limbo refuses adds and does not know its LAC: under `as-coded`.
+
+        Under `as-tla` it stores adds, and its LAC is 0.
+        """
         return self.limbo[bookie] & (self.parameters.limbo == "as-coded")
 
     def fence_answer_says(self, lac: TermLike, unknown: TermLike) -> dict[str, TermLike]:
-        """The LAC, and as coded, whether it is known."""
+        """Return the LAC, and under `limbo=as-coded` whether it is known."""
         says = super().fence_answer_says(lac, unknown)
         return {"answer": if_(unknown, "unknown", "lac"), **says} if self.limbo_is_coded else says
 
     @property
     def limbo_is_coded(self) -> bool:
-        """Bookies crash, and limbo is that of the code."""
+        """Whether bookies crash and limbo is that of the code."""
         return self.parameters.crashes > 0 and self.parameters.limbo == "as-coded"
 
     def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
-        """Whether the fence may not outlive a crash."""
+        """Record whether a crash may lose the fence because no entry was stored before."""
         empty = ~exists(self.entry, lambda e: self.has(bookie, e))
         bare = ~self.fenced[bookie] & empty & (self.parameters.lose in LOSE_BARE_FENCES)
         return [*super().noted_when_fenced(client, bookie), self.bare_fence[bookie].set(True, when=bare)]
@@ -52,18 +56,21 @@ FENCES_KEPT: Mapping[str, Callable[[Crashes, Parameter], Term]] = {
     **dict.fromkeys(LOSE_BARE_FENCES, lambda s, bookie: s.fenced[bookie] & ~s.bare_fence[bookie]),
     "nothing": lambda s, bookie: s.fenced[bookie],
 }
-"""By `lose`: whether the fence is there after a crash."""
+"""Whether the fence is still there after a crash, by `lose`."""
 
 BOOT_SCOPES: Mapping[str, Callable[[Crashes, Parameter], Term]] = {
     "all": lambda s, bookie: TRUE,
     "non-closed": lambda s, bookie: s.status != Status.CLOSED,
     "non-closed-in-last-ensemble": lambda s, bookie: (s.status != Status.CLOSED) & s.in_last_ensemble(bookie),
 }
-"""By `boot_fence_scope`: whether the ledger is one that a crashed bookie fences and puts in limbo."""
+"""Whether a crashed bookie fences the ledger and puts it in limbo, by `boot_fence_scope`."""
 
 
 def crash_and_restart(s: Crashes, bookie: Parameter) -> Action:
-    """A bookie crashes, loses data and the requests under way to it, and is back: fenced and in limbo if BP-46 is followed."""
+    """Crash and restart a bookie, which loses data and the requests on their way to it.
+
+    It comes back fenced and in limbo if BP-46 is followed.
+    """
     p = s.parameters
     scope = in_boot_scope(s, bookie)
     fences = scope & (p.fence_on_unclean_shutdown == "yes")
@@ -84,12 +91,12 @@ def crash_and_restart(s: Crashes, bookie: Parameter) -> Action:
 
 
 def in_boot_scope(s: Crashes, bookie: Parameter) -> Term:
-    """By the metadata store, the ledger is one that a crashed bookie fences and puts in limbo."""
+    """Return whether a crashed bookie fences this ledger and puts it in limbo, by the metadata store."""
     return BOOT_SCOPES[s.parameters.boot_fence_scope](s, bookie)
 
 
 def forgets_entries(s: Crashes, bookie: Parameter, when: TermLike = True) -> list[Update]:
-    """Nothing that the bookie stored is there any more."""
+    """Return the updates that remove all entries from the bookie."""
     return [
         update
         for e in s.entry
@@ -101,7 +108,10 @@ def forgets_entries(s: Crashes, bookie: Parameter, when: TermLike = True) -> lis
 
 
 def drops_requests(s: Crashes, bookie: Parameter) -> list[Update]:
-    """What was on its way to the bookie dies with the connection; answers already sent arrive."""
+    """Return the updates that drop requests on their way to the bookie.
+
+    Answers that it has sent still arrive.
+    """
     adds = [
         s.add_dropped[c, f, e, bookie].set(True, when=s.add_in_flight(c, f, e, bookie))
         for c in s.client

@@ -1,16 +1,20 @@
-"""What is durable when: what a bookie with its journal on still knows after a crash, or a clean restart.
+"""Durability: the data that a bookie with a journal still has after a crash or a clean restart.
 
-A bookie keeps what it is told in memory first, then writes a record of it to the journal, and answers. A flush brings to
-the index what it finds worth it, and then moves the journal's mark past all records; a boot replays those after the mark.
-So what a flush leaves out and the mark has passed is gone with the process. Which that is depends on the storage:
+A bookie first keeps new data in memory, then writes a record to the journal, then answers. A flush writes
+some of the data to the index and then moves the journal's mark past all records. A boot replays the records
+after the mark. Data that a flush left out and that the mark has passed is lost with the process. The
+storage decides which data a flush writes:
 
-- InterleavedLedgerStorage, and SortedLedgerStorage, which comes down to it: fence and key stand in the header of the
-  ledger's index file. A flush (before a stop, after a replay) does nothing if no entry was written since the one before;
-  otherwise, and at each checkpoint, it writes the headers of ledgers that have a page of the index in memory.
-- DbLedgerStorage: fence and key stand in a table of its own, which a checkpoint writes if it has entries to write.
+- InterleavedLedgerStorage, and SortedLedgerStorage, which uses it: fence and key are in the header of the
+ledger's index file. A flush (before a stop, after a replay) does nothing if no entry was written since the
+last one. Otherwise, and at each checkpoint, it writes the headers of ledgers that have a page of the index
+in memory.
+- DbLedgerStorage: fence and key are in a table of their own. A checkpoint writes the table if it has
+entries to write.
 
-An entry that was acknowledged is in memory and has its record. What it may lack at a replay is the ledger's key, which the
-bookie journals once only, with the first entry: without it every record of the ledger is skipped (BookieImpl.readJournal).
+An acknowledged entry is in memory and has its record. At a replay the ledger's key may be missing: the
+bookie journals the key only once, with the first entry. Without the key every record of the ledger is
+skipped (BookieImpl.readJournal).
 """
 
 from __future__ import annotations
@@ -31,67 +35,80 @@ from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
 class KeptOnDisk(Enum):
-    """Where a bookie keeps something that it knows, or would have to."""
+    """The place where a bookie keeps its fence or the ledger's key."""
 
     MEMORY = "memory"
-    """At best: not at all, or with a record that a replay skips because no key precedes it."""
+    """In memory at best: not at all, or with a record that a replay skips because no key precedes it."""
     QUEUE = "queue"
-    """Its record is on the way to the journal."""
+    """The record is on its way to the journal."""
     JOURNAL = "journal"
-    """Its record is after the mark: a boot replays it."""
+    """The record is after the mark: a boot replays it."""
     PASSED = "behind the mark"
-    """Its record is behind the mark, and the index does not have it."""
+    """The record is behind the mark, and the index does not have it."""
     INDEX = "index"
 
 
 class Durability(Boot):
-    """For each bookie, where the ledger's key and its fence are kept, and what a flush would find to do."""
+    """The place of the ledger's key and fence on each bookie, and the work that a flush would find."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
+        """Declare the state variables of durability."""
         super().__init__(parameters)
         bookie = self.bookie
         self.key_kept = family(members(KeptOnDisk), bookie)
         self.fence_kept = family(members(KeptOnDisk), bookie)
         self.unflushed = family(BOOL, bookie)
-        """Entries of the ledger are in the journal after its mark, and not in the index."""
+        """Whether entries of the ledger are in the journal after its mark and not in the index."""
         self.written = family(BOOL, bookie)
-        """Entries were written since the last flush (InterleavedLedgerStorage.somethingWritten)."""
+        """Whether entries were written since the last flush (InterleavedLedgerStorage.somethingWritten)."""
         self.paged = family(BOOL, bookie)
-        """A page of the ledger's index is in memory: an entry was stored or looked for (IndexInMemPageMgr)."""
+        """Whether a page of the ledger's index is in memory (IndexInMemPageMgr).
+
+        It is once an entry was stored or looked up.
+        """
         self.restarted = variable(integers(0, parameters.restarts))
 
     @property
     def is_durability_modelled(self) -> bool:
+        """Whether a storage is selected, so that durability is modelled."""
         return self.parameters.storage != "any"
 
     def key_is_replayed(self, bookie: TermLike) -> Term:
-        """A replay finds the ledger's key before whatever is journaled from now on."""
+        """Return whether a replay finds the ledger's key before the records written from now on."""
         return any_of(self.key_kept[bookie] == KeptOnDisk.JOURNAL, self.key_kept[bookie] == KeptOnDisk.INDEX)
 
     def is_known(self, bookie: TermLike) -> Term:
-        """The storage knows the ledger, at least in memory: it was fenced, or has its key (setMasterKey)."""
+        """Return whether the storage knows the ledger, at least in memory (setMasterKey).
+
+        It does if the ledger is fenced or has its key.
+        """
         return self.fenced[bookie] | (self.key_kept[bookie] != KeptOnDisk.MEMORY)
 
     def other_writes(self) -> Term:
-        """Entries of other ledgers are written between any two flushes."""
+        """Return whether entries of other ledgers are written between any two flushes."""
         return lift(self.parameters.load == "busy")
 
-    # What reaches the journal.
+    # Records in the journal.
 
     def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
+        """Record the fence in the journal, after a fencing read."""
         found = exists(self.entry, lambda e: self.has(bookie, e))
         return [*super().noted_when_fenced(client, bookie), *self._fence_journaled(bookie, found)]
 
     def noted_when_read(
         self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term
     ) -> list[Update]:
+        """Record the fence in the journal, after a recovery read that fences."""
         noted = super().noted_when_read(client, entry, bookie, content)
         if self.parameters.recovery_reads_fence == "no":
             return noted
         return [*noted, *self._fence_journaled(bookie, content != 0)]
 
     def _fence_journaled(self, bookie: TermLike, found: Term) -> list[Update]:
-        """An answer with an entry waits for the record of the fence, a negative one does not (ReadEntryProcessorV3)."""
+        """Return the updates for the fence's record (ReadEntryProcessorV3).
+
+        An answer with an entry waits for that record. A negative answer does not.
+        """
         if not self.is_durability_modelled:
             return []
         waits = found | (self.parameters.negative_answers == "after-fence")
@@ -105,7 +122,10 @@ class Durability(Boot):
         ]
 
     def _record_of_fence(self, bookie: TermLike) -> Term:
-        """The record of a fence has no key: without one before it, a replay skips it (LedgerDescriptorImpl, readJournal)."""
+        """Return where the fence is kept once its record is written (LedgerDescriptorImpl, readJournal).
+
+        The record has no key. Without a key before it, a replay skips the record.
+        """
         with_key = lift(self.parameters.fence_record == "with-key")
         return if_(self.key_is_replayed(bookie) | with_key, KeptOnDisk.JOURNAL, KeptOnDisk.MEMORY)
 
@@ -115,7 +135,10 @@ class Durability(Boot):
         return [self.key_kept[bookie].set(KeptOnDisk.JOURNAL, when=journaled & ~self.key_is_replayed(bookie))]
 
     def noted_when_added(self, bookie: TermLike, stores: TermLike) -> list[Update]:
-        """The key's record, if this boot has written none, the entry's, and before them what was queued (addEntryInternal)."""
+        """Record the key, if this boot has not written it, then the queued fence and the entry.
+
+        addEntryInternal.
+        """
         noted = super().noted_when_added(bookie, stores)
         if not self.is_durability_modelled:
             return noted
@@ -130,14 +153,14 @@ class Durability(Boot):
         ]
 
     def _indexed(self, bookie: TermLike, stores: TermLike) -> list[Update]:
-        """What the storages with index files remember of entries written."""
+        """Return the updates of the storages with index files when entries are written."""
         if self.parameters.storage == "db":
             return []
         return [self.written[bookie].set(True, when=stores), self.paged[bookie].set(True, when=stores)]
 
 
 def catch_up(s: Durability, bookie: Parameter) -> Action:
-    """The journal has written what was queued (Journal.run)."""
+    """Write the queued records to the journal (Journal.run)."""
     queued = s.fence_kept[bookie] == KeptOnDisk.QUEUE
     return Action(
         when=queued,
@@ -150,27 +173,39 @@ def catch_up(s: Durability, bookie: Parameter) -> Action:
     )
 
 
-# What a flush writes to the index, by storage.
+# The data that a flush writes to the index, by storage.
 
 
 def headers_of_paged(s: Durability, bookie: Parameter) -> Term:
-    """Headers of ledgers with a page in memory (InterleavedLedgerStorage.checkpoint, flushOneOrMoreLedgers)."""
+    """Return whether a flush writes the header: the ledger has a page in memory.
+
+    InterleavedLedgerStorage.checkpoint, flushOneOrMoreLedgers.
+    """
     return s.paged[bookie] | (s.parameters.flush_headers == "always")
 
 
 def headers_if_written(s: Durability, bookie: Parameter) -> Term:
-    """The same, but nothing if no entry was written since the last flush (InterleavedLedgerStorage.flush)."""
+    """Return the same, but false if no entry was written since the last flush.
+
+    InterleavedLedgerStorage.flush.
+    """
     written = s.written[bookie] | s.other_writes() | (s.parameters.flush_headers == "always")
     return written & headers_of_paged(s, bookie)
 
 
 def headers_of_replayed(s: Durability, bookie: Parameter) -> Term:
-    """The same after a replay: it wrote entries, or none, and only those bring pages (SyncThread.requestFlush)."""
+    """Return the same after a replay, which brings pages only if it wrote entries.
+
+    SyncThread.requestFlush.
+    """
     return s.unflushed[bookie] | (s.parameters.flush_headers == "always")
 
 
 def table_if_entries(s: Durability, bookie: Parameter) -> Term:
-    """All that changed, if there are entries in the write cache (SingleDirectoryDbLedgerStorage.checkpoint)."""
+    """Return whether a checkpoint writes the table: the write cache has entries.
+
+    SingleDirectoryDbLedgerStorage.checkpoint.
+    """
     return s.unflushed[bookie] | s.other_writes() | (s.parameters.db_checkpoint == "always")
 
 
@@ -191,13 +226,14 @@ AFTER_REPLAY: Mapping[str, Written] = {
     "sorted": headers_of_replayed,
     "db": table_if_entries,
 }
-"""By `storage`: whether a flush brings the ledger's key and fence to the index."""
+"""Whether a flush brings the ledger's key and fence to the index, by `storage`."""
 
 
 def checkpoint(s: Durability, bookie: Parameter) -> Action:
-    """The mark moves past all records, after a flush of what the storage finds worth it (SyncThread.checkpoint).
+    """Flush, and move the journal's mark past all records (SyncThread.checkpoint).
 
-    DbLedgerStorage: every flushInterval. The others: when an entry log is full, or a memory table; so entries were written.
+    DbLedgerStorage does so every flushInterval. The others do when an entry log or a memory table is full,
+    so entries were written.
     """
     p = s.parameters
     writes = AT_CHECKPOINT[p.storage](s, bookie)
@@ -237,9 +273,9 @@ def checkpoint(s: Durability, bookie: Parameter) -> Action:
 
 
 def stop_and_start(s: Durability, bookie: Parameter) -> Action:
-    """A clean restart: a flush, and the mark moves past all records. Nothing is replayed (BookieImpl.shutdown, start).
+    """Restart a bookie cleanly: it flushes and moves the mark past all records.
 
-    The journal has written what was queued before.
+    Nothing is replayed (BookieImpl.shutdown, start). The journal has written its queue before.
     """
     p = s.parameters
     writes = BEFORE_STOP[p.storage](s, bookie)
@@ -264,7 +300,7 @@ def stop_and_start(s: Durability, bookie: Parameter) -> Action:
 
 
 def crash_and_replay(s: Durability, bookie: Parameter) -> Action:
-    """A bookie crashes, replays its journal from the mark on, and flushes; the mark moves past all that was replayed."""
+    """Crash a bookie, which replays its journal from the mark on, flushes and moves the mark."""
     return Action(
         when=s.serves(bookie) & (s.status != Status.NONE) & (s.crashed < s.parameters.crashes),
         then=_replays(s, bookie, s.key_kept[bookie], s.fence_kept[bookie], s.unflushed[bookie]),
@@ -277,7 +313,7 @@ def crash_and_replay(s: Durability, bookie: Parameter) -> Action:
 def crash_in_first_add(
     s: Durability, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """A bookie crashes between two records of its journal: it has the ledger's key, and not the entry that came with it."""
+    """Crash a bookie between two records: the journal has the ledger's key and not its first entry."""
     index = client, fragment, entry, bookie
     refused = s.fenced[bookie] if client.sort is s.writer else FALSE
     replayed = _replays(s, bookie, lift(KeptOnDisk.JOURNAL), lift(KeptOnDisk.MEMORY), FALSE)
@@ -296,7 +332,10 @@ def crash_in_first_add(
 
 
 def _replays(s: Durability, bookie: Parameter, key: Term, fence: Term, entries: Term) -> list[Update]:
-    """What a crashed bookie is back with: by where its key and fence were kept, and whether entries are replayed."""
+    """Return the updates of a crash and a replay, from the places of key and fence.
+
+    `entries` says whether entries are replayed.
+    """
     known = any_of(key == KeptOnDisk.JOURNAL, key == KeptOnDisk.INDEX)
     fenced = any_of(fence == KeptOnDisk.JOURNAL, fence == KeptOnDisk.INDEX)
     writes = AFTER_REPLAY[s.parameters.storage](s, bookie) & known
@@ -311,7 +350,10 @@ def _replays(s: Durability, bookie: Parameter, key: Term, fence: Term, entries: 
 
 
 def _after_replay(kept: Term, writes: Term, known: Term) -> Term:
-    """Where something is kept after a boot: what was replayed is in the index, or behind the mark."""
+    """Return the place of a key or fence after a boot.
+
+    A replayed one is in the index, or its record is behind the mark.
+    """
     on_disk = (kept == KeptOnDisk.INDEX) | writes & known
     return if_(on_disk, KeptOnDisk.INDEX, if_(known, KeptOnDisk.PASSED, KeptOnDisk.MEMORY))
 

@@ -1,6 +1,7 @@
-"""Rules of earlier releases, most of them known bugs: by a switch each takes the place of today's.
+"""Rules of earlier releases, most of them known bugs. A switch selects each instead of today's rule.
 
-`state` names them; the facts and actions that they need beyond today's are here.
+`state` maps the switches to them. This file also has the state variables and actions that only these rules
+need.
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
 class OldRules(Durability):
-    """What earlier releases had to remember."""
+    """The state variables of earlier releases."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
+        """Declare the state variables of earlier releases."""
         super().__init__(parameters)
         self.fence_found_entries = family(BOOL, self.client, self.bookie)
-        """The bookie told its LAC, not NoSuchEntry."""
+        """Whether the bookie answered the fencing read with its LAC and not with NoSuchEntry."""
         self.about_to_replace = family(self.failed.domain, self.client)
         self.lac_read = family(self.lac_value, self.client)
 
     def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
-        """Whether the answer is OK or NoSuchEntry, for the coverage rules that ask."""
+        """Record whether the answer is OK or NoSuchEntry, for the coverage rules that need it."""
         found = exists(self.entry, lambda e: self.has(bookie, e))
         asked = self.parameters.coverage in ("ok-in-window", "pr-2281")
         return [
@@ -43,7 +45,7 @@ class OldRules(Durability):
 
 @definition
 def one_of_each_head(s: Fencing, client: TermLike) -> Term:
-    """Up to 4.3: of the first AQ bookies of each window one was heard (BOOKKEEPER-799)."""
+    """Return whether one of the first AQ bookies of each window answered: up to 4.3 (BOOKKEEPER-799)."""
     return forall(
         s.position,
         lambda start: exists(s.position, lambda i: s.in_window_head[start, i] & s.fenced_at(client, i)),
@@ -52,7 +54,10 @@ def one_of_each_head(s: Fencing, client: TermLike) -> Term:
 
 @definition
 def window_with_entries(s: OldRules, client: TermLike) -> Term:
-    """4.8.2 to 4.10: as today, but a window that hides any bookie needs one with entries (Pulsar 6505)."""
+    """Return whether fencing is complete by the rule of 4.8.2 to 4.10 (Pulsar 6505).
+
+    As today, but a window with an unanswered bookie also needs a bookie that has entries.
+    """
 
     def vouched_for(start: Term) -> Term:
         found = exists(s.position, lambda i: s.in_window[start, i] & _found_entries_at(s, client, i))
@@ -64,13 +69,16 @@ def window_with_entries(s: OldRules, client: TermLike) -> Term:
 
 @definition
 def window_or_entries(s: OldRules, client: TermLike) -> Term:
-    """PR 2281, in no release: as today, or QC bookies have entries, in whatever windows."""
+    """Return whether fencing is complete by the rule of PR 2281, which is in no release.
+
+    As today, or QC bookies have entries, in any windows.
+    """
     enough = at_least(s.parameters.absent_quorum, s.position, lambda i: _found_entries_at(s, client, i))
     return Fencing.covered(s, client) | enough
 
 
 def _found_entries_at(s: OldRules, client: TermLike, position: TermLike) -> Term:
-    """The bookie at that position answered with its last entry, not with NoSuchEntry."""
+    """Return whether the bookie at that position answered with its last entry, not with NoSuchEntry."""
     return exists(
         s.bookie,
         lambda b: (
@@ -85,7 +93,7 @@ def _found_entries_at(s: OldRules, client: TermLike, position: TermLike) -> Term
 
 
 def admit_add(s: Adds, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """Under `fence_atomic=no`, a bookie sees that the ledger is not fenced, and stores the entry later (issue 4701)."""
+    """Find the ledger unfenced on a bookie, before the entry is stored (fence_atomic=no, issue 4701)."""
     index = client, fragment, entry, bookie
     return Action(
         when=s.serves(bookie) & s.add_in_flight(*index) & ~s.add_admitted[index] & ~s.fenced[bookie],
@@ -101,7 +109,7 @@ def admit_add(s: Adds, client: Parameter, fragment: Parameter, entry: Parameter,
 def read_lac_first(
     s: OldRules, client: Parameter, fragment: Parameter, entry: Parameter, failed: Parameter
 ) -> Action:
-    """Under `racing`, the LAC at which the new fragment will start is read before acknowledging is blocked (issue 4651)."""
+    """Read the LAC for the new fragment before acknowledging is blocked (racing, issue 4651)."""
     return Action(
         when=s.may_change(client, fragment, failed, s.has_failed(client, entry, failed))
         & ~s.changing(client)
@@ -117,7 +125,7 @@ def read_lac_first(
 
 
 def block_acks(s: OldRules, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
-    """Under `racing`, acknowledging is blocked only now."""
+    """Block acknowledging after the LAC was read (racing, issue 4651)."""
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
         & (s.own_last_fragment[client] == fragment)
@@ -133,7 +141,10 @@ def block_acks(s: OldRules, client: Parameter, fragment: Parameter, failed: Para
 
 
 def first_above_lac_read(s: OldRules, client: TermLike) -> Term:
-    """The writer's new fragment starts above the LAC that was read; recovery has no such race."""
+    """Return the first entry of the new fragment: above the LAC that the writer read.
+
+    Recovery has no such race.
+    """
     return if_(lift(WRITER) == client, s.lac_read[client], s.lac(client)) + 1
 
 
@@ -141,7 +152,7 @@ def first_above_lac_read(s: OldRules, client: TermLike) -> Term:
 
 
 def recoverer_changing(s: Adds, client: TermLike) -> Term:
-    """The writer's LAC does not stand still during a change."""
+    """Return whether a recoverer's change is under way; the writer's LAC does not stop during a change."""
     return Adds.changing(s, client) & (lift(WRITER) != client)
 
 
@@ -153,7 +164,7 @@ def change_locally(
     failed: Parameter,
     spare: Parameter,
 ) -> Action:
-    """Under `local-first`, the writer goes on with a new ensemble that the metadata store does not know yet (issue 1591)."""
+    """Use a new ensemble before the metadata store has it (local-first, issue 1591)."""
     return Action(
         when=s.may_change(client, fragment, failed, s.may_time_out(client, entry, failed))
         & (s.failed[client] == NO_BOOKIE)
@@ -172,7 +183,7 @@ def change_locally(
 def commit_later(
     s: OldRules, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
-    """Under `local-first`, the metadata store learns of the new ensemble only now."""
+    """Commit the new ensemble to the metadata store after its first use (local-first)."""
     following = fragment + 1
     withdrawn, sent = withdraws_and_resends(s, client, fragment, failed, spare)
     return Action(
@@ -193,7 +204,7 @@ def commit_later(
 
 
 def abandon_later(s: OldRules, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
-    """Under `local-first`, the metadata store refuses the new ensemble, and the writer gives up."""
+    """Give up because the metadata store refuses the new ensemble (local-first)."""
     return Action(
         when=_is_behind(s, client, fragment, failed) & (s.status != Status.OPEN),
         then=[s.phase[client].set(Phase.GONE)],
@@ -203,7 +214,7 @@ def abandon_later(s: OldRules, client: Parameter, fragment: Parameter, failed: P
 
 
 def _is_behind(s: OldRules, client: Parameter, fragment: Parameter, failed: Parameter) -> Term:
-    """The writer has replaced the bookie in that ensemble, and the metadata store does not know."""
+    """Return whether the writer has replaced the bookie and the metadata store does not know it yet."""
     return (
         (s.phase[client] == Phase.ACTIVE)
         & (s.failed[client] == failed)

@@ -1,6 +1,7 @@
-"""Rules of the published specifications and of BP-46's prose, where they differ from the code: by a switch each.
+"""Rules of published specifications and of BP-46's prose that differ from the code.
 
-Most are those of BookKeeperProtocol_v4_13.tla, to be compared with TLC step for step. `state` names them.
+Each is selected by a switch; `state` maps the switches to them. Most belong to
+BookKeeperProtocol_v4_13.tla, for a step-by-step comparison with TLC.
 """
 
 from __future__ import annotations
@@ -35,15 +36,16 @@ from fencepost.protocols.bookkeeper.recovery import Recovery
 
 
 class Published(OldRules):
-    """What the specifications have to remember."""
+    """The state variables of the published specifications."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
+        """Declare the state variables of the published specifications."""
         super().__init__(parameters)
         self.read_over = family(BOOL, self.client, self.read_entry)
 
 
 def also(action: Action, *updates: Update) -> Action:
-    """The action, with more that it does."""
+    """Return the action with more updates."""
     return replace(action, then=[*action.then, *updates])
 
 
@@ -52,17 +54,20 @@ def also(action: Action, *updates: Update) -> Action:
 
 @definition
 def fencing_quorum_answered(s: Fencing, client: TermLike) -> Term:
-    """EC = (E - AQ) + 1 bookies have answered, wherever they stand (BP-46)."""
+    """Return whether EC = (E - AQ) + 1 bookies have answered, in any positions (BP-46)."""
     return at_least(s.parameters.fencing_quorum, s.position, lambda i: s.fenced_at(client, i))
 
 
 def no_read_is_sent(s: Recovery, client: TermLike) -> Term:
-    """Answers to fencing reads count until the first recovery read is sent."""
+    """Return whether no recovery read was sent yet: until then answers to fencing reads count."""
     return ~exists(s.read_entry, lambda e: s.read_sent[client, e])
 
 
 def begin_recovery(s: Fencing, client: Parameter) -> Action:
-    """A recoverer puts the ledger in recovery, with a new version, so that earlier recoverers fail, and sends fencing reads."""
+    """Put the ledger in recovery with a new version, and send fencing reads.
+
+    Earlier recoverers fail because of the new version.
+    """
     overtakes = (
         s.overtaken[r].set(True, when=(client != r) & (s.phase[r] != Phase.IDLE)) for r in s.recoverer
     )
@@ -75,18 +80,21 @@ def begin_recovery(s: Fencing, client: Parameter) -> Action:
 
 
 def is_over(s: Published, client: TermLike, entry: TermLike) -> Term:
-    """All WQ bookies have answered the read, or timed out."""
+    """Return whether all WQ bookies have answered the read or timed out."""
     return s.read_over[client, entry]
 
 
 def receive_read_answer(s: Published, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """A bookie has the entry or not; nothing is decided before all WQ have answered or timed out."""
+    """Receive the answer to a read, which is decided when all WQ have answered or timed out."""
     over = s.read_over[client, entry].set(True, when=_all_in(s, client, entry, bookie))
     return also(recovery.receive_read_answer(s, client, entry, bookie), over)
 
 
 def _all_in(s: Published, client: Parameter, entry: Parameter, last: Parameter) -> Term:
-    """With this answer all WQ are in; a lost one counts as in only if this answer is positive."""
+    """Return whether this answer is the last of WQ.
+
+    A lost answer is counted only if this answer is positive.
+    """
 
     def lost(b: Term) -> Term:
         request, answer = s.read_lost[client, entry, b], s.read_answer_lost[client, entry, b]
@@ -104,18 +112,18 @@ def _all_in(s: Published, client: Parameter, entry: Parameter, last: Parameter) 
 
 
 def is_lost(s: Adds, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The request or its answer is lost; an answer that is merely late is waited for."""
+    """Return whether the request or its answer is lost. A late answer is waited for."""
     index = (client, fragment, entry, bookie)
     return s.lost_on_the_way(*index) | (s.add_handled[index] & s.add_answer_lost[index])
 
 
 def any_refusal(s: Adds, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """Whatever was refused stops the writer (ClientReceivesAddFencedResponse)."""
+    """Return that every refusal stops the writer (ClientReceivesAddFencedResponse)."""
     return TRUE
 
 
 def frozen_lac(s: Adds, client: TermLike) -> Term:
-    """A recoverer's adds carry the LAC that it started from (the unbounded-ledgers module)."""
+    """Return the LAC that adds carry: a recoverer's is the LAC it started from (unbounded ledgers)."""
     return if_(lift(WRITER) == client, s.lac(client), s.start(client))
 
 
@@ -123,13 +131,16 @@ def frozen_lac(s: Adds, client: TermLike) -> Term:
 
 
 def change_is_due(s: Changes, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
-    """A change begins and is committed in one step."""
+    """Return whether a change may begin, and be committed in the same step."""
     timed_out = exists(s.entry, lambda e: s.may_time_out(client, e, failed))
     return s.may_change(client, fragment, failed, timed_out)
 
 
 def may_commit(s: Published, client: Parameter) -> Term:
-    """A recoverer's changes go to the metadata store at once: the ledger is in recovery, and no one else moved on."""
+    """Return whether a change can be committed at once, by a recoverer too.
+
+    For a recoverer the ledger must be in recovery and its metadata unchanged since.
+    """
     if client.sort is s.writer:
         return Changes.may_commit(s, client)
     in_step = s.last_fragment == s.own_last_fragment[client]
@@ -139,7 +150,10 @@ def may_commit(s: Published, client: Parameter) -> Term:
 def has_new_members(
     s: Changes, client: TermLike, fragment: TermLike, failed: TermLike, spare: TermLike
 ) -> Term:
-    """No earlier fragment that is still there has the members of the new ensemble (ValidEnsemble)."""
+    """Return whether no earlier fragment has the members of the new ensemble (ValidEnsemble).
+
+    Only fragments that were not replaced count.
+    """
     current = s.own_ensemble
 
     def same_members(f: Term) -> Term:
@@ -162,12 +176,12 @@ def has_new_members(
 
 
 def nothing_to_resend(s: Changes, client: TermLike, fragment: TermLike) -> Term:
-    """Pending entries are resent in steps of their own, which have all been taken."""
+    """Return whether all resends of the last change, each a step of its own, have happened."""
     return ~exists(s.entry, lambda e: to_resend(s, client, fragment, e))
 
 
 def to_resend(s: Changes, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
-    """A pending entry that went to an earlier ensemble only, and belongs on the newcomer of this one."""
+    """Return whether a pending entry has yet to be sent to the new bookie of this ensemble."""
     newcomer = exists(
         s.bookie,
         lambda b: s.is_newcomer(client, fragment, b) & s.in_write_set_of(client, fragment, entry, b),
@@ -181,7 +195,10 @@ def to_resend(s: Changes, client: TermLike, fragment: TermLike, entry: TermLike)
 
 
 def newcomer(s: Changes, client: TermLike, fragment: TermLike) -> Term:
-    """The bookie of the fragment's ensemble that the ensemble before has not. A change replaces one bookie."""
+    """Return the bookie that is in the fragment's ensemble and not in the one before.
+
+    A change replaces one bookie.
+    """
     found: Term = lift("nobody")
     for b in s.bookie:
         found = if_(s.is_newcomer(client, fragment, b), b, found)
@@ -189,7 +206,7 @@ def newcomer(s: Changes, client: TermLike, fragment: TermLike) -> Term:
 
 
 def resend(s: Changes, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
-    """A pending entry goes to the newcomer of the current ensemble, lower entries first (W1SendsPendingAddOp)."""
+    """Resend a pending entry to the new bookie, lower entries first (W1SendsPendingAddOp)."""
     lower = exists(s.entry, lambda e: (e < entry) & to_resend(s, client, fragment, e))
     receiver, lost = newcomer(s, client, fragment), s.resend_lost[client, fragment, entry]
     return Action(
@@ -207,10 +224,10 @@ def resend(s: Changes, client: Parameter, fragment: Parameter, entry: Parameter)
 
 
 def is_open(s: Closing) -> Term:
-    """The writer may close the ledger only while it is open."""
+    """Return whether the ledger is open: only then may the writer close it."""
     return s.status == Status.OPEN
 
 
 def is_not_open(s: Closing) -> Term:
-    """The ledger is closed or in recovery: the writer cannot close it any more."""
+    """Return whether the ledger is closed or in recovery: the writer can no longer close it."""
     return any_of(s.status == Status.CLOSED, s.status == Status.IN_RECOVERY)

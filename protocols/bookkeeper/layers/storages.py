@@ -1,4 +1,4 @@
-"""Where bookies differ by the storage that they are set up with; `state` names the rules."""
+"""Rules that depend on the storage of a bookie; `state` selects them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from fencepost.protocols.bookkeeper.bookies import Bookies
 
 
 def has_no_copy(s: Bookies, bookie: TermLike, entry: TermLike) -> Term:
-    """Only the first copy of an entry is kept: EntryMemTable.internalAdd puts it if absent (SortedLedgerStorage).
+    """Return whether the bookie has no copy of the entry, since it drops a second one.
 
-    That is so until the memory table is flushed: after that another copy is taken, and what it carries is what the
-    bookie tells whoever fences it (SortedLedgerStorage.getLastEntryId asks the memory table first).
+    SortedLedgerStorage keeps the first copy until it flushes its memory table (EntryMemTable.internalAdd
+    puts an entry if absent). After the flush it takes another copy, with another LAC. A fencing read is
+    then answered with that LAC (SortedLedgerStorage.getLastEntryId asks the memory table first).
     """
     return ~s.has(bookie, entry)

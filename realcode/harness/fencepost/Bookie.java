@@ -29,7 +29,7 @@ import org.apache.bookkeeper.server.service.BookieService;
 import org.apache.bookkeeper.stats.NullStatsLogger;
 import org.apache.bookkeeper.stats.StatsLogger;
 
-/** One real bookie: started as `bookkeeper bookie` starts it, crashed, restarted, looked into. */
+/** One real bookie, which is started as by `bookkeeper bookie`, crashed, restarted and observed. */
 final class Bookie {
     final String name;
     private final File folder;
@@ -39,7 +39,7 @@ final class Bookie {
     private CountDownLatch readable = new CountDownLatch(0);
     private long others;
 
-    /** What all bookies have in common. */
+    /** The settings that all bookies have in common. */
     record Settings(String metadata, String storage, boolean journal, boolean checks) { }
 
     Bookie(String name, File folder, int port, Settings settings) {
@@ -57,7 +57,7 @@ final class Bookie {
         start(Main.buildBookieServer(new BookieConfiguration(configuration())));
     }
 
-    /** Boot with phase one of the data integrity check kept from reading any metadata, until `check` (4.15 and later). */
+    /** Boots, and keeps phase one of the data integrity check from reading metadata until `check` (since 4.15). */
     void startUnchecked() throws Exception {
         readable = new CountDownLatch(1);
         ServerConfiguration conf = configuration();
@@ -73,7 +73,7 @@ final class Bookie {
         start((LifecycleComponentStack) call(call(builder, "build"), "getLifecycleComponentStack"));
     }
 
-    /** Let phase one read metadata, and wait until it is over. */
+    /** Lets phase one read metadata, and waits until it is over. */
     void check() throws Exception {
         readable.countDown();
         Object phaseOne = field(field(component("DataIntegrityService"), "check"), "preBootFuture");
@@ -83,7 +83,7 @@ final class Bookie {
         ((Future<?>) phaseOne).get(30, TimeUnit.SECONDS);
     }
 
-    /** A list of ledgers that nobody gets to read until the latch is down. */
+    /** A list of ledgers that cannot be read until the latch is down. */
     private static LedgerManagerFactory held(LedgerManagerFactory real, CountDownLatch readable) {
         return proxy(LedgerManagerFactory.class, (ignored, method, arguments) -> {
             Object found = method.invoke(real, arguments);
@@ -112,13 +112,13 @@ final class Bookie {
         }
     }
 
-    /** Shut down as an operator does: what is in memory is flushed. */
+    /** Shuts down as an operator does: data in memory is flushed. */
     void stop() {
         server.close();
         server = null;
     }
 
-    /** End as a killed process does: what is not in a file by now is gone. */
+    /** Ends as a killed process does: data that is not in a file is lost. */
     void crash() throws IOException {
         Path kept = folder.toPath().resolveSibling(name + ".kept");
         copy(folder.toPath(), kept);
@@ -128,12 +128,12 @@ final class Bookie {
         Files.move(kept, folder.toPath());
     }
 
-    /** A disk that comes back empty: journal, ledger or index. */
+    /** Empties a disk: journal, ledger or index. */
     void loseDisk(String disk) throws IOException {
         delete(folder.toPath().resolve(disk));
     }
 
-    /** Let the journal write nothing more, or go on: a disk that stands still. */
+    /** Stops the journal from writing, or lets it go on. */
     @SuppressWarnings({"deprecation", "removal"})
     void holdJournal(boolean hold) {
         for (Thread thread : Thread.getAllStackTraces().keySet()) {
@@ -147,14 +147,15 @@ final class Bookie {
         }
     }
 
-    /** Answer no request any more: a bookie that hangs. */
+    /** Makes the bookie hang: it answers no more requests. */
     void suspend() throws Exception {
         call(service().getServer(), "suspendProcessing");
     }
 
     /**
-     * The first entry in the journal, and all after it, was not written: the process ended between two records. To be asked
-     * of a bookie that has crashed.
+     * Cuts the first entry and everything after it from the journal of a crashed bookie.
+     *
+     * <p>The process then seems to have ended between two records.
      */
     void tearJournal() throws IOException {
         try (Stream<Path> found = Files.walk(folder.toPath().resolve("journal"))) {
@@ -167,7 +168,7 @@ final class Bookie {
         }
     }
 
-    /** Where in a journal file the record of the first entry begins; where the records end if there is none. */
+    /** Returns the position of the first entry's record in a journal file, or of the end of the records. */
     private static int firstEntry(ByteBuffer journal) {
         int at = 512;    // the header
         while (at + 4 <= journal.capacity() && journal.getInt(at) != 0) {
@@ -183,7 +184,7 @@ final class Bookie {
         return at;
     }
 
-    /** Wait until the journal has written all that was queued. */
+    /** Waits until the journal has written its queue. */
     void drainJournal() throws Exception {
         CountDownLatch written = new CountDownLatch(1);
         service().getServer().getBookie().forceLedger(0, (rc, ledger, entry, address, ctx) -> written.countDown(), null);
@@ -192,7 +193,7 @@ final class Bookie {
         }
     }
 
-    /** Store an entry of a ledger that nobody asks for: the bookie is busy with others. */
+    /** Stores an entry of another ledger, so that the bookie is busy. */
     void storeOther() throws Exception {
         ByteBuf entry = Unpooled.buffer().writeLong(Integer.MAX_VALUE).writeLong(others++).writeLong(-1).writeBytes(new byte[16]);
         CountDownLatch stored = new CountDownLatch(1);
@@ -203,14 +204,16 @@ final class Bookie {
         }
     }
 
-    /** What SyncThread does before a clean stop, and after a replay. */
+    /** Flushes as SyncThread does before a clean stop and after a replay. */
     void flush() throws Exception {
         ((Future<?>) call(field(service().getServer().getBookie(), "syncThread"), "requestFlush")).get();
     }
 
     /**
-     * A checkpoint: DbLedgerStorage has one every flushInterval, the others when an entry log or a memory table is full. In
-     * InterleavedLedgerStorage the entry log is full first.
+     * Takes a checkpoint.
+     *
+     * <p>DbLedgerStorage takes one every flushInterval, the others when an entry log or a memory table is full. With
+     * InterleavedLedgerStorage the entry log is filled first.
      */
     void checkpoint() throws Exception {
         if (settings.storage().endsWith("InterleavedLedgerStorage")) {
@@ -225,7 +228,7 @@ final class Bookie {
             Class.forName("org.apache.bookkeeper.bookie.CheckpointSource$Checkpoint"));
         method.setAccessible(true);
         method.invoke(sync, mark);
-        ((ExecutorService) field(sync, "executor")).submit(() -> { }).get();    // what a full entry log has asked for
+        ((ExecutorService) field(sync, "executor")).submit(() -> { }).get();    // the checkpoint that a full entry log asked for
     }
 
     LedgerStorage storage() throws Exception {

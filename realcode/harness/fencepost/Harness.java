@@ -28,7 +28,7 @@ import org.apache.zookeeper.server.NIOServerCnxnFactory;
 import org.apache.zookeeper.server.ZooKeeperServer;
 
 /**
- * Real bookies, a real ZooKeeper and real clients in one process, driven by lines on stdin, one answer on stdout each.
+ * Real bookies, a real ZooKeeper and real clients in one process. Each line on stdin gets one answer on stdout.
  *
  * <p>A line is a command and `name=value` pairs; an answer is a JSON object, `{"ok": …}` or `{"error": …}`.
  */
@@ -58,14 +58,14 @@ public final class Harness {
 
     public static void main(String[] arguments) throws Exception {
         PrintStream out = System.out;
-        System.setOut(System.err);    // whatever logs there: answers have stdout to themselves
+        System.setOut(System.err);    // stdout is for answers only
         Harness harness = new Harness(new File(arguments[0]));
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null && !line.equals("stop"); line = in.readLine()) {
             out.println(harness.answer(line));
             out.flush();
         }
-        Runtime.getRuntime().halt(0);    // its folder is temporary, and whoever started it deletes that
+        Runtime.getRuntime().halt(0);    // the folder is temporary; the starting process deletes it
     }
 
     private String answer(String line) {
@@ -176,7 +176,7 @@ public final class Harness {
         return look();
     }
 
-    // What is started.
+    // Starting bookies and clients.
 
     private Object start(Map<String, String> given) throws Exception {
         seconds = Long.parseLong(given.getOrDefault("seconds", "30"));
@@ -246,7 +246,7 @@ public final class Harness {
         }
     }
 
-    // What applications do.
+    // Actions of applications.
 
     private void create(Map<String, String> given) throws Exception {
         String name = given.get("client");
@@ -263,7 +263,7 @@ public final class Harness {
         }
     }
 
-    /** Leave the ledger as it is, with what is held for it; the next one created is another, on the same bookies. */
+    /** Leaves the ledger and its held requests; the next ledger is created on the same bookies. */
     private void forget() throws Exception {
         settle();
         handles.clear();
@@ -308,8 +308,9 @@ public final class Harness {
     }
 
     /**
-     * Let go of calls to the metadata store, those that follow from them too, until there are none or so many were made.
-     * The first ones, `after`, stay held.
+     * Delivers calls to the metadata store, and the calls that follow from them, `calls` at most.
+     *
+     * <p>The first `after` calls stay held.
      */
     private void metadata(String client, int calls, int after) throws Exception {
         for (int made = 0; made < calls; made++) {
@@ -323,9 +324,13 @@ public final class Harness {
         }
     }
 
-    // Rest, and what can be seen then.
+    // Observations at rest.
 
-    /** Wait until nothing happens any more: threads hand work to one another, so one quiet look at each is not enough. */
+    /**
+     * Waits until nothing happens any more.
+     *
+     * <p>Threads hand work to each other, so it is not enough that each was idle once.
+     */
     private void settle() throws Exception {
         long before = -1;
         for (int quiet = 0; quiet < QUIET_LOOKS; quiet = post.activity() == before && post.quiet() ? quiet + 1 : 0) {
@@ -406,7 +411,7 @@ public final class Harness {
         return seen;
     }
 
-    /** What the bookie tells whoever reads there or waits there: the highest LAC that any add brought. */
+    /** Returns the LAC that the bookie tells readers: the highest that came with an add. */
     private long lastAddConfirmed(LedgerStorage storage) {
         try {
             return storage.getLastAddConfirmed(ledger);

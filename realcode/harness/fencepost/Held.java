@@ -2,7 +2,7 @@ package fencepost;
 
 import java.util.function.IntConsumer;
 
-/** A request that a client has made, on its way: held, then delivered, then its answer handed on, each when told. */
+/** A request of a client. It is held, delivered, answered and handed back, each step on command. */
 public final class Held {
     enum State { HELD, DELIVERED, ANSWERED, HANDED }
 
@@ -12,8 +12,9 @@ public final class Held {
     final long entry;
     public long lac = -1;
     public String content = "";
-    /** Pass the request on to the real client classes; hand an answer with that code to whoever asked. */
+    /** Passes the request on to the real client classes. */
     public Runnable deliver;
+    /** Hands an answer with that code back to the caller. */
     public IntConsumer hand;
     public Object body;
     public Throwable failure;

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** JSON on one line, maps in the order of their keys. */
+/** JSON on one line, with maps sorted by key. */
 final class Json {
     private Json() { }
 

@@ -3,7 +3,7 @@ package fencepost;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Every request under way, in the order in which the clients made them, and what applications were told. */
+/** All requests in the order in which the clients made them, and the results that applications got. */
 public final class Post {
     private final List<Held> all = new ArrayList<>();
     private final List<String> told = new ArrayList<>();
@@ -11,7 +11,7 @@ public final class Post {
     private long activity;
     private int shown;
 
-    /** Forget every request and all that was told: what comes next is about another ledger. */
+    /** Forgets all requests and results, before another ledger is used. */
     synchronized void clear() {
         all.clear();
         told.clear();
@@ -24,7 +24,7 @@ public final class Post {
         activity++;
     }
 
-    /** A bookie or the metadata store has answered a request that was delivered. */
+    /** Records the answer of a bookie or of the metadata store to a delivered request. */
     public synchronized void answered(Held held, int rc, Object body) {
         held.rc = rc;
         held.body = body;
@@ -46,7 +46,7 @@ public final class Post {
         return all.get(id - 1);
     }
 
-    /** Let a request go, and wait for its answer. */
+    /** Delivers a request and waits for its answer. */
     void deliver(int id, long seconds) throws InterruptedException {
         Held held = get(id);
         synchronized (this) {
@@ -68,7 +68,11 @@ public final class Post {
         }
     }
 
-    /** Hand on the answer that came, or another code in its place: a time-out, whether the request was delivered or not. */
+    /**
+     * Hands the answer to the client, or the code `instead`.
+     *
+     * <p>A time-out is such a code. It can be handed whether the request was delivered or not.
+     */
     void hand(int id, Integer instead) {
         Held held = get(id);
         int rc;
@@ -103,7 +107,7 @@ public final class Post {
         return List.copyOf(told);
     }
 
-    /** The requests made since this was last asked. */
+    /** Returns the requests made since the last call. */
     synchronized List<Held> fresh() {
         List<Held> found = List.copyOf(all.subList(shown, all.size()));
         shown = all.size();

@@ -116,13 +116,13 @@ def test_an_action_that_is_badly_defined_is_told_and_cannot_be_taken() -> None:
     (offer, *_) = view(bad.at(ExplorerPath())).possible
     assert offer.error is not None and "sets sent[1] twice" in offer.error
     with pytest.raises(BadInput, match="twice"):
-        bad.at(bad.names.walk([offer.name]))
+        bad.at(bad.names.path([offer.name]))
 
 
 def test_a_walk_has_an_end() -> None:
     explore = explorer("two_copies.py")
     with pytest.raises(BadInput, match="at most 1000"):
-        explore.names.walk(["send(1)"] * (LONGEST + 1))
+        explore.names.path(["send(1)"] * (LONGEST + 1))
 
 
 def test_the_state_does_not_depend_on_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,7 +164,7 @@ def test_no_other_origin_is_let_in(app: ASGIApp) -> None:
         ("look", {"moves": [], "at": True}, "at = True: must be a whole number"),
         ("look", {"moves": [1], "at": 0}, "moves = a list: must be a list"),
         ("look", {"moves": ["send(1)"] * 1001, "at": 0}, "moves = a list: must be a list"),
-        ("look", {"moves": [], "at": 1}, "1: the walk has no such place; valid: 0 to 0"),
+        ("look", {"moves": [], "at": 1}, "1: the path has no such position; valid: 0 to 0"),
         ("look", {"moves": ["dance"], "at": 1}, "dance: no such action"),
         ("look", {"moves": [], "at": 0, "more": 1}, "more: unknown key"),
         ("why", {"moves": [], "at": 0}, "action is missing"),

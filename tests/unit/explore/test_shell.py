@@ -134,7 +134,7 @@ def test_what_violates_a_property_is_saved_as_a_trace(tmp_path: Path) -> None:
 
 def test_losses_come_after_what_sent_them() -> None:
     explore = explorer()
-    walk = explore.names.walk(
+    walk = explore.names.path(
         ["create ledger", "push(1, 1)", "lose add_lost[w, 1, b2]", "handle add(w, 1, 1, b1)"]
     )
     here = explore.at(walk)
@@ -157,12 +157,12 @@ def test_losses_come_after_what_sent_them() -> None:
         ("take push(1, 1)", "move 1, push(1, 1): not possible here; not true: phase[w] == active"),
         ("lose 1", "1: no such message is under way; valid: none here"),
         ("lose nothing", "nothing: no such message to lose; valid:"),
-        ("go 3", "3: the walk has no such place; valid: 0 to 0"),
+        ("go 3", "3: the path has no such position; valid: 0 to 0"),
         ("undo x", "x: is no number; give one"),
-        ("reach status", "status: is no yes or no; compare it"),
+        ("reach status", "status: is neither true nor false; compare it"),
         ("reach add_lost[w, 1, b1]", "add_lost[w, 1, b1] is a choice; a property"),
         ("eval nothing", "nothing: no such variable; valid:"),
-        ("way", "way: there is none; ask with `reach` first"),
+        ("way", "way: no moves were found; ask with `reach` first"),
         ("open /nowhere", "/nowhere: cannot be read"),
     ],
 )
@@ -174,7 +174,7 @@ def test_what_cannot_be_done_is_one_line(line: str, says: str) -> None:
 
 
 def test_a_message_that_arrived_cannot_be_lost_afterwards() -> None:
-    with pytest.raises(BadInput, match=r"step 3, handle add\(w, 1, 1, b1\), would not have happened so"):
+    with pytest.raises(BadInput, match=r"step 3, handle add\(w, 1, 1, b1\), would differ with this loss"):
         said("1", "take push(1, 1)", "take handle add(w, 1, 1, b1)", "lose add_lost[w, 1, b1]")
 
 

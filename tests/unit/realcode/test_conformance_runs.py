@@ -26,7 +26,7 @@ from fencepost.realcode.conformance import Conformance, Departure, action_of, dr
 from fencepost.realcode.drive.actions import DRIVEN
 from fencepost.realcode.harness_session import OutOfStep, Playback
 from fencepost.realcode.run_files import Taken, is_walk, read_walks
-from fencepost.realcode.runs import AT_ONCE, BROAD, ELSEWHERE, ConformanceRun, Ground, walks
+from fencepost.realcode.runs import AT_ONCE, BROAD, ELSEWHERE, ConformanceRun, Ground, random_runs
 from fencepost.realcode.transcripts import json_lines
 
 WALKS = Path(__file__).parents[2] / "realcode" / "runs" / "4.17.4.interleaved.jsonl"
@@ -43,7 +43,7 @@ def taken() -> tuple[Taken, ...]:
 def test_a_seed_gives_the_same_walks_again() -> None:
     def some(seed: int) -> list[object]:
         ground = [Ground(find("bookkeeper").instance(BROAD.items()))]
-        return [(walk.lost, spelled(walk)) for _, walk in itertools.islice(walks(ground, seed), 1)]
+        return [(walk.lost, spelled(walk)) for _, walk in itertools.islice(random_runs(ground, seed), 1)]
 
     assert some(4) == some(4) != some(5)
 
@@ -52,7 +52,7 @@ def test_what_the_code_does_at_once_follows_at_once() -> None:
     """A walk in which a write-back waits is none that the code can take, though the model can."""
     ground = Ground(find("bookkeeper").instance(BROAD.items()))
     chance = random.Random(3)
-    walks = iter(lambda: ground.walk(chance), None)
+    walks = iter(lambda: ground.random_run(chance), None)
     walk, at = next((walk, at) for walk in walks for at in _awaited(walk))
     ground.followed(walk)
     before, back, other, *after = walk.actions[:at], *walk.actions[at:]
@@ -83,7 +83,9 @@ def test_a_departure_is_made_smaller() -> None:
         return Departure("fenced", "", cut, steps[: fenced[0]], ())
 
     long = next(
-        found for found in iter(lambda: departs(ground.walk(chance)), 0) if found and len(found.steps) > 8
+        found
+        for found in iter(lambda: departs(ground.random_run(chance)), 0)
+        if found and len(found.steps) > 8
     )
     small = shorter(long, departs)
     assert [step.action for step in small.steps] == ["create ledger", "begin recovery", "handle fence"]
@@ -148,7 +150,7 @@ def test_walks_on_the_code_write_their_file(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr("fencepost.cli.commands.conform.driven", driven)
     monkeypatch.setattr(
-        "fencepost.realcode.conformance.walks",
+        "fencepost.realcode.conformance.random_runs",
         lambda *given: iter([(one.ground, one.walk) for one in kept.taken]),
     )
     (tmp_path / "bookkeeper-server-4.17.4.jar").touch()
@@ -168,7 +170,7 @@ BROKEN: dict[str, Callable[[list[str]], list[str]]] = {
         '{"schema": "fencepost.walks/1", "walks": []}'
     ],
     "the last: ask: unknown key; valid: taken, asked": lambda lines: lines[:-1],
-    "the last: taken = 2, but the file has 1 walks": lambda lines: [
+    "the last: taken = 2, but the file has 1 runs": lambda lines: [
         line for at, line in enumerate(lines) if at < 2 or "steps" not in line
     ],
     "line 2: ask: unknown key; valid: settings, lost, steps": lambda lines: [lines[0], *lines[2:]],
@@ -219,7 +221,7 @@ def test_what_is_otherwise_in_the_code_is_found_unless_the_comparison_leaves_it_
     assert found.reason.startswith("fenced[b1] is ")
     real = observations.differences
 
-    def careless(model: observations.Facts, code: observations.Facts) -> Mapping[str, Any]:
+    def careless(model: observations.Observations, code: observations.Observations) -> Mapping[str, Any]:
         return {name: sides for name, sides in real(model, code).items() if not name.startswith("fenced[")}
 
     monkeypatch.setattr("fencepost.realcode.reproduction.differences", careless)

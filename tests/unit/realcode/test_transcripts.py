@@ -239,7 +239,7 @@ def test_a_comparison_that_leaves_something_out_does_not_pass(monkeypatch: pytes
     """The planted mistake: fences are not compared. Then 4.17.4 would seem to go the way of 4.13 up to step 15."""
     real = observations.differences
 
-    def careless(model: observations.Facts, code: observations.Facts) -> Mapping[str, Any]:
+    def careless(model: observations.Observations, code: observations.Observations) -> Mapping[str, Any]:
         return {name: sides for name, sides in real(model, code).items() if not name.startswith("fenced[")}
 
     assert played("#2614", "4.17.4").steps[10].differs

@@ -38,7 +38,7 @@ walks = 7
 
 
 def obligations(text: str) -> Sequence[SweepCase]:
-    return plan(tomllib.loads(text)).obligations
+    return plan(tomllib.loads(text)).cases
 
 
 def test_each_release_storage_and_seed_is_an_obligation() -> None:
@@ -55,7 +55,7 @@ def test_each_release_storage_and_seed_is_an_obligation() -> None:
     [
         ('releases = "4.17"', "releases = '4.17': is no release"),
         ('storages = "tape"', "storages = 'tape': no such value; valid: "),
-        ("walks = 0", "walks = 0: must be how many walks from each seed"),
+        ("walks = 0", "walks = 0: must be the number of runs from each seed"),
         ('seeds = "-1"', "seeds = '-1': a whole number is needed"),
         ('protocols = "ledger-chain"', "ledger-chain: is not modelled after BookKeeper's code"),
         ('properties = "no-divergence"', "properties: unknown key"),
@@ -103,9 +103,9 @@ def test_what_does_not_go_with_walks_is_one_line(
 
 
 def test_jars_that_no_walk_needs_are_refused(lib: Path) -> None:
-    with pytest.raises(BadInput, match="for a grid that does not walk on the real code"):
+    with pytest.raises(BadInput, match="for a grid that does not run on the real code"):
         conformance_cases.libraries([lib], [])
-    with pytest.raises(BadInput, match=r"for a grid that walks on 4\.13\.0"):
+    with pytest.raises(BadInput, match=r"for a grid that runs on 4\.13\.0"):
         conformance_cases.libraries([lib], ["4.13.0"])
     assert conformance_cases.libraries([lib], ["4.17.4"]) == {"4.17.4": lib}
 
@@ -122,7 +122,7 @@ def played_back(monkeypatch: pytest.MonkeyPatch, lib: Path) -> list[Taken]:
     monkeypatch.setattr(conformance, "running", running)
     monkeypatch.setattr(conformance, "start", lambda grounds, setting, session: setting)
     monkeypatch.setattr(
-        conformance, "walks", lambda grounds, seed: iter((one.ground, one.walk) for one in taken)
+        conformance, "random_runs", lambda grounds, seed: iter((one.ground, one.walk) for one in taken)
     )
     monkeypatch.setattr(conformance, "shorter", lambda departure, departs: departure)
     return taken
@@ -138,7 +138,7 @@ def answered(number: int, lib: Path, timeout: float = 60.0) -> Row:
 def test_walks_that_agree_hold(played_back: list[Taken], lib: Path) -> None:
     row = answered(len(played_back), lib)
     assert (row["verdict"], row["steps"], row["witness"]) == ("holds", None, True)
-    assert row["reason"].startswith(f"{len(played_back)} walks, ")
+    assert row["reason"].startswith(f"{len(played_back)} runs, ")
     assert row["reason"].endswith(" steps, none departs")
     assert finding(row) == f"holds: {row['reason']}"
     assert brief(row) == f"in {len(played_back)} walks"
@@ -168,7 +168,7 @@ def test_a_walk_that_departs_is_violated(played_back: list[Taken], lib: Path) ->
 def test_walks_for_which_time_was_up_are_undecided(played_back: list[Taken], lib: Path) -> None:
     row = answered(len(played_back) + 1, lib, timeout=0.0)
     assert (row["verdict"], row["witness"]) == ("undecided", False)
-    assert finding(row) == f"undecided: 0 walks, 0 steps, of {len(played_back) + 1} asked for, none departs"
+    assert finding(row) == f"undecided: 0 runs, 0 steps, of {len(played_back) + 1} asked for, none departs"
 
 
 def test_what_cannot_be_walked_on_is_an_error(

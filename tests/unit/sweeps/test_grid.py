@@ -32,7 +32,7 @@ def sizes(obligation: SweepCase) -> tuple[int, ...]:
 def test_every_valid_combination_is_asked_for_once_and_the_others_are_counted() -> None:
     made = grid(protocols="bookkeeper-4.13", properties=ONE, set=QUORUMS)
     valid = {(e, w, a, e) for e in range(1, 4) for w in range(1, e + 1) for a in range(1, w + 1)}
-    assert sorted(map(sizes, made.obligations)) == sorted(valid)
+    assert sorted(map(sizes, made.cases)) == sorted(valid)
     assert (len(valid), made.invalid) == (10, 27 - 10)
 
 
@@ -40,8 +40,8 @@ def test_a_value_may_refer_to_another_parameter() -> None:
     made = grid(
         protocols="bookkeeper-4.13", properties=ONE, set=QUORUMS | {"bookies": ["ensemble", "ensemble+1"]}
     )
-    spare = {sizes(o)[3] - sizes(o)[0] for o in made.obligations}
-    assert (len(made.obligations), spare) == (20, {0, 1})
+    spare = {sizes(o)[3] - sizes(o)[0] for o in made.cases}
+    assert (len(made.cases), spare) == (20, {0, 1})
 
 
 def test_switches_properties_solvers_bounds_and_rounds_multiply() -> None:
@@ -53,27 +53,27 @@ def test_switches_properties_solvers_bounds_and_rounds_multiply() -> None:
         rounds=[2, 4],
         set={"recovery_reads_fence": ["no", "yes"]},
     )
-    assert len(made.obligations) == 2 * 2 * 2 * 3 * 2
-    assert len(set(made.obligations)) == len(made.obligations)
+    assert len(made.cases) == 2 * 2 * 2 * 3 * 2
+    assert len(set(made.cases)) == len(made.cases)
 
 
 def test_without_properties_all_of_the_instance_are_asked_for() -> None:
-    names = {o.property for o in grid(protocols="ledger-chain").obligations}
+    names = {o.property for o in grid(protocols="ledger-chain").cases}
     assert names == {"written-ledgers-listed", "entry-order", "one-open-ledger"}
 
 
 def test_a_property_that_only_some_instances_have_is_left_out_of_the_others_and_counted() -> None:
     made = grid(protocols="bookkeeper", properties=["fencing-is-enough"], set={"crashes": [0, 1]})
-    assert (len(made.obligations), made.inapplicable) == (1, 1)
+    assert (len(made.cases), made.inapplicable) == (1, 1)
 
 
 @pytest.mark.slow
 def test_known_bugs_are_asked_as_they_are_checked() -> None:
     made = plan({"grid": [{"known": "all", "solvers": ["cadical", "z3"]}]})
     runs = [run for known in KNOWN for run in known.runs()]
-    assert len(made.obligations) + made.repeated == 2 * len(runs)
+    assert len(made.cases) + made.repeated == 2 * len(runs)
     for run in runs:
-        found = [o for o in made.obligations if is_of(o, run)]
+        found = [o for o in made.cases if is_of(o, run)]
         assert [o.solver for o in sorted(found, key=lambda o: o.solver)] == ["cadical", "z3"], run.known.name
 
 
@@ -91,19 +91,19 @@ def is_of(obligation: SweepCase, run: Run) -> bool:
 
 def test_known_bugs_can_be_named_one_by_one() -> None:
     made = plan({"grid": [{"known": ["2614", "#2615"]}]})
-    assert {o.property for o in made.obligations} == {"no-divergence", "valid-fragments"}
-    assert len(made.obligations) == 4
+    assert {o.property for o in made.cases} == {"no-divergence", "valid-fragments"}
+    assert len(made.cases) == 4
 
 
 def test_what_two_tables_ask_for_is_asked_once() -> None:
     table = {"protocols": "ledger-chain", "properties": ["entry-order"]}
     spelled_out = table | {"set": {"clients": 3}}
     made = plan({"grid": [table, spelled_out]})
-    assert (len(made.obligations), made.repeated) == (1, 1), "a default spelled out is the same instance"
+    assert (len(made.cases), made.repeated) == (1, 1), "a default spelled out is the same instance"
 
 
 def test_the_hardest_come_first() -> None:
-    weights = [o.weight for o in grid(protocols="bookkeeper-4.13", properties=ONE, set=QUORUMS).obligations]
+    weights = [o.weight for o in grid(protocols="bookkeeper-4.13", properties=ONE, set=QUORUMS).cases]
     assert weights == sorted(weights, reverse=True)
     assert weights[0] > weights[-1]
 
@@ -111,13 +111,13 @@ def test_the_hardest_come_first() -> None:
 def test_obligations_that_differ_in_their_property_alone_are_together() -> None:
     limits: dict[str, Any] = {"solvers": ["cadical", "glucose"], "set": {"clients": [2, 3]}}
     made = plan({"grid": [{"protocols": "ledger-chain", **limits}]})
-    tasks = together(made.obligations)
-    assert {one for task in tasks for one in task} == set(made.obligations)
+    tasks = together(made.cases)
+    assert {one for task in tasks for one in task} == set(made.cases)
     assert [len({one.property for one in task}) for task in tasks] == [3] * 4
     assert len({(task[0].settings, task[0].solver) for task in tasks}) == 4
     assert [task[0].weight for task in tasks] == sorted((task[0].weight for task in tasks), reverse=True)
     bounded = plan({"grid": [{"protocols": "ledger-chain", "bounds": 5, **limits}]})
-    assert len(together(bounded.obligations)) == len(bounded.obligations), "nothing is shared"
+    assert len(together(bounded.cases)) == len(bounded.cases), "nothing is shared"
 
 
 def test_an_id_depends_on_all_that_is_asked_and_on_the_engine_but_not_on_the_estimate() -> None:
@@ -147,10 +147,10 @@ def test_ids_and_their_order_do_not_depend_on_the_hash_seed(tmp_path: Path) -> N
     code = (
         "import sys; from pathlib import Path; from fencepost.sweeps.grid import read_grid\n"
         "from fencepost.sweeps.engine_version import engine\n"
-        "print(*[o.identify(engine()) for o in read_grid(Path(sys.argv[1])).obligations])"
+        "print(*[o.identify(engine()) for o in read_grid(Path(sys.argv[1])).cases])"
     )
     (ids,) = printed(code, str(file))
-    assert len(ids.split()) == len(read_grid(file).obligations)
+    assert len(ids.split()) == len(read_grid(file).cases)
 
 
 BAD = [
@@ -169,7 +169,7 @@ BAD = [
     ("protocols = 'bookkeeper'\nset.bookies = 'nodes+1'", "nodes is no parameter"),
     (
         "protocols = 'bookkeeper'\nset.bookies = 'ensemble'\nset.ensemble = 'write_quorum'",
-        "ensemble refers to another one itself",
+        "ensemble refers to another parameter itself",
     ),
     ("protocols = 'bookkeeper'\nset = 3", "set = 3: must be a table"),
     ("protocols = 'bookkeeper'\nproperties = 'no-loss'", "no-loss: no such property of bookkeeper"),
@@ -216,4 +216,4 @@ def test_a_file_without_a_grid_or_with_another_table_is_refused(tmp_path: Path) 
 )
 def test_the_grids_that_ship_ask_for_what_their_page_says(name: str, obligations: int, invalid: int) -> None:
     made = read_grid(Path(__file__).parents[3] / "grids" / f"{name}.toml")
-    assert (len(made.obligations), made.invalid) == (obligations, invalid)
+    assert (len(made.cases), made.invalid) == (obligations, invalid)

@@ -27,8 +27,8 @@ from fencepost.sweeps.rows import (
     FOUND,
     Row,
     arrow_schema,
+    case_of,
     from_arrow,
-    obligation_of,
     to_arrow,
     unanswered,
 )
@@ -56,7 +56,7 @@ def rows(tiny: Plan) -> dict[str, Row]:
 
 
 def test_the_small_grid_has_every_kind_of_verdict(rows: dict[str, Row], tiny: Plan) -> None:
-    assert len(rows) == len(tiny.obligations) == 10
+    assert len(rows) == len(tiny.cases) == 10
     assert Counter((row["verdict"], row["basis"]) for row in rows.values()) == {
         ("proved", "induction"): 5,
         ("proved", "rounds"): 2,
@@ -78,7 +78,7 @@ def test_a_violation_brings_a_trace_that_replays_and_a_proof_none(
 
 
 def test_a_row_says_which_obligation_it_answers(rows: dict[str, Row], tiny: Plan) -> None:
-    assert [obligation_of(row) for row in rows.values()] == list(tiny.obligations)
+    assert [case_of(row) for row in rows.values()] == list(tiny.cases)
 
 
 def test_a_proof_brings_a_certificate_that_stands_and_what_is_violated_none(
@@ -86,7 +86,7 @@ def test_a_proof_brings_a_certificate_that_stands_and_what_is_violated_none(
 ) -> None:
     folder = tmp_path / "certificates"
     allowance = Allowance(certificates=folder)
-    some = [o for o in tiny.obligations if o.property in ("no-divergence", "same-value")]
+    some = [o for o in tiny.cases if o.property in ("no-divergence", "same-value")]
     rows = [solve(obligation, engine(), allowance) for obligation in some]
     assert {row["basis"] for row in rows} == {"induction", "rounds", None}
     for obligation, row in zip(some, rows, strict=True):
@@ -95,7 +95,7 @@ def test_a_proof_brings_a_certificate_that_stands_and_what_is_violated_none(
         if certificate:
             assert run(["certify", str(tmp_path / certificate)]) == 0, capsys.readouterr()
             assert obligation.property in capsys.readouterr().out
-            assert obligation_of(row) == obligation
+            assert case_of(row) == obligation
             manifest = read_manifest(tmp_path / certificate)
             assert manifest.subject.protocol == obligation.protocol
             assert manifest.claims[0].property == obligation.property
@@ -212,7 +212,7 @@ def test_the_properties_of_an_instance_share_one_proof(monkeypatch: pytest.Monke
         ("no-divergence", "proved"),
         ("valid-fragments", "vacuous"),
     ], [row["reason"] for row in rows]
-    assert [obligation_of(row) for row in rows] == asked
+    assert [case_of(row) for row in rows] == asked
     assert rows[0]["id"] == asked[0].identify("engine"), "whatever else is asked"
     assert rows[0]["seconds"] == pytest.approx(rows[1]["seconds"], abs=0.002), "in equal parts"
 

@@ -25,13 +25,13 @@ import org.apache.bookkeeper.proto.BookkeeperInternalCallbacks.WriteCallback;
 import org.apache.bookkeeper.util.ByteBufList;
 
 /**
- * The real client, whose requests to bookies and to the metadata store are held until the script says so.
+ * The real client, whose requests to bookies and to the metadata store are held until they are delivered on command.
  *
- * <p>In BookKeeper's own package because `getBookieClient` and `getBookieWatcher`, which it overrides, are not public.
- * Everything else is BookKeeper's: the requests that are let go travel through the real BookieClientImpl, over TCP.
+ * <p>The class is in BookKeeper's package because it overrides `getBookieClient` and `getBookieWatcher`, which are not
+ * public. All else is BookKeeper's: delivered requests go through the real BookieClientImpl, over TCP.
  */
 public final class HeldClient extends BookKeeper {
-    /** Bytes of an entry before its payload: ledger, entry, LAC, length (8 each) and a CRC32 digest (8). */
+    /** The bytes of an entry before its payload: ledger, entry, LAC, length (8 each) and a CRC32 digest (8). */
     private static final int HEADER = 40;
     private static final int LAC_OFFSET = 16;
 
@@ -70,7 +70,7 @@ public final class HeldClient extends BookKeeper {
         return watcher == null ? super.getBookieWatcher() : watcher;
     }
 
-    /** Wait until no thread of this client has anything left to do. */
+    /** Waits until all threads of this client are idle. */
     public void drain(long seconds) throws Exception {
         getMainWorkerPool().submitOrdered(0L, (Callable<Void>) () -> null).get(seconds, TimeUnit.SECONDS);
         metadataAnswers.submit(() -> { }).get(seconds, TimeUnit.SECONDS);
@@ -83,7 +83,7 @@ public final class HeldClient extends BookKeeper {
         super.close();
     }
 
-    /** The speculative read time-out has always just passed: a read goes to its whole write set at once. */
+    /** Makes speculative reads immediate: a read goes to its whole write set at once. */
     private void readFromAllAtOnce() throws Exception {
         SpeculativeRequestExecutionPolicy policy = (scheduler, request) -> {
             for (int i = 0; i < 32; i++) {
@@ -127,7 +127,7 @@ public final class HeldClient extends BookKeeper {
         }
     }
 
-    /** Keep a request whose callback is at that place of its arguments, until it is delivered. */
+    /** Holds a request until it is delivered; its callback is at that place of its arguments. */
     private void hold(Object real, Method method, Object[] arguments, int at, int context, boolean isAdd) {
         BookieId to = (BookieId) arguments[0];
         long ledger = (Long) arguments[1];
