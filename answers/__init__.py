@@ -1,1 +1,1 @@
-"""Answers of the engines to questions about protocols: risks of a configuration, known bugs, theorems."""
+"""Answers to users' questions that need the engines: risks of a configuration, known bugs, theorems."""

@@ -1,4 +1,8 @@
-"""Which known bugs are in which releases of BookKeeper: read from the switches that bring them (`protocols/bookkeeper/releases.toml`)."""
+"""The releases of BookKeeper that have each known bug, from `protocols/bookkeeper/releases.toml`.
+
+That table has the value of each switch in each release. A release has a bug if it has the value of its switch
+that brings the bug.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,14 @@ from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.releases import NEWEST, RULES, TAGS
 
 Bug = tuple[Expectation, ...]
-"""The rows of the table that show one bug, by its name in the first."""
+"""The rows of the table of known bugs that show one bug. The name of the bug is that of the first row."""
 
 OF_BOOKKEEPER = ("bookkeeper", "bookkeeper-4.13", "bookkeeper-4.13-tla", "bookkeeper-no-journal")
-"""The protocols whose bugs are, or were, in some release of BookKeeper's code, or nearly so."""
+"""The presets whose known bugs were in BookKeeper's code, in a release or before one."""
 
 
 def bugs_of_releases() -> list[Bug]:
-    """The rows of those protocols by bug: several instances may show one."""
+    """Return the rows of these presets by bug. Several instances may show one bug."""
     found: dict[tuple[str, str], list[Expectation]] = {}
     for known in KNOWN:
         if known.protocol in OF_BOOKKEEPER:
@@ -25,20 +29,20 @@ def bugs_of_releases() -> list[Bug]:
 
 
 def family(name: str) -> Bug:
-    """The rows of the bug of that name; none if it is no bug of BookKeeper's code."""
+    """Return the rows of the bug of that name; none if it is no bug of BookKeeper's code."""
     return next((bug for bug in bugs_of_releases() if bug[0].name == name), ())
 
 
 def has(known: Expectation, release: str) -> bool:
-    """Whether the code of that release has the bug, or may have it, depending on how it is set up.
+    """Return whether the release has the bug, at least with some of its settings.
 
-    That is read from its switch. What nothing in the model mends is in every release.
+    The answer comes from the bug's switch. A bug that no switch fixes is in every release.
     """
     return known.switch is None or known.broken in RULES[known.switch].settings(release)
 
 
 def unless(known: Expectation, release: str) -> str:
-    """What has to be set up in that release for the bug to be gone, if that is what it takes."""
+    """Return the settings of that release that avoid the bug; an empty text if none does."""
     if known.switch is None:
         return ""
     rule = RULES[known.switch]
@@ -46,12 +50,15 @@ def unless(known: Expectation, release: str) -> str:
 
 
 def affected(bug: Bug) -> list[str]:
-    """The releases that have it, or may have it, oldest first."""
+    """Return the releases that have the bug, at least with some of their settings, oldest first."""
     return [release for release in TAGS if any(has(known, release) for known in bug)]
 
 
 def mended(bug: Bug) -> list[str]:
-    """The first release of each line without it, of bugs that the releases read had; none if it is in the newest."""
+    """Return the first release of each line that no longer has the bug.
+
+    The list is empty if no release that was read had the bug, or if the newest release still has it.
+    """
     if not affected(bug):
         return []
     (known, *_) = bug
@@ -61,20 +68,20 @@ def mended(bug: Bug) -> list[str]:
 
 
 def set_up_since(bug: Bug) -> tuple[str, str] | None:
-    """From which release on it depends on a setting, and what has to be set for the bug to be gone."""
+    """Return the first release in which settings can avoid the bug, and these settings, or None."""
     (known, *_) = bug
     return next(((release, said) for release in TAGS if (said := unless(known, release))), None)
 
 
 def span(releases: Sequence[str]) -> str:
-    """Releases that follow one another, in words."""
+    """Return consecutive releases in words."""
     if not releases:
         return "none read"
     return releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
 
 
 def spared(switches: Mapping[str, str], release: str) -> list[str]:
-    """The bugs of a release that an instance does without, which differs from it in these switches."""
+    """Return the bugs of a release that an instance does not have because of these switches."""
     return [
         bug[0].name
         for bug in bugs_of_releases()

@@ -1,7 +1,7 @@
-"""Which known bugs a counterexample shows: without the bug, the same steps do not violate its property.
+"""The known bugs that explain a counterexample: without the bug its steps do not violate the property.
 
-A bug needs its own faults too: one mend may be that of several bugs, and a bug that takes two crashes explains no counterexample
-without them.
+A bug explains a counterexample only if the counterexample has the faults that the bug needs. Two bugs may
+have the same fix, and one of them may need two crashes.
 """
 
 from __future__ import annotations
@@ -20,31 +20,32 @@ from fencepost.properties.expectations import Expectation
 
 
 def known_bugs(trace: Trace) -> list[Expectation]:
-    """The known bugs whose mend takes the violation away, one row for each, in the order of the table.
+    """Return the known bugs whose fix removes the violation, one row for each, in the order of the table.
 
-    The steps are taken again with the bug's switch mended, those that can still be taken. The faults that the row needs
-    must be among those of the trace. Of bugs with the same mend, those whose row is of this property explain it, if
-    there are any. Of protocols that ship only.
+    The steps that are still possible are taken again with the bug's switch at its fixed value. The faults
+    that the row needs must be among those of the trace. If several bugs have the same fix, those whose row is
+    about this property explain it, if there are any. A trace of a user's protocol has no known bugs.
     """
     protocol = PROTOCOLS.get(trace.protocol)
     if protocol is None or not _violates(protocol, trace, {}):
         return []
-    by_mend: dict[tuple[str, str], list[Expectation]] = {}
+    by_fix: dict[tuple[str, str], list[Expectation]] = {}
     for known in KNOWN:
         if known.switch is not None and _is_about(known, protocol, trace) and _has_faults_of(known, trace):
-            by_mend.setdefault((known.switch, str(known.mended)), []).append(known)
+            by_fix.setdefault((known.switch, str(known.mended)), []).append(known)
     found: dict[str, Expectation] = {}
-    for mend, bugs in by_mend.items():
-        if _is_mended(protocol, trace, dict([mend])):
+    for fix, bugs in by_fix.items():
+        if _is_fixed(protocol, trace, dict([fix])):
             for known in [bug for bug in bugs if bug.property == trace.property] or bugs:
                 found.setdefault(known.wrong, known)
     return sorted(found.values(), key=KNOWN.index)
 
 
 def _has_faults_of(known: Expectation, trace: Trace) -> bool:
-    """Whether the trace has each kind of fault that the bug's row allows, and no fewer crashes.
+    """Return whether the trace has each kind of fault that the bug's row allows, and enough crashes.
 
-    A crash does what a clean restart does, and more. How many restarts a bug takes depends on the property.
+    A crash does everything that a clean restart does, so a crash counts as a restart. The number of restarts
+    that a bug needs depends on the property, so one is enough.
     """
     needed = _faults_of(known.name)
     crashes, restarts = trace.faults.get("crashes", 0), trace.faults.get("restarts", 0)
@@ -55,7 +56,10 @@ def _has_faults_of(known: Expectation, trace: Trace) -> bool:
 
 @cache
 def _faults_of(name: str) -> Mapping[str, int]:
-    """The faults that the row of that name allows, by kind; no row allows a fault that its bug does not need."""
+    """Return the faults that the row of that name allows, by kind.
+
+    A row allows only faults that its bug needs.
+    """
     (known,) = (row for row in KNOWN if row.name == name)
     protocol = PROTOCOLS[known.protocol]
     parameters = protocol.parameters(known.settings.items())
@@ -64,21 +68,21 @@ def _faults_of(name: str) -> Mapping[str, int]:
 
 
 def _is_about(known: Expectation, protocol: Protocol, trace: Trace) -> bool:
-    """Whether the instance has the bug's switch as it is with the bug."""
+    """Return whether the trace's instance has the bug's switch at the value that brings the bug."""
     same = type(PROTOCOLS[known.protocol].defaults) is type(protocol.defaults)
     return same and trace.switches.get(known.switch or "") == known.broken
 
 
-def _is_mended(protocol: Protocol, trace: Trace, mended: dict[str, str]) -> bool:
+def _is_fixed(protocol: Protocol, trace: Trace, fix: dict[str, str]) -> bool:
     try:
-        return not _violates(protocol, trace, mended)
-    except BadInput:  # the instance has no such rule
+        return not _violates(protocol, trace, fix)
+    except BadInput:  # the switch cannot have that value in this instance
         return False
 
 
-def _violates(protocol: Protocol, trace: Trace, mended: dict[str, str]) -> bool:
-    """Whether these steps, as far as they can be taken, violate the property on the mended instance."""
-    parameters = protocol.parameters({**trace.parameters, **trace.switches, **mended}.items())
+def _violates(protocol: Protocol, trace: Trace, fix: dict[str, str]) -> bool:
+    """Return whether the steps that are possible violate the property in the instance with the fix."""
+    parameters = protocol.parameters({**trace.parameters, **trace.switches, **fix}.items())
     system = protocol.as_written(parameters)
     (prop,) = choose(system, (trace.property,))
     replayer = Replayer(system, protocol.subject(parameters))

@@ -1,4 +1,4 @@
-"""Known bugs, and mutants that stand for likely ones: the table in `expected/known.toml`, and how it is asked."""
+"""The table of known bugs in `expected/known.toml`, and how a row is checked."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ KNOWN: tuple[Expectation, ...] = tuple(read(TABLES / "known.toml"))
 
 
 def full_names(table: Sequence[Expectation], names: Sequence[str], option: str = "") -> frozenset[str]:
-    """Those names as the table has them; raises BadInput, in which `option` stands before the name, for others.
+    """Return the names as the table has them. Raises BadInput for a name that it does not have.
 
-    The `#` of an issue may be left out: a shell takes it for a comment.
+    The `#` of an issue may be left out, because a shell takes it for a comment. The message begins with
+    `option`.
     """
     valid = [known.name for known in table]
     wanted = set()
@@ -33,13 +34,16 @@ def full_names(table: Sequence[Expectation], names: Sequence[str], option: str =
 
 
 def chosen(table: Sequence[Expectation], names: Sequence[str]) -> list[Expectation]:
-    """The bugs of those names in the order of the table, all if none is named; raises BadInput."""
+    """Return the bugs of those names in the order of the table, or all if there are none. Raises BadInput."""
     wanted = full_names(table, names)
     return [known for known in table if known.name in wanted or not names]
 
 
 def decide(run: Run, limits: Limits, listener: Listener = lambda event: None) -> Outcome:
-    """Check the one property on the one instance; a protocol that never completes keeps its number of rounds."""
+    """Check the property of a run on its instance.
+
+    A protocol whose executions are unbounded keeps its limit on rounds.
+    """
     instance = find(run.known.protocol).instance(run.settings.items())
     properties = instance.properties(run.known.property)
     asked = run.limits(limits).of(instance.system)

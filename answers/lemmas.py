@@ -1,4 +1,4 @@
-"""All lemmas and theorems, by name, and the command that decides them."""
+"""All lemmas and theorems by name, and how the command `prove` decides them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from fencepost.quorums.smt import ProofObligation
 AnyLemma: TypeAlias = Lemma | CoreLemma | Theorem
 
 LARGEST = 16
-"""Largest E that may be enumerated: the questions name every ack quorum, and there are binomially many."""
+"""The largest E that may be enumerated. A question names every ack quorum, and their number grows binomially.
+"""
 
 
 def all_lemmas() -> list[AnyLemma]:
-    """Every lemma, in reading order."""
+    """Return every lemma, in reading order."""
     return [*coverage.lemmas(), *striping.lemmas(), *losses.lemmas(), *core_lemmas(), *theorems()]
 
 
 def chosen(names: Sequence[str]) -> list[AnyLemma]:
-    """The lemmas named, in reading order; all if none is named. Raises BadInput for an unknown name."""
+    """Return the named lemmas in reading order, or all if no name is given. Raises BadInput."""
     known = {lemma.name: lemma for lemma in all_lemmas()}
     for name in names:
         if name not in known:
@@ -36,21 +37,21 @@ def chosen(names: Sequence[str]) -> list[AnyLemma]:
 
 
 def check_up_to(up_to: int) -> None:
-    """Raises BadInput unless the size can be enumerated."""
+    """Raise BadInput unless sizes up to this one can be enumerated."""
     if not 1 <= up_to <= LARGEST:
         raise BadInput(f"--up-to {up_to}: sizes from 1 to {LARGEST} can be enumerated")
 
 
 MOST_BOOKIES = 3
-"""Bookies up to which theorems are tied to their protocols, unless told."""
+"""The default for the most bookies of the instances on which theorems are tied to their protocols."""
 
 
 def tied_on(
     lemmas: Iterable[AnyLemma], bookies: int | None, settings: Sequence[tuple[str, str]]
 ) -> tuple[int, tuple[tuple[str, str], ...]]:
-    """The most bookies, or the one instance, on which theorems are tied to their protocols.
+    """Return the instances on which theorems are tied: the most bookies, and the settings of a single one.
 
-    Raises BadInput if no theorem is among the lemmas, both are given, or an instance cannot be made.
+    Raises BadInput if no theorem is among the lemmas, if both are given, or if an instance cannot be made.
     """
     tied = [lemma for lemma in lemmas if isinstance(lemma, Theorem)]
     given = (
@@ -74,7 +75,7 @@ def tied_on(
 
 
 def decide(lemmas: Iterable[AnyLemma], job: LemmaJob) -> Iterator[LemmaResult]:
-    """Decide the lemmas one after the other."""
+    """Yield the results of the lemmas, decided one after another."""
     for lemma in lemmas:
         job.tell(lemma.name)
         yield lemma.decide(job)
@@ -83,21 +84,21 @@ def decide(lemmas: Iterable[AnyLemma], job: LemmaJob) -> Iterator[LemmaResult]:
 def deciding(
     send: Callable[[str], None], lemmas: Iterable[AnyLemma], job: LemmaJob
 ) -> list[Iterator[LemmaResult]]:
-    """What the process runs in which lemmas are decided, so that it can be ended at any time: `decide`.
+    """Return the generator of results that a worker process runs.
 
-    Between the results it sends what it does, in words.
+    `send` gets a text about the work in progress. A process of its own can be ended at any time.
     """
     return [decide(lemmas, replace(job, tell=send))]
 
 
 def files(lemmas: Iterable[AnyLemma], formulas: Formulas) -> list[ProofObligation]:
-    """Every obligation of the lemmas, once; each is a self-contained SMT-LIB 2 script."""
+    """Return every proof obligation of the lemmas once. Each is a self-contained SMT-LIB 2 script."""
     found = {o.name: o for lemma in lemmas for o in lemma.all_obligations(formulas)}
     return list(found.values())
 
 
 def write_files(folder: Path, obligations: Iterable[ProofObligation]) -> int:
-    """Write one `.smt2` file for each obligation and return how many; raises BadInput if that cannot be done."""
+    """Write one `.smt2` file for each proof obligation and return their number. Raises BadInput."""
     count = 0
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -112,7 +113,10 @@ def write_files(folder: Path, obligations: Iterable[ProofObligation]) -> int:
 
 
 def overall(results: Iterable[LemmaResult]) -> LemmaVerdict:
-    """PROVED if all came out as expected; REFUTED if some came out otherwise; else UNDECIDED."""
+    """Return PROVED if all results are as expected, REFUTED if some result is not, else UNDECIDED.
+
+    A result that is vacuous or undecided counts as undecided.
+    """
     others = [result.verdict for result in results if not result.as_expected]
     if any(verdict not in (LemmaVerdict.UNDECIDED, LemmaVerdict.VACUOUS) for verdict in others):
         return LemmaVerdict.REFUTED

@@ -1,4 +1,4 @@
-"""May this be run: which known bugs bite in a configuration and a release, and whether anything else loses an entry."""
+"""Risks of a deployment: known bugs that affect a configuration and release, and any other loss."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ LOSSES = ("no-divergence", "acked-entries-readable")
 
 @dataclass(frozen=True)
 class Setup:
-    """What is to be run: E/WQ/AQ on N bookies of a release; whether data is journaled, and checked after a crash; the storage."""
+    """A deployment of BookKeeper: configuration, number of bookies, release, and settings of the bookies.
+
+    The settings are whether data is journaled, whether it is checked after a crash, and the storage.
+    """
 
     configuration: Configuration
     bookies: int
@@ -44,15 +47,15 @@ class Setup:
 
     @property
     def unsynced(self) -> bool:
-        """Whether a crash of a machine takes entries and fences, and no check follows it.
+        """Whether a crash of a machine can lose entries and fences without a check afterwards.
 
-        The check of dataIntegrityChecking comes only with journalWriteData=false (EmbeddedServer).
+        The check of dataIntegrityChecking runs only with journalWriteData=false (EmbeddedServer).
         """
         return not self.sync and (self.journal or not self.checks)
 
     @property
     def traits(self) -> frozenset[str]:
-        """What `risks.toml` asks of a setup."""
+        """The words of `risks.toml` that describe this setup."""
         ensemble, write_quorum, ack_quorum = self.configuration.sizes
         held = {
             "spare": self.bookies > ensemble,
@@ -70,7 +73,7 @@ class Setup:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The sizes of the model: one spare bookie stands for all."""
+        """The sizes of the model. It has one spare bookie at most, which stands for all."""
         ensemble, write_quorum, ack_quorum = self.configuration.sizes
         quorums = {"ensemble": ensemble, "write_quorum": write_quorum, "ack_quorum": ack_quorum}
         return {"bookies": min(self.bookies, ensemble + 1), **quorums}
@@ -78,22 +81,22 @@ class Setup:
 
 @dataclass(frozen=True)
 class Risk:
-    """A known bug, and what it means for who runs it."""
+    """A known bug with its consequences for a setup."""
 
     bug: Expectation
     loses: bool
     needs: frozenset[str]
     remedy: str
     asks: tuple[str, ...] = LOSSES
-    """The properties of which one is violated where the bug bites."""
+    """The properties of which the bug violates at least one."""
     entries: int | None = None
-    """Entries that it takes, if the bug's own instance has more for another property."""
+    """The number of entries that the bug needs, if its own instance has more because of another property."""
     unsynced: bool = False
-    """The journal has no fsync: a crash takes all that a bookie has of the ledger."""
+    """Whether the journal has no fsync, so that a crash loses all that a bookie has of the ledger."""
 
     @property
     def is_large(self) -> bool:
-        """Whether the search takes more than two entries: at E=3 building such an instance alone takes minutes."""
+        """Whether the search needs more than two entries. At E = 3 that instance takes minutes to build."""
         return int(self.bug.settings.get("entries", 1)) > 2
 
 
@@ -128,13 +131,13 @@ def _table() -> Mapping[str, Mapping[str, Any]]:
 
 
 def needed_setup(bug: str) -> list[str]:
-    """Return the conditions that the known bug needs of a setup, in words; none if no release that was read has it."""
+    """Return the conditions of a setup that the known bug needs, in words; none if no release has the bug."""
     needed = _table().get(bug, {}).get("needs", ())
     return [words for trait, words in TRAITS.items() if trait in needed]
 
 
 def risks(setup: Setup) -> list[Risk]:
-    """The known bugs that this release has and this setup meets the conditions of."""
+    """Return the known bugs of the setup's release whose conditions the setup meets."""
     found = []
     for known, *_ in bugs_of_releases():
         if has(known, setup.release):
@@ -148,7 +151,7 @@ def risks(setup: Setup) -> list[Risk]:
 
 
 def unmet(setup: Setup) -> dict[str, str]:
-    """What keeps the theorem for all sizes from this setup: switches that it assumes otherwise, and striping."""
+    """Return the switches, and striping, because of which the all-sizes theorem does not cover the setup."""
     apart = differing(setup.release, replace(TODAY, **_sizes(setup)))
     return apart | ({"E > WQ": "with unset_acks=while-acking"} if "striped" in setup.traits else {})
 
@@ -159,50 +162,50 @@ def _sizes(setup: Setup) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one question, and on which instance."""
+    """The answer to one question, and the instance that it is about."""
 
     verdict: Verdict
     shown_on: dict[str, int]
-    """The sizes for which the verdict is."""
+    """The sizes of the instance that the verdict is about."""
     command: list[str]
     reason: str = ""
-    """Why it was not decided, at the sizes asked about."""
-    story: Counterexample | None = None
-    """The counterexample, if there is one."""
+    """The reason why the question was not decided at the sizes asked about."""
+    counterexample: Counterexample | None = None
     out_of_time: bool = False
-    """The search at the sizes asked about ended because the time was over."""
+    """Whether the search at the sizes asked about ended because of the time limit."""
 
     @property
     def decided(self) -> bool:
+        """Whether the question is answered."""
         return self.verdict in DECIDED
 
     def to_json(self) -> dict[str, Any]:
-        """The form in `fencepost.advice/2`."""
+        """Return the finding as `fencepost.advice/2` has it."""
         said = {"verdict": self.verdict.value, "sizes": self.shown_on, "command": self.command}
         return {**said, "reason": self.reason or None}
 
 
 DECIDED = (Verdict.VIOLATED, Verdict.PROVED)
-"""What settles a question."""
+"""The verdicts that answer a question."""
 
 
 def shown(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> Finding:
-    """Whether the bug is found at these sizes in this release.
+    """Search for the bug at these sizes in this release.
 
-    The other known bugs are mended, so that none of them answers for it. A bug that needs no spare bookie is looked for
-    without one first (`violations_without_spare`).
+    The other known bugs are fixed, so that none of them explains a violation. A bug that needs no spare
+    bookie is searched for without one first (`violations_without_spare`).
     """
     sizes = dict(setup.sizes) | ({"entries": risk.entries} if risk.entries else {})
     return _asked(risk, risk.asks, setup, sizes, others, limits)
 
 
 def shown_small(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> Finding:
-    """Whether the bug is found in this release on the instance of the table, which is small."""
+    """Search for the bug in this release on the small instance of its row."""
     return _asked(risk, (risk.bug.property,), setup, {}, others, limits)
 
 
 def mended_for(bugs: Iterable[Expectation]) -> dict[str, str]:
-    """The switches that mend them, of those that are not about crashes."""
+    """Return the switches that fix these bugs, without those about crashes."""
     return {bug.switch: str(bug.mended) for bug in bugs if bug.switch and not _of_crashes(bug)}
 
 
@@ -222,7 +225,7 @@ def _asked(
 def instance_of(
     risk: Risk, setup: Setup, sizes: Mapping[str, int], others: Iterable[Expectation]
 ) -> tuple[str, dict[str, str]]:
-    """The protocol and the settings that a bug is looked for on, at these sizes, or at those of its row if there are none."""
+    """Return the preset and settings for the search of a bug, at these sizes or at those of its row."""
     known, mended = risk.bug, mended_for(other for other in others if other != risk.bug)
     settings = {name: str(value) for name, value in (dict(known.settings) | dict(sizes)).items()}
     name = "bookkeeper" if known.protocol.startswith("bookkeeper-4") else known.protocol
@@ -238,7 +241,10 @@ def instance_of(
 
 
 def _stored(setup: Setup, known: Expectation) -> dict[str, str]:
-    """The storage of the setup, with all that its bookies may forget mended but for that one bug (docs/durability.md)."""
+    """Return the storage of the setup, with every loss of a bookie fixed but the one of this bug.
+
+    docs/durability.md has the switches.
+    """
     flush = "db_checkpoint" if setup.storage == "db" else "flush_headers"
     mends = {"fence_record": "with-key", "negative_answers": "after-fence", flush: "always"}
     second = "dropped" if setup.storage == "sorted" else "replaces"
@@ -254,11 +260,17 @@ UNSYNCED = {
     "limbo_on_unclean_shutdown": "yes",
     "boot_fence_scope": "all",
 }
-"""A crash before the first fsync takes entries and fence; what was done about one of them is mended but for the bug."""
+"""Settings of a crash before the first fsync, which loses entries and fence. Remedies are on but for the
+bug's own.
+"""
 
 
 def _as_shipped(setup: Setup) -> dict[str, str]:
-    """What a crash takes: nothing with the journal, else entries, fences being journaled all the same; what is done after it."""
+    """Return the settings of a crash: what it loses, and what the bookie does after it.
+
+    With the journal nothing is lost. Without it entries are lost and fences are not, because fences are
+    always journaled.
+    """
     lost = {"lose": "nothing" if setup.journal else "entries"}
     return (
         lost
@@ -268,7 +280,7 @@ def _as_shipped(setup: Setup) -> dict[str, str]:
 
 
 def anything_else(setup: Setup, mended: list[Expectation], limits: Limits) -> Finding:
-    """Whether an entry is lost at these sizes by anything but the known bugs, which are mended for this."""
+    """Search for a lost entry at these sizes that no known bug explains: the known bugs are fixed."""
     settings = {name: str(value) for name, value in setup.sizes.items()}
     return _decided("bookkeeper", settings | mended_for(mended), setup.release, LOSSES, limits)
 
@@ -278,7 +290,11 @@ def _of_crashes(known: Expectation) -> bool:
 
 
 def _of_lost_disks(known: Expectation) -> bool:
-    """There a crash may take entries with it: that no copy is left is no bug, that recovery is told otherwise is."""
+    """Return whether the bug is about a crash that may lose entries.
+
+    In such a setting losing the last copy is expected. Recovery closing the ledger as if the entry had never
+    existed is a bug.
+    """
     return known.protocol == "bookkeeper-no-journal"
 
 
@@ -312,11 +328,11 @@ def _decided(
     }
     reason = next((r.reason for r in results if r.verdict is verdict and r.reason), None) or ""
     timed_out = verdict is not Verdict.VIOLATED and TIME_OUT in reason
-    return Finding(verdict, sizes, command, reason, _story(instance, results), timed_out)
+    return Finding(verdict, sizes, command, reason, _counterexample(instance, results), timed_out)
 
 
 def _needed(protocol: Protocol, settings: Mapping[str, str], release: str) -> dict[str, str]:
-    """Those without which the instance would be another."""
+    """Return the settings without those that do not change the instance."""
     wanted, needed = protocol.parameters(settings.items(), release), dict(settings)
     for name in settings:
         fewer = {other: value for other, value in needed.items() if other != name}
@@ -326,7 +342,7 @@ def _needed(protocol: Protocol, settings: Mapping[str, str], release: str) -> di
     return needed
 
 
-def _story(instance: Instance, results: Sequence[Result]) -> Counterexample | None:
+def _counterexample(instance: Instance, results: Sequence[Result]) -> Counterexample | None:
     found = next((r for r in results if r.trace is not None), None)
     if found is None or found.trace is None:
         return None

@@ -1,4 +1,4 @@
-"""Theorems: what is proved of a protocol's core for all sizes, tied to the whole protocol on instances one by one."""
+"""Theorems: the core of a protocol is proved for all sizes, and instances of it refine the core."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ from fencepost.quorums.lemmas import Example, LemmaJob, LemmaResult, LemmaVerdic
 from fencepost.quorums.smt import ProofObligation
 from fencepost.quorums.stripes import configurations
 
-WALKS = 2000
-"""Random executions of the whole in which each step of the core must have been taken by then."""
+SIMULATIONS = 2000
+"""The most simulations of the whole protocol that are followed until each step of the core was taken."""
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """A claim about a whole protocol: its core's for all sizes, and that it does nothing else, instance by instance."""
+    """A claim about a whole protocol: its core is proved for all sizes, and its instances refine the core."""
 
     protocol: str
     core: CoreLemma
     refinement: Callable[[System], Refinement]
     shown_on: tuple[tuple[str, str], ...]
-    """Settings of the instance on which every step of the core is taken in some followed execution."""
+    """The settings of the instance whose followed simulations take every step of the core."""
 
     @property
     def name(self) -> str:
-        """That of the protocol."""
+        """The name of the lemma about the core."""
         return self.core.name
 
     @property
     def sentence(self) -> str:
-        """What is claimed, in words."""
+        """The claim, in words."""
         return self.core.sentence
 
     def all_obligations(self, formulas: Formulas) -> list[ProofObligation]:
-        """Those of the core: what is for all sizes."""
+        """Return the proof obligations of the core, which are for all sizes."""
         return self.core.all_obligations(formulas)
 
     def decide(self, job: LemmaJob) -> LemmaResult:
-        """The core for all sizes; then the refinement on each instance; then that each step of the core is taken."""
+        """Decide the core for all sizes, then each refinement, then whether every step is taken."""
         started = time.monotonic()
         result = self.core.decide(job)
         if result.verdict is LemmaVerdict.PROVED:
@@ -72,31 +72,33 @@ class Theorem:
         untaken = self.untaken(job.deadline)
         if untaken and job.deadline.passed():
             return replace(
-                result, verdict=LemmaVerdict.UNDECIDED, reason="time-out while following executions"
+                result, verdict=LemmaVerdict.UNDECIDED, reason="time-out while following simulations"
             )
         if untaken:
-            why = f"no execution of the whole that was looked at takes: {', '.join(sorted(untaken))}"
+            why = f"no simulation of the whole protocol takes these steps: {', '.join(sorted(untaken))}"
             return replace(result, verdict=LemmaVerdict.VACUOUS, reason=why)
         names = [one.name.split(" ", 1)[1] for one in settled]
         return replace(
             result,
-            basis=f"{result.basis}; size by size: `{self.protocol}` does nothing that the core does not, action by action, "
-            f"on {len(names)} instances ({names[0]} to {names[-1]}), and each step of the core is taken in an execution "
-            "that was followed",
+            basis=f"{result.basis}; size by size: the core follows every action of `{self.protocol}` on "
+            f"{len(names)} instances ({names[0]} to {names[-1]}), and simulations take each step of the core",
         )
 
     def _on(self, settings: tuple[tuple[str, str], ...], job: LemmaJob) -> Settled:
-        """Whether the whole refines the core on one instance."""
+        """Return whether one instance of the whole protocol refines the core."""
         started = time.monotonic()
         shown = " ".join(f"{name}={value}" for name, value in settings)
-        reason, said = "", "the core follows every action of the whole"
+        reason, said = "", "the core follows every action of the whole protocol"
         try:
             job.tell(f"refinement {shown}")
             refinement = self.refinement(self.system(settings))
             tied = settle(refinement, job.deadline, lambda done: job.tell(f"refinement {shown}: {done}"))
             answer = LemmaVerdict.PROVED if isinstance(tied, Tied) else LemmaVerdict.REFUTED
             if isinstance(tied, Tied):
-                said = f"the core follows all {tied.actions} actions, under {tied.facts} facts proved by induction"
+                said = (
+                    f"the core follows all {tied.actions} actions, given {tied.facts} invariants proved by "
+                    "induction"
+                )
             else:
                 reason = tied.why
         except SolverGaveUpError as why:
@@ -105,15 +107,18 @@ class Theorem:
         return Settled(f"{self.name}.refinement {shown}", said, answer, "z3 and CaDiCaL", "-", took, reason)
 
     def system(self, settings: tuple[tuple[str, str], ...]) -> System:
-        """The whole protocol on one instance; raises BadInput if there is none with these settings."""
+        """Return one instance of the whole protocol. Raises BadInput if these settings make none."""
         return find(self.protocol).instance(settings).system
 
     def untaken(self, deadline: Deadline) -> set[str]:
-        """The steps of the core that no random execution of the whole takes. Raises Strays where the core cannot follow."""
+        """Return the steps of the core that no simulation of the whole protocol takes.
+
+        Raises Strays if the core cannot follow a simulation.
+        """
         follower = Follower(self.refinement(self.system(self.shown_on)))
         missing = {schema.name for schema in follower.refinement.core.schemas}
         chance = random.Random(0)
-        for _ in range(WALKS):
+        for _ in range(SIMULATIONS):
             if not missing or deadline.passed():
                 break
             path = [
@@ -127,9 +132,10 @@ class Theorem:
 
 
 def _instances(job: LemmaJob) -> Iterator[tuple[tuple[str, str], ...]]:
-    """The instance that the job names, or each E/WQ/AQ on each number of bookies up to the job's, two entries each.
+    """Yield the instance that the job names, or each E/WQ/AQ on each number of bookies, with two entries.
 
-    Where E > WQ, an ensemble change withdraws all acks first: as the code has it, acknowledged entries are lost (#3005).
+    The job has the largest number of bookies. Instances with E > WQ withdraw all acks before an ensemble
+    change, because the code as it is loses acknowledged entries there (#3005).
     """
     if job.settings:
         yield job.settings
@@ -150,9 +156,10 @@ BOOKKEEPER = Theorem(
     "bookkeeper",
     CoreLemma(
         "bookkeeper",
-        "No acknowledged entry is lost, and all clients agree on where a closed ledger ends: the core for all sizes, today's "
-        "protocol size by size.",
-        "the core of BookKeeper  =>  no-divergence, acked-entries-on-ack-quorum, acked-entries-readable, entries-in-order",
+        "No acknowledged entry is lost, and all clients agree on the last entry of a closed ledger. Proved "
+        "of the core for all sizes, and of today's protocol size by size.",
+        "the core of BookKeeper  =>  no-divergence, acked-entries-on-ack-quorum, acked-entries-readable, "
+        "entries-in-order",
         LemmaVerdict.PROVED,
         CoreParameters(),
     ),
@@ -162,5 +169,5 @@ BOOKKEEPER = Theorem(
 
 
 def theorems() -> list[Theorem]:
-    """Every theorem."""
+    """Return every theorem."""
     return [BOOKKEEPER]

@@ -1,4 +1,4 @@
-"""Violations found without a spare bookie, carried over to an instance that has spare bookies."""
+"""Violations found without a spare bookie, replayed in an instance that has spare bookies."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from fencepost.encoding.language.traces import Trace
 def violations_without_spare(
     instance: Instance, properties: Sequence[Property], limits: Limits
 ) -> tuple[Result, ...]:
-    """Search a ledger at N = E, and return the violations that are violations on the N bookies of the instance too.
+    """Search a ledger at N = E, and return the violations that replay in the instance with N bookies.
 
-    An execution at N = E is an execution at every larger N if all other settings are the same. A bookie acts only on a
-    message that was sent to it, or if it goes down. Clients send to the bookies of an ensemble. A ledger begins with E of the
-    N bookies, and its ensemble need not change. So the bookies of the execution can do the same beside bookies that do
-    nothing. The argument is not relied on: the steps are replayed on plain values in `instance`, and the trace in the result is
-    the one of `instance`. A violation that does not replay there does not count.
+    An execution at N = E is an execution at every larger N with the same other settings. A bookie acts only
+    on a message that was sent to it, or by going down. Clients send only to bookies of an ensemble. A ledger
+    begins with E of the N bookies, and its ensemble need not change. The additional bookies can therefore do
+    nothing. The result does not rely on this argument: the steps are replayed on plain values in `instance`,
+    and the returned trace is one of `instance`. A violation that does not replay there is dropped.
 
-    Only violations carry over. A proof at N = E says nothing of ensemble changes, and a proof at a larger N is not needed for
-    fewer bookies. A property with traps asks what can still happen, which more bookies change: it is left out here.
+    Only violations carry over. A proof at N = E says nothing about ensemble changes, so it proves nothing at
+    a larger N. A property with traps is left out, because additional bookies change which actions are still
+    possible.
     """
     protocol, parameters = instance.protocol, instance.parameters
     small = Instance(protocol, replace(parameters, bookies=parameters.ensemble), instance.release)
@@ -48,7 +49,10 @@ def _carried(found: Sequence[Result], instance: Instance) -> Iterator[Result]:
 
 
 def replayed_in(instance: Instance, trace: Trace) -> Trace:
-    """Replay the steps and losses of a trace in another instance; raises NotAnExecution if they do not violate its property."""
+    """Replay the steps and losses of a trace in another instance.
+
+    Raises NotAnExecution if they are no execution of it that violates the property.
+    """
     (prop,) = instance.properties(trace.property)
     actions, choices = saved_actions(trace.to_json(), instance.system)
     return Replayer(instance.system, instance.subject).replay(prop, actions, choices)

@@ -1,1 +1,1 @@
-"""What must hold of each system, every property with a witness that shows it can be exercised."""
+"""Properties, invariants and witnesses of each protocol, and the expected verdicts."""

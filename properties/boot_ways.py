@@ -1,14 +1,14 @@
-"""The boot sequence of BP-46: what each step, order and omission is worth (the table in `expected/boot.toml`).
+"""The boot sequences of BP-46 that are compared: as proposed, and with one step changed or left out.
 
-Tests and docs/no-journal.md read it.
+The table is in `expected/boot.toml`. Tests and docs/no-journal.md read it.
 """
 
 from __future__ import annotations
 
-from fencepost.properties.expectations import TABLES, instances
+from fencepost.properties.expectations import TABLES, read_by_instance
 
-BOOT = instances(TABLES / "boot.toml")
-"""The ways to boot. The first one is BP-46 as it was proposed."""
+BOOT = read_by_instance(TABLES / "boot.toml")
+"""The boot sequences. The first one is BP-46 as proposed."""
 
 INSTANCE = BOOT[0][0].settings
 """Two bookies, 2/2/2, one entry, one recoverer."""

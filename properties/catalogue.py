@@ -40,18 +40,18 @@ from fencepost.protocols.verified_log.log import verified_log as segment_log
 
 
 def bookkeeper(parameters: BookKeeperParameters) -> System:
-    """One ledger with its properties."""
+    """Build one ledger with its properties and invariants."""
     system = ledger(parameters)
     return replace(system, properties=ledger_properties(system), invariants=ledger_invariants(system))
 
 
 def bookkeeper_core(parameters: CoreParameters) -> System:
-    """The core of one ledger with its properties and its invariant."""
+    """Build the core of one ledger with its properties and invariants."""
     return with_properties(core(parameters))
 
 
 def guaranteed_write_quorum(parameters: gwq.GuaranteedParameters) -> System:
-    """One ledger with a guaranteed write quorum, with its properties."""
+    """Build one ledger with a guaranteed write quorum, with its properties and invariants."""
     system = gwq.ledger(parameters)
     assert isinstance(system.state, gwq.GuaranteedLedger)
     return replace(
@@ -62,7 +62,7 @@ def guaranteed_write_quorum(parameters: gwq.GuaranteedParameters) -> System:
 
 
 def unbounded_ledgers(parameters: unbounded.UnboundedParameters) -> System:
-    """One unbounded ledger with its properties."""
+    """Build one unbounded ledger with its properties and invariants."""
     system = unbounded.ledger(parameters)
     assert isinstance(system.state, unbounded.UnboundedLedger)
     return replace(
@@ -73,13 +73,13 @@ def unbounded_ledgers(parameters: unbounded.UnboundedParameters) -> System:
 
 
 def verified_log(parameters: stages.LogParameters) -> System:
-    """One Verified Log with its properties."""
+    """Build one Verified Log with its properties and invariants."""
     system = segment_log(parameters)
     return replace(system, properties=verified_log_properties(system), invariants=log_invariants(system))
 
 
 def ledger_chain(parameters: chains.ChainParameters) -> System:
-    """A chain of ledgers with its properties."""
+    """Build a chain of ledgers with its properties and invariants."""
     system = chains.chain(parameters)
     assert isinstance(system.state, chains.Chain)
     return replace(
@@ -94,28 +94,32 @@ _SOURCES = (
 )
 
 _UNMODELLED = (
-    "not modelled of BookKeeper's client: adds made and queued apart, chained ensemble changes, deletion"
+    "not modelled of BookKeeper's client: the time between making and queueing an add, chained ensemble "
+    "changes, deletion"
 )
 
 _CLIENT_NOT_MODELLED = (
-    "adds made and queued apart: the client takes an add's ensemble when it makes the add, and queues the add later",
-    "chained ensemble changes: failures noted during a change, one difference over several changes",
-    "a writer that goes on after its ensemble change has failed",
+    "the time between making an add and queueing it: the client chooses the ensemble when it makes the add",
+    "chained ensemble changes: bookies that fail during a change, and one comparison over several changes",
+    "a writer that continues after its ensemble change has failed",
 )
-"""The parts that every model of the client leaves out, beside deletion (docs/bookkeeper.md)."""
+"""The parts that every model of the client leaves out, in addition to deletion (docs/bookkeeper.md)."""
 
 _NOT_MODELLED = (
     *_CLIENT_NOT_MODELLED,
-    "plain reads, tailing and long-poll reads (no-dirty-read says what they could be told)",
-    "a client that comes back: every recovery attempt is a client of its own",
-    "auto-recovery, garbage collection, deletion (issues 4462 and 4668), also with a restart in between",
+    (
+        "plain reads, tailing reads and long-poll reads (the property no-dirty-read covers the LAC that they "
+        "return)"
+    ),
+    "a client that restarts: every recovery attempt is a new client",
+    "auto-recovery, garbage collection and deletion (issues 4462 and 4668), with or without a restart",
     "racks, DEFERRED_SYNC, delayed ensemble changes",
 )
 
 _CORE_NOT_MODELLED = (
     *_CLIENT_NOT_MODELLED,
     "deletion",
-    "messages, numbers, positions, fragments (`fencepost prove bookkeeper` checks what the core leaves out)",
+    "messages, numbers, positions, fragments (`fencepost prove bookkeeper` ties them to the core)",
 )
 
 _TWEAKS_NOT_MODELLED = (
@@ -128,22 +132,25 @@ _TWEAKS_NOT_MODELLED = (
 )
 
 _VERIFIED_LOG_SOURCES = (
-    "b-hilprecht/verified-distributed-log (the P code), folders 01 to 04: Producer, LogNode, Coordinator, Consumer",
-    "the author's posts 2 to 5 for what each stage mends",
+    (
+        "b-hilprecht/verified-distributed-log (P code), folders 01 to 04: Producer, LogNode, Coordinator, "
+        "Consumer"
+    ),
+    "the author's posts 2 to 5, for the bug that each stage fixes",
 )
 
 _VERIFIED_LOG_NOT_MODELLED = (
-    "the values of entries and the log id (one log, and a value is its number)",
-    "the harness that starts and stops everything, save the order in which producers start",
-    "a broadcast that is handed over copy by copy: it is sent in one step",
-    "more than so many repetitions of a request (attempts, resends, reads)",
+    "the values of entries, and the log id: there is one log, and the value of an entry is its number",
+    "the harness that starts and stops the processes, except for the order in which producers start",
+    "a broadcast sent copy by copy: here it is sent in one step",
+    "repetitions of a request beyond the caps attempts, resends and reads",
 )
 
 
 def _stage(number: str, summary: str, defaults: stages.LogParameters) -> Protocol:
     return Protocol(
         name=f"verified-log-{number}",
-        summary=f"a log of segments, each on R nodes and owned by one producer: {summary}",
+        summary=f"a log of segments, each stored on R nodes and owned by one producer: {summary}",
         defaults=defaults,
         build=verified_log,
         sources=_VERIFIED_LOG_SOURCES,
@@ -156,8 +163,8 @@ PROTOCOLS: dict[str, Protocol] = {
     for protocol in (
         Protocol(
             name="bookkeeper",
-            summary="one BookKeeper ledger, its writer and recoverers, as in the newest release read (4.18.0), but for a race "
-            "between its threads: --release 4.18.0 has that too",
+            summary="one BookKeeper ledger with its writer and recoverers, as in release 4.18.0 with #4651 "
+            "fixed, a race between the client's threads (as released: --release 4.18.0)",
             defaults=TODAY,
             build=bookkeeper,
             sources=_SOURCES,
@@ -168,8 +175,8 @@ PROTOCOLS: dict[str, Protocol] = {
         ),
         Protocol(
             name="bookkeeper-no-journal",
-            summary="today's code without the journal (BP-46): a crash loses entries and fences, and a crashed bookie "
-            "fences its ledgers and puts them in limbo",
+            summary="today's code without the journal (BP-46): a crash loses entries and fences. The crashed "
+            "bookie then fences its ledgers and puts them in limbo",
             defaults=NO_JOURNAL,
             build=bookkeeper,
             sources=(*_SOURCES, "BP-46 and LIMBO_README.md of bookkeeper-tlaplus for the two scenarios"),
@@ -180,7 +187,7 @@ PROTOCOLS: dict[str, Protocol] = {
         ),
         Protocol(
             name="bookkeeper-4.13",
-            summary="one BookKeeper ledger, its writer and recoverers, as in the code of release 4.13 with its two "
+            summary="one BookKeeper ledger with its writer and recoverers, as in release 4.13 with its two "
             "known defects",
             defaults=V4_13,
             build=bookkeeper,
@@ -190,7 +197,8 @@ PROTOCOLS: dict[str, Protocol] = {
         ),
         Protocol(
             name="bookkeeper-4.13-tla",
-            summary="the same as the published TLA+ module of 4.13 has it, for comparing with TLC step for step",
+            summary="the same ledger as the published TLA+ module of 4.13 models it, to compare with TLC "
+            "step by step",
             defaults=V4_13_TLA,
             build=bookkeeper,
             sources=_SOURCES,
@@ -199,8 +207,8 @@ PROTOCOLS: dict[str, Protocol] = {
         ),
         Protocol(
             name="bookkeeper-core",
-            summary="why BookKeeper is safe, on one page: the ledger's life without messages and numbers, which is also "
-            "proved for all sizes (fencepost prove bookkeeper)",
+            summary="the core of one BookKeeper ledger, without messages and numbers. It shows on one page "
+            "why BookKeeper is safe, and is proved for all sizes (fencepost prove bookkeeper)",
             defaults=CoreParameters(),
             build=bookkeeper_core,
             sources=_SOURCES,
@@ -209,8 +217,8 @@ PROTOCOLS: dict[str, Protocol] = {
         ),
         Protocol(
             name="bookkeeper-guaranteed-write-quorum",
-            summary="a tweak: an entry is pending until all of its write quorum have it, so that fragments that are "
-            "over and closed ledgers are fully replicated",
+            summary="a proposed change: an entry is pending until its whole write quorum has it. Finished "
+            "fragments and closed ledgers are then fully replicated",
             defaults=gwq.GuaranteedParameters(),
             build=guaranteed_write_quorum,
             sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolWithGuaranteedWriteQuorum.tla",),
@@ -219,7 +227,8 @@ PROTOCOLS: dict[str, Protocol] = {
         ),
         Protocol(
             name="bookkeeper-unbounded",
-            summary="a tweak on top of it: clients take a ledger over one after another, by terms, and write on",
+            summary="a proposed change on top of the guaranteed write quorum: clients take a ledger over one "
+            "after another, each with a new term, and continue to write",
             defaults=unbounded.UnboundedParameters(),
             build=unbounded_ledgers,
             sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolUnboundedLedgersAndGWQ.tla",),
@@ -228,34 +237,38 @@ PROTOCOLS: dict[str, Protocol] = {
         ),
         Protocol(
             name="ledger-chain",
-            summary="ledgers chained to a log without end: leaders take turns, close the last ledger and append one of "
-            "their own",
+            summary="a log of unlimited length made of ledgers: each new leader closes the last ledger and "
+            "appends a new one",
             defaults=chains.ChainParameters(),
             build=ledger_chain,
             sources=("Vanlightly/bookkeeper-tlaplus, LedgerChaining.tla",),
             not_modelled=(
-                "how a leader is elected, and how failures are detected: the store may name another at any time",
-                "what happens within a ledger: one entry, bookies that act as one (see bookkeeper)",
-                "crashes of a client, which look like one that never acts again; lost or late answers of the store",
+                "leader election and failure detection: the store may name another leader at any time",
+                "the inside of a ledger: a ledger has one entry, and its bookies act as one (see bookkeeper)",
+                "crashes of a client: a crashed client is one that takes no more steps",
+                "lost or late answers of the metadata store",
                 "trimming the list, and readers of the log",
             ),
         ),
-        _stage("01", "the happy path, with one segment and no failures", stages.STAGE_01),
+        _stage("01", "the failure-free case, with one segment", stages.STAGE_01),
         _stage("02", "with a coordinator, lost messages, crashes and time-outs", stages.STAGE_02),
-        _stage("03", "and with close orders repeated, which mends a liveness bug", stages.STAGE_03),
-        _stage("04", "and with one producer taking over from another", stages.STAGE_04),
+        _stage("03", "as stage 02, with repeated close orders, which fix a liveness bug", stages.STAGE_03),
+        _stage("04", "as stage 03, with a producer that takes over from another", stages.STAGE_04),
     )
 }
 
 
 def find(name: str) -> Protocol:
-    """The protocol of that name; raises BadInput if there is none."""
+    """Return the shipped preset of that name. Raises BadInput if there is none."""
     if name not in PROTOCOLS:
         raise BadInput(f"{name}: no such protocol; valid: {', '.join(PROTOCOLS)}, or a Python file")
     return PROTOCOLS[name]
 
 
 def unmodelled(names: Iterable[str]) -> list[str]:
-    """Return the parts that the shipped protocols of those names leave out, each line once; none for a protocol of a file."""
+    """Return the lines that say what the named presets leave out, each line once.
+
+    The protocol of a user's file has no such line.
+    """
     found = (PROTOCOLS[name].unmodelled for name in names if name in PROTOCOLS)
     return list(dict.fromkeys(line for line in found if line))

@@ -1,7 +1,7 @@
-"""Expectations: what a property of an instance must come to, as data in TOML.
+"""Expectations: the verdict that a property of an instance must have, as data in TOML.
 
-One format for the table of known bugs, for the other files in `expected/`, and for the obligations of users
-(docs/pytest.md). A known bug has a switch besides, and so two runs: with the bug, and without it.
+The table of known bugs, the other files in `expected/` and the files of users have this format
+(docs/pytest.md). A known bug also has a switch, and so two runs: with the bug and without it.
 """
 
 from __future__ import annotations
@@ -30,34 +30,35 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.solving.solvers import SOLVERS
 
 TABLES = Path(__file__).parent / "expected"
-"""The folder with what is expected of the protocols that ship."""
+"""The folder with the expectations about the shipped protocols."""
 
 EXPECTED = tuple(v.value for v in Verdict if v is not Verdict.UNDECIDED)
-"""What may be expected: failing to decide is never as wished."""
+"""The verdicts that may be expected. `undecided` is never one of them."""
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """One property of one instance, and what it must come to: in `steps` steps and no fewer, None if any will do.
+    """One property of one instance, with the verdict that it must have.
 
-    A known bug says what goes `wrong`, and its `source`. Its `switch` has the value `broken` with the bug and `mended`
-    without it; then the verdict is `without`, or if `mended_bound` is given, no execution of at most so many steps
-    violates the property. A bug that nothing in the model mends has no switch: it is looked for, and there is nothing to
-    compare it with.
+    `steps` is the length of the shortest counterexample, or None if any length is accepted. A known bug also
+    has a sentence (`wrong`) and its `source`. Its `switch` has the value `broken` with the bug and `mended`
+    without it. Without the bug the verdict is `without`; if `mended_bound` is given, no execution of at most
+    that many steps violates the property. A bug that no switch fixes has no `switch`: only the run with the
+    bug exists.
     """
 
     name: str
     protocol: str
-    """The name of a protocol, or the path of a Python file."""
+    """The name of a preset, or the path of a Python file."""
     property: str
     verdict: Verdict
     steps: int | None = None
     settings: Mapping[str, int | str] = field(default_factory=dict)
-    """What the instance changes in the protocol's defaults, apart from the switch."""
+    """The settings that differ from the preset's defaults, without the switch of the bug."""
     limits: Limits = field(default_factory=Limits)
     slow: bool = False
     line: int = 1
-    """Where it is in its file, from 1."""
+    """The line of the file on which the expectation begins, from 1."""
     wrong: str = ""
     source: str = ""
     switch: str | None = None
@@ -67,20 +68,23 @@ class Expectation:
     mended_bound: int | None = None
 
     def runs(self) -> tuple[Run, ...]:
-        """With the bug, then without it; one if there is no switch."""
+        """Return the run with the bug and the run without it; only the first if there is no switch."""
         return (Run(self, True),) if self.switch is None else (Run(self, True), Run(self, False))
 
 
 @dataclass(frozen=True)
 class Run:
-    """What is asked because of an expectation: its instance, with the bug (or as it is), or without it."""
+    """One check that an expectation asks for: its instance with the bug, or without it.
+
+    An expectation that is no known bug has one run, on its instance as given.
+    """
 
     known: Expectation
     with_bug: bool = True
 
     @property
     def name(self) -> str:
-        """As tests call it."""
+        """The name of the run in tests."""
         return self.known.name if self.with_bug else f"{self.known.name} {self.known.switch}={self.value}"
 
     @property
@@ -92,41 +96,41 @@ class Run:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Everything that differs from the protocol's defaults, and the switch, as `--set` takes it."""
+        """All settings that differ from the preset's defaults, with the switch, as `--set` takes them."""
         found = {name: str(value) for name, value in self.known.settings.items()}
         return found if self.known.switch is None else found | {self.known.switch: str(self.value)}
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict expected."""
+        """The expected verdict."""
         if self.with_bug:
             return self.known.verdict
         return self.known.without if self.known.mended_bound is None else Verdict.HOLDS
 
     @property
     def bound(self) -> int | None:
-        """Steps to look at; None for all."""
+        """The bound on the number of steps, or None."""
         return self.known.limits.bound if self.with_bug else self.known.mended_bound
 
     @property
     def steps(self) -> int | None:
-        """The fewest steps expected; None if any number is as good, or nothing should be violated."""
+        """The length of the shortest counterexample; None if any is accepted or none is expected."""
         return self.known.steps if self.with_bug else None
 
     @property
     def minimize(self) -> Minimize:
-        """What to make small in a counterexample: nothing, if one is expected and any number of steps is as good."""
+        """What the search minimizes: nothing, if a counterexample of any length is expected."""
         return Minimize.NONE if self.verdict is Verdict.VIOLATED and self.steps is None else Minimize.STEPS
 
     def limits(self, limits: Limits) -> Limits:
-        """These limits, with what the expectation says of steps."""
+        """Return these limits with the bound and the minimization of this run."""
         return replace(limits, bound=self.bound, minimize=self.minimize)
 
 
 def as_expected(run: Run, result: Result) -> bool | None:
-    """Whether a result is the one expected; None if the search ended before that was known.
+    """Return whether a result is the expected one; None if the search ended before that was known.
 
-    A violation is as expected only if no shorter one exists.
+    A violation with expected steps is accepted only if the search has shown that no shorter one exists.
     """
     if result.verdict is not run.verdict:
         return None if result.verdict is Verdict.UNDECIDED else False
@@ -138,7 +142,10 @@ def as_expected(run: Run, result: Result) -> bool | None:
 
 
 def differs(verdict: Verdict, steps: int | None, result: Result) -> str | None:
-    """What is not as expected, if anything; failing to show it is a difference too."""
+    """Return how a result differs from the expected verdict and steps, or None.
+
+    A step count that is not shown to be the fewest differs too.
+    """
     if result.verdict is not verdict:
         return f"expected {verdict.value}, found {result.verdict.value}"
     if steps is None or (result.steps, result.fewest) == (steps, Fewest.OF_ALL):
@@ -165,29 +172,30 @@ KEYS = {
     "jobs": whole_key(1),
     "slow": Key(bool, "true or false"),
     "wrong": text_key("what goes wrong, in a sentence"),
-    "source": text_key("where it was reported and mended"),
+    "source": text_key("where it was reported and fixed"),
     "switch": text_key("the name of a switch"),
     "broken": text_key("the value of the switch with the bug"),
     "mended": text_key("the value of the switch without the bug"),
     "without": one_of(EXPECTED),
     "mended_bound": whole_key(0),
 }
-"""What an obligation may have."""
+"""The keys of a table about one property."""
 
 SWITCHED = ("switch", "broken", "mended", "without", "mended_bound")
 
 OF_EACH = Key(
     dict,
-    f"properties with what each must come to: one of {', '.join(EXPECTED)}, or the fewest steps of a violation",
+    f"properties with what each must come to: one of {', '.join(EXPECTED)}, or the fewest steps of a "
+    "violation",
     lambda table: bool(table) and all(v in EXPECTED or (is_a(v, int) and v >= 0) for v in table.values()),
     needed=True,
 )
-"""`expect` of an obligation about several properties of one instance."""
+"""The key `expect` of a table about several properties of one instance."""
 
 SEVERAL = {name: key for name, key in KEYS.items() if name not in ("property", "steps", *SWITCHED)} | {
     "expect": OF_EACH
 }
-"""What an obligation about several properties may have."""
+"""The keys of a table about several properties of one instance."""
 
 DEFAULTS = {name: replace(key, needed=False) for name, key in KEYS.items()} | {
     "expect": Key(
@@ -196,7 +204,7 @@ DEFAULTS = {name: replace(key, needed=False) for name, key in KEYS.items()} | {
         lambda value: (KEYS["expect"] if isinstance(value, str) else OF_EACH).takes(value),
     )
 }
-"""What the defaults of a file may have."""
+"""The keys of the defaults of a file."""
 
 FILE = {
     "defaults": Key(dict, "one table; write [defaults]"),
@@ -206,7 +214,7 @@ FILE = {
         lambda tables: all(isinstance(t, dict) for t in tables),
     ),
 }
-"""What a file may have."""
+"""The keys of a file."""
 
 HINT = "give a file in TOML; docs/pytest.md has its form"
 LIMITS = ("bound", "rounds", "timeout", "memory", "solver", "jobs")
@@ -215,7 +223,7 @@ VALUES = ("broken", "mended")
 
 
 def read(path: Path) -> list[Expectation]:
-    """The obligations of a file; raises BadInput, in one line, if it is not as docs/pytest.md says."""
+    """Return the expectations of a file. Raises BadInput, in one line, for a form unlike docs/pytest.md."""
     text = read_text(path, HINT, SETTINGS)
     document = has_keys(parse_toml(text, path.name, HINT), FILE, path.name)
     defaults, tables = document.get("defaults", {}), document.get("obligation", [])
@@ -239,22 +247,22 @@ def read(path: Path) -> list[Expectation]:
     return found
 
 
-Several = tuple[Expectation, ...]
-"""What several properties of one instance must come to."""
+InstanceExpectations = tuple[Expectation, ...]
+"""The expectations about the properties of one instance: those of one table of a file."""
 
 
-def instances(path: Path) -> tuple[Several, ...]:
-    """The obligations of a file, those of one table together."""
+def read_by_instance(path: Path) -> tuple[InstanceExpectations, ...]:
+    """Return the expectations of a file, grouped by table. Raises BadInput as `read` does."""
     return tuple(tuple(rows) for _, rows in groupby(read(path), lambda row: row.line))
 
 
-def title(rows: Several) -> str:
-    """The name that a table about several properties has."""
+def title(rows: InstanceExpectations) -> str:
+    """Return the name of a table about several properties."""
     return rows[0].name.removesuffix(f", {rows[0].property}")
 
 
 def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
-    """What the table says, and what the defaults say of the rest; parameters and budgets one by one."""
+    """Return the table completed by the defaults; `set`, `budget` and `expect` are completed key by key."""
     both = {
         key: {**defaults[key], **table[key]}
         for key in ("set", "budget", "expect")
@@ -264,7 +272,7 @@ def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, 
 
 
 def _expectations(table: dict[str, Any], path: Path, number: int, line: int) -> list[Expectation]:
-    """What a table says: one expectation, or one for each property that its `expect` names."""
+    """Return the expectations of a table: one, or one for each property that its `expect` names."""
     where = f"{path.name}, line {line}, obligation {number}"
     if not isinstance(table.get("expect"), dict):
         return [_expectation(has_keys(table, KEYS, where), path, where, line)]
@@ -273,7 +281,7 @@ def _expectations(table: dict[str, Any], path: Path, number: int, line: int) -> 
 
 
 def _about(table: Mapping[str, Any], prop: str) -> dict[str, Any]:
-    """What a table about several properties says of one."""
+    """Return what a table about several properties says about one of them, as a table about one property."""
     expected = table["expect"][prop]
     name = {"name": f"{table['name']}, {prop}"} if "name" in table else {}
     said = (
@@ -305,7 +313,7 @@ def _expectation(table: Mapping[str, Any], path: Path, where: str, line: int) ->
 
 
 def _check_switch(table: Mapping[str, Any], where: str) -> None:
-    """Raise BadInput unless a switch has both its values, and nothing speaks of a switch that is not there."""
+    """Raise BadInput if a switch lacks one of its values, or if a key needs a switch and there is none."""
     if "switch" in table:
         for key in VALUES:
             if key not in table:
@@ -321,7 +329,7 @@ def _check_switch(table: Mapping[str, Any], where: str) -> None:
 
 
 def _unnamed(table: Mapping[str, Any]) -> str:
-    """A name for an obligation that has none: what it is about."""
+    """Return a name made of protocol, property, settings and limits, for a table without a name."""
     settings = [f"{name}={value}" for name, value in table.get("set", {}).items()]
     limits = [f"{key}={table[key]}" for key in LIMITS if key in table and key != "timeout"]
     faults = [f"{fault}={most}" for fault, most in table.get("budget", {}).items()]

@@ -1,4 +1,4 @@
-"""The declared test instances of the shipped protocols: small, and between them every action fires."""
+"""The test instances of the shipped presets: small, and every action fires on one of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fencepost.properties.boot_ways import INSTANCE as TWO_THAT_BOOT
 Settings = Mapping[str, object]
 
 ONE_OF_TWO: Settings = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
-"""One bookie of two holds everything: the other one is spare."""
+"""One bookie of two stores every entry. The other is spare."""
 
 TWO_OF_ONE: Settings = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
 
@@ -17,14 +17,14 @@ _STRIPES: Settings = {"bookies": 2, "ensemble": 2, "write_quorum": 1, "ack_quoru
 """Each of two bookies holds every other entry."""
 
 LOW_FLOOR: Settings = {**ONE_OF_TWO, "entries": 2, "recovery_floor": "zero"}
-"""Recovery as before the mending of Defect 2: only so does a client try to start a fragment below the last one."""
+"""Recovery as before the fix of Defect 2. Only with this setting does a client try an invalid fragment."""
 
 _V4_13: tuple[Settings, ...] = (
     {},
     {**ONE_OF_TWO, "entries": 2, "fragments": 3},
     {"bookies": 4, "recovery_floor": "zero"},
 )
-"""The shipped instance, and two with a spare bookie, one of them with two entries."""
+"""The default instance, and two with a spare bookie. One of the two has two entries."""
 
 _SWITCHES: tuple[Settings, ...] = (
     {**TWO_OF_ONE, "fence_atomic": "no"},
@@ -32,7 +32,7 @@ _SWITCHES: tuple[Settings, ...] = (
     {**ONE_OF_TWO, "ensemble_change_commit": "local-first"},
     {**TWO_OF_ONE, "silent": 1},
 )
-"""Each adds actions of its own."""
+"""Settings of switches that add actions."""
 
 BOOTING: tuple[Settings, ...] = (
     {**TWO_THAT_BOOT, "disks": 1},
@@ -41,7 +41,7 @@ BOOTING: tuple[Settings, ...] = (
 )
 
 TWO_LEADERS: Settings = {"clients": 2, "elections": 2}
-"""A leader is replaced, and comes back."""
+"""Two clients and two elections: a leader is replaced and later elected again."""
 
 ALONE: Settings = {"nodes": 1, "replicas": 1}
 """One log node, which holds every segment."""
@@ -49,10 +49,10 @@ ALONE: Settings = {"nodes": 1, "replicas": 1}
 _ONE_NODE: Settings = {**ALONE, "crashes": 0}
 
 _AGAIN: Settings = {"attempts": 2, "consumers": 1, "reads": 2}
-"""Producers and a consumer that ask again."""
+"""Producers and a consumer that repeat their requests."""
 
 _CRASH: Settings = {"nodes": 2, "replicas": 1, "entries": 1}
-"""The smallest of stage 02 and 03 on which a node may crash."""
+"""The smallest instance of stages 02 and 03 in which a node may crash."""
 
 INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     "bookkeeper": (
@@ -82,10 +82,10 @@ INSTANCES: Mapping[str, tuple[Settings, ...]] = {
         {"replicas": 1, "crashes": 1},
     ),
 }
-"""The declared test instances of each preset; those of the Verified Log have each order of the network."""
+"""The test instances of each preset. Those of the Verified Log cover each message order of the network."""
 
 _SPARE: Settings = {**ONE_OF_TWO, "entries": 2}
-"""The smallest instance with a spare bookie, and with an entry after the first one."""
+"""The smallest instance with a spare bookie and a second entry."""
 
 _CHANGING: Mapping[str, Settings] = {"valid-fragments": _SPARE, "no-dirty-read": _SPARE}
 
@@ -99,4 +99,5 @@ EXERCISED: Mapping[str, Mapping[str, Settings]] = {
     "bookkeeper-unbounded": {"valid-fragments": _THREE, "tail-fragments-at-wq": _THREE},
     "verified-log-04": {"progress": {**ALONE, "entries": 2, "attempts": 2}},
 }
-"""Properties that are vacuous on the default instance of a preset, each with the small instance on which it is checked by default."""
+"""The instance on which a property is checked by default, if it is vacuous on the preset's default instance.
+"""

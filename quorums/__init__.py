@@ -1,1 +1,1 @@
-"""Quorum arithmetic: coverage rules, the calculator, and lemmas proved for every ensemble size."""
+"""Quorum arithmetic: its formulas, the lemmas that justify them, and the calculator."""

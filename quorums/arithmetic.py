@@ -1,8 +1,8 @@
 """The formulas of quorum arithmetic, each written once.
 
-Every lemma, every line of the calculator and every solver reads them from here. They are plain arithmetic, so that
-the same text works on Python integers and on a solver's integer terms. E is the ensemble, WQ the write quorum, AQ the
-ack quorum: 1 <= AQ <= WQ <= E; all are numbers of bookies.
+Every lemma, every line of the calculator and every solver uses these functions. They are plain arithmetic, so
+the same text works on Python integers and on integer terms of a solver. E is the ensemble, WQ the write
+quorum and AQ the ack quorum, with 1 <= AQ <= WQ <= E. All are numbers of bookies.
 """
 
 from __future__ import annotations
@@ -13,65 +13,68 @@ from math import comb
 from typing import Any, TypeAlias
 
 Number: TypeAlias = Any
-"""An integer: Python's, or an integer term of a solver."""
+"""An integer of Python, or an integer term of a solver."""
 
 Formula: TypeAlias = Callable[[Number, Number, Number], Number]
 """A number of bookies as a function of (E, WQ, AQ)."""
 
 
 def floor_div(dividend: Number, divisor: Number) -> Number:
-    """The quotient rounded down, for a positive divisor (SMT-LIB's `div` rounds down there as well)."""
+    """Return the quotient rounded down, for a positive divisor.
+
+    The `div` of SMT-LIB rounds down too.
+    """
     return dividend // divisor if isinstance(dividend, int) else dividend / divisor
 
 
 def negative_answers(e: Number, wq: Number, aq: Number) -> Number:
-    """QC: NoSuchEntry answers from the write set that declare an entry absent (BP-46; `ReadOpBase`)."""
+    """Return QC: the NoSuchEntry answers of a write set that declare an entry absent (BP-46; ReadOpBase)."""
     return wq - aq + 1
 
 
 def fencing_answers(e: Number, wq: Number, aq: Number) -> Number:
-    """EC: answers from the ensemble that always suffice to fence the ledger (BP-46)."""
+    """Return EC: the answers of the ensemble that always suffice to fence the ledger (BP-46)."""
     return e - aq + 1
 
 
 def lucky_losses(e: Number, wq: Number, aq: Number) -> Number:
-    """Most silent bookies that fencing can bear, if they are spread evenly over the ensemble."""
+    """Return the most silent bookies with which fencing is possible, if they are spread evenly."""
     return floor_div(e * (aq - 1), wq)
 
 
 def fewest_answers(e: Number, wq: Number, aq: Number) -> Number:
-    """Fewest answers that can satisfy the rule of every window (`RRQuorumCoverageSet.checkCovered`)."""
+    """Return the fewest answers that can cover every window (`RRQuorumCoverageSet.checkCovered`)."""
     return e - lucky_losses(e, wq, aq)
 
 
 def sure_losses(e: Number, wq: Number, aq: Number) -> Number:
-    """Bookies that may be lost, whichever they are, without losing data or recovery."""
+    """Return the number of bookies that can be lost, in any combination, without losing data or recovery."""
     return aq - 1
 
 
 def slack(e: Number, wq: Number, aq: Number) -> Number:
-    """Bookies of a write set that may stay silent while an add still completes (`PendingAddOp`)."""
+    """Return the bookies of a write set that may be silent while an add completes (`PendingAddOp`)."""
     return wq - aq
 
 
 def sufficient_racks(e: Number, wq: Number, aq: Number) -> Number:
-    """Racks in every write set from which the loss of any one rack leaves data and recovery whole."""
+    """Return the racks per write set with which the loss of any one rack loses neither data nor recovery."""
     return wq - aq + 2
 
 
 def forgetful_holders(holders: Number, aq: Number) -> Number:
-    """Of the bookies that store an entry, how many may forget it before recovery can declare it absent."""
+    """Return how many bookies with an entry may forget it before recovery can declare it absent."""
     return holders - aq
 
 
 def forgetful_fences(fenced: Number, e: Number, aq: Number) -> Number:
-    """Of the bookies that were fenced, how many may forget it before an ack quorum can be unfenced."""
+    """Return how many fenced bookies may forget the fence before an ack quorum can be without one."""
     return fenced - (e - aq + 1)
 
 
 @dataclass(frozen=True)
 class Formulas:
-    """The formulas that lemmas are about. Tests plant mistakes by replacing one."""
+    """The formulas of the lemmas. Tests plant a mistake by replacing one of them."""
 
     negative_answers: Formula = negative_answers
     fencing_answers: Formula = fencing_answers
@@ -88,10 +91,10 @@ BP46 = Formulas()
 
 
 def blocking_sets(e: int, wq: int, aq: int) -> int:
-    """Sets of AQ bookies that lie within one window, so that losing them loses data and recovery.
+    """Return the number of sets of AQ bookies within one window: the loss of one loses data and recovery.
 
-    A set fits into a window exactly if, going around the ensemble, some distance between neighbours exceeds E - WQ.
-    Inclusion and exclusion over those distances counts the sets (docs/lemmas.md).
+    A set fits into a window if and only if some distance between neighbours, around the ensemble, exceeds E -
+    WQ. Inclusion and exclusion over those distances counts the sets (docs/lemmas.md).
     """
     gap = e - wq + 1
     compositions: int = sum(

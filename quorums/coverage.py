@@ -1,9 +1,10 @@
 """Coverage: the four definitions agree, for every cohort, ack quorum and set of answers.
 
-The cohort is whoever is asked: the ensemble when fencing, the write set when reading one entry. A bookie that has not
-given the answer that counts is pending or unknown (a time-out, an error). The definitions are those of the TLA+ module
-QuorumCoverage: enough answers; an answer from every ack quorum; too few without an answer; no ack quorum without one.
-The reduction from sets to sizes is argued in docs/lemmas.md, section "Sets and sizes".
+The cohort is the bookies that are asked: the ensemble for fencing, the write set for reading an entry. A
+bookie without the answer that counts is pending or unknown (a time-out, an error). The definitions are those
+of the TLA+ module QuorumCoverage: enough answers; an answer from every ack quorum; too few bookies without an
+answer; no ack quorum without one. docs/lemmas.md, section "Sets and sizes", has the reduction from sets to
+sizes.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ VALID = (AQ >= 1, WQ >= AQ, E >= WQ)
 
 
 REDUCED = "sets reduced to sizes of Venn regions (docs/lemmas.md)"
-"""What pen and paper add to obligations about sizes."""
+"""The argument on paper that proof obligations about sizes rest on."""
 
 
 @dataclass(frozen=True)
 class Cohort:
-    """Whose answers are counted, which answer counts, and what else a bookie may have said."""
+    """The bookies that are asked, the answer that counts, and the other states of a bookie."""
 
     name: str
     counts: str
@@ -51,14 +52,17 @@ class Cohort:
     formula: str
 
     def size(self, e: Number, wq: Number) -> Number:
+        """Return the number of bookies of the cohort."""
         return e if self.name == "fencing" else wq
 
     def enough(self, formulas: Formulas, e: Number, wq: Number, aq: Number) -> Number:
+        """Return the number of answers that the formula asks for."""
         if self.name == "fencing":
             return formulas.fencing_answers(e, wq, aq)
         return formulas.negative_answers(e, wq, aq)
 
     def positions(self, configuration: Configuration) -> Positions:
+        """Return the positions of the cohort in one configuration."""
         return configuration.positions if self.name == "fencing" else configuration.window(0)
 
 
@@ -66,27 +70,31 @@ FENCING = Cohort("fencing", "fenced", ("pending", "unknown"), "EC = (E - AQ) + 1
 READS = Cohort("reads", "no such entry", ("has it", "pending", "unknown"), "QC = (WQ - AQ) + 1")
 
 
-# The four definitions, on plain sets
+# The four definitions on plain sets
 
 
 def enough_answers(answers: frozenset[int], needed: int) -> bool:
+    """Return whether there are enough answers."""
     return len(answers) >= needed
 
 
 def every_ack_quorum_answers(answers: frozenset[int], cohort: Positions, aq: int) -> bool:
+    """Return whether every ack quorum has an answer."""
     return bool(answers) and all(answers & set(quorum) for quorum in combinations(cohort, aq))
 
 
 def too_few_silent(silent: frozenset[int], aq: int) -> bool:
+    """Return whether fewer bookies are silent than an ack quorum has."""
     return len(silent) < aq
 
 
 def no_silent_ack_quorum(silent: frozenset[int], cohort: Positions, aq: int) -> bool:
+    """Return whether no ack quorum is silent."""
     return not any(set(quorum) <= silent for quorum in combinations(cohort, aq))
 
 
 def definitions(answers: frozenset[int], cohort: Positions, needed: int, aq: int) -> tuple[bool, ...]:
-    """What each of the four definitions says."""
+    """Return the results of the four definitions."""
     silent = frozenset(cohort) - answers
     return (
         enough_answers(answers, needed),
@@ -96,11 +104,14 @@ def definitions(answers: frozenset[int], cohort: Positions, needed: int, aq: int
     )
 
 
-# All sizes: regions of the cohort, by answer
+# All sizes: the cohort split by answer
 
 
 def sizes_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligation]:
-    """Each region of the cohort is a size; an ack quorum is a size for what it takes from each region."""
+    """Return the proof obligations about sizes.
+
+    Each part of the cohort has a size, and an ack quorum has a size in each part.
+    """
     answered = z3.Int("answered")
     others = [z3.Int(other.replace(" ", "_")) for other in cohort.others]
     silent = sum(others[1:], others[0])
@@ -121,37 +132,37 @@ def sizes_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligatio
     return [
         obligation(
             f"{name}.enough-then-every-quorum",
-            f"{cohort.formula} answers, then one from every ack quorum",
+            f"If there are {cohort.formula} answers, every ack quorum has answered",
             [*sizes, enough],
             meets_all,
         ),
         obligation(
             f"{name}.every-quorum-then-enough",
-            f"An answer from every ack quorum, then {cohort.formula} answers",
+            f"If every ack quorum has answered, there are {cohort.formula} answers",
             [*sizes, meets_all],
             enough,
         ),
         obligation(
             f"{name}.enough-then-few-silent",
-            f"{cohort.formula} answers, then fewer than AQ are silent",
+            f"If there are {cohort.formula} answers, fewer than AQ bookies are silent",
             [*sizes, enough],
             too_few,
         ),
         obligation(
             f"{name}.few-silent-then-enough",
-            f"Fewer than AQ are silent, then {cohort.formula} answers",
+            f"If fewer than AQ bookies are silent, there are {cohort.formula} answers",
             [*sizes, too_few],
             enough,
         ),
         obligation(
             f"{name}.few-silent-then-no-quorum",
-            "Fewer than AQ are silent, then no ack quorum is",
+            "If fewer than AQ bookies are silent, no ack quorum is silent",
             [*sizes, too_few],
             no_quorum,
         ),
         obligation(
             f"{name}.no-quorum-then-few-silent",
-            "No ack quorum is silent, then fewer than AQ are",
+            "If no ack quorum is silent, fewer than AQ bookies are silent",
             [*sizes, no_quorum],
             too_few,
         ),
@@ -162,7 +173,10 @@ def sizes_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligatio
 
 
 def set_script(name: str, sentence: str, sets: str, assertions: Iterable[str]) -> ProofObligation:
-    """A script in cvc5's theory of finite sets; an ack quorum is any set of at least AQ members of the cohort."""
+    """Return a script in cvc5's theory of finite sets.
+
+    An ack quorum is any set of at least AQ members of the cohort.
+    """
     lines = [
         f"; {name}",
         f"; {sentence}",
@@ -179,6 +193,7 @@ def set_script(name: str, sentence: str, sets: str, assertions: Iterable[str]) -
 
 
 def set_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligation]:
+    """Return the proof obligations over finite sets with cardinality."""
     needed = cohort.enough(formulas, E, WQ, AQ).sexpr()
     size = cohort.size("E", "WQ")
     given = [f"(= (set.card cohort) {size})", "(set.subset answers cohort)"]
@@ -190,31 +205,31 @@ def set_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligation]
     return [
         set_script(
             f"{name}.enough-then-every-quorum",
-            f"{cohort.formula} answers meet every ack quorum",
+            f"If there are {cohort.formula} answers, every ack quorum has answered",
             "cohort answers quorum",
             [*given, enough, missed],
         ),
         set_script(
             f"{name}.too-few-then-some-quorum-missed",
-            "With fewer answers, the cohort minus the answers is an ack quorum that was missed",
+            "If there are fewer answers, the cohort without the answers is an ack quorum without an answer",
             "cohort answers quorum",
             [*given, f"(not {enough})", f"(= quorum {silent})", f"(not {missed})"],
         ),
         set_script(
             f"{name}.enough-iff-few-silent",
-            f"{cohort.formula} answers exactly if fewer than AQ are silent",
+            f"There are {cohort.formula} answers if and only if fewer than AQ bookies are silent",
             "cohort answers",
             [*given, f"(distinct {enough} (< (set.card {silent}) AQ))"],
         ),
         set_script(
             f"{name}.few-silent-then-no-quorum",
-            "With fewer than AQ silent no ack quorum is",
+            "If fewer than AQ bookies are silent, no ack quorum is silent",
             "cohort answers quorum",
             [*given, f"(< (set.card {silent}) AQ)", f"(and {quorum} (set.subset quorum {silent}))"],
         ),
         set_script(
             f"{name}.many-silent-then-some-quorum",
-            "With AQ or more silent, the silent are an ack quorum",
+            "If AQ or more bookies are silent, they are an ack quorum",
             "cohort answers quorum",
             [
                 *given,
@@ -230,7 +245,7 @@ def set_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligation]
 
 
 def questions(cohort: Cohort, formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """Each pair of definitions that could disagree: enough answers against the other three."""
+    """Yield the questions whether enough answers and another definition disagree."""
     asked = cohort.positions(configuration)
     aq = configuration.ack_quorum
     needed = cohort.enough(formulas, *configuration.sizes)
@@ -270,7 +285,7 @@ def questions(cohort: Cohort, formulas: Formulas, configuration: Configuration) 
 
 
 def breaks(cohort: Cohort, formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """Whether the four definitions disagree on these answers."""
+    """Return whether the four definitions disagree on these answers."""
     needed = cohort.enough(formulas, *configuration.sizes)
     said = definitions(sets[cohort.counts], cohort.positions(configuration), needed, configuration.ack_quorum)
     return len(set(said)) > 1
@@ -279,8 +294,9 @@ def breaks(cohort: Cohort, formulas: Formulas, configuration: Configuration, set
 def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
     size = "E" if cohort is FENCING else "WQ"
     statement = (
-        f"for all 1 <= AQ <= WQ <= E, cohorts C with |C| = {size}, and S within C:  |S| >= {cohort.formula.split(' = ')[1]}"
-        "  <=>  S meets every Q within C with |Q| = AQ  <=>  |C - S| < AQ  <=>  no such Q within C - S"
+        f"for all 1 <= AQ <= WQ <= E, cohorts C with |C| = {size}, and S within C:  |S| >= "
+        f"{cohort.formula.split(' = ')[1]}  <=>  S meets every Q within C with |Q| = AQ  <=>  |C - S| < AQ  "
+        "<=>  no such Q within C - S"
     )
 
     def ask_about(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
@@ -312,20 +328,24 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
 
 
 def lemmas() -> Sequence[Lemma]:
-    """Coverage when fencing an ensemble, and when reading an entry's write set."""
+    """Return the lemmas about coverage, for fencing an ensemble and for reading an entry's write set."""
     fencing = _lemmas(
         FENCING,
-        "Fencing answers from EC bookies of the ensemble are exactly what leaves no ack quorum unfenced.",
+        "No ack quorum is unfenced if and only if EC bookies of the ensemble have given a fencing answer.",
     )
     reads = _lemmas(
         READS,
-        "NoSuchEntry from QC bookies of a write set is exactly what leaves no ack quorum that may have the entry.",
+        "No ack quorum may have the entry if and only if QC bookies of a write set have answered "
+        "NoSuchEntry.",
     )
     return [fencing[0], reads[0], fencing[1], reads[1]]
 
 
 def quorums_meet(formulas: Formulas) -> list[ProofObligation]:
-    """Any ack quorum and any QC bookies of the same write set have a bookie in common: all that recovery needs."""
+    """Return the proof obligation that an ack quorum and QC bookies of one write set have a common bookie.
+
+    Recovery needs nothing else from quorums.
+    """
     both, quorum_only, cover_only, neither = z3.Ints("both quorum_only cover_only neither")
     regions: list[Any] = [both, quorum_only, cover_only, neither]
     return [

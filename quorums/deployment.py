@@ -1,4 +1,4 @@
-"""A configuration where it runs: on so many bookies, in racks, with the settings of a client."""
+"""A deployment: a configuration on a number of bookies, in racks, with the settings of a client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT_MIN_RACKS = 2
 
 @dataclass(frozen=True)
 class Client:
-    """Settings of the BookKeeper client that change an answer, with their defaults (A.4; Pulsar's keys in B.1)."""
+    """The settings of the BookKeeper client that change an answer, with their defaults."""
 
     delay_ensemble_change: bool = False
     opportunistic_striping: bool = False
@@ -29,7 +29,10 @@ class Client:
 
 @dataclass(frozen=True)
 class Deployment:
-    """A configuration on N writable bookies, in racks if known. Raises BadInput where no ledger can be created."""
+    """A configuration on N writable bookies, in racks if known.
+
+    Raises BadInput if no ledger can be created.
+    """
 
     asked: Configuration
     bookies: int
@@ -38,12 +41,13 @@ class Deployment:
     pulsar: bool = False
 
     def __post_init__(self) -> None:
+        """Raise BadInput if no ledger can be created."""
         if self.bookies < 1:
             raise BadInput(f"-n {self.bookies}: the number of bookies must be at least 1")
         if self.racks is not None and self.racks.placement is None and sum(self.racks.sizes) != self.bookies:
             raise BadInput(
-                f"racks of {', '.join(map(str, self.racks.sizes))} bookies are {sum(self.racks.sizes)}, not {self.bookies}: "
-                "the sizes must add up to -n"
+                f"racks of {', '.join(map(str, self.racks.sizes))} bookies are {sum(self.racks.sizes)}, not "
+                f"{self.bookies}: the sizes must add up to -n"
             )
         self._check_bookies()
         self._check_racks()
@@ -63,45 +67,45 @@ class Deployment:
             )
 
     def _check_racks(self) -> None:
-        """Raise BadInput where the client enforces more racks than an ensemble can have here."""
+        """Raise BadInput if the client enforces more racks than an ensemble can have here."""
         if self.racks is None or not self.client.enforce_min_racks:
             return
         racks = self.least_racks
         spanned = self.racks.racks_per_window(self.configuration)
         if spanned is not None and spanned < racks:
             raise BadInput(
-                f"racks {','.join(self.racks.placement or ())}: a write set spans {spanned} of them, and {racks} "
-                "are enforced; the client does not create such an ensemble"
+                f"racks {','.join(self.racks.placement or ())}: a write set spans {spanned} of them, and "
+                f"{racks} are enforced; the client does not create this ensemble"
             )
         if self.enforced is not None and not creatable(self.enforced, self.configuration, racks):
             raise BadInput(
-                f"racks of {', '.join(map(str, self.enforced))} bookies: no ensemble of {self.configuration} has "
-                f"{racks} racks in every write set, as is enforced, and no ledger can be created "
+                f"racks of {', '.join(map(str, self.enforced))} bookies: no ensemble of {self.configuration} "
+                f"has {racks} racks in every write set, as the client enforces, so no ledger can be created "
                 "(BKNotEnoughBookiesException)"
             )
 
     @property
     def least_racks(self) -> int:
-        """Racks that every write set of a new ensemble must span, if that is enforced."""
+        """The racks that every write set of a new ensemble must span, if racks are enforced."""
         return self.client.least_racks(self.asked.write_quorum)
 
     @property
     def enforced(self) -> tuple[int, ...] | None:
-        """The bookies of each rack, most first, if racks are enforced and only these numbers are known."""
+        """The bookies of each rack, largest first, if racks are enforced and only these numbers are known."""
         if self.racks is None or self.racks.placement is not None or not self.client.enforce_min_racks:
             return None
         return tuple(sorted(self.racks.sizes, reverse=True))
 
     @property
     def replaceable(self) -> int:
-        """Failures that leave a bookie to replace each failed one: N - E, or fewer where racks are enforced."""
+        """The failures after which each failed bookie is replaced: N - E, or fewer with enforced racks."""
         if self.enforced is None:
             return self.spare
         return fewest_successors(self.enforced, self.configuration, self.least_racks)
 
     @property
     def configuration(self) -> Configuration:
-        """The E of new ledgers: it shrinks to an ensemble that can be created where opportunistic striping allows it."""
+        """The configuration of new ledgers. With opportunistic striping E shrinks until it fits."""
         e, wq, aq = self.asked.sizes
         found = Configuration(min(e, self.bookies), wq, aq)
         while self.client.opportunistic_striping and found.ensemble > wq and not self._fits(found):
@@ -113,5 +117,5 @@ class Deployment:
 
     @property
     def spare(self) -> int:
-        """Writable bookies outside an ensemble."""
+        """The number of writable bookies outside an ensemble."""
         return self.bookies - self.configuration.ensemble

@@ -1,10 +1,10 @@
-"""Racks that the client enforces: which ensembles it creates, and which bookies may replace a failed one.
+"""Enforced racks: which ensembles the client creates, and which bookies may replace a failed one.
 
-With `enforceMinNumRacksPerWriteQuorum` every window of a new ensemble spans at least
-min(WQ, minNumRacksPerWriteQuorum) racks, or there is no ensemble
-(`RackawareEnsemblePlacementPolicyImpl.newEnsembleInternal`). A bookie is replaced from its own rack, or from
-one that has no other bookie of the ensemble, or not at all (`replaceBookie`, which does not look at windows).
-An ensemble is given by its number of bookies in each rack. The worst one that may be created is assumed.
+With `enforceMinNumRacksPerWriteQuorum` every window of a new ensemble spans at least min(WQ,
+minNumRacksPerWriteQuorum) racks. If no ensemble does, the client creates none
+(`RackawareEnsemblePlacementPolicyImpl.newEnsembleInternal`). A bookie is replaced only from its own rack, or
+from a rack that has no other bookie of the ensemble (`replaceBookie`, which ignores windows). An ensemble is
+given by its number of bookies in each rack. The worst ensemble that may be created is assumed.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from fencepost.encoding.errors import BadInput
 from fencepost.quorums.stripes import Configuration
 
 LARGEST_STRIPED = 10
-"""Bookies of an ensemble whose windows are looked at, at most; with E = WQ there is one, of any size."""
+"""The largest ensemble whose windows are checked. With E = WQ there is one window, so any size is checked."""
 
 MOST = 100_000
-"""Ensembles, or ways to lose bookies, that are looked at; a cluster with more is refused."""
+"""The most ensembles, or ways to lose bookies, that are checked. A cluster with more is refused."""
 
 
 @cache
 def spreads(counts: tuple[int, ...], write_quorum: int, racks: int) -> bool:
-    """Return whether bookies of these racks can stand in a circle so that each window spans so many racks."""
+    """Return whether bookies of these racks fit in a circle in which each window spans `racks` racks."""
     ensemble = sum(counts)
     if write_quorum == ensemble or racks == 1:
         return len([count for count in counts if count]) >= racks
@@ -49,15 +49,15 @@ def spreads(counts: tuple[int, ...], write_quorum: int, racks: int) -> bool:
 def ensembles(
     sizes: tuple[int, ...], configuration: Configuration, racks: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Return the ensembles that may be created: the bookies of each rack. Raises BadInput if too many.
+    """Return the ensembles that may be created, as the bookies of each rack. Raises BadInput if too many.
 
-    Of neighbouring racks of the same size it is always the earlier one that has more.
+    If neighbouring racks have the same size, the earlier one has at least as many bookies.
     """
     shared = tuple(islice(_shared_out(sizes, configuration.ensemble), MOST + 1))
     if len(shared) > MOST:
         raise BadInput(
-            f"{len(sizes)} racks and E = {configuration.ensemble}: with --enforce-min-racks more than {MOST:,} "
-            "ensembles would have to be looked at; give fewer racks, or a smaller E"
+            f"{len(sizes)} racks and E = {configuration.ensemble}: with --enforce-min-racks more than "
+            f"{MOST:,} ensembles would have to be looked at; give fewer racks, or a smaller E"
         )
     return tuple(counts for counts in shared if _in_a_circle(counts, configuration, racks))
 
@@ -73,7 +73,7 @@ def _in_a_circle(counts: tuple[int, ...], configuration: Configuration, racks: i
 
 
 def _shared_out(sizes: tuple[int, ...], bookies: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
-    """Yield the ways to take so many bookies from racks; `most` bounds the first, if there is a bound."""
+    """Yield the ways to take `bookies` from racks; `most` bounds the first rack, if given."""
     if not sizes:
         yield from [()] if bookies == 0 else []
         return
@@ -100,7 +100,7 @@ def _some_ensemble(sizes: tuple[int, ...], configuration: Configuration, racks: 
 
 
 def failures_before_creation(sizes: Sequence[int], configuration: Configuration, racks: int) -> int:
-    """Return how many bookies, whichever they are, may fail while the client may still create an ensemble."""
+    """Return how many bookies may fail, in any combination, while the client can create an ensemble."""
     if configuration.ensemble == configuration.write_quorum:
         fewest_racks = sum(sorted(sizes)[: len(sizes) - racks + 1])
         return min(sum(sizes) - configuration.ensemble, fewest_racks - 1)
@@ -122,7 +122,7 @@ def failures_before_creation(sizes: Sequence[int], configuration: Configuration,
 
 
 def fewest_successors(sizes: tuple[int, ...], configuration: Configuration, racks: int) -> int:
-    """Return the fewest bookies outside an ensemble that may take the place of one of its members."""
+    """Return the fewest bookies outside an ensemble that may replace one of its members."""
     return min(
         size - count + sum(other for other, used in zip(sizes, counts, strict=True) if not used)
         for counts in ensembles(sizes, configuration, racks)
@@ -132,7 +132,7 @@ def fewest_successors(sizes: tuple[int, ...], configuration: Configuration, rack
 
 
 def replaces_a_rack(sizes: tuple[int, ...], configuration: Configuration, racks: int) -> bool:
-    """Return whether the members of any one rack can be replaced without it: each takes a rack of its own."""
+    """Return whether the members of any one rack can be replaced, each from a rack of its own."""
     return all(
         max(counts) <= len([used for used in counts if not used])
         for counts in ensembles(sizes, configuration, racks)

@@ -1,4 +1,4 @@
-"""The fewest answers that can suffice, where E > WQ: the lemma in steps that a solver proves each of; docs/lemmas.md has the argument."""
+"""The lemma `fewest-answers`: a solver proves each step. docs/lemmas.md has the argument."""
 
 from __future__ import annotations
 
@@ -26,14 +26,18 @@ from fencepost.quorums.windows import every_window_covered
 
 
 def fewest_obligations(formulas: Formulas) -> list[ProofObligation]:
-    """Double counting over the windows gives the bound; spreading the silent evenly attains it."""
+    """Return the proof obligations of `fewest-answers`.
+
+    Double counting over the windows gives the bound. Spreading the silent bookies evenly attains it.
+    """
     return [*window_sum_obligations(), *bound_obligations(formulas), *spread_obligations(formulas)]
 
 
 def window_sum_obligations() -> list[ProofObligation]:
-    """c(i): silent positions before i on the ensemble unrolled, so c(i + E) = c(i) + u. The E windows hold WQ * u in all.
+    """Return the proof obligations about sums: the E windows hold WQ * u silent positions in all.
 
-    T(k, m) = c(k) + ... + c(k + m - 1), and S(k) is the sum of the first k windows, c(i + WQ) - c(i) each.
+    c(i) is the number of silent positions before i on the unrolled ensemble, so c(i + E) = c(i) + u. T(k, m)
+    is c(k) + ... + c(k + m - 1). S(k) is the sum of the first k windows, which hold c(i + WQ) - c(i) each.
     """
     integer = z3.IntSort()
     c, s = z3.Function("c", integer, integer), z3.Function("S", integer, integer)
@@ -53,7 +57,8 @@ def window_sum_obligations() -> list[ProofObligation]:
         ),
         obligation(
             "fewest-answers.shift-step",
-            "If shifting m terms by one position changes their sum by c(k + m) - c(k), so it does m + 1 terms",
+            "If a shift by one position changes the sum of m terms by c(k + m) - c(k), it does the same for "
+            "m + 1 terms",
             [
                 m >= 0,
                 shifts(m),
@@ -64,25 +69,25 @@ def window_sum_obligations() -> list[ProofObligation]:
         ),
         obligation(
             "fewest-answers.windows-base",
-            "No windows hold nothing",
+            "No windows hold no silent positions",
             [s(0) == 0],
             s(0) == t(0, WQ) - t(0, WQ),
         ),
         obligation(
             "fewest-answers.windows-step",
-            "If the first k windows hold T(k, WQ) - T(0, WQ), so do the first k + 1",
+            "If the first k windows hold T(k, WQ) - T(0, WQ), the first k + 1 hold T(k + 1, WQ) - T(0, WQ)",
             [k >= 0, WQ >= 1, s(k) == t(k, WQ) - t(0, WQ), shifts(WQ), window_sum],
             s(k + 1) == t(k + 1, WQ) - t(0, WQ),
         ),
         obligation(
             "fewest-answers.turn-base",
-            "No terms, shifted by a whole turn, change by nothing",
+            "A shift by a whole turn does not change an empty sum",
             [t(E, 0) == 0, t(0, 0) == 0],
             t(E, 0) - t(0, 0) == 0 * u,
         ),
         obligation(
             "fewest-answers.turn-step",
-            "If m terms, shifted by a whole turn, change by m * u, so do m + 1 terms by (m + 1) * u",
+            "If a shift by a whole turn changes m terms by m * u, it changes m + 1 terms by (m + 1) * u",
             [
                 m >= 0,
                 c(m + E) == c(m) + u,
@@ -94,13 +99,14 @@ def window_sum_obligations() -> list[ProofObligation]:
         ),
         obligation(
             "fewest-answers.bounded-step",
-            "If the first k windows hold at most k * b and the next at most b, the first k + 1 hold at most (k + 1) * b",
+            "If the first k windows hold at most k * b and the next at most b, the first k + 1 hold at most "
+            "(k + 1) * b",
             [k >= 0, s(k) <= k * b, window_sum, c(k + WQ) - c(k) <= b],
             s(k + 1) <= (k + 1) * b,
         ),
         obligation(
             "fewest-answers.total",
-            "So all E windows hold WQ * u, which is at most E * (AQ - 1) if each is covered",
+            "All E windows hold WQ * u, which is at most E * (AQ - 1) if each window is covered",
             [
                 *VALID,
                 s(E) == t(E, WQ) - t(0, WQ),
@@ -113,11 +119,12 @@ def window_sum_obligations() -> list[ProofObligation]:
 
 
 def bound_obligations(formulas: Formulas) -> list[ProofObligation]:
+    """Return the proof obligation that fewer answers never suffice."""
     u = z3.Int("u")
     return [
         obligation(
             "fewest-answers.bound",
-            "With every window covered, at least E - floor(E (AQ - 1) / WQ) bookies were heard",
+            "If every window is covered, at least E - floor(E (AQ - 1) / WQ) bookies have answered",
             [*VALID, u >= 0, u <= E, WQ * u <= E * (AQ - 1)],
             E - u >= formulas.fewest_answers(E, WQ, AQ),
         )
@@ -125,7 +132,10 @@ def bound_obligations(formulas: Formulas) -> list[ProofObligation]:
 
 
 def spread_obligations(formulas: Formulas) -> list[ProofObligation]:
-    """Bookie i is silent exactly if c(i + 1) > c(i), where c(i) = floor(i * u / E)."""
+    """Return the proof obligations about an even spread: the bound is attained.
+
+    Bookie i is silent if and only if c(i + 1) > c(i), where c(i) = floor(i * u / E).
+    """
     u, i, low, low_rest, high, high_rest = z3.Ints("u i low low_rest high high_rest")
     silent = E - formulas.fewest_answers(E, WQ, AQ)
 
@@ -164,7 +174,7 @@ def spread_obligations(formulas: Formulas) -> list[ProofObligation]:
         ),
         obligation(
             "fewest-answers.spread-cancel",
-            "Whatever is negative times E is negative, so each of the three holds without the E",
+            "A number that is negative times E is negative, so each of the three holds without the factor E",
             [E >= 1, E * low < 0],
             low < 0,
         ),
@@ -172,18 +182,18 @@ def spread_obligations(formulas: Formulas) -> list[ProofObligation]:
 
 
 def fewest_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """Fewer answers never suffice; that many sometimes do, which is asked as: does even spreading fail?"""
+    """Yield two questions: do fewer answers ever suffice, and does an even spread of the silent ever fail?"""
     fewest = formulas.fewest_answers(*configuration.sizes)
     yield about_ensemble(
         configuration,
-        f"every window is covered with fewer than {fewest} bookies heard",
+        f"every window is covered although fewer than {fewest} bookies have answered",
         *every_window_covered(configuration),
         AtMost(fewest - 1, "heard", configuration.positions),
     )
     silent = evenly_spread(configuration.ensemble, configuration.ensemble - fewest)
     yield about_ensemble(
         configuration,
-        f"with {fewest} bookies heard and the silent spread evenly, a window is uncovered",
+        f"{fewest} bookies have answered and the silent ones are spread evenly, yet a window is uncovered",
         *(AtLeastOf(1, "silent", (position,)) for position in sorted(silent)),
         AtMost(len(silent), "silent", configuration.positions),
         AtLeastOf(1, "uncovered", configuration.positions),
@@ -196,12 +206,12 @@ def fewest_questions(formulas: Formulas, configuration: Configuration) -> Iterab
 
 
 def evenly_spread(ensemble: int, members: int) -> frozenset[int]:
-    """`members` positions, so that any window holds as few or as many as any other, up to one."""
+    """Return `members` positions of which any two windows hold the same number, up to one."""
     return frozenset(i for i in range(ensemble) if (i + 1) * members // ensemble > i * members // ensemble)
 
 
 def fewest_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """By trying all sets of heard bookies: the fewest that cover differ from the formula."""
+    """Return whether the fewest covering answers, found by trying all sets, differ from the formula."""
     enough = (
         size
         for size in range(configuration.ensemble + 1)

@@ -1,8 +1,8 @@
-"""What a lemma is, how it is decided, and what is said about it.
+"""Lemmas about quorums: their data, how they are decided, and the result.
 
-A lemma has obligations for all sizes (SMT-LIB 2, z3, confirmed by cvc5), or questions about one configuration at a time
-(bit-vectors and CNF), or both: then the questions are the same lemma on actual positions, and find the smallest
-configuration and bookies to show when the obligations fail.
+A lemma has proof obligations for all sizes (SMT-LIB 2, z3, confirmed by cvc5), or questions about one
+configuration at a time (bit-vectors and CNF), or both. With both, the questions state the same lemma on
+actual positions. They find the smallest configuration and the bookies to show if a proof obligation fails.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from fencepost.quorums.stripes import Configuration, configurations
 
 
 class LemmaVerdict(Enum):
-    """What became of a lemma."""
+    """The verdict on a lemma."""
 
-    PROVED = "proved"  # every obligation is unsatisfiable: for all sizes
-    HOLDS = "holds"  # no counterexample up to the size given; nothing is said beyond
+    PROVED = "proved"  # every proof obligation is unsatisfiable, so the lemma holds for all sizes
+    HOLDS = "holds"  # no counterexample up to the given size; larger sizes are not decided
     REFUTED = "refuted"  # a counterexample, re-checked on plain sets
-    VACUOUS = "vacuous"  # the premises contradict each other, so nothing was tested
+    VACUOUS = "vacuous"  # the premises contradict each other, so the lemma says nothing
     UNDECIDED = "undecided"  # a solver gave no answer in time
 
 
 @dataclass(frozen=True)
 class Example:
-    """A counterexample for people: the configuration, who is in which set, and what is wrong with it."""
+    """A counterexample for readers: the configuration, the members of each set, and what is wrong."""
 
     configuration: str
     sentence: str
@@ -43,7 +43,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Settled:
-    """What became of one obligation."""
+    """The result of one proof obligation."""
 
     name: str
     sentence: str
@@ -56,7 +56,7 @@ class Settled:
 
 @dataclass(frozen=True)
 class LemmaResult:
-    """What became of a lemma; plain data, free of solver objects. `expected` is what the theory says."""
+    """The result of a lemma, as plain data. `expected` is the verdict that the theory predicts."""
 
     name: str
     sentence: str
@@ -72,19 +72,20 @@ class LemmaResult:
 
     @property
     def as_expected(self) -> bool:
+        """Whether the verdict is the expected one."""
         return self.verdict is self.expected
 
 
 def unheard(doing: str) -> None:
-    """Nobody wants to know."""
+    """Ignore a text about the work in progress."""
 
 
 @dataclass(frozen=True)
 class LemmaJob:
-    """What the lemmas are decided with: the formulas, the size of the enumerations, and the time there is.
+    """The inputs of a decision: the formulas, the largest size to enumerate, and the deadline.
 
-    Theorems are tied to the whole protocol on the instance of these `settings`, or on all of up to so many `bookies`.
-    `tell` hears what is being done, in words.
+    Theorems are tied to the whole protocol on the instance of these `settings`, or on all instances with up
+    to `bookies` bookies. `tell` gets a text about the work in progress.
     """
 
     formulas: Formulas
@@ -101,6 +102,7 @@ Breaks = Callable[[Formulas, Configuration, Sets], bool]
 
 
 def nothing(formulas: Formulas) -> Sequence[ProofObligation]:
+    """Return no proof obligations."""
     return ()
 
 
@@ -108,9 +110,10 @@ def nothing(formulas: Formulas) -> Sequence[ProofObligation]:
 class Lemma:
     """A claim about all configurations.
 
-    `obligations` settle it for all sizes; `restated` says it again over finite sets with cardinality, for cvc5 alone, so
-    that the reduction to sizes is not trusted. `questions` are the claim at one configuration; `breaks` says, by the
-    definitions on plain sets, whether such sets are a counterexample. `argument` is what pen and paper add.
+    `obligations` settle the claim for all sizes. `restated` states it again over finite sets with
+    cardinality, for cvc5 alone, so that the reduction to sizes need not be trusted. `questions` state the
+    claim for one configuration. `breaks` decides, with the definitions on plain sets, whether given sets are
+    a counterexample. `argument` names the part that is argued on paper.
     """
 
     name: str
@@ -124,10 +127,11 @@ class Lemma:
     argument: str = ""
 
     def all_obligations(self, formulas: Formulas) -> list[ProofObligation]:
+        """Return the proof obligations, first about sizes and then about sets."""
         return [*self.obligations(formulas), *self.restated(formulas)]
 
     def decide(self, job: LemmaJob) -> LemmaResult:
-        """Decide the lemma: for all sizes if it has obligations, else up to `job.up_to`."""
+        """Decide the lemma for all sizes if it has proof obligations, else up to `job.up_to`."""
         started = time.monotonic()
         obligations = self.obligations(job.formulas)
         if not obligations:
@@ -167,10 +171,10 @@ class Lemma:
         return self._with_example(job, result) if verdict is LemmaVerdict.REFUTED else result
 
     def _with_example(self, job: LemmaJob, result: LemmaResult) -> LemmaResult:
-        """A refutation is reported only with a configuration and bookies that a person can check."""
+        """Return a refutation with a counterexample, or an undecided result if none is found."""
         try:
             example = self.counterexample(job)
-            why = f"a solver refutes an obligation, but no configuration with E <= {job.up_to} shows it"
+            why = f"a solver refutes a proof obligation, but no configuration with E <= {job.up_to} shows it"
         except SolverGaveUpError as reason:
             example, why = None, str(reason)
         if example is None:
@@ -178,9 +182,10 @@ class Lemma:
         return replace(result, example=example)
 
     def counterexample(self, job: LemmaJob) -> Example | None:
-        """The first counterexample, smallest configuration first; None if there is none up to the size.
+        """Return the counterexample on the smallest configuration, or None if there is none up to the size.
 
-        Raises SolverGaveUpError when time is up, and InternalError if a solver's sets are no counterexample by the definitions.
+        Raises SolverGaveUpError when time is up, and InternalError if a solver's sets are no counterexample
+        by the definitions.
         """
         asked = set()
         for configuration in configurations(job.up_to):
@@ -207,12 +212,15 @@ def _named(sets: Sets) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def bookies(positions: Iterable[int]) -> tuple[str, ...]:
-    """Names for positions: the bookie at position 0 is b1."""
+    """Return the names of the bookies at these positions. The bookie at position 0 is b1."""
     return tuple(f"b{position + 1}" for position in sorted(positions))
 
 
 def settle(obligation: ProofObligation, deadline: Deadline) -> Settled:
-    """z3's answer, checked for vacuity, and cvc5's word on it; raises InternalError if they contradict each other."""
+    """Settle a proof obligation with z3, check it for vacuity, and have cvc5 confirm it.
+
+    Raises InternalError if the solvers contradict each other.
+    """
     reply = ask_z3(obligation.script, deadline)
     seconds, (answer, reason) = reply.seconds, _verdict(reply.answer)
     if answer is LemmaVerdict.PROVED and obligation.premises is not None:
@@ -230,7 +238,7 @@ def settle(obligation: ProofObligation, deadline: Deadline) -> Settled:
 
 
 def _verdict(answer: Answer[object]) -> tuple[LemmaVerdict, str]:
-    """What a solver's answer to an obligation means, and why there is none if there is none."""
+    """Return the verdict of a solver's answer to a proof obligation, and the reason if it is undecided."""
     match answer:
         case Yes():
             return LemmaVerdict.REFUTED, ""
@@ -243,7 +251,7 @@ def _verdict(answer: Answer[object]) -> tuple[LemmaVerdict, str]:
 CONFIRMED = "cvc5"
 NOT_INSTALLED = "not confirmed (cvc5 not installed)"
 SLOWEST_CONFIRMATION = 15.0
-"""Seconds that cvc5 gets for one obligation."""
+"""The seconds that cvc5 gets for one proof obligation."""
 
 
 def _second_opinion(
@@ -258,12 +266,15 @@ def _second_opinion(
         return f"not confirmed (cvc5: {reply.answer.why})", reply.seconds
     if isinstance(reply.answer, Yes) is not isinstance(first, Yes):
         said = "z3 says sat, cvc5 unsat" if isinstance(first, Yes) else "z3 says unsat, cvc5 sat"
-        raise InternalError(f"obligation {obligation.name}: {said}")
+        raise InternalError(f"proof obligation {obligation.name}: {said}")
     return CONFIRMED, reply.seconds
 
 
 def confirm_alone(obligation: ProofObligation, deadline: Deadline) -> Settled:
-    """An obligation over finite sets, which only cvc5 can read. Without cvc5 it is undecided, which `overall` leaves out."""
+    """Settle a proof obligation over finite sets, which only cvc5 can read.
+
+    Without cvc5 the result is undecided, and `overall` ignores it.
+    """
     if cvc5_version() is None:
         return Settled(
             obligation.name, obligation.sentence, LemmaVerdict.UNDECIDED, "cvc5", NOT_INSTALLED, 0.0, ""
@@ -275,7 +286,7 @@ def confirm_alone(obligation: ProofObligation, deadline: Deadline) -> Settled:
 
 
 def overall(settled: Sequence[Settled]) -> LemmaVerdict:
-    """The worst of z3's answers, and a refutation by anyone: proved only if every obligation is."""
+    """Return the worst of z3's verdicts, or REFUTED if any solver refutes a proof obligation."""
     answers = {s.answer for s in settled if s.solver == "z3"}
     if any(s.answer is LemmaVerdict.REFUTED for s in settled):
         return LemmaVerdict.REFUTED
@@ -286,19 +297,20 @@ def overall(settled: Sequence[Settled]) -> LemmaVerdict:
 
 
 def all_sizes_basis(settled: Sequence[Settled], argument: str) -> str:
+    """Return the basis of a verdict for all sizes, in words."""
     ours = [s for s in settled if s.solver == "z3"]
     proved = sum(s.answer is LemmaVerdict.PROVED for s in ours)
-    count = f"all sizes: {proved} of {len(ours)} obligations proved by z3"
+    count = f"all sizes: {proved} of {len(ours)} proof obligations proved by z3"
     return f"{count}; {argument}" if argument else count
 
 
 def confirmation(settled: Sequence[Settled]) -> str:
-    """Who else came to the same answers, in words."""
+    """Return which proof obligations other solvers confirmed, in words."""
     if cvc5_version() is None:
         return NOT_INSTALLED
     same = [s for s in settled if s.solver == "z3"]
     sets = [s for s in settled if s.solver == "cvc5"]
-    parts = [f"cvc5 on {sum(s.confirmed == CONFIRMED for s in same)} of {len(same)} obligations"]
+    parts = [f"cvc5 on {sum(s.confirmed == CONFIRMED for s in same)} of {len(same)} proof obligations"]
     if sets:
         parts.append(f"{sum(s.confirmed == CONFIRMED for s in sets)} of {len(sets)} again over finite sets")
     return ", ".join(parts)

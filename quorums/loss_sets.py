@@ -1,4 +1,4 @@
-"""Stripes and losses: with enough entries, losing data and losing recovery come to the same bookies."""
+"""The lemmas about losses with stripes: the same losses lose data and block fencing."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from fencepost.quorums.stripes import (
 
 
 def loss_obligations(formulas: Formulas) -> list[ProofObligation]:
+    """Return the proof obligations of `loss-is-fencing`."""
     first, quotient, rest, start, entry = z3.Ints("first quotient rest start entry")
     lost, kept, acks_lost, acks_kept = z3.Ints("lost kept acks_lost acks_kept")
     split = z3.If(start >= rest, first + start - rest, first + start - rest + E)
@@ -43,7 +44,7 @@ def loss_obligations(formulas: Formulas) -> list[ProofObligation]:
     return [
         obligation(
             "loss-is-fencing.every-window-used",
-            "Among any E consecutive entries there is one whose write set starts at a given position",
+            "Among any E consecutive entries, the write set of one starts at a given position",
             [
                 E >= 1,
                 first == E * quotient + rest,
@@ -57,7 +58,8 @@ def loss_obligations(formulas: Formulas) -> list[ProofObligation]:
         ),
         obligation(
             "loss-is-fencing.per-window",
-            "Some ack quorum of a write set is lost whole exactly if the window has at least AQ lost bookies",
+            "A whole ack quorum of a write set is lost if and only if the window has at least AQ lost "
+            "bookies",
             [*VALID, lost >= 0, kept >= 0, lost + kept == WQ],
             all_acks_lost == (lost >= AQ),
         ),
@@ -65,6 +67,7 @@ def loss_obligations(formulas: Formulas) -> list[ProofObligation]:
 
 
 def loss_sets(formulas: Formulas) -> list[ProofObligation]:
+    """Return the proof obligations of `loss-is-fencing` over finite sets."""
     given = [
         "(= (set.card window) WQ)",
         "(= lost_here (set.inter window lost))",
@@ -73,13 +76,13 @@ def loss_sets(formulas: Formulas) -> list[ProofObligation]:
     return [
         set_script(
             "loss-is-fencing.sets.lost-then-blocked",
-            "An ack quorum lost whole, then the window has AQ lost bookies",
+            "If a whole ack quorum is lost, the window has AQ lost bookies",
             "window lost lost_here acks",
             [*given, quorum, "(< (set.card lost_here) AQ)"],
         ),
         set_script(
             "loss-is-fencing.sets.blocked-then-lost",
-            "A window with AQ lost bookies, then these are an ack quorum lost whole",
+            "If a window has AQ lost bookies, they are an ack quorum that is lost",
             "window lost lost_here acks",
             [*given, "(>= (set.card lost_here) AQ)", "(= acks lost_here)", f"(not {quorum})"],
         ),
@@ -87,7 +90,10 @@ def loss_sets(formulas: Formulas) -> list[ProofObligation]:
 
 
 def loss_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """With E entries the write sets are the windows: lost entries and blocked fencing, each without the other."""
+    """Yield two questions: lost entries without blocked fencing, and blocked fencing without lost entries.
+
+    With E entries the write sets are exactly the windows.
+    """
     entries = configuration.ensemble
     write_sets = {frozenset(configuration.write_set(entry)) for entry in range(1, entries + 1)}
     kept = [AtMost(configuration.ack_quorum - 1, "lost", tuple(sorted(w))) for w in write_sets]
@@ -104,7 +110,7 @@ def loss_questions(formulas: Formulas, configuration: Configuration) -> Iterable
 
 
 def few_entries_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """With fewer entries some window is no entry's write set."""
+    """Yield questions about fewer than E entries: some window is then no entry's write set."""
     aq = configuration.ack_quorum
     for entries in range(1, configuration.ensemble):
         write_sets = [configuration.write_set(entry) for entry in range(1, entries + 1)]
@@ -119,11 +125,13 @@ def few_entries_questions(formulas: Formulas, configuration: Configuration) -> I
 
 
 def loss_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
+    """Return whether these lost bookies block fencing without losing an entry, or the reverse."""
     lost = sets["lost"]
     return can_be_fenced(configuration, lost) == can_lose(configuration, configuration.ensemble, lost)
 
 
 def few_entries_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
+    """Return whether the same happens with fewer than E entries."""
     lost = sets["lost"]
     return any(
         can_be_fenced(configuration, lost) == can_lose(configuration, entries, lost)

@@ -1,4 +1,4 @@
-"""Losses, slow bookies, racks, and bookies that forget: the other counts of the calculator, as lemmas."""
+"""Lemmas about losses, slow bookies, racks, and bookies that forget."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ from fencepost.quorums.stripes import Configuration, can_be_fenced
 
 
 def losses_obligations(formulas: Formulas) -> list[ProofObligation]:
+    """Return the proof obligations of `sure-losses`."""
     inside, outside = z3.Ints("inside outside")
     given = [*VALID, inside >= 0, inside <= WQ, outside >= 0, outside <= E - WQ]
     return [
         obligation(
             "sure-losses.enough",
-            "Lose AQ - 1 bookies, whichever they are: every window has fewer than AQ lost ones",
+            "If any AQ - 1 bookies are lost, every window has fewer than AQ lost ones",
             [*given, inside + outside <= formulas.sure_losses(E, WQ, AQ)],
             inside < AQ,
         ),
         obligation(
             "sure-losses.most",
-            "One more, all in one window, is an ack quorum",
+            "One more lost bookie, all in one window, makes an ack quorum",
             [*VALID, inside == formulas.sure_losses(E, WQ, AQ) + 1],
             z3.And(inside >= AQ, inside >= 0, inside <= WQ),
         ),
@@ -47,6 +48,7 @@ def losses_obligations(formulas: Formulas) -> list[ProofObligation]:
 
 
 def losses_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
+    """Yield the questions of `sure-losses` for one configuration."""
     most = formulas.sure_losses(*configuration.sizes)
     aq = configuration.ack_quorum
     yield about_ensemble(
@@ -66,7 +68,7 @@ def losses_questions(formulas: Formulas, configuration: Configuration) -> Iterab
 
 
 def losses_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """By trying all sets of one size: the most that are never an ack quorum differ from the formula."""
+    """Return whether the most harmless losses, found by trying all sets, differ from the formula."""
     harmless = [
         size
         for size in range(configuration.ensemble + 1)
@@ -79,11 +81,12 @@ def losses_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) 
 
 
 def slack_obligations(formulas: Formulas) -> list[ProofObligation]:
+    """Return the proof obligation of `slack`."""
     silent = z3.Int("silent")
     return [
         obligation(
             "slack",
-            "An add completes exactly if at most WQ - AQ of its write set are silent",
+            "An add completes if and only if at most WQ - AQ bookies of its write set are silent",
             [*VALID, silent >= 0, silent <= WQ],
             (WQ - silent >= AQ) == (silent <= formulas.slack(E, WQ, AQ)),
         )
@@ -94,6 +97,7 @@ ACKS = ("acks", "silent")
 
 
 def slack_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
+    """Yield the questions of `slack` for one configuration."""
     write_set, aq = configuration.window(0), configuration.ack_quorum
     slack = formulas.slack(*configuration.sizes)
     split = partition(write_set, ACKS)
@@ -104,23 +108,27 @@ def slack_questions(formulas: Formulas, configuration: Configuration) -> Iterabl
 
 
 def slack_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
+    """Return whether these sets contradict `slack`."""
     completes = len(sets["acks"]) >= configuration.ack_quorum
     return bool(completes != (len(sets["silent"]) <= formulas.slack(*configuration.sizes)))
 
 
 def racks_obligations(formulas: Formulas) -> list[ProofObligation]:
+    """Return the proof obligations of `racks`."""
     inside, racks = z3.Ints("inside racks")
     sufficient = formulas.sufficient_racks(E, WQ, AQ)
     return [
         obligation(
             "racks.enough",
-            "A window over WQ - AQ + 2 racks, one of them lost: each other rack keeps a bookie, so fewer than AQ are lost",
+            "If a window spans WQ - AQ + 2 racks and one rack is lost, each other rack keeps a bookie, so "
+            "fewer than AQ are lost",
             [*VALID, racks >= sufficient, inside >= 0, inside <= WQ, WQ - inside >= racks - 1],
             inside < AQ,
         ),
         obligation(
             "racks.fewest",
-            "With one rack fewer, one bookie in each but the last and the rest in it, losing the last loses AQ",
+            "With one rack less, and one bookie in each rack but the last, losing the last rack loses AQ "
+            "bookies",
             [*VALID, racks == sufficient - 1, inside == WQ - (racks - 1)],
             z3.And(inside >= AQ, racks >= 1, inside >= 1, inside <= WQ),
         ),
@@ -128,7 +136,7 @@ def racks_obligations(formulas: Formulas) -> list[ProofObligation]:
 
 
 def racks_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """One write set: the lost rack's bookies, and each other bookie in a rack of its own or with others."""
+    """Yield the questions of `racks` for one write set, split into the lost rack and the other racks."""
     write_set, aq = configuration.window(0), configuration.ack_quorum
     racks = formulas.sufficient_racks(*configuration.sizes)
     split = partition(write_set, LOST)
@@ -149,7 +157,7 @@ def racks_questions(formulas: Formulas, configuration: Configuration) -> Iterabl
 
 
 def racks_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """By trying all sizes of the largest rack: the fewest racks that suffice differ from the formula."""
+    """Return whether the fewest sufficient racks, found by trying, differ from the formula."""
     wq, aq = configuration.write_quorum, configuration.ack_quorum
     enough = [racks for racks in range(1, wq + 2) if wq - (racks - 1) < aq]
     return bool(min(enough) != formulas.sufficient_racks(*configuration.sizes))
@@ -159,18 +167,21 @@ def racks_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -
 
 
 def forgetting_obligations(formulas: Formulas) -> list[ProofObligation]:
+    """Return the proof obligations of `forgetting`."""
     holders, forgot, fenced = z3.Ints("holders forgot fenced")
     return [
         obligation(
             "forgotten-entries",
-            "Of `holders` bookies with an entry some forget it: QC NoSuchEntry answers exist exactly if more than holders - AQ do",
+            "QC bookies can answer NoSuchEntry if and only if more than holders - AQ of the `holders` forget "
+            "the entry",
             [*VALID, holders >= AQ, holders <= WQ, forgot >= 0, forgot <= holders],
             (WQ - holders + forgot >= formulas.negative_answers(E, WQ, AQ))
             == (forgot > formulas.forgetful_holders(holders, AQ)),
         ),
         obligation(
             "forgotten-fences",
-            "Of `fenced` bookies some forget it: an ack quorum can be unfenced exactly if more than fenced - EC do",
+            "An ack quorum can be unfenced if and only if more than fenced - EC of the `fenced` bookies "
+            "forget the fence",
             [
                 *VALID,
                 fenced <= E,
@@ -187,6 +198,7 @@ REMEMBER = ("remember", "forgot", "never had it")
 
 
 def forgetting_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
+    """Yield the questions of `forgetting` for one configuration."""
     e, wq, aq = configuration.sizes
     qc, ec = formulas.negative_answers(e, wq, aq), formulas.fencing_answers(e, wq, aq)
     write_set = configuration.window(0)
@@ -234,7 +246,10 @@ def _forgetting(
 
 
 def forgetting_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """By counting: for the write set of an entry and for the ensemble, whichever the sets fill."""
+    """Return whether these sets contradict `forgetting`.
+
+    The sets fill the write set of an entry, or the ensemble.
+    """
     e, wq, aq = configuration.sizes
     had, forgot = len(sets["remember"]) + len(sets["forgot"]), len(sets["forgot"])
     total = had + len(sets["never had it"])
@@ -249,11 +264,11 @@ def forgetting_breaks(formulas: Formulas, configuration: Configuration, sets: Se
 
 
 def lemmas() -> Sequence[Lemma]:
-    """The lemmas about losses, slack, racks and forgetting, in reading order."""
+    """Return the lemmas about losses, slack, racks and forgetting, in reading order."""
     return [
         Lemma(
             "sure-losses",
-            "AQ - 1 bookies can be lost, whichever they are; AQ within one window cannot.",
+            "Any AQ - 1 bookies can be lost without harm. AQ bookies within one window cannot.",
             "|D| <= AQ - 1  =>  every window has fewer than AQ of D; and AQ - 1 is the most",
             LemmaVerdict.PROVED,
             losses_questions,
@@ -263,7 +278,7 @@ def lemmas() -> Sequence[Lemma]:
         ),
         Lemma(
             "slack",
-            "An add completes exactly if at most WQ - AQ bookies of its write set are silent.",
+            "An add completes if and only if at most WQ - AQ bookies of its write set are silent.",
             "WQ - |silent| >= AQ  <=>  |silent| <= WQ - AQ",
             LemmaVerdict.PROVED,
             slack_questions,
@@ -273,8 +288,10 @@ def lemmas() -> Sequence[Lemma]:
         ),
         Lemma(
             "racks",
-            "WQ - AQ + 2 racks in every write set are the fewest that survive the loss of any rack.",
-            "every window spans m racks, m >= WQ - AQ + 2  =>  no rack holds AQ of a window; false for one fewer",
+            "WQ - AQ + 2 racks in every write set are the fewest with which the loss of any rack does no "
+            "harm.",
+            "every window spans m racks, m >= WQ - AQ + 2  =>  no rack holds AQ of a window; false for one "
+            "fewer",
             LemmaVerdict.PROVED,
             racks_questions,
             racks_breaks,
@@ -283,7 +300,8 @@ def lemmas() -> Sequence[Lemma]:
         ),
         Lemma(
             "forgetting",
-            "Of h bookies with an entry h - AQ may forget it; of f fenced bookies f - EC may forget the fence.",
+            "Of h bookies with an entry, h - AQ may forget it. Of f fenced bookies, f - EC may forget the "
+            "fence.",
             "QC NoSuchEntry possible <=> forgot > h - AQ;  AQ unfenced possible <=> forgot > f - EC",
             LemmaVerdict.PROVED,
             forgetting_questions,

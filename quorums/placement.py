@@ -1,4 +1,4 @@
-"""Racks: which are lost together, and how many bookies of one window that can be."""
+"""Racks: bookies that are lost together, and how many of them one window can have."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from fencepost.quorums.stripes import Configuration
 
 @dataclass(frozen=True)
 class Racks:
-    """Either the number of bookies in each rack of the cluster, or the rack of each position of the ensemble.
+    """The number of bookies in each rack of the cluster, or the rack of each position of the ensemble.
 
-    With sizes alone the worst ensemble is assumed. A rack may be an availability zone, or anything that fails whole.
+    If only sizes are given, the worst ensemble is assumed. A rack may be an availability zone, or any group
+    that fails together.
     """
 
     sizes: tuple[int, ...]
@@ -22,10 +23,14 @@ class Racks:
 
     @property
     def largest(self) -> int:
+        """The number of bookies in the largest rack."""
         return max(self.sizes)
 
     def most_in_a_window(self, configuration: Configuration, min_racks: int | None = None) -> int:
-        """The most bookies of one rack in one window; by the worst placement with `min_racks` a window, if not given."""
+        """Return the most bookies of one rack in one window.
+
+        If the placement is not given, it is the worst one with `min_racks` racks in a window.
+        """
         if self.placement is not None:
             return max(
                 max(Counter(self.placement[position] for position in window).values())
@@ -36,7 +41,7 @@ class Racks:
         return min(self.largest, wq - spread + 1)
 
     def racks_per_window(self, configuration: Configuration) -> int | None:
-        """The fewest racks that a window spans; None if the placement is not known."""
+        """Return the fewest racks that a window spans; None if the placement is not given."""
         if self.placement is None:
             return None
         return min(
@@ -45,10 +50,10 @@ class Racks:
 
 
 def read_racks(text: str, ensemble: int) -> Racks:
-    """Racks from `2,1,1` (bookies in each) or `a,b,a` (rack of each position). Raises BadInput."""
+    """Return racks from `2,1,1` (bookies in each) or `a,b,a` (rack of each position). Raises BadInput."""
     words = [word.strip() for word in text.split(",")]
     if not all(words):
-        raise BadInput(f"--racks {text!r}: an empty rack; give bookies in each, 2,1,1, or names, a,b,a")
+        raise BadInput(f"--racks {text!r}: an empty rack; give numbers of bookies (2,1,1) or names (a,b,a)")
     numbers = [whole(word) for word in words]
     sizes = tuple(number for number in numbers if number is not None)
     if len(sizes) == len(words):
@@ -59,10 +64,11 @@ def read_racks(text: str, ensemble: int) -> Racks:
         names = ", ".join(word for word in words if whole(word) is None)
         raise BadInput(
             f"--racks {text!r}: numbers ({', '.join(map(str, sizes))}) and names ({names}) together; "
-            "give bookies in each, 2,1,1, or names, a,b,a"
+            "give numbers of bookies (2,1,1) or names (a,b,a)"
         )
     if len(words) != ensemble:
         raise BadInput(
-            f"--racks {text!r}: {len(words)} names for an ensemble of {ensemble}; give the rack of each position"
+            f"--racks {text!r}: {len(words)} names for an ensemble of {ensemble}; give the rack of each "
+            "position"
         )
     return Racks(tuple(Counter(words).values()), tuple(words))

@@ -1,7 +1,7 @@
-"""What a configuration gives: quantities with formula, value and meaning, and warnings that name their source.
+"""The quantities of a configuration: formula, value and meaning of each.
 
-A quantity that is a theorem names its lemma (`fencepost prove NAME`); one that is a definition or a rule of the client
-names where it comes from. Numbers are bookies unless the unit is given.
+A quantity that is a theorem names its lemma (`fencepost prove NAME`). A quantity that is a definition or a
+rule of the client names its source. Numbers are bookies unless the unit is given.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Value: TypeAlias = int | float | bool | str
 
 @dataclass(frozen=True)
 class Quantity:
-    """One line of the answer. `lemma` is set exactly if the value is a theorem about sets."""
+    """One line of the answer. `lemma` is set if and only if the value is a theorem about sets."""
 
     number: int
     name: str
@@ -31,11 +31,12 @@ class Quantity:
 
 
 def bookie_count(number: int, noun: str = "bookie") -> str:
+    """Return a number of bookies, or of another noun, in words."""
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def quantities(deployment: Deployment) -> list[Quantity]:
-    """The quantities, in order: quorums, losses, writing, forgetting, racks, cost."""
+    """Return the quantities in order: quorums, losses, writing, forgetting, racks, cost."""
     return [
         *quorum_quantities(deployment),
         *loss_quantities(deployment),
@@ -47,13 +48,14 @@ def quantities(deployment: Deployment) -> list[Quantity]:
 
 
 def quorum_quantities(deployment: Deployment) -> list[Quantity]:
+    """Return the quantities about quorums."""
     e, wq, aq = sizes = deployment.configuration.sizes
     qc, ec = arithmetic.negative_answers(*sizes), arithmetic.fencing_answers(*sizes)
     fewest = arithmetic.fewest_answers(*sizes)
     return [
         Quantity(
             1,
-            "valid",
+            "Valid configuration",
             "1 <= AQ <= WQ <= E <= N",
             True,
             f"Ledgers can be created: {e}/{wq}/{aq} on {bookie_count(deployment.bookies)}.",
@@ -61,10 +63,10 @@ def quorum_quantities(deployment: Deployment) -> list[Quantity]:
         ),
         Quantity(
             2,
-            "QC, answers to call an entry absent",
+            "QC, NoSuchEntry answers that declare an entry absent",
             "WQ - AQ + 1",
             qc,
-            f"Recovery declares an entry absent on {qc} NoSuchEntry from its write set.",
+            f"Recovery declares an entry absent after {qc} NoSuchEntry answers from its write set.",
             "BP-46; ReadOpBase",
             "coverage-reads",
         ),
@@ -73,31 +75,33 @@ def quorum_quantities(deployment: Deployment) -> list[Quantity]:
             "EC, answers that always suffice to fence",
             "E - AQ + 1",
             ec,
-            f"Any {bookie_count(ec)} that answer are enough to fence the ledger.",
+            f"Answers of any {bookie_count(ec)} are enough to fence the ledger.",
             "BP-46; the code tests each window",
             "coverage-fencing",
         ),
         Quantity(
             4,
-            "fewest answers that can suffice to fence",
+            "Fewest answers that can suffice to fence",
             "E - floor(E (AQ - 1) / WQ)",
             fewest,
-            f"With the silent spread evenly, {bookie_count(fewest)} can be enough; never fewer.",
+            f"If silent bookies are spread evenly, answers of {bookie_count(fewest)} can be enough. Fewer "
+            "never are.",
             "RRQuorumCoverageSet.checkCovered",
             "fewest-answers",
         ),
         Quantity(
             5,
-            "copies guaranteed when acknowledged",
+            "Copies of an entry that are guaranteed when it is acknowledged",
             "AQ",
             aq,
-            f"An acknowledged entry is on {bookie_count(aq)}; WQ = {wq} copies are hoped for.",
+            f"An acknowledged entry is on at least {bookie_count(aq)}. WQ = {wq} copies are the aim.",
             "definition: PendingAddOp, BP-31",
         ),
     ]
 
 
 def loss_quantities(deployment: Deployment) -> list[Quantity]:
+    """Return the quantities about lost bookies and bookies that are down."""
     _, wq, aq = sizes = deployment.configuration.sizes
     sure, lucky = arithmetic.sure_losses(*sizes), arithmetic.lucky_losses(*sizes)
     slack = arithmetic.slack(*sizes)
@@ -107,34 +111,35 @@ def loss_quantities(deployment: Deployment) -> list[Quantity]:
     return [
         Quantity(
             6,
-            "permanent losses surely survived",
+            "Bookies you can lose for good without losing data",
             "AQ - 1",
             sure,
-            f"Any {bookie_count(sure)} can be lost for ever without losing an acknowledged entry; "
-            f"up to {lucky} = floor(E (AQ - 1) / WQ) if no window holds {aq} of them.",
+            f"Any {bookie_count(sure)} can be lost for good without losing an acknowledged entry. "
+            f"Up to {lucky} = floor(E (AQ - 1) / WQ) can be lost if no window has {aq} of them.",
             "protocol.md",
             "sure-losses",
         ),
         Quantity(
             7,
-            "bookies down, and still the ledger can be fenced",
+            "Bookies that may be down while failover still works",
             "AQ - 1; any set with at most AQ - 1 in each window",
             sure,
-            f"Failover works with any {bookie_count(sure)} down; {aq} next to each other block it.",
+            f"Failover works with any {bookie_count(sure)} down. {aq} in one window block it.",
             "RRQuorumCoverageSet.checkCovered",
             "loss-is-fencing",
         ),
         Quantity(
             8,
-            "and recovery can re-write what it read",
+            "Bookies that may be down while recovery can write back",
             f"min(AQ - 1, {spare} + WQ - AQ)" if client.delay_ensemble_change else f"min(AQ - 1, {spare})",
             rewriting,
-            f"With {bookie_count(rewriting)} down recovery also finds where to write entries back.",
+            f"With {bookie_count(rewriting)} down recovery still finds bookies to which it can write entries "
+            "back.",
             "client: ReadOnlyLedgerHandle.handleBookieFailure",
         ),
         Quantity(
             9,
-            "bookies down, and it can be opened without recovery",
+            "Bookies that may be down while readers can open the ledger without recovery",
             "AQ - 1; any set with at most AQ - 1 in each window",
             sure,
             f"Tailing readers can open the ledger with any {bookie_count(sure)} down.",
@@ -143,16 +148,18 @@ def loss_quantities(deployment: Deployment) -> list[Quantity]:
         ),
         Quantity(
             10,
-            "bookies down, and a closed entry can be read",
+            "Bookies that may be down while an entry of a closed ledger can be read",
             "AQ - 1",
             aq - 1,
-            f"One holder is up with {bookie_count(aq - 1)} down, or {wq - 1} if the entry reached all {wq}.",
+            f"With {bookie_count(aq - 1)} down a copy is left; with {wq - 1} down if the entry is on all "
+            f"{wq}.",
             "definition: PendingReadOp, from row 5",
         ),
     ]
 
 
 def writing_quantities(deployment: Deployment) -> list[Quantity]:
+    """Return the quantities about writing."""
     sizes = deployment.configuration.sizes
     write_quorum = deployment.configuration.write_quorum
     slack, spare, client = arithmetic.slack(*sizes), deployment.replaceable, deployment.client
@@ -162,30 +169,30 @@ def writing_quantities(deployment: Deployment) -> list[Quantity]:
     return [
         Quantity(
             11,
-            "failures survived by a running writer, no change delayed",
+            "Bookie failures that a running writer survives (delayEnsembleChange off)",
             formula,
             spare,
-            f"Every failed bookie must be replaced: failure {spare + 1} closes the ledger with an error.",
+            f"Every failed bookie must be replaced. Failure {spare + 1} closes the ledger with an error.",
             "client: handleBookieFailure",
         ),
         Quantity(
             12,
-            "failures survived by a running writer with delayEnsembleChange",
+            "Bookie failures that a running writer survives (delayEnsembleChange on)",
             f"{formula} + WQ - AQ",
             spare + slack,
-            f"Up to {slack} failed in a write set need no replacement"
+            f"In a write set {bookie_count(slack, 'failed bookie')} may stay without a replacement"
             + (
                 f"; {bookie_count(spare, 'spare')} can replace others."
                 if client.delay_ensemble_change
-                else "; but delayEnsembleChange is off here."
+                else ", but delayEnsembleChange is off here."
             ),
             "client: failBookieAndCheck",
             "slack",
         ),
         Quantity(
             13,
-            "failures after which a new ledger can be created",
-            "fewest whose loss leaves no ensemble, less 1"
+            "Bookie failures after which a new ledger can be created",
+            "fewest losses that leave no ensemble, minus 1"
             if deployment.enforced
             else "N - WQ"
             if client.opportunistic_striping
@@ -193,12 +200,12 @@ def writing_quantities(deployment: Deployment) -> list[Quantity]:
             creations_survived(deployment, floor),
             f"A new ledger needs {bookie_count(floor)}"
             + (over_racks if deployment.enforced else "")
-            + (", E shrinks to what is there." if client.opportunistic_striping else "."),
+            + ("; E shrinks to the bookies that are left." if client.opportunistic_striping else "."),
             "client: LedgerCreateOp.initiate",
         ),
         Quantity(
             14,
-            "slow bookies hidden from latency",
+            "Slow bookies of a write set that do not delay an add",
             "WQ - AQ in each window",
             slack,
             f"An add completes without waiting for {bookie_count(slack)} of its write set.",
@@ -207,20 +214,21 @@ def writing_quantities(deployment: Deployment) -> list[Quantity]:
         ),
         Quantity(
             15,
-            "failures survived by a writer with DEFERRED_SYNC",
+            "Bookie failures that a writer with DEFERRED_SYNC survives",
             "0",
             0,
-            "force() needs all E bookies and ensemble change is refused; durable up to the last force().",
+            "force() needs all E bookies, and ensemble changes are refused. Entries up to the last force() "
+            "are durable.",
             "client: ForceLedgerOp",
         ),
         Quantity(
             16,
-            "failures after which auto-recovery can restore all copies",
+            "Bookie failures after which auto-recovery can restore all copies",
             formula,
             spare,
             "Each lost bookie of an ensemble needs a live one outside it"
-            + (", of its rack or of one without a bookie of the ensemble" if deployment.enforced else "")
-            + ("." if spare else "; there may be none." if deployment.enforced else "; there is none."),
+            + (", of its rack or of a rack without a bookie of the ensemble" if deployment.enforced else "")
+            + ("." if spare else ". There may be none." if deployment.enforced else ". There is none."),
             "client: issue #3905",
         ),
     ]
@@ -228,10 +236,11 @@ def writing_quantities(deployment: Deployment) -> list[Quantity]:
 
 def spare_formula(deployment: Deployment) -> str:
     """Return the formula of `Deployment.replaceable`."""
-    return "fewest that may replace one" if deployment.enforced else "N - E"
+    return "fewest replacements of a bookie" if deployment.enforced else "N - E"
 
 
 def forgetting_quantities(deployment: Deployment) -> list[Quantity]:
+    """Return the quantities about bookies that forget."""
     e, wq, aq = deployment.configuration.sizes
     ec = arithmetic.fencing_answers(e, wq, aq)
     floor, full = arithmetic.forgetful_holders(aq, aq), arithmetic.forgetful_holders(wq, aq)
@@ -239,19 +248,19 @@ def forgetting_quantities(deployment: Deployment) -> list[Quantity]:
     return [
         Quantity(
             17,
-            "holders that may forget an entry before recovery can drop it",
+            "Bookies with an entry that may forget it before recovery can lose it",
             "holders - AQ",
             floor,
-            f"{floor} of the {aq} that acknowledged it; {full} if it reached all {wq}.",
+            f"{floor} of the {aq} bookies that acknowledged the entry, or {full} of {wq} if all have it.",
             "BP-46 scenario 2; issue #2909",
             "forgetting",
         ),
         Quantity(
             18,
-            "fenced bookies that may forget the fence",
+            "Fenced bookies that may forget the fence",
             "fenced - EC",
             least,
-            f"{least} if only EC = {ec} were fenced; {all_fenced} if all {e} were.",
+            f"{least} if only EC = {ec} bookies were fenced, or {all_fenced} if all {e} were.",
             "BP-46 scenario 1",
             "forgetting",
         ),
@@ -259,6 +268,7 @@ def forgetting_quantities(deployment: Deployment) -> list[Quantity]:
 
 
 def rack_quantities(deployment: Deployment) -> list[Quantity]:
+    """Return the quantities about racks."""
     configuration, racks, client = deployment.configuration, deployment.racks, deployment.client
     e, wq, aq = configuration.sizes
     enough = arithmetic.sufficient_racks(e, wq, aq)
@@ -270,12 +280,12 @@ def rack_quantities(deployment: Deployment) -> list[Quantity]:
         found.append(
             Quantity(
                 19,
-                "survives the loss of any one rack: data and recovery",
+                "The loss of any one rack loses neither data nor recovery",
                 "most bookies of a rack in a window <= AQ - 1",
                 kept,
-                f"Up to {worst} of a window share a rack"
+                f"Up to {worst} bookies of a window share a rack"
                 + (" in the worst placement" if racks.placement is None else "")
-                + f"; at most {aq - 1} may.",
+                + f". At most {aq - 1} may.",
                 "RRQuorumCoverageSet.checkCovered",
                 "loss-is-fencing",
             )
@@ -283,11 +293,11 @@ def rack_quantities(deployment: Deployment) -> list[Quantity]:
     found.append(
         Quantity(
             20,
-            "racks in every write set that are enough for that",
+            "Racks in every write set that are enough for the loss of one rack",
             "WQ - AQ + 2",
             enough,
-            f"With {enough} racks in every write set no rack holds {aq} of it"
-            + ("; impossible, as that exceeds WQ." if enough > wq else "."),
+            f"With {enough} racks in every write set no rack has {aq} of its bookies"
+            + (". It is impossible here, because it exceeds WQ." if enough > wq else "."),
             "minNumRacksPerWriteQuorum, enforced",
             "racks",
         )
@@ -296,17 +306,22 @@ def rack_quantities(deployment: Deployment) -> list[Quantity]:
         found.append(
             Quantity(
                 21,
-                "keeps writing after the loss of any one rack",
-                "N - largest rack >= E" + (", and other racks replace it" if deployment.enforced else ""),
+                "Writing continues after the loss of any one rack",
+                "N - largest rack >= E"
+                + (", and other racks replace its bookies" if deployment.enforced else ""),
                 writes_without_a_rack(deployment, racks),
-                f"{bookie_count(remaining)} remain after the largest; new ensembles take {e}"
+                f"{bookie_count(remaining)} remain without the largest rack, and a new ensemble needs {e}"
                 + (", over enough racks" if client.enforce_min_racks else "")
                 + (
-                    ", and each lost one a rack without a bookie of its ensemble"
+                    ", and each lost bookie needs a rack without a bookie of its ensemble"
                     if deployment.enforced
                     else ""
                 )
-                + ("; the spare are taken to be elsewhere." if racks.placement and deployment.spare else "."),
+                + (
+                    ". Spare bookies are assumed in other racks."
+                    if racks.placement and deployment.spare
+                    else "."
+                ),
                 "client: RackawareEnsemblePlacementPolicyImpl",
             )
         )
@@ -314,10 +329,11 @@ def rack_quantities(deployment: Deployment) -> list[Quantity]:
     found.append(
         Quantity(
             22,
-            "racks an entry is on when acknowledged, with enforceMinNumFaultDomainsForWrite",
+            "Racks that have an acknowledged entry, with enforceMinNumFaultDomainsForWrite",
             "min(WQ, minNumRacksPerWriteQuorum)",
             domains,
-            "Copies survive a rack if that is 2 or more; fencing can stay blocked until the rack returns."
+            "With 2 or more a copy is left after the loss of a rack. Fencing can be blocked until the rack "
+            "is back."
             + ("" if client.min_racks is not None else " minNumRacksPerWriteQuorum is not given here."),
             "client: areAckedBookiesAdheringToPlacementPolicy",
         )
@@ -326,23 +342,25 @@ def rack_quantities(deployment: Deployment) -> list[Quantity]:
 
 
 def cost_quantities(deployment: Deployment) -> list[Quantity]:
+    """Return the quantities about cost."""
     e, wq, aq = deployment.configuration.sizes
     blocking = arithmetic.blocking_sets(e, wq, aq)
     return [
         Quantity(
             23,
-            "storage factor",
+            "Storage factor",
             "WQ",
             wq,
-            f"Each byte is written {wq} times; each bookie of the ensemble takes {wq / e:.0%} of a ledger's entries.",
+            f"Each byte is written {wq} times. Each bookie of the ensemble stores {wq / e:.0%} of a "
+            "ledger's entries.",
             "definition: RoundRobinDistributionSchedule",
         ),
         Quantity(
             24,
-            "sets of AQ bookies whose loss loses data and recovery",
-            "AQ-subsets within a window, of C(E, AQ)",
+            "Sets of AQ bookies whose loss loses data and blocks recovery",
+            "sets of AQ bookies within a window, of C(E, AQ)",
             f"{blocking} of {comb(e, aq)}",
-            f"Of the ways to lose {bookie_count(aq)} of an ensemble, {blocking / comb(e, aq):.0%} do harm.",
+            f"{blocking / comb(e, aq):.0%} of the ways to lose {bookie_count(aq)} of an ensemble do harm.",
             "counted: docs/lemmas.md, section Blocking sets",
         ),
     ]

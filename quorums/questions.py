@@ -1,8 +1,8 @@
-"""Questions about sets of positions, for one configuration at a time, with three readings.
+"""Questions about sets of positions, for one configuration at a time, answered in three ways.
 
-A question asks whether sets exist that meet all its constraints. It is plain data. It is answered by z3 on bit-vectors
-and by a SAT solver on CNF with PySAT's cardinality encodings; what they answer is evaluated on plain sets (`holds`)
-before anyone sees it. In every lemma a `yes` is a counterexample.
+A question asks whether sets exist that satisfy all its constraints. It is plain data. z3 on bit-vectors and a
+SAT solver on CNF, with PySAT's cardinality encodings, answer it. Every set that they find is checked on plain
+sets (`holds`). In every lemma a `yes` is a counterexample.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ Constraint: TypeAlias = AtLeastOf | AtMost | Apart | Within | Union
 
 @dataclass(frozen=True)
 class SetQuestion:
-    """Do sets exist, over the positions of the configuration, that meet all constraints?"""
+    """The question whether sets over the positions of the configuration satisfy all constraints."""
 
     configuration: Configuration
     sentence: str
@@ -79,11 +79,11 @@ class SetQuestion:
 
     @property
     def key(self) -> tuple[Constraint, ...]:
-        """Equal for questions with the same answer: positions that no constraint names may be in any set or none."""
+        """The constraints: equal for questions with the same answer. Other positions may be in any set."""
         return self.constraints
 
     def names(self) -> list[str]:
-        """The sets that it speaks of, in order of first mention."""
+        """Return the names of the sets, in order of first mention."""
         return list(dict.fromkeys(name for c in self.constraints for name in _names(c)))
 
 
@@ -98,7 +98,7 @@ def _names(constraint: Constraint) -> tuple[str, ...]:
 
 
 def partition(positions: Positions, parts: Sequence[str]) -> tuple[Constraint, ...]:
-    """Every one of `positions` is in exactly one of the `parts`, and nothing else is in any."""
+    """Return the constraints that each of `positions`, and no other, is in exactly one of the `parts`."""
     pairs = [(a, b) for i, a in enumerate(parts) for b in parts[i + 1 :]]
     everyone = f"{'|'.join(parts)}"
     return (
@@ -110,25 +110,26 @@ def partition(positions: Positions, parts: Sequence[str]) -> tuple[Constraint, .
 
 
 def exactly(count: int, of: str, among: Positions) -> tuple[Constraint, ...]:
+    """Return the constraints that exactly `count` of the positions `among` are in the set `of`."""
     return AtLeastOf(count, of, among), AtMost(count, of, among)
 
 
 HEARD, LOST = ("heard", "silent"), ("up", "lost")
-"""Two ways to split an ensemble: by who answered, and by who is left."""
+"""Two ways to split an ensemble: by answers, and by losses."""
 
 
 def about_ensemble(
     configuration: Configuration, sentence: str, *constraints: Constraint, parts: tuple[str, ...] = HEARD
 ) -> SetQuestion:
-    """A question about the ensemble split into `parts`, each bookie in one."""
+    """Return a question about the ensemble split into `parts`, with each bookie in one part."""
     return SetQuestion(configuration, sentence, (*partition(configuration.positions, parts), *constraints))
 
 
-# Plain reading
+# Plain sets
 
 
 def holds(question: SetQuestion, sets: Sets) -> bool:
-    """Whether the sets meet every constraint, by looking."""
+    """Return whether the sets satisfy every constraint, evaluated on plain sets."""
     return all(_met(constraint, sets) for constraint in question.constraints)
 
 
@@ -150,7 +151,10 @@ def _met(constraint: Constraint, sets: Sets) -> bool:
 
 
 def ask_bitvectors(question: SetQuestion, deadline: Deadline) -> Sets | None:
-    """Sets that answer the question, by z3 on bit-vectors; None if there are none; raises SolverGaveUpError."""
+    """Return sets that answer the question, or None if there are none, by z3 on bit-vectors.
+
+    Raises SolverGaveUpError.
+    """
     width = question.configuration.ensemble
     vectors = {name: z3.BitVec(name, width) for name in question.names()}
     terms = Terms("QF_BV", [_bits(constraint, vectors, width) for constraint in question.constraints])
@@ -202,7 +206,7 @@ def _bits(constraint: Constraint, vectors: dict[str, Any], width: int) -> Any:
 
 
 def _ones(vector: Any, width: int) -> Any:
-    """How many bits are set, added up in fields of 2, 4, 8, … bits."""
+    """Return the number of bits that are set, added up in fields of 2, 4, 8, … bits."""
     field = 1
     while field < width:
         lower = sum(((1 << field) - 1) << start for start in range(0, width, 2 * field)) & ((1 << width) - 1)
@@ -215,7 +219,10 @@ def _ones(vector: Any, width: int) -> Any:
 
 
 def ask_cnf(question: SetQuestion, deadline: Deadline) -> Sets | None:
-    """Sets that answer the question, by a SAT solver on CNF; None if there are none; raises SolverGaveUpError."""
+    """Return sets that answer the question, or None if there are none, by a SAT solver on CNF.
+
+    Raises SolverGaveUpError.
+    """
     positions = question.configuration.positions
     pool = IDPool()
     variables = {(name, p): pool.id((name, p)) for name in question.names() for p in positions}
@@ -250,7 +257,10 @@ def _clauses(
 
 
 def _count_clauses(kind: str, literals: list[int], count: int, pool: IDPool) -> Iterator[list[int]]:
-    """Bounds outside 0..n are settled here: PySAT's encodings take only those inside."""
+    """Yield the clauses of a cardinality constraint.
+
+    PySAT's encodings accept only bounds from 0 to n, so other bounds are handled here.
+    """
     if (kind == "atleast" and count <= 0) or (kind == "atmost" and count >= len(literals)):
         return
     if (kind == "atleast" and count > len(literals)) or (kind == "atmost" and count < 0):
@@ -264,11 +274,14 @@ def _count_clauses(kind: str, literals: list[int], count: int, pool: IDPool) -> 
     yield from encoded.clauses
 
 
-# Both
+# Both solvers
 
 
 def ask(question: SetQuestion, deadline: Deadline) -> Sets | None:
-    """The answer of both engines; raises InternalError if they differ or if sets do not meet the constraints."""
+    """Return the answer of both solvers.
+
+    Raises InternalError if they differ, or if their sets do not satisfy the constraints.
+    """
     by_vectors = ask_bitvectors(question, deadline)
     by_cnf = ask_cnf(question, deadline)
     if (by_vectors is None) != (by_cnf is None):

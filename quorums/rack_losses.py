@@ -1,4 +1,4 @@
-"""What the loss of bookies or of a rack leaves of a deployment: whether ledgers can be created, and written on."""
+"""The ability to create ledgers and to write after the loss of bookies or of a rack."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fencepost.quorums.stripes import Configuration
 
 
 def creations_survived(deployment: Deployment, floor: int) -> int:
-    """Return the failures after which an ensemble of `floor` bookies, or more, can be created."""
+    """Return the number of failures after which an ensemble of `floor` or more bookies can be created."""
     if deployment.enforced is None:
         return deployment.bookies - floor
     _, wq, aq = deployment.asked.sizes
@@ -23,7 +23,7 @@ def most_of_a_rack(deployment: Deployment, racks: Racks) -> int:
 
 
 def writes_without_a_rack(deployment: Deployment, racks: Racks) -> bool:
-    """Return whether writing goes on without any one of the racks: the writer's ledger, and new ones."""
+    """Return whether the writer's ledger and new ledgers can be written after the loss of any rack."""
     if deployment.enforced is not None:
         return creates_without_a_rack(deployment) and replaces_a_rack(
             deployment.enforced, deployment.configuration, deployment.least_racks
@@ -36,7 +36,7 @@ def writes_without_a_rack(deployment: Deployment, racks: Racks) -> bool:
 
 
 def creates_without_a_rack(deployment: Deployment) -> bool:
-    """Whether new ensembles can be created without any one of the racks that are enforced."""
+    """Return whether new ensembles can be created after the loss of any of the enforced racks."""
     sizes = deployment.enforced or ()
     return all(
         creatable((*sizes[:lost], *sizes[lost + 1 :]), deployment.configuration, deployment.least_racks)

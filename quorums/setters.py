@@ -26,7 +26,7 @@ def latest(files: Iterable[str]) -> list[str]:
 
 
 def chosen(flag: str, option: T | None, files: Mapping[str, T | None], default: T) -> tuple[T, Setter]:
-    """Return a value and what set it: the option, else the last of the files that has one, else the default."""
+    """Return a value and its setter: the option, else the last file that has a value, else the default."""
     if option is not None:
         return option, Setter("option", flag)
     said = [(value, Setter("file", name)) for name, value in files.items() if value is not None]

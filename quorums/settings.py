@@ -1,8 +1,9 @@
-"""E/WQ/AQ and client settings from files that people already have: Pulsar's broker.conf, or a Helm values file.
+"""E/WQ/AQ and client settings from Pulsar's broker.conf or from a Helm values file.
 
-Keys (ServiceConfiguration): `managedLedgerDefaultEnsembleSize`, `…WriteQuorum`, `…AckQuorum`; client settings behind the
-prefix `bookkeeper_`. A Helm values file has them under `broker.configData`, and N under `bookkeeper.replicaCount`.
-There a key may have the prefix `PULSAR_PREFIX_`, which Pulsar's images take off, and which wins over the key without it.
+Keys (ServiceConfiguration): `managedLedgerDefaultEnsembleSize`, `…WriteQuorum`, `…AckQuorum`, and client
+settings with the prefix `bookkeeper_`. A Helm values file has them under `broker.configData`, and N under
+`bookkeeper.replicaCount`. There a key may have the prefix `PULSAR_PREFIX_`. Pulsar's images remove the
+prefix, and the key with it wins over the key without it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ PREFIX = "PULSAR_PREFIX_"
 
 @dataclass(frozen=True)
 class Settings:
-    """What a file says; None where it says nothing."""
+    """The settings of a file; None for a setting that the file does not have."""
 
     ensemble: int | None = None
     write_quorum: int | None = None
@@ -49,7 +50,7 @@ class Settings:
 def read_settings(path: Path) -> Settings:
     """Return the settings of a broker.conf, or of Helm values if the name ends in .yaml or .yml.
 
-    A file may have a part of them only, as the second of two does. Raises BadInput, also if it has none.
+    A file may have only some of the settings. Raises BadInput, also if it has none.
     """
     text = read_text(path, HINT, SETTINGS)
     if path.suffix in (".yaml", ".yml"):
@@ -58,9 +59,10 @@ def read_settings(path: Path) -> Settings:
 
 
 def properties(text: str) -> dict[str, str]:
-    """Keys and values of a text as Java's `Properties` reads it; of a key that stands twice, the last counts.
+    """Return keys and values of a text as Java's `Properties` reads it; of a repeated key the last counts.
 
-    A line may go on after a backslash at its end; a key ends at `=`, `:` or a blank; `#` and `!` begin comments.
+    A backslash at the end of a line continues the line. A key ends at `=`, `:` or a blank. `#` and `!` begin
+    comments.
     """
     found: dict[str, str] = {}
     for line in _logical_lines(text.removeprefix("\ufeff")):
@@ -76,7 +78,7 @@ _PAIR = re.compile(r"(?P<key>(?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(?P<valu
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Lines without those that are blank or comments, each with what it goes on with."""
+    """Yield the lines without blank lines and comments, each joined with its continuation lines."""
     waiting: str | None = None
     for natural in re.split(r"\r\n|\n|\r", text):
         line = natural.lstrip(_BLANKS)
@@ -92,7 +94,7 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 
 def _unescaped(text: str) -> str:
-    r"""What `\t`, `\u0041` and `\:` stand for."""
+    r"""Return the text with `\t`, `\u0041` and `\:` replaced by the characters that they stand for."""
 
     def meant(found: re.Match[str]) -> str:
         code, letter = found.groups()
@@ -111,7 +113,7 @@ def _helm(path: Path, text: str) -> Settings:
 
 
 def without_prefix(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys as Pulsar's images set them; the value of a key with the prefix comes last, and wins."""
+    """Return the keys as Pulsar's images set them. The value of a key with the prefix comes last and wins."""
     return {str(key).removeprefix(PREFIX): config[key] for key in sorted(config, key=_has_prefix)}
 
 
@@ -144,7 +146,7 @@ def _settings(path: Path, config: Mapping[str, Any]) -> Settings:
 
 
 def _number(path: Path, key: str, value: object) -> int:
-    """A number, or a text that is one: Java trims it, and takes no other form."""
+    """Return a number, also from a text. Java trims the text and accepts no other form. Raises BadInput."""
     number = value if is_a(value, int) else whole(value.strip()) if isinstance(value, str) else None
     if not isinstance(number, int) or abs(number) >= 2**31:
         raise BadInput(f"{path}: {key} is {shown(value)}; it must be a whole number")

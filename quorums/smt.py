@@ -1,7 +1,7 @@
-"""Obligations as SMT-LIB 2 text: z3 decides, cvc5 confirms, both from the same text.
+"""Proof obligations as SMT-LIB 2 text: z3 decides and cvc5 confirms, both from the same text.
 
-An obligation is a closed script that is unsatisfiable exactly if the claim holds. It is text, so the file that `--smt2`
-writes is the file that was solved.
+A proof obligation is a closed script that is unsatisfiable if and only if the claim holds. It is text, so the
+file that `--smt2` writes is the file that was solved.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fencepost.encoding.solving.scripts import Constants
 
 @dataclass(frozen=True)
 class Reply:
-    """One solver's answer to one script, and how long it took to find."""
+    """One solver's answer to one script, and the seconds that it took."""
 
     answer: Answer[Constants]
     seconds: float
@@ -32,8 +32,8 @@ class Reply:
 class ProofObligation:
     """A claim that a solver must settle for a lemma.
 
-    `script` asserts what may be assumed and then the negation of the claim. `premises` is the same without the
-    negation: if that is unsatisfiable, the claim says nothing. It is None where only cvc5 can read the script.
+    `script` asserts the premises and then the negation of the claim. `premises` asserts only the premises: if
+    they are unsatisfiable, the claim is vacuous. It is None if only cvc5 can read the script.
     """
 
     name: str
@@ -43,7 +43,7 @@ class ProofObligation:
 
 
 def obligation(name: str, sentence: str, assume: Sequence[Any], claim: Any) -> ProofObligation:
-    """The obligation that `claim` follows from `assume` (z3 terms), as SMT-LIB 2 text."""
+    """Return the proof obligation that `claim` follows from `assume` (z3 terms), as SMT-LIB 2 text."""
     return ProofObligation(
         name,
         sentence,
@@ -53,7 +53,7 @@ def obligation(name: str, sentence: str, assume: Sequence[Any], claim: Any) -> P
 
 
 def _script(name: str, sentence: str, assertions: Sequence[Any]) -> str:
-    """SMT-LIB 2 text to be read by people: declarations in order of first use, formulas without `let`."""
+    """Return SMT-LIB 2 text for readers: declarations in order of first use, formulas without `let`."""
     printed = [_printed(assertion) for assertion in assertions]
     sorts = dict.fromkeys(line for one in printed for line in one.sorts)
     functions = dict.fromkeys(line for one in printed for line in one.functions)
@@ -64,7 +64,7 @@ def _script(name: str, sentence: str, assertions: Sequence[Any]) -> str:
 
 @dataclass(frozen=True)
 class _Printed:
-    """A formula as text, with the declarations of what it names."""
+    """A formula as text, with the declarations of its sorts and functions."""
 
     text: str
     sorts: tuple[str, ...]
@@ -73,9 +73,10 @@ class _Printed:
 
 @contextlib.contextmanager
 def _without_aliases() -> Iterator[None]:
-    """Let z3 print a term without `let`, for as long as this lasts.
+    """Let z3 print terms without `let` inside this context.
 
-    What sets these for good makes every later text of the process a tree instead of a graph: gigabytes of it.
+    If the settings stayed, every later text of the process would be a tree instead of a graph, of several
+    gigabytes.
     """
     wanted = {"pp.min_alias_size": 1_000_000, "pp.max_depth": 1_000}
     before = {name: z3.get_param(name) for name in wanted}
@@ -115,12 +116,15 @@ def _sort_lines(sorts: Iterable[Any]) -> dict[str, None]:
 
 
 def ask_z3(script: str, deadline: Deadline) -> Reply:
-    """z3's answer to a script, comments aside; one that was found before in this process is not looked for again."""
+    """Return z3's answer to a script. An answer is remembered for the script without its comments."""
     return _remembered("z3", script, lambda: scripts.ask_z3(script, deadline))
 
 
 def ask_cvc5(script: str, deadline: Deadline) -> Reply:
-    """The same by cvc5. Call only where `cvc5_version()` is not None."""
+    """Return cvc5's answer to a script, remembered in the same way.
+
+    Call it only if `cvc5_version()` is not None.
+    """
     return _remembered("cvc5", script, lambda: scripts.ask_cvc5(script, deadline))
 
 

@@ -1,4 +1,4 @@
-"""What the files of a deployment say to `advise`, and which of their keys were read: broker.conf, Helm values, bk_server.conf."""
+"""The files of a deployment that `advise` reads: broker.conf, Helm values and bk_server.conf."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ UNMODELLED = (
     "forceSync",
     "walSyncData",
 )
-"""Keys that may change what is durable, of bookies and of the metadata store, and that no model has."""
+"""Keys of bookies and of the metadata store that may change what is durable, and that no model has."""
 STORAGES = {
     "SortedLedgerStorage": "sorted",
     "InterleavedLedgerStorage": "interleaved",
     "DbLedgerStorage": "db",
 }
-"""What the classes are called that keep a bookie's entries."""
+"""The storage of each Java class that stores a bookie's entries."""
 BROKER = "broker.configData."
-"""Where Helm values have what a broker asks of bookies."""
+"""The prefix of the broker's keys in Helm values."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """One file: what it says, None where it says nothing, and its keys, those that were read first."""
+    """The settings of one file, None for those that it does not have, and its keys."""
 
     settings: Settings | None
     journal: bool | None
@@ -50,13 +50,16 @@ class Source:
     checks: bool | None
     storage: str | None
     sorted_storage: bool | None
-    """Whether sorted storage is switched on: without it, that storage is interleaved."""
+    """Whether sorted storage is on. If it is off, the storage is interleaved."""
     read: tuple[str, ...]
     ignored: tuple[str, ...]
 
 
 def read_source(path: Path) -> Source:
-    """A broker.conf, Helm values (.yaml, .yml) or a bk_server.conf; raises BadInput, in one line."""
+    """Return the settings of a broker.conf, of Helm values (.yaml, .yml) or of a bk_server.conf.
+
+    Raises BadInput, in one line.
+    """
     text = read_text(path, HINT, SETTINGS)
     helm = path.suffix in (".yaml", ".yml")
     keys: Mapping[str, Any] = _flat(parse_yaml(text, str(path), HINT)) if helm else properties(text)
@@ -83,12 +86,12 @@ def read_source(path: Path) -> Source:
 
 
 def key_name(key: str) -> str:
-    """The last part of a key's path, as Pulsar's images set it."""
+    """Return the last part of a key's path without the prefix, as Pulsar's images set it."""
     return key.rpartition(".")[2].removeprefix(PREFIX)
 
 
 def _flat(values: object, before: str = "") -> dict[str, Any]:
-    """A document's leaves by path, joined with dots."""
+    """Return the leaves of a document by path, joined with dots."""
     if not isinstance(values, dict):
         return {before: values} if before else {}
     found: dict[str, Any] = {}

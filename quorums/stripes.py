@@ -1,8 +1,8 @@
-"""One ensemble, its windows, and the coverage rules, on plain sets of positions.
+"""Ensembles, windows and coverage rules on plain sets of positions.
 
-A position is an index into the ensemble, which is an ordered list; positions start at 0, entries at 1. A window is WQ
-consecutive positions, cyclically: the write set of some entry (`RoundRobinDistributionSchedule`). With E > WQ entries
-are striped over the windows in turn.
+A position is an index into the ensemble, which is an ordered list. Positions start at 0, entries at 1. A
+window is WQ consecutive positions, cyclically: the write set of some entry
+(`RoundRobinDistributionSchedule`). If E > WQ, entries are striped over the windows in turn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ Positions: TypeAlias = tuple[int, ...]
 
 
 LARGEST = 1000
-"""The largest ensemble that is looked at: entries are striped over a few bookies, and each answers every client."""
+"""The largest ensemble that is accepted. Real ensembles have a few bookies, because each serves every client.
+"""
 
 
 @dataclass(frozen=True, order=True)
@@ -30,6 +31,7 @@ class Configuration:
     ack_quorum: int
 
     def __post_init__(self) -> None:
+        """Raise BadInput unless 1 <= AQ <= WQ <= E."""
         for name, value in (
             ("ensemble (E)", self.ensemble),
             ("write quorum (WQ)", self.write_quorum),
@@ -41,7 +43,8 @@ class Configuration:
                 raise BadInput(f"{name} is {value}: it must be at most {LARGEST:,}")
         if self.ack_quorum > self.write_quorum:
             raise BadInput(
-                f"ack quorum {self.ack_quorum} exceeds write quorum {self.write_quorum}: AQ must be at most WQ"
+                f"ack quorum {self.ack_quorum} exceeds write quorum {self.write_quorum}: AQ must be at most "
+                "WQ"
             )
         if self.write_quorum > self.ensemble:
             raise BadInput(
@@ -49,33 +52,35 @@ class Configuration:
             )
 
     def __str__(self) -> str:
+        """Return the configuration as E/WQ/AQ."""
         return f"{self.ensemble}/{self.write_quorum}/{self.ack_quorum}"
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """(E, WQ, AQ), in the order in which the formulas take them."""
+        """E, WQ and AQ, in the order of the formulas' arguments."""
         return self.ensemble, self.write_quorum, self.ack_quorum
 
     @property
     def positions(self) -> Positions:
+        """The positions of the ensemble."""
         return tuple(range(self.ensemble))
 
     def window(self, start: int, length: int | None = None) -> Positions:
-        """`length` consecutive positions from `start`, cyclically; WQ of them unless told."""
+        """Return `length` consecutive positions from `start`, cyclically. The default length is WQ."""
         wanted = self.write_quorum if length is None else length
         return tuple((start + step) % self.ensemble for step in range(wanted))
 
     def windows(self) -> list[Positions]:
-        """The E windows, one for each start. If E = WQ they are all the same set."""
+        """Return the E windows, one for each start. If E = WQ they are all the same set."""
         return [self.window(start) for start in self.positions]
 
     def write_set(self, entry: int) -> Positions:
-        """The positions that entry `entry` (from 1) of a fragment is written to."""
+        """Return the positions to which entry `entry` (from 1) of a fragment is written."""
         return self.window((entry - 1) % self.ensemble)
 
 
 def configurations(up_to: int) -> Iterator[Configuration]:
-    """All E >= WQ >= AQ >= 1 with E at most `up_to`, smallest first: by E, then WQ, then AQ."""
+    """Yield all E >= WQ >= AQ >= 1 with E up to `up_to`, smallest first: by E, then WQ, then AQ."""
     for ensemble in range(1, up_to + 1):
         for write_quorum in range(1, ensemble + 1):
             for ack_quorum in range(1, write_quorum + 1):
@@ -83,29 +88,38 @@ def configurations(up_to: int) -> Iterator[Configuration]:
 
 
 def most_in_a_window(configuration: Configuration, members: Collection[int]) -> int:
-    """The most of `members` that any one window holds."""
+    """Return the largest number of `members` that one window has."""
     return max(sum(position in members for position in window) for window in configuration.windows())
 
 
 def covered_by_windows(configuration: Configuration, heard: Collection[int]) -> bool:
-    """Today's code: in every window fewer than AQ positions are unheard (`RRQuorumCoverageSet.checkCovered`)."""
+    """Return whether every window has fewer than AQ positions without an answer.
+
+    This is the rule of today's code (`RRQuorumCoverageSet.checkCovered`).
+    """
     unheard = set(configuration.positions) - set(heard)
     return most_in_a_window(configuration, unheard) < configuration.ack_quorum
 
 
 def covered_by_first_ack_quorum(configuration: Configuration, heard: Collection[int]) -> bool:
-    """The code up to 4.3: of the first AQ positions of every window one was heard (BOOKKEEPER-799)."""
+    """Return whether one of the first AQ positions of every window has answered.
+
+    This is the rule of the code up to 4.3 (BOOKKEEPER-799).
+    """
     heads = (configuration.window(start, configuration.ack_quorum) for start in configuration.positions)
     return all(set(head) & set(heard) for head in heads)
 
 
 def covered_by_total(heard: Collection[int], needed: int) -> bool:
-    """At least `needed` positions were heard, wherever they are (BP-46 with EC; PR #2281 with QC)."""
+    """Return whether at least `needed` positions have answered (BP-46 with EC; PR 2281 with QC)."""
     return len(heard) >= needed
 
 
 def is_stranded(configuration: Configuration, heard: Collection[int]) -> bool:
-    """Some entry has an ack quorum of bookies none of which was heard: the writer may still be acknowledged."""
+    """Return whether some entry has an ack quorum without any answer.
+
+    The writer can then still complete the add of that entry.
+    """
     unheard = set(configuration.positions) - set(heard)
     return any(
         set(quorum) <= unheard
@@ -115,12 +129,12 @@ def is_stranded(configuration: Configuration, heard: Collection[int]) -> bool:
 
 
 def can_be_fenced(configuration: Configuration, lost: frozenset[int]) -> bool:
-    """The bookies that are left answer, and the code's rule is satisfied."""
+    """Return whether the code's rule is satisfied if all bookies but the lost ones answer."""
     return covered_by_windows(configuration, frozenset(configuration.positions) - lost)
 
 
 def can_lose(configuration: Configuration, entries: int, lost: frozenset[int]) -> bool:
-    """Some entry, acknowledged by an ack quorum and no more, is on lost bookies only."""
+    """Return whether some entry is only on lost bookies if just an ack quorum has acknowledged it."""
     return any(
         set(acks) <= lost
         for entry in range(1, entries + 1)

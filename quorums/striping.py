@@ -1,8 +1,8 @@
-"""Stripes: what E > WQ does to coverage, and the rules that were wrong about it.
+"""Lemmas about stripes: coverage with E > WQ, and past rules that were wrong about it.
 
-With E > WQ an ack quorum lies within one window of WQ consecutive positions, so what matters is how many silent bookies
-one window holds. Where a lemma for all sizes needs more than arithmetic, docs/lemmas.md has the argument and the solver
-proves each step of it.
+With E > WQ an ack quorum lies within one window of WQ consecutive positions. The number of silent bookies in
+one window is therefore what counts. If a lemma for all sizes needs more than arithmetic, docs/lemmas.md has
+the argument, and the solver proves each step of it.
 """
 
 from __future__ import annotations
@@ -51,16 +51,17 @@ from fencepost.quorums.stripes import (
 )
 from fencepost.quorums.windows import every_window_covered, first_window_has
 
-# EC by count, and by windows
+# EC by count and by windows
 
 
 def count_covers_obligations(formulas: Formulas) -> list[ProofObligation]:
+    """Return the proof obligation of `count-covers-windows`."""
     heard_in, silent_in, heard_out, silent_out = z3.Ints("heard_in silent_in heard_out silent_out")
     regions = (heard_in, silent_in, heard_out, silent_out)
     return [
         obligation(
             "count-covers-windows",
-            "A window and EC = (E - AQ) + 1 heard bookies: fewer than AQ of the window are silent",
+            "If EC = (E - AQ) + 1 bookies have answered, fewer than AQ of a window are silent",
             [
                 *VALID,
                 *(region >= 0 for region in regions),
@@ -74,11 +75,12 @@ def count_covers_obligations(formulas: Formulas) -> list[ProofObligation]:
 
 
 def count_covers_sets(formulas: Formulas) -> list[ProofObligation]:
+    """Return the proof obligation of `count-covers-windows` over finite sets."""
     needed = formulas.fencing_answers(E, WQ, AQ).sexpr()
     return [
         set_script(
             "count-covers-windows.sets",
-            "EC heard bookies of the ensemble, and a window of it: fewer than AQ of the window are silent",
+            "If EC bookies of the ensemble have answered, fewer than AQ of a window are silent",
             "ensemble window heard",
             [
                 "(= (set.card ensemble) E)",
@@ -91,31 +93,35 @@ def count_covers_sets(formulas: Formulas) -> list[ProofObligation]:
 
 
 def count_covers_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
+    """Yield the question whether EC answers can leave a window uncovered."""
     needed = formulas.fencing_answers(*configuration.sizes)
     yield about_ensemble(
         configuration,
-        f"EC = {needed} bookies were heard, yet a window has AQ silent ones",
+        f"EC = {needed} bookies have answered, yet a window has AQ silent ones",
         AtLeastOf(needed, "heard", configuration.positions),
         first_window_has(configuration, "silent"),
     )
 
 
 def count_covers_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
+    """Return whether these answers are EC or more and leave an ack quorum without an answer."""
     needed = formulas.fencing_answers(*configuration.sizes)
     return covered_by_total(sets["heard"], needed) and is_stranded(configuration, sets["heard"])
 
 
 def windows_spare_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
+    """Yield the question whether fewer than EC answers can cover every window."""
     needed = formulas.fencing_answers(*configuration.sizes)
     yield about_ensemble(
         configuration,
-        f"every window is covered, yet fewer than EC = {needed} bookies were heard",
+        f"every window is covered, yet fewer than EC = {needed} bookies have answered",
         *every_window_covered(configuration),
         AtMost(needed - 1, "heard", configuration.positions),
     )
 
 
 def windows_spare_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
+    """Return whether these answers are fewer than EC and cover every window."""
     needed = formulas.fencing_answers(*configuration.sizes)
     return covered_by_windows(configuration, sets["heard"]) and not covered_by_total(sets["heard"], needed)
 
@@ -124,6 +130,7 @@ def windows_spare_breaks(formulas: Formulas, configuration: Configuration, sets:
 
 
 def meet_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
+    """Yield the question whether an ack quorum and QC answers can be disjoint."""
     write_set, aq = configuration.window(0), configuration.ack_quorum
     needed = formulas.negative_answers(*configuration.sizes)
     yield SetQuestion(
@@ -140,6 +147,7 @@ def meet_questions(formulas: Formulas, configuration: Configuration) -> Iterable
 
 
 def meet_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
+    """Return whether these sets are a disjoint ack quorum and QC answers of one write set."""
     needed = formulas.negative_answers(*configuration.sizes)
     return (
         len(sets["ack quorum"]) >= configuration.ack_quorum
@@ -150,6 +158,7 @@ def meet_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) ->
 
 
 def meet_sets(formulas: Formulas) -> list[ProofObligation]:
+    """Return the proof obligation of `quorums-meet` over finite sets."""
     needed = formulas.negative_answers(E, WQ, AQ).sexpr()
     return [
         set_script(
@@ -167,7 +176,7 @@ def meet_sets(formulas: Formulas) -> list[ProofObligation]:
 
 
 def stripes_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """All that is said of windows, on the actual windows of one configuration."""
+    """Yield all questions about windows, on the windows of one configuration."""
     yield from count_covers_questions(formulas, configuration)
     yield from fewest_questions(formulas, configuration)
     yield from losses.losses_questions(formulas, configuration)
@@ -175,6 +184,7 @@ def stripes_questions(formulas: Formulas, configuration: Configuration) -> Itera
 
 
 def stripes_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
+    """Return whether these sets contradict one of the lemmas about windows."""
     if "heard" in sets:
         return count_covers_breaks(formulas, configuration, sets) or fewest_breaks(
             formulas, configuration, sets
@@ -183,7 +193,7 @@ def stripes_breaks(formulas: Formulas, configuration: Configuration, sets: Sets)
 
 
 def lemmas() -> Sequence[Lemma]:
-    """The lemmas about windows, in reading order."""
+    """Return the lemmas about windows, in reading order."""
     return [
         Lemma(
             "quorums-meet",
@@ -198,7 +208,7 @@ def lemmas() -> Sequence[Lemma]:
         ),
         Lemma(
             "count-covers-windows",
-            "EC answers, wherever they come from, cover every window.",
+            "Any EC answers cover every window.",
             "|heard| >= (E - AQ) + 1  =>  every window of WQ positions has fewer than AQ silent",
             LemmaVerdict.PROVED,
             count_covers_questions,
@@ -209,7 +219,7 @@ def lemmas() -> Sequence[Lemma]:
         ),
         Lemma(
             "windows-need-the-count",
-            "The converse is wrong: with E > WQ every window can be covered by fewer than EC answers.",
+            "The converse is wrong: with E > WQ fewer than EC answers can cover every window.",
             "every window has fewer than AQ silent  =>  |heard| >= (E - AQ) + 1",
             LemmaVerdict.REFUTED,
             windows_spare_questions,
@@ -223,11 +233,13 @@ def lemmas() -> Sequence[Lemma]:
             fewest_questions,
             fewest_breaks,
             fewest_obligations,
-            argument="induction over the integers, and the ring read as a counting function, by argument (docs/lemmas.md)",
+            argument="on paper: induction over the integers, and the ring as a counting function "
+            "(docs/lemmas.md)",
         ),
         Lemma(
             "loss-is-fencing",
-            "With at least E entries, bookies whose loss can lose an acknowledged entry are those whose loss blocks fencing.",
+            "With at least E entries, a loss of bookies can lose an acknowledged entry if and only if it "
+            "blocks fencing.",
             "L >= E  =>  (some entry has an ack quorum within D  <=>  some window has at least AQ of D)",
             LemmaVerdict.PROVED,
             loss_questions,
@@ -238,7 +250,8 @@ def lemmas() -> Sequence[Lemma]:
         ),
         Lemma(
             "loss-is-fencing-few-entries",
-            "With fewer than E entries it is wrong: all entries can be there and the ledger impossible to fence.",
+            "With fewer than E entries the claim is wrong: a loss can block fencing although no entry is "
+            "lost.",
             "L < E  =>  (some entry has an ack quorum within D  <=>  some window has at least AQ of D)",
             LemmaVerdict.REFUTED,
             few_entries_questions,
@@ -246,15 +259,16 @@ def lemmas() -> Sequence[Lemma]:
         ),
         Lemma(
             "first-ack-quorum-rule",
-            "The rule of 4.3 and before, one answer from the first AQ positions of every window, is not enough.",
-            "every window has an answer among its first AQ positions  =>  every ack quorum has one (BOOKKEEPER-799)",
+            "The rule up to 4.3 is not enough: one answer from the first AQ positions of every window.",
+            "every window has an answer among its first AQ positions  =>  every ack quorum has one "
+            "(BOOKKEEPER-799)",
             LemmaVerdict.REFUTED,
             first_ack_quorum_questions,
             first_ack_quorum_breaks,
         ),
         Lemma(
             "pr-2281-rule",
-            "The rule of PR #2281, WQ - AQ + 1 answers from anywhere in the ensemble, is not enough.",
+            "The rule of PR #2281 is not enough: any WQ - AQ + 1 answers of the ensemble.",
             "|heard| >= (WQ - AQ) + 1  =>  every ack quorum has an answer",
             LemmaVerdict.REFUTED,
             pr_2281_questions,
@@ -262,7 +276,7 @@ def lemmas() -> Sequence[Lemma]:
         ),
         Lemma(
             "pr-2281-unsafe-iff-striped",
-            "The rule of PR #2281 is unsafe exactly when E > WQ.",
+            "The rule of PR #2281 is unsafe if and only if E > WQ.",
             "some heard set with |heard| >= (WQ - AQ) + 1 misses an ack quorum  <=>  E > WQ",
             LemmaVerdict.PROVED,
             pr_2281_striped_questions,
@@ -272,7 +286,7 @@ def lemmas() -> Sequence[Lemma]:
         ),
         Lemma(
             "stripes-enumerated",
-            "The lemmas about windows and losses, on the windows themselves.",
+            "The lemmas about windows and losses hold on the windows of each configuration.",
             "count-covers-windows, fewest-answers, sure-losses and loss-is-fencing at each E/WQ/AQ",
             LemmaVerdict.HOLDS,
             stripes_questions,

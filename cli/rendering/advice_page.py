@@ -78,7 +78,7 @@ def _card(verdict: Verdict, name: str, said: str, more: str, found: Finding) -> 
     return (
         f'<article class="{verdict.value}"><h3><span class="badge">{sign} {verdict.value}</span> {escape(name)}</h3>\n'
         f'<p class="finding">{escape(said[:1].upper() + said[1:])}.</p>{more}\n'
-        f'<pre class="command"><code>{_command(found)}</code></pre>{_shown(found.story)}</article>'
+        f'<pre class="command"><code>{_command(found)}</code></pre>{_shown(found.counterexample)}</article>'
     )
 
 

@@ -1,1 +1,1 @@
-"""What must hold of a BookKeeper ledger."""
+"""Properties and invariants of one BookKeeper ledger and of its core."""

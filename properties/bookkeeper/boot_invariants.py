@@ -1,7 +1,7 @@
-"""Why a bookie that comes back from a crash does no harm: facts about the boot sequence, step by step (BP-46).
+"""Invariants of the boot sequence (BP-46): why a bookie that boots after a crash does no harm.
 
-The facts about the ledger speak of bookies that are fenced, or in limbo. One that is on its way through the boot
-sequence counts as either, as long as phase one has that before it: until then it answers nobody.
+The invariants of the ledger speak of bookies that are fenced or in limbo. A bookie in the boot sequence
+counts as fenced, or as in limbo, while phase one has still to make it so. It answers nobody before that.
 """
 
 from __future__ import annotations
@@ -16,49 +16,56 @@ from fencepost.protocols.bookkeeper.state import Ledger
 
 
 def boot_invariants(s: Ledger) -> tuple[Invariant, ...]:
-    """The facts about bookies that go through the whole boot sequence."""
+    """Return the invariants about bookies that go through the whole boot sequence."""
     return phase_one_comes_first(s), cookies_are_stored(s), checked_and_serving(s)
 
 
 def is_fenced(s: Ledger, bookie: TermLike) -> Term:
-    """The ledger is fenced at the bookie, or will be before it answers anybody."""
-    return any_of(s.fenced[bookie], _has_before_it(s, bookie, "limbo-first"))
+    """Return whether the ledger is fenced at the bookie, or will be before the bookie answers anybody."""
+    return any_of(s.fenced[bookie], _is_before_half(s, bookie, "limbo-first"))
 
 
 def in_limbo(s: Ledger, bookie: TermLike) -> Term:
-    """The bookie came back from a crash and does not know what it has lost, or will say so before it answers anybody."""
-    return any_of(s.limbo[bookie], _has_before_it(s, bookie, "fence-first"))
+    """Return whether the ledger is in limbo at the bookie, or will be before the bookie answers anybody."""
+    return any_of(s.limbo[bookie], _is_before_half(s, bookie, "fence-first"))
 
 
 def has_crashed(s: Ledger, bookie: TermLike) -> Term:
-    """The bookie bears the marks of a crash: it is in limbo, or on its way through the boot sequence."""
+    """Return whether the bookie still shows a crash: it is in limbo or in the boot sequence."""
     boots = s.stage[bookie] != Stage.SERVING if s.parameters.boots_in_steps else FALSE
     return in_limbo(s, bookie) | boots
 
 
-def has_left_limbo(s: Ledger, bookie: TermLike, entry: TermLike) -> Term:
-    """The entry is none that the bookie must have: phase two, once the ledger is closed, copies the others only."""
+def need_not_store(s: Ledger, bookie: TermLike, entry: TermLike) -> Term:
+    """Return whether the ledger is closed and does not place the entry on the bookie.
+
+    Phase two copies only the entries that the closed ledger places on the bookie.
+    """
     if not s.parameters.boots_in_steps:
         return FALSE
     belongs = (entry <= s.last_entry) & s.in_metadata_write_set(entry, bookie)
     return (s.status == Status.CLOSED) & ~belongs
 
 
-def is_too_late(s: Ledger) -> Term:
-    """The ledger is closed, so bookies leave limbo: what one answers to a recovery read from then on decides nothing."""
+def may_leave_limbo(s: Ledger) -> Term:
+    """Return whether bookies may leave limbo: the ledger is closed, so recovery reads decide nothing."""
     return (s.status == Status.CLOSED) if s.parameters.boots_in_steps else FALSE
 
 
-def _has_before_it(s: Ledger, bookie: TermLike, halfway: str) -> Term:
-    """The bookie is down, or phase one has not come to one of its halves: to the second, if that is their order."""
+def _is_before_half(s: Ledger, bookie: TermLike, second_in: str) -> Term:
+    """Return whether the bookie is down, or phase one has not reached one of its two halves.
+
+    The halves are limbo and fence. The one asked about is the second half in the order `second_in`.
+    """
     if not s.parameters.boots_in_steps:
         return FALSE
     waits = [PhaseOne.DUE, PhaseOne.NOTED]
-    waits += [PhaseOne.HALFWAY] if s.parameters.phase_one_order == halfway else []
+    waits += [PhaseOne.HALFWAY] if s.parameters.phase_one_order == second_in else []
     return any_of(s.stage[bookie] == Stage.DOWN, *(s.phase_one[bookie] == step for step in waits))
 
 
 def phase_one_comes_first(s: Ledger) -> Invariant:
+    """Return the invariant about the order of boot steps: nothing else runs before phase one."""
     under_way = (PhaseOne.NOTED, PhaseOne.HALFWAY, PhaseOne.MARKED)
 
     def in_order(b: Term) -> Term:
@@ -69,23 +76,27 @@ def phase_one_comes_first(s: Ledger) -> Invariant:
 
     return Invariant(
         name="phase-one-comes-first",
-        meaning="a bookie goes through phase one before it stamps cookies or serves, and the ledger is in its scope",
+        meaning="a bookie stamps cookies and serves only after phase one, and phase one covers the ledger",
         holds=forall(s.bookie, in_order),
     )
 
 
 def cookies_are_stored(s: Ledger) -> Invariant:
+    """Return the invariant by which every bookie can boot."""
+
     def boots(b: Term) -> Term:
         return s.stage[b] != Stage.REFUSED if s.parameters.cookie_mismatch == "fix" else TRUE
 
     return Invariant(
         name="cookies-are-stored",
-        meaning="the metadata store has the cookie of each bookie, so none refuses to boot because of it",
+        meaning="the metadata store has the cookie of each bookie, so no bookie refuses to "
+        "boot for lack of it",
         holds=forall(s.bookie, lambda b: s.store_cookie[b] & boots(b)),
     )
 
 
 def checked_and_serving(s: Ledger) -> Invariant:
+    """Return the invariant about the end of phase two."""
     return Invariant(
         name="checked-and-serving",
         meaning="a bookie whose check is over serves, and the ledger is closed",

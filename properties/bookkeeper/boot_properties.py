@@ -1,4 +1,4 @@
-"""What the boot sequence promises (BP-46)."""
+"""The property of BP-46's boot sequence: its repair is complete."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ from functools import partial
 from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import implies
-from fencepost.properties.bookkeeper.explanations import (
-    explain_few_copies,
-)
+from fencepost.properties.bookkeeper.explanations import explain_few_copies
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper.state import Ledger
 
 
 def repair_is_complete(s: Ledger) -> Property:
-    """What phase two of the boot sequence promises (BP-46)."""
+    """Return the property that phase two of the boot sequence promises (BP-46)."""
     checked = exists(s.bookie, lambda b: s.serves(b) & s.checked[b])
     return Property(
         name="repair-is-complete",
-        meaning="once the check of a crashed bookie is over and the ledger closed, the bookie stores every entry that the "
-        "metadata places on it",
+        meaning="once a crashed bookie has been checked and the ledger is closed, the "
+        "bookie stores every entry that the metadata places on it",
         holds=forall(
             s.bookie,
             lambda b: implies(
@@ -35,6 +33,6 @@ def repair_is_complete(s: Ledger) -> Property:
             ),
         ),
         witness=checked & (s.status == Status.CLOSED) & (s.last_entry > 0),
-        witness_meaning="the check of a crashed bookie is over and the ledger closed with an entry in it",
+        witness_meaning="a crashed bookie has been checked, and the ledger is closed with an entry in it",
         explain=partial(explain_few_copies, s),
     )

@@ -1,6 +1,7 @@
-"""Facts that are the same sentence about two ledgers: today's, and the one with a guaranteed write quorum.
+"""Invariants that today's ledger and the ledger with a guaranteed write quorum share.
 
-Where an ensemble is a row of bookies in one and a set of them in the other, a fact is given what it says of ensembles.
+An ensemble is a list of bookies in one and a set of bookies in the other. An invariant that compares
+ensembles takes the comparison as an argument.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from fencepost.protocols.bookkeeper.metadata import WRITER, Status, in_fragment_
 
 
 class Clients(Protocol):
-    """What clients of a ledger do, and their lists."""
+    """State variables of the clients of a ledger: phases and lists of fragments."""
 
     fragment: Sort
 
@@ -27,7 +28,7 @@ class Clients(Protocol):
 
 
 class Reads(Protocol):
-    """Fencing and recovery reads, and their answers."""
+    """State variables of fencing reads, recovery reads and their answers."""
 
     bookie: Sort
 
@@ -36,11 +37,12 @@ class Reads(Protocol):
     read_handled: Family
     read_answered: Family
 
-    def fence_sent(self, client: TermLike, bookie: TermLike, /) -> Term: ...
+    def fence_sent(self, client: TermLike, bookie: TermLike, /) -> Term:
+        """Return whether the client has sent a fencing read to the bookie."""
 
 
 class LedgerVariables(Clients, Reads, Protocol):
-    """The state of a ledger that has a writer and recoverers, as far as these facts read it."""
+    """State variables of a ledger with a writer and recoverers, as far as these invariants read them."""
 
     client: Sort
     recoverer: Sort
@@ -61,18 +63,21 @@ class LedgerVariables(Clients, Reads, Protocol):
     read_content: Family
     found: Family
 
-    def pushed(self, client: TermLike, entry: TermLike, /) -> Term: ...
+    def pushed(self, client: TermLike, entry: TermLike, /) -> Term:
+        """Return whether the client has sent the entry."""
 
-    def has_entry(self, client: TermLike, entry: TermLike, bookie: TermLike, /) -> Term: ...
+    def has_entry(self, client: TermLike, entry: TermLike, bookie: TermLike, /) -> Term:
+        """Return whether the bookie has answered the client's read of the entry with its content."""
 
-    def positive(self, client: TermLike, entry: TermLike, /) -> Term: ...
+    def positive(self, client: TermLike, entry: TermLike, /) -> Term:
+        """Return whether the client's read of the entry has found it."""
 
 
-# What the facts speak of.
+# Predicates of the invariants.
 
 
 def has_begun(s: Clients, client: TermLike) -> Term:
-    """The client has done something: it is not in its first phase, idle, any more."""
+    """Return whether the client has left its first phase, idle."""
     idle = s.phase.domain.values[0]
     return s.phase[client] != idle
 
@@ -80,29 +85,32 @@ def has_begun(s: Clients, client: TermLike) -> Term:
 def accepted(
     s: LedgerVariables, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
 ) -> Term:
-    """The bookie handled that add, and did not refuse it."""
+    """Return whether the bookie has handled that add and not refused it."""
     index = client, fragment, entry, bookie
     return s.add_handled[index] & ~s.add_refused[index]
 
 
 def took(s: LedgerVariables, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The bookie accepted the entry from the client, for whichever fragment."""
+    """Return whether the bookie has accepted the entry from the client, in any fragment."""
     return exists(s.fragment, lambda g: accepted(s, client, g, entry, bookie))
 
 
 def listed(s: Clients, client: TermLike, fragment: TermLike) -> Term:
-    """The fragment is in the client's list."""
+    """Return whether the fragment is in the client's list."""
     return fragment <= s.own_last_fragment[client]
 
 
 def in_own_fragment_of(entry: TermLike, s: Clients, client: TermLike, body: Callable[[Term], Term]) -> Term:
-    """Return that `body` is true of the entry's fragment by the client's list."""
+    """Return that `body` is true of the entry's fragment in the client's list."""
     last = s.own_last_fragment[client]
     return in_fragment_of(entry, s.fragment, last, first=lambda g: s.own_first[client, g], body=body)
 
 
 def same_list(s: LedgerVariables, client: TermLike, same_ensemble: Callable[[Term], Term]) -> Term:
-    """The metadata's list is the client's: as long, and the same in each fragment."""
+    """Return whether the metadata's list of fragments equals the client's list.
+
+    `same_ensemble` compares the two ensembles of one fragment.
+    """
     return all_of(
         s.last_fragment == s.own_last_fragment[client],
         forall(
@@ -118,7 +126,7 @@ def same_list(s: LedgerVariables, client: TermLike, same_ensemble: Callable[[Ter
 
 
 def metadata_is_the_writers(s: LedgerVariables, same: Term) -> Invariant:
-    """`same` says that it is."""
+    """Return the invariant that the metadata follows the writer; `same` says that the two lists are equal."""
     return Invariant(
         name="metadata-is-the-writers",
         meaning="until the ledger is closed, the metadata's list of fragments is the writer's",
@@ -127,14 +135,17 @@ def metadata_is_the_writers(s: LedgerVariables, same: Term) -> Invariant:
 
 
 def recoverers_know_the_writers(s: LedgerVariables, same_ensemble: Callable[[Term, Term], Term]) -> Invariant:
-    """`same_ensemble` says of a recoverer and a fragment that its ensemble is the writer's."""
+    """Return the invariant that a recoverer copies the writer's list.
+
+    `same_ensemble` says of a recoverer and a fragment that its ensemble is the writer's.
+    """
 
     def same(r: Term, g: Term) -> Term:
         return (s.own_first[r, g] == s.own_first[WRITER, g]) & same_ensemble(r, g)
 
     return Invariant(
         name="recoverers-know-the-writers",
-        meaning="up to where it began, a recoverer's list is the writer's, all of it",
+        meaning="the list that a recoverer began with is the writer's whole list",
         holds=forall(
             s.recoverer,
             lambda r: implies(
@@ -151,9 +162,10 @@ def recoverers_know_the_writers(s: LedgerVariables, same_ensemble: Callable[[Ter
 
 
 def acked_was_accepted(s: LedgerVariables) -> Invariant:
+    """Return the invariant that acks are true."""
     return Invariant(
         name="acked-was-accepted",
-        meaning="what a client counts as acked by a bookie, the bookie accepted",
+        meaning="a bookie whose ack a client counts has accepted the entry",
         holds=forall_over(
             (s.client, s.entry, s.bookie), lambda c, e, b: implies(s.acked[c, e, b], took(s, c, e, b))
         ),
@@ -161,12 +173,15 @@ def acked_was_accepted(s: LedgerVariables) -> Invariant:
 
 
 def contents_are_the_writers(s: LedgerVariables) -> Invariant:
+    """Return the invariant that nobody invents or exchanges the content of an entry."""
+
     def genuine(content: Term, e: Term) -> Term:
         return (content == NOTHING) | (content == e)
 
     return Invariant(
         name="contents-are-the-writers",
-        meaning="what is stored, read or found as an entry is what the writer pushed as it, or nothing",
+        meaning="the content that is stored, read or found as an entry is the one that the "
+        "writer pushed as that entry, or nothing",
         holds=all_of(
             forall_over((s.bookie, s.entry), lambda b, e: genuine(s.stored[b, e], e)),
             forall_over(
@@ -178,9 +193,10 @@ def contents_are_the_writers(s: LedgerVariables) -> Invariant:
 
 
 def found_as_answered(s: LedgerVariables) -> Invariant:
+    """Return the invariant that a recoverer keeps the content that it was given."""
     return Invariant(
         name="found-as-answered",
-        meaning="a recoverer has the content of an entry that some bookie gave it",
+        meaning="if a bookie has given a recoverer the content of an entry, the recoverer has that content",
         holds=forall_over(
             (s.recoverer, s.read_entry, s.bookie),
             lambda r, e, b: implies(s.has_entry(r, e, b), s.found[r, e] != NOTHING),
@@ -194,10 +210,13 @@ def found_as_answered(s: LedgerVariables) -> Invariant:
 def answered_was_asked(
     s: Reads, reader: Sort, entry: Sort, asked: Callable[[Term, Term, Term], Term]
 ) -> Invariant:
-    """`asked` says of a reader, an entry and a bookie that the recovery read was sent there."""
+    """Return the invariant that no read is answered before it is handled, or handled before it is sent.
+
+    `asked` says of a reader, an entry and a bookie that the recovery read was sent there.
+    """
     return Invariant(
         name="answered-was-asked",
-        meaning="a fencing or recovery read that was answered was handled, and one that was handled was sent",
+        meaning="every answered fencing or recovery read was handled, and every handled one was sent",
         holds=all_of(
             forall_over(
                 (reader, s.bookie),
@@ -218,8 +237,9 @@ def answered_was_asked(
 
 
 def written_back_was_found(s: LedgerVariables) -> Invariant:
+    """Return the invariant that a recoverer writes back only entries that it has found."""
     return Invariant(
         name="written-back-was-found",
-        meaning="what a recoverer writes back it has found",
+        meaning="a recoverer has found every entry that it writes back",
         holds=forall_over((s.recoverer, s.entry), lambda r, e: implies(s.pushed(r, e), s.positive(r, e))),
     )

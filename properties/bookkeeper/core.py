@@ -1,6 +1,7 @@
-"""What must hold of BookKeeper's core, and the invariant it is proved with, a sentence each.
+"""Properties of BookKeeper's core, and the inductive invariant that proves them, one sentence each.
 
-The conjuncts are inductive together: each holds at first, and every step keeps each as long as all hold before it.
+The invariants are inductive together: each holds at first, and every step keeps each of them if all hold
+before the step.
 """
 
 from __future__ import annotations
@@ -14,55 +15,56 @@ from fencepost.protocols.bookkeeper.core import Content, Core, CoreStatus
 
 
 def with_properties(system: System) -> System:
-    """The core with its properties and its invariant."""
+    """Return the core with its properties and invariants."""
     s = system.state
     assert isinstance(s, Core)
     return replace(system, properties=core_properties(s), invariants=core_invariant(s))
 
 
 def core_properties(s: Core) -> tuple[Property, ...]:
-    """The properties of one ledger that the core has, headline first."""
+    """Return the properties of one ledger that the core has, the main one first."""
     copies = () if _copies_vanish(s) else (acked_entries_on_ack_quorum(s), acked_entries_readable(s))
     return (no_divergence(s), *copies, entries_in_order(s))
 
 
 def no_divergence(s: Core) -> Property:
-    """Nothing acknowledged is beyond the end of a closed ledger."""
+    """Return the property that no acknowledged entry is beyond the end of a closed ledger."""
     agreed = forall(s.client, lambda c: implies(s.reported[c], s.reported_last[c] == s.last))
     return Property(
         name="no-divergence",
-        meaning="once the ledger is closed, no entry beyond its last entry has been acknowledged to the writer's "
-        "caller, and all clients that report success of a close agree on it",
+        meaning="once the ledger is closed, the writer has acknowledged no entry beyond the "
+        "last one, and every client that reports a successful close reports the "
+        "same last entry",
         holds=implies(_closed(s), ~s.before[s.last, s.lac[s.writer]] & agreed),
         witness=_recovered(s) & s.is_entry(s.lac[s.writer]),
-        witness_meaning="an entry is acknowledged and the ledger closed by a recoverer",
+        witness_meaning="an entry is acknowledged, and a recoverer has closed the ledger",
     )
 
 
 def acked_entries_on_ack_quorum(s: Core) -> Property:
-    """An acknowledged entry is where it should be, before the close and after."""
+    """Return the property that acknowledged entries have enough copies, before the close and after."""
     return Property(
         name="acked-entries-on-ack-quorum",
-        meaning="an acknowledged entry is stored, with the content that the writer pushed, on an ack quorum of its write "
-        "set by the metadata",
+        meaning="every acknowledged entry is stored, with the content that the writer "
+        "pushed, on an ack quorum of its write set in the metadata",
         holds=forall(
             s.entry, lambda e: implies(_confirmed(s, s.writer, e), _stored_on_ack_quorum(s, e, s.home[e]))
         ),
         witness=_recovered(s) & s.is_entry(s.lac[s.writer]),
-        witness_meaning="an entry is acknowledged and the ledger closed by a recoverer",
+        witness_meaning="an entry is acknowledged, and a recoverer has closed the ledger",
     )
 
 
 def acked_entries_readable(s: Core) -> Property:
-    """It can be read as long as one bookie of that ack quorum is there."""
+    """Return the property that acknowledged entries can be read while a bookie with a copy is up."""
 
     def readable(e: Term) -> Term:
         return exists(s.bookie, lambda b: s.in_write_set[b, s.home[e]] & (s.stored[b, e] == Content.PUSHED))
 
     return Property(
         name="acked-entries-readable",
-        meaning="an acknowledged entry is stored, with the content that the writer pushed, on a bookie of its write set "
-        "by the metadata",
+        meaning="every acknowledged entry is stored, with the content that the writer "
+        "pushed, on at least one bookie of its write set in the metadata",
         holds=forall(s.entry, lambda e: implies(_confirmed(s, s.writer, e), readable(e))),
         witness=s.is_entry(s.lac[s.writer]),
         witness_meaning="an entry is acknowledged",
@@ -70,10 +72,10 @@ def acked_entries_readable(s: Core) -> Property:
 
 
 def entries_in_order(s: Core) -> Property:
-    """Bookies hold as an entry what the writer pushed as that entry."""
+    """Return the property that bookies store entries as the writer pushed them."""
     return Property(
         name="entries-in-order",
-        meaning="what a bookie stores as an entry is what the writer pushed as that entry",
+        meaning="a bookie stores as an entry only the content that the writer pushed as that entry",
         holds=forall_over((s.bookie, s.entry), lambda b, e: s.stored[b, e] != Content.OTHER),
         witness=exists_over((s.client, s.entry, s.bookie), lambda c, e, b: ~s.is_writer(c) & s.took[c, e, b]),
         witness_meaning="a recoverer has written an entry back",
@@ -81,7 +83,7 @@ def entries_in_order(s: Core) -> Property:
 
 
 def core_invariant(s: Core) -> tuple[Invariant, ...]:
-    """The invariant, in the order in which it is explained."""
+    """Return the invariants of the core, in the order in which docs/why-safe.md explains them."""
     copies = () if _copies_vanish(s) else _copies(s)
     return (*_bookies(s), *_acks(s), *_places(s), *_reading(s), *_closing(s), *copies)
 
@@ -103,7 +105,7 @@ def _bookies(s: Core) -> tuple[Invariant, ...]:
         ),
         Invariant(
             "stored-is-pushed",
-            "Nothing else than what the writer pushed is stored as an entry, answered, or found.",
+            "Only the content that the writer pushed is stored, answered or found as an entry.",
             forall_over(
                 everyone,
                 lambda c, e, b: (
@@ -142,7 +144,7 @@ def _acks(s: Core) -> tuple[Invariant, ...]:
         ),
         Invariant(
             "acknowledged-by-quorum",
-            "What the writer acknowledged was taken by an ack quorum of the entry's write set.",
+            "Every entry that the writer acknowledged was taken by an ack quorum of its write set.",
             forall(
                 s.entry,
                 lambda e: implies(
@@ -167,12 +169,12 @@ def _places(s: Core) -> tuple[Invariant, ...]:
     return (
         Invariant(
             "metadata-is-writers",
-            "Until the ledger is closed, the metadata is the writer's.",
+            "Until the ledger is closed, the metadata places each entry where the writer placed it.",
             implies(~_closed(s), forall(s.entry, lambda e: s.home[e] == s.placed[s.writer, e])),
         ),
         Invariant(
             "begun-is-in-recovery",
-            "Once a recoverer has begun, the ledger is not open any more.",
+            "Once a recoverer has begun, the ledger is no longer open.",
             implies(exists(s.client, lambda c: s.began[c]), s.status != CoreStatus.OPEN),
         ),
         Invariant(
@@ -185,7 +187,7 @@ def _places(s: Core) -> tuple[Invariant, ...]:
         ),
         Invariant(
             "moved-after-start",
-            "A recoverer that does not read yet has moved nothing.",
+            "A recoverer that has not begun to read has moved no entry.",
             forall_over(
                 (s.client, s.entry),
                 lambda c, e: implies(s.began[c] & ~s.reading[c], s.placed[c, e] == s.placed[s.writer, e]),
@@ -199,7 +201,8 @@ def _reading(s: Core) -> tuple[Invariant, ...]:
     return (
         Invariant(
             "idle-did-nothing",
-            "Who has not begun to recover the ledger reads nothing and writes nothing back; the writer never begins.",
+            "A recoverer that has not begun reads nothing and writes nothing back, "
+            "and the writer never begins to recover.",
             forall_over(
                 everyone,
                 lambda c, e, b: (
@@ -211,7 +214,7 @@ def _reading(s: Core) -> tuple[Invariant, ...]:
         ),
         Invariant(
             "answers-from-asked",
-            "Only bookies of the write set that is asked answer.",
+            "Only a bookie that the recoverer asks for an entry answers that recovery read.",
             forall_over(
                 everyone,
                 lambda c, e, b: implies(s.answered[c, e, b], s.in_write_set[b, s.asked[c, e]]),
@@ -232,7 +235,7 @@ def _reading(s: Core) -> tuple[Invariant, ...]:
 
 def _closing(s: Core) -> tuple[Invariant, ...]:
     def ended(c: Term, e: Term, q: Term) -> Term:
-        """That recoverer's reading ended at that entry, on the answers of that quorum, and it is the one after the last."""
+        """Return whether that absent quorum ended the recovery at the entry after the last."""
         return (
             s.began[c]
             & s.next_above(s.last, e)
@@ -242,8 +245,8 @@ def _closing(s: Core) -> tuple[Invariant, ...]:
     return (
         Invariant(
             "closed-for-a-reason",
-            "The ledger was closed by the writer at its LAC, or by a recoverer just below an entry that an absent quorum "
-            "does not have.",
+            "The writer closed the ledger at its LAC, or a recoverer closed it just "
+            "below an entry that an absent quorum does not have.",
             implies(
                 _closed(s),
                 (s.reported[s.writer] & (s.last == s.lac[s.writer]))
@@ -262,12 +265,13 @@ def _closing(s: Core) -> tuple[Invariant, ...]:
 
 
 def _copies(s: Core) -> tuple[Invariant, ...]:
-    """Where the copies are, as long as no bookie loses any."""
+    """Return the invariants about copies. They hold as long as no bookie loses an entry."""
     return (
         Invariant(
             "recovered-or-untouched",
-            "What a recoverer takes as confirmed is where the writer placed it, or on an ack quorum of where it placed it "
-            "itself.",
+            "An entry that a recoverer counts as confirmed is where the writer "
+            "placed it, or is stored on an ack quorum of the write set where the "
+            "recoverer placed it.",
             forall_over(
                 (s.client, s.entry),
                 lambda c, e: implies(
@@ -278,8 +282,8 @@ def _copies(s: Core) -> tuple[Invariant, ...]:
         ),
         Invariant(
             "closed-with-its-entries",
-            "Every entry up to the last of a closed ledger is where the writer placed it, or on an ack quorum of its "
-            "write set.",
+            "Every entry of a closed ledger is where the writer placed it, or is "
+            "stored on an ack quorum of its write set.",
             implies(
                 _closed(s),
                 forall(
@@ -303,17 +307,17 @@ def _closed(s: Core) -> Term:
 
 
 def _recovered(s: Core) -> Term:
-    """A recoverer has closed the ledger, or found it closed."""
+    """Return whether a recoverer has closed the ledger, or found it closed."""
     return _closed(s) & exists(s.client, lambda c: s.began[c] & s.reported[c])
 
 
 def _confirmed(s: Core, client: TermLike, entry: Term) -> Term:
-    """The entry is at or below the client's LAC."""
+    """Return whether the entry is at or below the client's LAC."""
     return s.is_entry(entry) & ~s.before[s.lac[client], entry]
 
 
 def _stored_on_ack_quorum(s: Core, entry: Term, write_set: Term) -> Term:
-    """An ack quorum of that write set stores the entry as the writer pushed it."""
+    """Return whether an ack quorum of that write set stores the entry as the writer pushed it."""
     return exists(
         s.ack_quorum,
         lambda q: (

@@ -1,4 +1,4 @@
-"""What a bookie with its journal on promises: what it has answered outlives a crash, and a clean restart."""
+"""Properties of a bookie with its journal on: an answer stays true after a crash or a clean restart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from fencepost.protocols.bookkeeper.state import Ledger
 
 
 def fences_stay(s: Ledger) -> Property:
-    """A fence is for ever (BookieImpl.fenceLedger: "once a ledger is fenced, it can never be unfenced")."""
+    """Return the property that a fence lasts.
+
+    BookieImpl.fenceLedger says: "once a ledger is fenced, it can never be unfenced".
+    """
     return Property(
         name="fences-stay",
         meaning="a bookie that has answered a fencing read refuses the writer's adds from then on",
@@ -27,13 +30,13 @@ def fences_stay(s: Ledger) -> Property:
             (s.recoverer, s.bookie), lambda r, b: implies(answered_fencing(s, r, b), s.fenced[b])
         ),
         witness=went_down(s) & exists_over((s.recoverer, s.bookie), lambda r, b: s.fence_handled[r, b]),
-        witness_meaning="a bookie has answered a fencing read, and one has gone down and come back",
+        witness_meaning="a bookie has answered a fencing read, and a bookie has gone down and come back",
         explain=partial(explain_lost_fence, s),
     )
 
 
 def entries_stay(s: Ledger) -> Property:
-    """An entry is stored when its add is answered (BookieImpl.addEntry: after the journal)."""
+    """Return the property that an acked entry stays stored (BookieImpl.addEntry acks after the journal)."""
     return Property(
         name="entries-stay",
         meaning="a bookie whose ack of an entry the writer has received stores the entry",
@@ -45,15 +48,19 @@ def entries_stay(s: Ledger) -> Property:
 
 
 def fences_beside_entries_stay(s: Ledger) -> Property:
-    """The same of bookies that store an entry of the ledger: others may not know that there is one."""
+    """Return the property that a fence lasts at a bookie that stores an entry of the ledger.
+
+    A bookie without any entry may not know that the ledger exists.
+    """
 
     def stores(b: Term) -> Term:
         return exists(s.entry, lambda e: s.has(b, e))
 
     return Property(
         name="fences-beside-entries-stay",
-        meaning="a bookie that has answered a fencing read, and stores an entry that was there before or that recovery "
-        "has written back, refuses the writer's adds",
+        meaning="a bookie refuses the writer's adds if it has answered a fencing read and "
+        "stores an entry that it had before the fence or that recovery has written "
+        "back",
         holds=forall_over(
             (s.recoverer, s.bookie),
             lambda r, b: implies(
@@ -62,42 +69,50 @@ def fences_beside_entries_stay(s: Ledger) -> Property:
         ),
         witness=went_down(s)
         & exists_over((s.recoverer, s.bookie), lambda r, b: s.fence_handled[r, b] & stores(b)),
-        witness_meaning="a bookie that stores an entry has answered a fencing read, and one has gone down and come back",
+        witness_meaning="a bookie that stores an entry has answered a fencing read, and a bookie "
+        "has gone down and come back",
         explain=partial(explain_lost_fence, s),
     )
 
 
 def _before_fence(s: Ledger, recoverer: Term, entry: Term, bookie: Term) -> Term:
-    """The entry is not there because the fence had been lost: recovery found it there, or wrote it back."""
+    """Return whether the entry is at the bookie for a reason other than a lost fence.
+
+    Recovery has found it there, or has written it back.
+    """
     written_back = exists(s.fragment, lambda f: s.add_handled[recoverer, f, entry, bookie])
     found = s.read_handled[recoverer, entry, bookie] & (s.read_content[recoverer, entry, bookie] != NOTHING)
     return (s.fence_lac[recoverer, bookie] >= entry) | found | written_back
 
 
 def answered_fencing(s: Ledger, recoverer: Term, bookie: Term) -> Term:
-    """The bookie has answered that recoverer's read of its LAC, or since 4.14 a read of an entry."""
+    """Return whether the bookie has answered a read of the recoverer that fences.
+
+    That is the read of the bookie's LAC, and since 4.14 also the read of an entry.
+    """
     read = exists(s.read_entry, lambda e: s.read_handled[recoverer, e, bookie])
     return s.fence_handled[recoverer, bookie] | s.fenced_by_reading() & read
 
 
 def closed_entries_end(s: Ledger) -> Property:
-    """No divergence, of ledgers that are not empty: recovery has written back their last entry."""
+    """Return the property no-divergence for ledgers with entries: recovery has written back the last one."""
     return Property(
         name="no-divergence-behind-entries",
-        meaning="once the ledger is closed with an entry in it, no entry beyond its last has been acknowledged to the "
-        "writer's caller",
+        meaning="once the ledger is closed with an entry in it, the writer has acknowledged "
+        "no entry beyond the last one",
         holds=implies((s.status == Status.CLOSED) & (s.last_entry > 0), s.lac(WRITER) <= s.last_entry),
         witness=went_down(s) & recovered(s) & (s.last_entry > 0),
-        witness_meaning="a bookie has gone down and come back, and a recoverer has closed the ledger with an entry in it",
+        witness_meaning="a bookie has gone down and come back, and a recoverer has closed the ledger with an "
+        "entry in it",
         explain=partial(explain_divergence, s),
     )
 
 
 def went_down(s: Ledger) -> Term:
-    """Some bookie has crashed or was restarted."""
+    """Return whether some bookie has crashed or was restarted."""
     return (s.crashed > 0) | (s.restarted > 0)
 
 
 def durability_properties(s: Ledger) -> tuple[Property, ...]:
-    """What is asked where it is modelled what is durable when."""
+    """Return the properties of an instance with a storage, which models what is durable at each moment."""
     return (fences_stay(s), fences_beside_entries_stay(s), entries_stay(s), closed_entries_end(s))

@@ -1,6 +1,8 @@
-"""Facts about what a replay finds: why nothing is lost with a bookie's process where all that is answered is journaled first.
+"""Invariants about what the replay of a journal finds.
 
-The layer is protocols/bookkeeper/layers/durability.py; docs/durability.md says where releases depart, and what mends them.
+They show that a crash of the process loses nothing if a bookie answers only after it has journaled. The layer
+is protocols/bookkeeper/layers/durability.py. docs/durability.md says where releases differ, and what fixes
+them.
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ from fencepost.protocols.bookkeeper.state import Ledger
 
 
 def durability_invariants(s: Ledger) -> tuple[Invariant, ...]:
-    """The facts about where key and fence are kept."""
+    """Return the invariants about where a bookie keeps the ledger's key and the fence."""
     return (keys_are_replayed(s), fences_are_replayed(s))
 
 
 def keys_are_replayed(s: Ledger) -> Invariant:
-    """Without the key a replay skips every record of the ledger."""
+    """Return the invariant about the ledger's key. Without the key a replay skips the ledger's records."""
     fence_has_key = lift(s.parameters.fence_record == "with-key")
 
     def sound(b: Term) -> Term:
@@ -30,14 +32,16 @@ def keys_are_replayed(s: Ledger) -> Invariant:
 
     return Invariant(
         name="keys-are-replayed",
-        meaning="the ledger's key is where a replay finds it as soon as a bookie stores an entry"
+        meaning="a replay finds the ledger's key as soon as the bookie stores an entry"
         + (" or is fenced" if s.parameters.fence_record == "with-key" else "")
-        + ", and the journal's mark never passes it",
+        + ", and the journal's mark never passes the key",
         holds=forall(s.bookie, sound),
     )
 
 
 def fences_are_replayed(s: Ledger) -> Invariant:
+    """Return the invariant about fences: a replay restores each fence, and restores no other."""
+
     def sound(b: Term) -> Term:
         kept = s.fence_kept[b]
         replayed = any_of(kept == KeptOnDisk.JOURNAL, kept == KeptOnDisk.INDEX)
@@ -45,6 +49,7 @@ def fences_are_replayed(s: Ledger) -> Invariant:
 
     return Invariant(
         name="fences-are-replayed",
-        meaning="the fence of a bookie is where a replay finds it, and of one that is not fenced there is none",
+        meaning="if a bookie is fenced, a replay finds the fence; if it is not fenced, "
+        "there is no fence to find",
         holds=forall(s.bookie, sound),
     )

@@ -1,4 +1,4 @@
-"""One sentence on what a counterexample lost and why, read off the replayed trace of a ledger."""
+"""Explanations of a ledger's counterexamples: a sentence on what was lost and why, from the trace."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from fencepost.protocols.bookkeeper.state import Ledger
 
 
 def explain_divergence(s: Ledger, trace: Trace) -> str:
-    """Which entry was acknowledged and cut off, who closed the ledger, and which bookies let it happen."""
+    """Say which entry was acknowledged and cut off, who closed the ledger, and why bookies allowed it."""
     end = trace.value(s.last_entry)
     closing = trace.last_change(s.status, to=Status.CLOSED)
     entry = end + 1
     ackers = _ackers(s, trace, entry)
     if not ackers:
-        return "Clients that report success of a close disagree on where the ledger ends."
+        return "Clients that report a successful close report different last entries."
     acked = max(step.index for _, step in ackers)
     names = " and ".join(bookie for bookie, _ in ackers)
-    closed = f"{show(closing.actor)} closed the ledger {f'at entry {end}' if end else 'as empty'} in step {closing.index}"
+    closed = (
+        f"{show(closing.actor)} closed the ledger {f'at entry {end}' if end else 'as empty'} in step "
+        f"{closing.index}"
+    )
     acknowledged = f"the writer acknowledged it in step {acked}, with acks of {names}"
-    story = f"{acknowledged}, and {closed}" if acked < closing.index else f"{closed}, and {acknowledged}"
-    reasons = "; ".join(_reasons(s, trace, entry))
-    return f"Entry {entry} is lost: {story}{': ' + reasons if reasons else ''}."
+    first, second = (acknowledged, closed) if acked < closing.index else (closed, acknowledged)
+    reasons = "".join(f" {reason}." for reason in _reasons(s, trace, entry))
+    return f"Entry {entry} is lost: {first}, and {second}.{reasons}"
 
 
 def _ackers(s: Ledger, trace: Trace, entry: int) -> list[tuple[str, TraceStep]]:
-    """The bookies whose ack of the writer's entry counts at the end, and when it was received."""
+    """Return the bookies whose ack of the writer's entry counts at the end, with the step of each ack."""
     if entry not in s.entry.values:
         return []
     found = [
@@ -42,10 +45,10 @@ def _ackers(s: Ledger, trace: Trace, entry: int) -> list[tuple[str, TraceStep]]:
 
 
 def _reasons(s: Ledger, trace: Trace, entry: int) -> Iterator[str]:
-    """Bookies that lost the entry, and bookies that stored it after telling a recoverer that it is not there."""
+    """Yield what each bookie did wrong: it lost the entry, or stored it after it had answered NoSuchEntry."""
     for step in _went_down(trace):
         if (step.actor, entry) in trace.changed(step, s.stored):
-            yield f"{step.actor} lost it in the {_going_down(step)} of step {step.index}"
+            yield f"In step {step.index} {step.actor} lost the entry in a {_going_down(step)}"
     for bookie, _ in _ackers(s, trace, entry):
         stored = next(
             (step for step in trace.steps if (bookie, entry) in trace.changed(step, s.stored)), None
@@ -53,19 +56,20 @@ def _reasons(s: Ledger, trace: Trace, entry: int) -> Iterator[str]:
         denied = _first(trace, "handle read", bookie=bookie, entry=entry)
         if stored is not None and denied is not None and denied.index < stored.index:
             yield (
-                f"{bookie} had answered NoSuchEntry in step {denied.index} and stored the entry afterwards, in "
-                f"step {stored.index}, because {_why_not_refused(trace, bookie, entry, denied, stored)}"
+                f"In step {denied.index} {bookie} answered a recovery read with NoSuchEntry, and in step "
+                f"{stored.index} it stored the entry, because "
+                f"{_why_not_refused(trace, bookie, entry, denied, stored)}"
             )
 
 
 def _why_not_refused(trace: Trace, bookie: str, entry: int, denied: TraceStep, stored: TraceStep) -> str:
-    """Why the bookie stored the entry of a writer that should have been fenced out."""
+    """Return why the bookie stored an entry of the writer although a recoverer had read there."""
     forgot = [s for s in _went_down(trace) if s.actor == bookie and denied.index < s.index < stored.index]
     admitted = _first(trace, "admit add", bookie=bookie, entry=entry)
     if forgot:
         return f"it forgot the fence in the {_going_down(forgot[-1])} of step {forgot[-1].index}"
     if admitted is not None:
-        return f"it had looked for a fence in step {admitted.index}, before there was one"
+        return f"it had checked for a fence in step {admitted.index}, before there was one"
     return "nothing had fenced the ledger there"
 
 
@@ -78,35 +82,36 @@ def _going_down(step: TraceStep) -> str:
 
 
 def _first(trace: Trace, action: str, **arguments: object) -> TraceStep | None:
-    """The first step of that action with these arguments."""
+    """Return the first step of that action with these arguments, or None."""
     return next(
         (s for s in trace.steps if s.action == action and arguments.items() <= s.arguments.items()), None
     )
 
 
 def explain_few_copies(s: Ledger, trace: Trace) -> str:
-    """Where the copies of each entry are, and where the metadata says they are."""
+    """Say which bookies store each entry, and on which bookies the metadata places it."""
 
     def holders(e: Value) -> list[Value]:
         return [b for b in s.bookie if trace.value(s.stored, b, e) != NOTHING]
 
     held = "; ".join(
-        f"entry {e} is on {_listed(holders(e))} and the metadata places it on {_listed(_placed_on(s, trace, e))}"
+        f"entry {e} is on {_listed(holders(e))}, and the metadata places it on "
+        f"{_listed(_placed_on(s, trace, e))}"
         for e in s.entry
     )
     return f"At the end {held}."
 
 
 def explain_lost_fence(s: Ledger, trace: Trace) -> str:
-    """Which bookie forgot which answer of its own, and when."""
+    """Say which bookie forgot its fence, and in which step."""
     for step in reversed(_went_down(trace)):
         fenced = [
             a for a in trace.steps if a.action in ("handle fence", "handle read") and a.actor == step.actor
         ]
         if fenced and (step.actor,) in trace.changed(step, s.fenced):
             return (
-                f"{show(step.actor)} answered a fencing read in step {fenced[0].index}, and forgot the fence in the "
-                f"{_going_down(step)} of step {step.index}."
+                f"{show(step.actor)} answered a fencing read in step {fenced[0].index} and forgot the fence "
+                f"in the {_going_down(step)} of step {step.index}."
             )
     return "A bookie forgot a fence."
 
@@ -116,7 +121,7 @@ def _listed(labels: Sequence[Value]) -> str:
 
 
 def _placed_on(s: Ledger, trace: Trace, entry: Value) -> list[Value]:
-    """The entry's write set by the metadata store at the end."""
+    """Return the entry's write set in the metadata at the end of the trace."""
 
     def starts(f: Value) -> int:
         return int(trace.value(s.first, f))
@@ -128,7 +133,7 @@ def _placed_on(s: Ledger, trace: Trace, entry: Value) -> list[Value]:
 
 
 def explain_dirty_read(s: Ledger, trace: Trace) -> str:
-    """Which LAC was told, by whom it was sent, and where the ledger ended."""
+    """Say which LAC readers could receive, who sent it, and where the ledger ended."""
     end = trace.value(s.last_entry)
     for step in trace.steps:
         if step.action != "handle add":
@@ -137,26 +142,28 @@ def explain_dirty_read(s: Ledger, trace: Trace) -> str:
         lac = trace.value(s.pushed_lac, client, entry)
         if lac > end:
             return (
-                f"In step {step.index} {show(step.actor)} stored entry {entry} with LAC {lac}, sent by {client}: whoever "
-                f"read it there was told that entry {lac} is acknowledged, but the ledger ends at entry {end}."
+                f"In step {step.index} {show(step.actor)} stored entry {entry}, sent by {client} with LAC "
+                f"{lac}. Its readers then take entry {lac} for acknowledged, but the ledger ends at entry "
+                f"{end}."
             )
-    return f"A LAC beyond entry {end} was told."
+    return f"Readers could receive a LAC beyond entry {end}."
 
 
 def explain_stuck(s: Ledger, trace: Trace) -> str:
-    """Who is stuck, and where."""
+    """Say which recoverer is stuck, and why."""
     stuck = [r for r in s.recoverer if trace.value(s.phase, r) is Phase.ACTIVE]
     silent = [b for b in s.bookie if trace.value(s.silent, b)]
     limbo = [b for b in s.bookie if trace.value(s.limbo, b)]
     reasons = [
         *([f"{_listed(silent)} will never answer"] if silent else []),
-        *([f"{_listed(limbo)} in limbo cannot tell whether an entry is there"] if limbo else []),
+        *([f"{_listed(limbo)} in limbo cannot say whether it had an entry"] if limbo else []),
     ]
-    return f"{_listed(stuck)} waits for something that cannot come{': ' + '; '.join(reasons) if reasons else ''}."
+    why = "; ".join(reasons) or "no action advances the recovery any more"
+    return f"{_listed(stuck)} cannot finish recovery: {why}."
 
 
 def explain_invalid_fragment(s: Ledger, trace: Trace) -> str:
-    """Who would start which fragment where."""
+    """Say which client would start a fragment below its last one, and why."""
     step = next((step for step in trace.steps if step.action == "try invalid fragment"), None)
     if step is None:
         return "An ensemble names a bookie twice."
@@ -167,18 +174,19 @@ def explain_invalid_fragment(s: Ledger, trace: Trace) -> str:
         for other in trace.steps
         if other.action == "send reads" and other.arguments["client"] == client
     ]
-    start = f", although it began to read at step {reads[0]} below that fragment" if reads else ""
+    start = f" {client} began to read below that fragment in step {reads[0]}." if reads else ""
     return (
-        f"In step {step.index} {client} has to replace {step.arguments['failed']}, and the new fragment would start "
-        f"below entry {last}, where the last one starts{start}: recovery fails, and fails again whenever it is tried."
+        f"In step {step.index} {client} has to replace {step.arguments['failed']}. The new fragment would "
+        f"start below entry {last}, where the last fragment starts.{start} Recovery fails now, and on every "
+        "later attempt."
     )
 
 
 def explain_disorder(s: Ledger, trace: Trace) -> str:
-    """Which bookie holds what in whose place."""
+    """Say which bookie stores the content of which other entry."""
     for b in s.bookie:
         for e in s.entry:
             content = trace.value(s.stored, b, e)
             if content not in (NOTHING, e):
-                return f"{show(b)} holds as entry {e} what the writer pushed as entry {content}."
-    return "A bookie holds an entry that the writer did not push as such."
+                return f"{show(b)} stores as entry {e} the content that the writer pushed as entry {content}."
+    return "A bookie stores as an entry a content that the writer did not push as that entry."

@@ -1,10 +1,11 @@
-"""Why a ledger is safe: facts about every reachable state that each action keeps, if all of them hold before it.
+"""Why a ledger is safe: invariants that every action keeps if all of them hold before it.
 
-With them every property that holds is proved one action at a time, whatever the depth. docs/why-safe.md says which
-rule of the protocol each fact stands for, and which bug breaks it.
+With them every property that holds is proved by induction over one action, for executions of any length.
+docs/why-safe.md says which rule of the protocol each invariant stands for, and which bug breaks it.
 
 A client's *list* is its copy of the fragments in the metadata. An entry's *home* is its write set in the last
-fragment of the list that starts at or below it; its *current* bookies are its write set in the last fragment.
+fragment of the list that starts at or below it. An entry's *current* bookies are its write set in the last
+fragment of the list.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from fencepost.properties.bookkeeper import common_invariants
 from fencepost.properties.bookkeeper.boot_invariants import (
     boot_invariants,
     has_crashed,
-    has_left_limbo,
     in_limbo,
     is_fenced,
-    is_too_late,
+    may_leave_limbo,
+    need_not_store,
 )
 from fencepost.properties.bookkeeper.common_invariants import (
     accepted,
@@ -41,7 +42,7 @@ from fencepost.protocols.bookkeeper.state import Ledger
 
 
 def ledger_invariants(system: System) -> tuple[Invariant, ...]:
-    """The facts about one ledger."""
+    """Return the invariants of one ledger."""
     s = system.state
     assert isinstance(s, Ledger)
     p = s.parameters
@@ -81,11 +82,11 @@ def ledger_invariants(system: System) -> tuple[Invariant, ...]:
     )
 
 
-# What the facts speak of.
+# Predicates of the invariants.
 
 
 def is_current(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The bookie is in the entry's write set in the last fragment of the client's list."""
+    """Return whether the bookie is in the entry's write set in the last fragment of the client's list."""
     return exists(
         s.fragment,
         lambda g: (s.own_last_fragment[client] == g) & s.in_write_set_of(client, g, entry, bookie),
@@ -93,19 +94,19 @@ def is_current(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -
 
 
 def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The bookie is in the entry's write set in the last fragment of the client's list that starts at or below it."""
+    """Return whether the bookie is in the entry's write set, by the client's list."""
     return in_own_fragment_of(entry, s, client, lambda g: s.in_write_set_of(client, g, entry, bookie))
 
 
-def is_fixed(s: Ledger, recoverer: TermLike) -> Term:
-    """Enough bookies have told the recoverer that they are fenced, and where its LAC starts moves no more."""
+def has_fixed_start(s: Ledger, recoverer: TermLike) -> Term:
+    """Return whether enough bookies have answered the fencing reads, and the recoverer's start is final."""
     if s.parameters.fence_answers == "until-covered":
         return s.covered(recoverer)
     return s.covered(recoverer) & ~s.hears_fencing(recoverer)
 
 
-def is_due(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The client has yet to send the entry to that newcomer, in a step of its own."""
+def awaits_resend(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """Return whether the client has still to send the entry to the new bookie, in a separate step."""
     if not _resends_one_by_one(s):
         return FALSE
     return exists(
@@ -126,6 +127,7 @@ def _resends_one_by_one(s: Ledger) -> bool:
 
 
 def bookies_stand_once(s: Ledger) -> Invariant:
+    """Return the invariant that makes a count of positions a count of bookies."""
     return Invariant(
         name="bookies-stand-once",
         meaning="no ensemble of a client's list names a bookie twice",
@@ -139,7 +141,10 @@ def bookies_stand_once(s: Ledger) -> Invariant:
 
 
 def one_bookie_at_a_time(s: Ledger) -> Invariant:
-    """Where recovery commits its changes at once: the bookies that are left have what was acknowledged."""
+    """Return the invariant about ensembles for recoveries that commit each change at once.
+
+    The bookies that stay in the ensemble then have every acknowledged entry.
+    """
 
     def replaces_two(c: Term, g: Term, i: Term, j: Term) -> Term:
         def replaces(h: Term, k: Term) -> Term:
@@ -158,9 +163,10 @@ def one_bookie_at_a_time(s: Ledger) -> Invariant:
 
 
 def last_fragment_reaches_lac(s: Ledger) -> Invariant:
+    """Return the invariant that an ensemble change moves no entry at or below the LAC."""
     return Invariant(
         name="last-fragment-reaches-lac",
-        meaning="the last fragment of a client's list starts at most at its LAC + 1",
+        meaning="the last fragment of a client's list starts at its LAC + 1 or below",
         holds=forall_over(
             (s.client, s.fragment),
             lambda c, g: implies(s.own_last_fragment[c] == g, s.own_first[c, g] <= s.lac(c) + 1),
@@ -169,7 +175,7 @@ def last_fragment_reaches_lac(s: Ledger) -> Invariant:
 
 
 def _same_list(s: Ledger, client: TermLike) -> Term:
-    """The metadata's list is the client's."""
+    """Return whether the metadata's list of fragments equals the client's list."""
 
     def same_row(g: Term) -> Term:
         return forall(s.position, lambda i: s.ensemble[g, i] == s.own_ensemble[client, g, i])
@@ -178,15 +184,17 @@ def _same_list(s: Ledger, client: TermLike) -> Term:
 
 
 def metadata_is_the_writers(s: Ledger) -> Invariant:
+    """Return the invariant that the metadata follows the writer until the close."""
     return common_invariants.metadata_is_the_writers(s, _same_list(s, WRITER))
 
 
 def metadata_is_in_step(s: Ledger) -> Invariant:
-    """Where recovery commits its changes at once."""
+    """Return the invariant about the metadata for recoveries that commit each change at once."""
     return Invariant(
         name="metadata-is-in-step",
-        meaning="while the ledger is open the metadata's list of fragments is the writer's, and while it is in recovery "
-        "that of each recoverer at work but those overtaken",
+        meaning="the metadata's list of fragments is the writer's while the ledger is open, "
+        "and that of each active recoverer that was not overtaken while the ledger "
+        "is in recovery",
         holds=all_of(
             implies(any_of(s.status == Status.NONE, s.status == Status.OPEN), _same_list(s, WRITER)),
             forall(
@@ -200,6 +208,8 @@ def metadata_is_in_step(s: Ledger) -> Invariant:
 
 
 def recoverers_know_the_writers(s: Ledger) -> Invariant:
+    """Return the invariant that a recoverer copies the writer's list."""
+
     def same_row(r: Term, g: Term) -> Term:
         return forall(s.position, lambda i: s.own_ensemble[r, g, i] == s.own_ensemble[WRITER, g, i])
 
@@ -207,20 +217,22 @@ def recoverers_know_the_writers(s: Ledger) -> Invariant:
 
 
 def own_fragments_above_start(s: Ledger) -> Invariant:
+    """Return the invariant that a recoverer moves only entries above its start."""
     return Invariant(
         name="own-fragments-above-start",
-        meaning="a fragment that a recoverer added starts above where its LAC started, after enough bookies answered",
+        meaning="a recoverer adds a fragment only after enough bookies have answered, and "
+        "the fragment starts above the LAC that the recoverer started from",
         holds=forall_over(
             (s.recoverer, s.fragment),
             lambda r, g: implies(
-                (s.base[r] < g) & listed(s, r, g), is_fixed(s, r) & (s.start(r) < s.own_first[r, g])
+                (s.base[r] < g) & listed(s, r, g), has_fixed_start(s, r) & (s.start(r) < s.own_first[r, g])
             ),
         ),
     )
 
 
 def changes_in_progress(s: Ledger) -> Invariant:
-    """What stands still while an ensemble change is in progress."""
+    """Return the invariant about an ensemble change in progress: what does not move meanwhile."""
 
     def sound(c: Term) -> Term:
         failed_is_current = exists_over(
@@ -228,7 +240,7 @@ def changes_in_progress(s: Ledger) -> Invariant:
             lambda g, b: (s.own_last_fragment[c] == g) & (s.failed[c] == b) & s.in_ensemble(c, g, b),
         )
         return all_of(
-            implies(lift(WRITER) != c, is_fixed(s, c)),
+            implies(lift(WRITER) != c, has_fixed_start(s, c)),
             s.start(c) <= s.frozen_lac[c],
             forall(s.entry, lambda e: implies((s.start(c) < e) & (e <= s.frozen_lac[c]), s.complete(c, e))),
             failed_is_current,
@@ -236,8 +248,9 @@ def changes_in_progress(s: Ledger) -> Invariant:
 
     return Invariant(
         name="changes-in-progress",
-        meaning="while an ensemble change is in progress, all up to the LAC at which it stands is complete, and the "
-        "bookie to be replaced is in the current ensemble; a recoverer has heard from enough bookies",
+        meaning="while an ensemble change is in progress, every entry up to the frozen LAC "
+        "is complete and the bookie to be replaced is in the current ensemble; for "
+        "a recoverer, enough bookies have answered",
         holds=forall(s.client, lambda c: implies(s.changing(c), sound(c))),
     )
 
@@ -246,9 +259,11 @@ def changes_in_progress(s: Ledger) -> Invariant:
 
 
 def sent_to_own_fragments(s: Ledger) -> Invariant:
+    """Return the invariant that adds go only to fragments that the client knows."""
     return Invariant(
         name="sent-to-own-fragments",
-        meaning="adds are sent to fragments of the client's list only, and sent again to later ones than at first",
+        meaning="a client sends adds only to fragments of its list, and sends an entry "
+        "again only to later fragments",
         holds=all_of(
             forall_over((s.client, s.entry), lambda c, e: s.pushed_in[c, e] <= s.own_last_fragment[c]),
             forall_over(
@@ -263,29 +278,33 @@ def sent_to_own_fragments(s: Ledger) -> Invariant:
 
 
 def handled_was_sent(s: Ledger) -> Invariant:
+    """Return the invariant that no add is handled or answered before it is sent."""
+
     def sent(c: Term, g: Term, e: Term, b: Term) -> Term:
         index = c, g, e, b
         return implies(s.add_handled[index] | s.add_answered[index], s.add_sent(*index))
 
     return Invariant(
         name="handled-was-sent",
-        meaning="an add that a bookie handled, or a client has an answer to or gave up, was sent",
+        meaning="every add that a bookie has handled, or that a client has an answer to or "
+        "has given up, was sent",
         holds=forall_over((s.client, s.fragment, s.entry, s.bookie), sent),
     )
 
 
 def accepted_is_stored(s: Ledger) -> Invariant:
+    """Return the invariant that bookies keep what they accept, unless a crash takes it."""
     vanishes = s.parameters.copies_may_vanish
 
     def forgotten(e: Term, b: Term) -> Term:
-        return in_limbo(s, b) | has_left_limbo(s, b, e) if vanishes else FALSE
+        return in_limbo(s, b) | need_not_store(s, b, e) if vanishes else FALSE
 
     return Invariant(
         name="accepted-is-stored",
-        meaning="what a bookie accepted it stores"
+        meaning="a bookie stores every entry that it has accepted"
         + (_BUT_IN_LIMBO if vanishes else "")
         + (
-            " or was, and the closed ledger has it elsewhere"
+            ", or the ledger is closed and does not place the entry on it"
             if vanishes and s.parameters.boots_in_steps
             else ""
         ),
@@ -297,9 +316,11 @@ def accepted_is_stored(s: Ledger) -> Invariant:
 
 
 def acks_of_current_bookies(s: Ledger) -> Invariant:
+    """Return the invariant that an ensemble change withdraws the acks of the replaced bookie."""
     return Invariant(
         name="acks-of-current-bookies",
-        meaning="acks of entries above the LAC are of current bookies: of a bookie that is replaced they are withdrawn",
+        meaning="acks of entries above the LAC come from bookies of the client's last "
+        "ensemble; the acks of a replaced bookie are withdrawn",
         holds=forall_over(
             (s.client, s.entry, s.bookie),
             lambda c, e, b: implies(s.acked[c, e, b] & (s.lac(c) < e), is_current(s, c, e, b)),
@@ -308,9 +329,11 @@ def acks_of_current_bookies(s: Ledger) -> Invariant:
 
 
 def confirmed_at_home(s: Ledger) -> Invariant:
+    """Return the invariant that an entry at or below the LAC has enough acks."""
     return Invariant(
         name="confirmed-at-home",
-        meaning="an entry that a client confirmed was acked by AQ bookies of its home",
+        meaning="an entry that a client has confirmed was acked by AQ bookies of its home, "
+        "which is its write set in the client's list",
         holds=forall_over(
             (s.client, s.entry),
             lambda c, e: implies(
@@ -325,15 +348,18 @@ def confirmed_at_home(s: Ledger) -> Invariant:
 
 
 def answered_was_asked(s: Ledger) -> Invariant:
+    """Return the invariant that no read is answered before it is handled, or handled before it is sent."""
     return common_invariants.answered_was_asked(
         s, s.recoverer, s.read_entry, lambda r, e, b: s.read_sent[r, e] & s.read_to(r, e, b)
     )
 
 
 def fencing_fences(s: Ledger) -> Invariant:
+    """Return the invariant that a fencing read fences."""
     return Invariant(
         name="fencing-fences",
-        meaning=f"a bookie that handled a fencing read is fenced{_OR_WILL_BE if s.parameters.boots_in_steps else ''}",
+        meaning="a bookie that has handled a fencing read is fenced"
+        + (_OR_WILL_BE if s.parameters.boots_in_steps else ""),
         holds=forall_over(
             (s.recoverer, s.bookie), lambda r, b: implies(s.fence_handled[r, b], is_fenced(s, b))
         ),
@@ -341,9 +367,11 @@ def fencing_fences(s: Ledger) -> Invariant:
 
 
 def reading_fences(s: Ledger) -> Invariant:
+    """Return the invariant that a recovery read fences."""
     return Invariant(
         name="reading-fences",
-        meaning=f"a bookie that handled a recovery read is fenced{_OR_WILL_BE if s.parameters.boots_in_steps else ''}",
+        meaning="a bookie that has handled a recovery read is fenced"
+        + (_OR_WILL_BE if s.parameters.boots_in_steps else ""),
         holds=forall_over(
             (s.recoverer, s.read_entry, s.bookie),
             lambda r, e, b: implies(s.read_handled[r, e, b], is_fenced(s, b)),
@@ -352,44 +380,50 @@ def reading_fences(s: Ledger) -> Invariant:
 
 
 def reads_above_start(s: Ledger) -> Invariant:
+    """Return the invariant that recovery reads begin after fencing, above the recoverer's start."""
     return Invariant(
         name="reads-above-start",
-        meaning="entries are read above where the recoverer's LAC started, after enough bookies answered",
+        meaning="a recoverer reads only entries above the LAC that it started from, after "
+        "enough bookies have answered its fencing reads",
         holds=forall_over(
             (s.recoverer, s.read_entry),
-            lambda r, e: implies(s.read_sent[r, e], is_fixed(s, r) & (s.start(r) < e)),
+            lambda r, e: implies(s.read_sent[r, e], has_fixed_start(s, r) & (s.start(r) < e)),
         ),
     )
 
 
 def absent_stays_absent(s: Ledger) -> Invariant:
+    """Return the invariant that a fenced bookie accepts nothing more from the writer."""
+
     def absent(r: Term, e: Term, b: Term) -> Term:
         unknown = s.read_unknown[r, e, b]
         return s.read_handled[r, e, b] & (s.read_content[r, e, b] == NOTHING) & ~unknown
 
     return Invariant(
         name="absent-stays-absent",
-        meaning="a bookie that answered a recovery read with NoSuchEntry never accepts that entry from the writer"
-        + (", unless the ledger is closed" if s.parameters.boots_in_steps else ""),
+        meaning="a bookie that has answered a recovery read with NoSuchEntry never accepts that entry from "
+        "the writer" + (", unless the ledger is closed" if s.parameters.boots_in_steps else ""),
         holds=forall_over(
             (s.recoverer, s.entry, s.bookie),
-            lambda r, e, b: implies(absent(r, e, b), ~took(s, WRITER, e, b) | is_too_late(s)),
+            lambda r, e, b: implies(absent(r, e, b), ~took(s, WRITER, e, b) | may_leave_limbo(s)),
         ),
     )
 
 
 # Crashes.
 
-_BUT_IN_LIMBO = ", unless it is in limbo"
+_BUT_IN_LIMBO = ", unless the bookie is in limbo"
 _OR_WILL_BE = ", or will be before it serves again"
 
 
 def limbo_after_crashes(s: Ledger) -> Invariant:
+    """Return the invariant that only a crash puts a bookie in limbo."""
     most = range(1, min(s.parameters.bookies, s.parameters.crashes + 1) + 1)
     return Invariant(
         name="limbo-after-crashes",
-        meaning="there are no more bookies in limbo than there were crashes"
-        + (", those counted that have yet to serve again" if s.parameters.boots_in_steps else ""),
+        meaning="no more bookies are in limbo"
+        + (" or in the boot sequence" if s.parameters.boots_in_steps else "")
+        + " than there were crashes",
         holds=all_of(
             *(implies(at_least(k, s.bookie, lambda b: has_crashed(s, b)), s.crashed >= k) for k in most)
         ),
@@ -397,21 +431,22 @@ def limbo_after_crashes(s: Ledger) -> Invariant:
 
 
 def unknown_from_limbo(s: Ledger) -> Invariant:
+    """Return the invariant that only limbo makes a bookie answer "unknown"."""
     return Invariant(
         name="unknown-from-limbo",
-        meaning="only a bookie in limbo answers that it does not know"
+        meaning="only a bookie in limbo answers a read with unknown"
         + (", until the ledger is closed" if s.parameters.boots_in_steps else ""),
         holds=all_of(
             forall_over(
                 (s.recoverer, s.read_entry, s.bookie),
                 lambda r, e, b: implies(
                     s.read_unknown[r, e, b],
-                    (in_limbo(s, b) | is_too_late(s)) & (s.read_content[r, e, b] == NOTHING),
+                    (in_limbo(s, b) | may_leave_limbo(s)) & (s.read_content[r, e, b] == NOTHING),
                 ),
             ),
             forall_over(
                 (s.recoverer, s.bookie),
-                lambda r, b: implies(s.fence_unknown[r, b], in_limbo(s, b) | is_too_late(s)),
+                lambda r, b: implies(s.fence_unknown[r, b], in_limbo(s, b) | may_leave_limbo(s)),
             ),
         ),
     )
@@ -421,9 +456,10 @@ def unknown_from_limbo(s: Ledger) -> Invariant:
 
 
 def write_backs_are_accepted(s: Ledger) -> Invariant:
+    """Return the invariant that a fence does not stop a recoverer."""
     return Invariant(
         name="write-backs-are-accepted",
-        meaning="no bookie refuses what a recoverer writes back",
+        meaning="no bookie refuses an entry that a recoverer writes back",
         holds=forall_over(
             (s.recoverer, s.fragment, s.entry, s.bookie), lambda r, g, e, b: ~s.add_refused[r, g, e, b]
         ),
@@ -431,44 +467,52 @@ def write_backs_are_accepted(s: Ledger) -> Invariant:
 
 
 def answers_are_counted(s: Ledger) -> Invariant:
+    """Return the invariant that a recoverer loses no answer to a write-back."""
+
     def counted(r: Term, g: Term, e: Term, b: Term) -> Term:
-        sent_again = exists(s.fragment, lambda h: (g < h) & s.add_sent(r, h, e, b)) | is_due(s, r, e, b)
+        sent_again = exists(s.fragment, lambda h: (g < h) & s.add_sent(r, h, e, b)) | awaits_resend(
+            s, r, e, b
+        )
         heard = s.pending(r, e) & s.add_answered[r, g, e, b] & s.still_there(r, g, b) & ~sent_again
         return implies(heard, s.acked[r, e, b] | (s.failed[r] == b))
 
     return Invariant(
         name="answers-are-counted",
-        meaning="an answer from a current bookie to the last sending of a pending write-back counts as an ack, or the "
-        "recoverer is replacing the bookie",
+        meaning="if a bookie of the current ensemble has answered the latest sending of a "
+        "pending write-back, its ack counts or the recoverer is replacing it",
         holds=forall_over((s.recoverer, s.fragment, s.entry, s.bookie), counted),
     )
 
 
 def pending_is_under_way(s: Ledger) -> Invariant:
+    """Return the invariant that a recoverer has sent each pending write-back everywhere."""
+
     def sent(r: Term, e: Term, b: Term) -> Term:
         return exists(s.fragment, lambda g: s.add_sent(r, g, e, b) & s.still_there(r, g, b))
 
     return Invariant(
         name="pending-is-under-way",
-        meaning="an entry written back that is not confirmed was sent to each of its current bookies"
-        + (", or is due to be sent to the newcomer" if _resends_one_by_one(s) else ""),
+        meaning="an entry that is written back and not yet confirmed was sent to each of its current bookies"
+        + (", or has still to be sent to the new bookie" if _resends_one_by_one(s) else ""),
         holds=forall_over(
             (s.recoverer, s.entry, s.bookie),
             lambda r, e, b: implies(
                 s.pending(r, e) & is_current(s, r, e, b),
-                sent(r, e, b) | is_due(s, r, e, b),
+                sent(r, e, b) | awaits_resend(s, r, e, b),
             ),
         ),
     )
 
 
 def all_answers_are_enough(s: Ledger) -> Invariant:
+    """Return the invariant that a recovery read with all its answers is decided."""
+
     def everybody_answered(r: Term, e: Term) -> Term:
         return forall(s.bookie, lambda b: implies(s.read_to(r, e, b), s.read_answered[r, e, b]))
 
     return Invariant(
         name="all-answers-are-enough",
-        meaning="a recovery read that the whole write set has answered is over",
+        meaning="a recovery read is over once its whole write set has answered",
         holds=forall_over(
             (s.recoverer, s.read_entry),
             lambda r, e: implies(s.read_sent[r, e] & everybody_answered(r, e), s.read_over[r, e]),
@@ -480,11 +524,13 @@ def all_answers_are_enough(s: Ledger) -> Invariant:
 
 
 def phases_and_status(s: Ledger) -> Invariant:
+    """Return the invariant that ties the clients' phases to the status of the ledger."""
     some_recoverer = exists(s.recoverer, lambda r: has_begun(s, r))
     return Invariant(
         name="phases-and-status",
-        meaning="the ledger is there once the writer has begun, in recovery once a recoverer has, closed once a client "
-        "says so; only the writer is ever fenced out",
+        meaning="the ledger exists once the writer has begun, is in recovery or closed once "
+        "a recoverer has begun, and is closed once a client reports a close; only "
+        "the writer can be fenced out",
         holds=all_of(
             has_begun(s, WRITER) == (s.status != Status.NONE),
             implies(some_recoverer, any_of(s.status == Status.IN_RECOVERY, s.status == Status.CLOSED)),
@@ -496,9 +542,10 @@ def phases_and_status(s: Ledger) -> Invariant:
 
 
 def closed_for_a_reason(s: Ledger) -> Invariant:
+    """Return the invariant that a close is justified: the client that closed the ledger had the right to."""
     p = s.parameters
     only_open = p.writer_close == "open-only"
-    early = ", before anyone began to recover it" if only_open else ""
+    early = " before any recovery began" if only_open else ""
     by_writer = all_of(
         s.phase[WRITER] == Phase.CLOSED,
         s.last_entry == s.lac(WRITER),
@@ -507,7 +554,10 @@ def closed_for_a_reason(s: Ledger) -> Invariant:
     )
 
     def never_there(r: Term, e: Term) -> Term:
-        """What absent-stays-absent says only until the close, if bookies leave limbo then."""
+        """Return whether an absent quorum has not taken the entry from the writer.
+
+        The invariant absent-stays-absent says this only until the close, if bookies can leave limbo.
+        """
         said = at_least(
             p.absent_quorum, s.bookie, lambda b: s.no_such_entry(r, e, b) & ~took(s, WRITER, e, b)
         )
@@ -529,18 +579,21 @@ def closed_for_a_reason(s: Ledger) -> Invariant:
 
     return Invariant(
         name="closed-for-a-reason",
-        meaning=f"a closed ledger was closed by the writer at its LAC{early}, or by a recoverer that had written back "
-        "every entry above its start up to the last and had found that the next one is not there; with that client's "
-        "list",
+        meaning=f"the writer closed the ledger at its LAC{early}, or a recoverer closed it that had written "
+        "back every entry above the LAC that it started from and had found the entry after the last "
+        "absent; the metadata's list is that of this client",
         holds=implies(s.status == Status.CLOSED, by_writer | exists(s.recoverer, recovered)),
     )
 
 
 def adds_carry_own_lacs(s: Ledger) -> Invariant:
-    """Where only recoverers close a ledger in recovery, none of them leaves a LAC behind that is above its last entry."""
+    """Return the invariant about LACs for settings in which the writer cannot close a ledger in recovery.
+
+    No recoverer then leaves a LAC above the last entry behind.
+    """
     return Invariant(
         name="adds-carry-own-lacs",
-        meaning="no add carries a LAC above that of who sent it",
+        meaning="no add carries a LAC above that of its sender",
         holds=forall_over(
             (s.client, s.entry), lambda c, e: implies(s.pushed(c, e), s.pushed_lac[c, e] <= s.lac(c))
         ),
@@ -548,16 +601,18 @@ def adds_carry_own_lacs(s: Ledger) -> Invariant:
 
 
 def lacs_below_the_writers(s: Ledger) -> Invariant:
-    """Recovery starts at most at the writer's LAC, which holds of one recoverer, or if write-backs carry the start.
+    """Return the invariant that recovery starts at the writer's LAC or below.
 
-    A LAC above the writer's is told by who has written back; of one recoverer, what it wrote is told too late for it.
+    It is declared for one recoverer, or if write-backs carry the LAC that recovery started from. Only a
+    write-back can carry a LAC above the writer's. With one recoverer that happens after its start is final.
     """
     frozen = s.parameters.recovery_lac == "frozen"
     clients = s.client if frozen else s.writer
     too_late = FALSE if frozen else exists(s.recoverer, lambda r: ~s.hears_fencing(r))
     return Invariant(
         name="lacs-below-the-writers",
-        meaning="LACs that bookies store, or told a recoverer before it had heard enough, are not above the writer's",
+        meaning="the writer's LAC is not below the LACs that bookies store, or that they "
+        "told a recoverer before enough of them had answered",
         holds=all_of(
             forall_over((clients, s.entry), lambda c, e: s.pushed_lac[c, e] <= s.lac(WRITER)),
             forall_over(

@@ -1,4 +1,4 @@
-"""The properties of one ledger, put together."""
+"""The list of properties of one ledger."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fencepost.protocols.bookkeeper.state import Ledger
 
 
 def ledger_properties(system: System) -> tuple[Property, ...]:
-    """The properties of one ledger, headline first."""
+    """Return the properties of one ledger, the main one first."""
     s = system.state
     assert isinstance(s, Ledger)
     goes_down = s.parameters.crashes + s.parameters.restarts > 0

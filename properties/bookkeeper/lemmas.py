@@ -1,4 +1,4 @@
-"""The lemmas about BookKeeper's core: proved for all sizes, or refuted by a shortest execution of a small instance."""
+"""Lemmas about BookKeeper's core: proved for all sizes, or refuted by a shortest execution."""
 
 from __future__ import annotations
 
@@ -36,12 +36,15 @@ INDUCTION = (
 )
 
 MOST_BOOKIES = 2
-"""Bookies of the largest instance on which an execution is looked for."""
+"""The number of bookies of the largest instance in which an execution is searched for."""
 
 
 @dataclass(frozen=True)
 class CoreLemma:
-    """A claim about every execution of the core with the switches of `parameters`: its properties, and those `also` claimed."""
+    """A claim about every execution of the core with the switches of `parameters`.
+
+    It claims the properties of the core and those of `also`.
+    """
 
     name: str
     sentence: str
@@ -51,7 +54,10 @@ class CoreLemma:
     also: Callable[[Core], tuple[Property, ...]] = lambda s: ()
 
     def all_obligations(self, formulas: Formulas) -> list[ProofObligation]:
-        """That quorums meet, if that is assumed, and that the invariant is inductive and implies what is claimed."""
+        """Return the proof obligations: the invariants are inductive and imply the claimed properties.
+
+        If an axiom rests on the meeting of quorums, that is a proof obligation too.
+        """
         system = self._claiming(core_of_any_size(self.parameters))
         meet = quorums_meet(formulas) if any(a.because for a in system.axioms) else []
         return [
@@ -60,7 +66,7 @@ class CoreLemma:
         ]
 
     def decide(self, job: LemmaJob) -> LemmaResult:
-        """Settle every obligation; then show that the proof is about something, or the shortest way to break it."""
+        """Decide the lemma: settle every proof obligation, then add a witness or a counterexample."""
         started = time.monotonic()
         settled = tuple(settle(o, job.deadline) for o in self.all_obligations(job.formulas))
         result = LemmaResult(
@@ -76,7 +82,7 @@ class CoreLemma:
             reason="; ".join(f"{s.name}: {s.reason}" for s in settled if s.reason),
         )
         try:
-            result = self._shown(job, result)
+            result = self._with_example(job, result)
         except SolverGaveUpError as why:
             result = replace(result, verdict=LemmaVerdict.UNDECIDED, reason=str(why))
         return replace(result, seconds=time.monotonic() - started)
@@ -86,7 +92,7 @@ class CoreLemma:
         assert isinstance(found.state, Core)
         return replace(found, properties=(*found.properties, *self.also(found.state)))
 
-    def _shown(self, job: LemmaJob, result: LemmaResult) -> LemmaResult:
+    def _with_example(self, job: LemmaJob, result: LemmaResult) -> LemmaResult:
         if result.verdict is LemmaVerdict.PROVED:
             return self._with_witness(job, result)
         if result.verdict is LemmaVerdict.REFUTED:
@@ -94,38 +100,45 @@ class CoreLemma:
         return result
 
     def _with_witness(self, job: LemmaJob, result: LemmaResult) -> LemmaResult:
-        """A proof says something only if what the properties speak of can happen."""
+        """Return a proof with its witness, or a vacuous result if no small execution reaches one."""
         found = self._shortest(job.deadline, lambda p: p.witness, some=False)
         if found is None:
-            why = "no small execution shows what the properties speak of"
+            why = "no small execution reaches the witnesses of the properties"
             return replace(result, verdict=LemmaVerdict.VACUOUS, reason=why)
-        met = f"what it speaks of happens within {len(found.steps)} steps at {found.configuration}"
+        met = f"not vacuous: witnesses reached within {len(found.steps)} steps at {found.configuration}"
         return replace(result, basis=f"{result.basis}; {met}")
 
     def _with_execution(self, job: LemmaJob, result: LemmaResult) -> LemmaResult:
-        """Some obligation fails: the invariant is too weak, or the claim is false, which only an execution shows."""
+        """Return a refutation with its execution, or an undecided result if no small execution shows it.
+
+        A failed proof obligation does not say which of two is the case: the invariants are too weak, or the
+        claim is false.
+        """
         failing = ", ".join(_short(s) for s in result.obligations if s.answer is LemmaVerdict.REFUTED)
         found = self._shortest(job.deadline, lambda p: ~p.holds, some=True)
         if found is None:
             why = f"not inductive ({failing}), but no small execution breaks it"
             return replace(result, verdict=LemmaVerdict.UNDECIDED, reason=why)
-        basis = f"shortest execution; obligations that fail: {failing}"
+        basis = f"shortest execution; proof obligations that fail: {failing}"
         return replace(result, basis=basis, example=found)
 
     def _shortest(self, deadline: Deadline, sought: Callable[[Property], Term], some: bool) -> Example | None:
-        """The shortest execution of the smallest instance after which that is so of some property, or of all that claim it."""
+        """Return the shortest execution to a state that is `sought`, on the smallest instance, or None.
+
+        With `some` one property is enough. Without it the execution has reached the state of every property.
+        """
         for parameters in _instances(self.parameters):
             system = self._claiming(core(parameters))
-            found = _walk_to(system, [sought(p) for p in system.properties], some, deadline)
+            found = _search(system, [sought(p) for p in system.properties], some, deadline)
             if found is not None:
                 names, path = found
                 shown = "; ".join(system.properties[number].meaning for number in names)
-                return Example(_configuration(parameters), shown, {}, tuple(map(_told, path)))
+                return Example(_configuration(parameters), shown, {}, tuple(map(_step_text, path)))
         return None
 
 
 def _instances(parameters: CoreParameters) -> Iterator[CoreParameters]:
-    """Instances with one entry and one recoverer, smallest first."""
+    """Yield instances with one entry and one recoverer, smallest first."""
     for n in range(1, MOST_BOOKIES + 1):
         for c in configurations(n):
             yield replace(
@@ -142,12 +155,13 @@ def _configuration(p: CoreParameters) -> str:
     return f"{p.ensemble}/{p.write_quorum}/{p.ack_quorum}{spare}"
 
 
-def _walk_to(
+def _search(
     system: System, sought: list[Term], some: bool, deadline: Deadline
 ) -> tuple[list[int], list[GroundAction]] | None:
-    """The way to the first state, breadth first, in which one of the terms holds, or the last of them that is missing.
+    """Return the terms that hold in the first state found, and the actions that lead to it.
 
-    Raises SolverGaveUpError when time is up.
+    The search is breadth first. With `some` it ends at the first state in which a term holds, else when each
+    term has held in some state. Raises SolverGaveUpError when time is up.
     """
     concrete = Concrete(system)
     tests = dict(enumerate(map(concrete.predicate, sought)))
@@ -160,7 +174,7 @@ def _walk_to(
         if held and (some or not tests):
             return held, _path(reached, visit)
         if deadline.passed():
-            raise SolverGaveUpError("time-out while looking for an execution")
+            raise SolverGaveUpError("time-out while searching for an execution")
     return None
 
 
@@ -172,8 +186,8 @@ def _path(reached: Mapping[State, Visit], last: Visit) -> list[GroundAction]:
     return path[::-1]
 
 
-def _told(action: GroundAction) -> str:
-    """A step as people read it."""
+def _step_text(action: GroundAction) -> str:
+    """Return a step as a sentence: the actor and the action's note."""
     given = {p.name: value for p, value in action.environment.items()}
     actor = action.schema.action.actor
     who = action.environment.get(actor, actor) if not isinstance(actor, str) else actor  # type: ignore[call-overload]
@@ -184,11 +198,11 @@ def _short(settled: Settled) -> str:
     return settled.name.split(".", 1)[-1]
 
 
-# What is claimed beside the properties of the core.
+# Claims in addition to the properties of the core.
 
 
 def absent_never_acknowledged(s: Core) -> tuple[Property, ...]:
-    """What recovery rests on."""
+    """Return the claim that recovery rests on."""
 
     def absent(c: Term, e: Term, q: Term) -> Term:
         return forall_over((s.bookie,), lambda b: implies(s.in_absent_quorum[b, q], s.said_no(c, e, b)))
@@ -200,7 +214,7 @@ def absent_never_acknowledged(s: Core) -> tuple[Property, ...]:
     return (
         Property(
             "absent-not-acknowledged",
-            "an entry that an absent quorum does not have is not acknowledged, nor is any after it",
+            "an entry that an absent quorum does not have is not acknowledged, and no later entry is",
             holds=forall_over(
                 sorts, lambda c, e, q, f: ~(s.is_entry(e) & absent(c, e, q) & ~s.before[f, e] & confirmed(f))
             ),
@@ -211,7 +225,7 @@ def absent_never_acknowledged(s: Core) -> tuple[Property, ...]:
 
 
 def no_means_never_stored(s: Core) -> tuple[Property, ...]:
-    """Tempting, and wrong: a recoverer's write-back is not stopped by a fence."""
+    """Return a tempting claim that is wrong: a fence does not stop a recoverer's write-back."""
     return (
         Property(
             "no-means-never-stored",
@@ -226,15 +240,16 @@ def no_means_never_stored(s: Core) -> tuple[Property, ...]:
     )
 
 
-SAFE = "no acknowledged entry is lost, and all agree on where the ledger ends"
+SAFE = "no acknowledged entry is lost, and all clients agree on the last entry"
 
 
 def core_lemmas() -> list[CoreLemma]:
-    """The core as it is, then with each of its assumptions taken away."""
+    """Return the lemmas about the core as it is, then with each of its assumptions removed."""
     return [
         CoreLemma(
             "absent-never-acknowledged",
-            "An entry that recovery declares absent has not been and will never be acknowledged, nor any after it.",
+            "An entry that recovery declares absent is never acknowledged, before or after, and no later "
+            "entry is.",
             f"the core of BookKeeper, ensemble changes included  =>  {SAFE}",
             LemmaVerdict.PROVED,
             CoreParameters(),
@@ -242,57 +257,60 @@ def core_lemmas() -> list[CoreLemma]:
         ),
         CoreLemma(
             "limbo-suffices",
-            "If a bookie that may have lost entries fences its ledgers and never says NoSuchEntry, all still agree on where "
-            "a ledger ends (BP-46).",
-            "a restart loses entries, then limbo and fence  =>  nothing acknowledged is beyond the end of a closed ledger",
+            "If a bookie that may have lost entries fences its ledgers and never answers NoSuchEntry, all "
+            "clients still agree on the last entry (BP-46).",
+            "a restart loses entries, then limbo and fence  =>  no acknowledged entry is beyond the end of a "
+            "closed ledger",
             LemmaVerdict.PROVED,
             CoreParameters(forgets="entries-then-limbo"),
         ),
         CoreLemma(
             "absent-without-fencing-reads",
-            "With fencing, but no fence on recovery reads, it fails (issue #2614).",
+            "The claim fails if recovery reads do not fence (issue #2614).",
             f"recovery reads do not fence  =>  {SAFE}",
             LemmaVerdict.REFUTED,
             CoreParameters(recovery_reads_fence="no"),
         ),
         CoreLemma(
             "absent-with-forgotten-fences",
-            "If a bookie may forget its fence, it fails (BP-46, scenario 1).",
+            "The claim fails if a bookie may forget its fence (BP-46, scenario 1).",
             f"a restart loses the fence  =>  {SAFE}",
             LemmaVerdict.REFUTED,
             CoreParameters(forgets="fences"),
         ),
         CoreLemma(
             "absent-with-forgotten-entries",
-            "If a bookie may forget an entry, it fails (BP-46, scenario 2).",
+            "The claim fails if a bookie may forget an entry (BP-46, scenario 2).",
             f"a restart loses entries  =>  {SAFE}",
             LemmaVerdict.REFUTED,
             CoreParameters(forgets="entries"),
         ),
         CoreLemma(
             "absent-on-too-few-answers",
-            "If one NoSuchEntry answer fewer ends recovery, it fails: some ack quorum was not asked.",
+            "The claim fails if one NoSuchEntry answer less ends recovery: some ack quorum may not have "
+            "answered.",
             f"QC = WQ - AQ  =>  {SAFE}",
             LemmaVerdict.REFUTED,
             CoreParameters(absent_quorum="one-fewer"),
         ),
         CoreLemma(
             "change-without-unset-acks",
-            "If an ensemble change leaves the acks of the bookie that it replaces, it fails.",
+            "The claim fails if an ensemble change keeps the acks of the bookie that it replaces.",
             f"acks of bookies outside the write set count  =>  {SAFE}",
             LemmaVerdict.REFUTED,
             CoreParameters(unset_acks="kept"),
         ),
         CoreLemma(
             "change-during-recovery",
-            "If the writer may commit an ensemble change while the ledger is in recovery, it fails.",
+            "The claim fails if the writer may commit an ensemble change while the ledger is in recovery.",
             f"a change needs no open ledger  =>  {SAFE}",
             LemmaVerdict.REFUTED,
             CoreParameters(change_in_recovery="committed"),
         ),
         CoreLemma(
             "no-means-never-stored",
-            "A bookie that answered NoSuchEntry can still get the entry: a recoverer's write-back passes the fence.",
+            "A bookie that answered NoSuchEntry can still get the entry: a recoverer's write-back passes the "
+            "fence.",
             "no_such_entry(r, b, e)  =>  b does not store e later",
             LemmaVerdict.REFUTED,
             CoreParameters(),

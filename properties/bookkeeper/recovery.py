@@ -1,4 +1,4 @@
-"""What recovery is for: fencing that is enough, and an end that is always in reach."""
+"""Properties of recovery: fencing stops the writer, and recovery can always finish."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ from functools import partial
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.system import Property, Schema, System
 from fencepost.encoding.language.terms import FALSE, Constant, Parameter, Term, any_of, implies, lift
-from fencepost.properties.bookkeeper.explanations import (
-    explain_stuck,
-)
-from fencepost.properties.bookkeeper.safety import (
-    recovered,
-)
+from fencepost.properties.bookkeeper.explanations import explain_stuck
+from fencepost.properties.bookkeeper.safety import recovered
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.state import Ledger
 
 
 def fencing_is_enough(s: Ledger) -> Property:
-    """What the coverage rule is for (RRQuorumCoverageSet.checkCovered)."""
+    """Return the property that the coverage rule guarantees (RRQuorumCoverageSet.checkCovered)."""
 
     def unfenced(r: Term, position: Term) -> Term:
         return exists(s.bookie, lambda b: s.is_at(r, s.base[r], position, b) & ~s.fenced[b])
@@ -34,30 +30,31 @@ def fencing_is_enough(s: Ledger) -> Property:
     active = exists(s.recoverer, lambda r: (s.phase[r] == Phase.ACTIVE) & s.covered(r))
     return Property(
         name="fencing-is-enough",
-        meaning="once a recoverer has heard from enough bookies, no AQ bookies of a write set of the ensemble that it "
-        "fenced are without a fence",
+        meaning="once enough bookies have answered a recoverer's fencing reads, every write "
+        "set of the fenced ensemble has fewer than AQ bookies without a fence",
         holds=forall(
             s.recoverer, lambda r: implies((s.phase[r] == Phase.ACTIVE) & s.covered(r), ~writable(r))
         ),
         witness=active,
-        witness_meaning="a recoverer has heard from enough bookies",
+        witness_meaning="enough bookies have answered a recoverer's fencing reads",
     )
 
 
 GIVING_UP = ("abandon recovery", "try invalid fragment", "abandon change")
-"""What a recoverer may do that does not bring recovery forward."""
+"""Actions of a recoverer that do not advance the recovery."""
 
 
 def recovery_can_finish(system: System) -> Property:
-    """No recovery is stuck for good, whatever is late or timed out: a search for states where nothing can happen.
+    """Return the property that no recovery is stuck for good, even with late messages and time-outs.
 
-    A message that was lost, or went down with a bookie, counts as under way, because a new attempt would send it
-    again; what cannot be mended by trying again is that recovery itself or its bookies have nothing to do.
+    A violation is a state in which no helpful action can happen. A message that was lost, or that went down
+    with a bookie, counts as in flight, because a new attempt would send it again. A recovery is stuck only if
+    trying again cannot help.
     """
     s = system.state
     assert isinstance(s, Ledger)
     sent_again = (s.add_dropped, s.fence_dropped, s.read_dropped)
-    helpful = [schema for schema in system.schemas if _brings_recovery_forward(s, schema)]
+    helpful = [schema for schema in system.schemas if _advances_recovery(s, schema)]
 
     def waits(r: Term) -> Term:
         last = s.own_last_fragment[r] == s.parameters.possible_fragments
@@ -71,17 +68,17 @@ def recovery_can_finish(system: System) -> Property:
     )
     return Property(
         name="recovery-can-finish",
-        meaning="never is a ledger in recovery and a recoverer at work, while nothing can happen that brings recovery "
-        "forward, even if no message had been lost",
+        meaning="while a recoverer works on a ledger in recovery, some action that advances "
+        "the recovery can happen, if lost messages are sent again",
         holds=~stuck,
         witness=recovered(s),
-        witness_meaning="the ledger is closed by a recoverer",
+        witness_meaning="a recoverer has closed the ledger",
         explain=partial(explain_stuck, s),
     )
 
 
-def _brings_recovery_forward(s: Ledger, schema: Schema) -> bool:
-    """The action is not the writer's own, no fault, and not giving up."""
+def _advances_recovery(s: Ledger, schema: Schema) -> bool:
+    """Return whether an action advances recovery: no action of the writer, no fault, and not giving up."""
     actor = lift(schema.action.actor)
     writers = isinstance(actor, Parameter) and actor.sort is s.writer
     writers = writers or (isinstance(actor, Constant) and actor.value == WRITER)

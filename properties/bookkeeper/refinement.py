@@ -1,4 +1,4 @@
-"""How today's BookKeeper is tied to its core: what each action comes to there."""
+"""The refinement mapping from today's BookKeeper to its core: the steps of the core for each action."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from fencepost.protocols.bookkeeper.state import Ledger
 
 
 def ledger_refinement(whole: System) -> Refinement:
-    """The refinement of one instance of the ledger, whose core has one entry more: the one that is not there."""
+    """Return the refinement of one instance of the ledger.
+
+    Its core has one entry more, which is never pushed.
+    """
     s = whole.state
     assert isinstance(s, Ledger)
     p = s.parameters
@@ -42,7 +45,7 @@ def ledger_refinement(whole: System) -> Refinement:
         core=small,
         mapping=_mapping(s, small),
         scripts=_scripts(s),
-        facts=(*ledger_invariants(whole), *_facts(s)),
+        facts=(*ledger_invariants(whole), *_mapping_invariants(s)),
         implied={
             "no-divergence": "no-divergence",
             "acked-entries-readable": "acked-entries-readable",
@@ -51,8 +54,8 @@ def ledger_refinement(whole: System) -> Refinement:
     )
 
 
-def _facts(s: Ledger) -> tuple[Invariant, ...]:
-    """What the mapping rests on beside the facts that the ledger's properties rest on."""
+def _mapping_invariants(s: Ledger) -> tuple[Invariant, ...]:
+    """Return the invariants that only the mapping needs, in addition to those of the ledger."""
 
     def listed(c: Term, g: Term) -> Term:
         return g <= s.own_last_fragment[c]
@@ -60,7 +63,8 @@ def _facts(s: Ledger) -> tuple[Invariant, ...]:
     return (
         Invariant(
             "fragments-ascend",
-            "in a client's list fragments start ever higher, or where the one before does, and the first at 1",
+            "the fragments of a client's list start in ascending order, two may "
+            "start at the same entry, and the first starts at 1",
             forall_over(
                 (s.client, s.fragment, s.fragment),
                 lambda c, g, h: (
@@ -71,7 +75,7 @@ def _facts(s: Ledger) -> tuple[Invariant, ...]:
         ),
         Invariant(
             "idle-recoverers-know-nothing",
-            "a recoverer that has not begun knows one fragment, and was told nothing",
+            "a recoverer that has not begun knows one fragment, has pushed nothing and has sent no read",
             forall(
                 s.recoverer,
                 lambda r: implies(
@@ -87,14 +91,17 @@ def _facts(s: Ledger) -> tuple[Invariant, ...]:
         ),
         Invariant(
             "reads-are-decided-once",
-            "no recovery read found its entry and found that it is not there",
+            "no recovery read has found its entry and also found it absent",
             forall_over((s.recoverer, s.read_entry), lambda r, e: ~(s.positive(r, e) & s.negative(r, e))),
         ),
     )
 
 
 def _mapping(s: Ledger, small: System) -> Mapping[str, Callable[..., TermLike] | ByValue]:
-    """Each variable of the core, read off the ledger. Entry 0 and the entry above the last are never pushed."""
+    """Return each state variable of the core as a term over the ledger.
+
+    Entry 0 and the entry above the last one are never pushed.
+    """
     at_first = {v.name: value for v, value in zip(small.variables, small.initial, strict=True)}
 
     def pushable(entry: Value) -> bool:
@@ -104,12 +111,12 @@ def _mapping(s: Ledger, small: System) -> Mapping[str, Callable[..., TermLike] |
         return lambda c, e, *b: term(c, e, *b) if pushable(e) else otherwise
 
     def content(value: Term, entry: Value) -> Term:
-        """The core's name for a content."""
+        """Return the core's value for a content."""
         other = if_(value == entry, Content.PUSHED, Content.OTHER) if pushable(entry) else lift(Content.OTHER)
         return if_(value == NOTHING, Content.NOTHING, other)
 
     def write_set(name: str, member: Callable[..., Term]) -> ByValue:
-        """The bookies of a write set, given who is one; entry 0 belongs where it belongs at first, for ever."""
+        """Return a write set from the predicate of its members. Entry 0 keeps its initial write set."""
 
         def holds(*index: Value) -> Term:
             *before, value = index
@@ -157,11 +164,11 @@ def _mapping(s: Ledger, small: System) -> Mapping[str, Callable[..., TermLike] |
 
 
 def _scripts(s: Ledger) -> Mapping[str, Script]:
-    """What the core does, action by action."""
+    """Return the steps of the core for each action of the ledger."""
 
     @cache
     def confirms(client: Value) -> list[CoreStep]:
-        """The LAC of the client moves up entry by entry, to where it is after the action."""
+        """Return the steps that move the client's LAC, entry by entry, to its value after the action."""
 
         def confirm(e: Value) -> CoreStep:
             quorum = _every_member(s, lambda b: s.acked[client, e, b])
@@ -172,7 +179,7 @@ def _scripts(s: Ledger) -> Mapping[str, Script]:
 
     @cache
     def moves(client: Value) -> list[CoreStep]:
-        """Every entry above the LAC moves to where the client's list places it after the action."""
+        """Return the steps that move each entry above the LAC to its write set after the action."""
         change = ("change ensemble",) if client == WRITER else ("change own ensemble", client)
         return [
             CoreStep(change[0], (*change[1:], e, _placed(s, client, e)), when=s.lac(client) < e)
@@ -234,12 +241,12 @@ def _scripts(s: Ledger) -> Mapping[str, Script]:
 
 
 def _every_member(s: Ledger, holds: Callable[[Value], Term]) -> Some:
-    """Some quorum of whose bookies that holds."""
+    """Return a choice of a quorum all of whose bookies satisfy the predicate."""
     return Some(lambda quorum: all_of(*(holds(b) for b in s.bookie if is_in(b, quorum))))
 
 
 def _placed(s: Ledger, client: Value, entry: Value) -> Some:
-    """The write set on which the client's list places the entry."""
+    """Return a choice of the write set on which the client's list places the entry."""
     return Some(
         lambda write_set: all_of(*(is_home(s, client, entry, b) == is_in(b, write_set) for b in s.bookie))
     )

@@ -1,4 +1,4 @@
-"""What must never happen to a ledger: acknowledged entries lost, cut off, out of order, told of too early."""
+"""Safety properties of a ledger: no acknowledged entry is lost, cut off, reordered or promised early."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ from fencepost.protocols.bookkeeper.state import Ledger
 
 
 def no_divergence(s: Ledger) -> Property:
-    """Nothing acknowledged is beyond the end of a closed ledger (NoDivergenceBetweenWriterAndMetaData)."""
+    """Return the property NoDivergenceBetweenWriterAndMetaData of the TLA+ module."""
     agreed = forall(s.client, lambda c: implies(s.phase[c] == Phase.CLOSED, s.closed_at[c] == s.last_entry))
     return Property(
         name="no-divergence",
-        meaning="once the ledger is closed, no entry beyond its last entry has been acknowledged to the writer's "
-        "caller, and all clients that report success of a close agree on it",
+        meaning="once the ledger is closed, the writer has acknowledged no entry beyond the "
+        "last one, and every client that reports a successful close reports the "
+        "same last entry",
         holds=implies(s.status == Status.CLOSED, (s.lac(WRITER) <= s.last_entry) & agreed),
         witness=recovered(s) & (s.lac(WRITER) > 0),
-        witness_meaning="an entry is acknowledged and the ledger closed by a recoverer",
+        witness_meaning="an entry is acknowledged, and a recoverer has closed the ledger",
         explain=partial(explain_divergence, s),
     )
 
 
 def ack_quorum_reached(s: Ledger) -> Property:
-    """What counts as written is on AQ bookies (AllCommittedEntriesReachAckQuorum, and before the close too)."""
+    """Return the property AllCommittedEntriesReachAckQuorum, extended to the time before the close."""
     closed = s.status == Status.CLOSED
     return Property(
         name="ack-quorum-reached",
-        meaning="an acknowledged entry, and once the ledger is closed every entry up to the last, is stored on AQ "
-        "bookies of its write set by the metadata",
+        meaning="before the close every acknowledged entry, and after it every entry up to "
+        "the last, is stored on AQ bookies of its write set in the metadata",
         holds=forall(
             s.entry,
             lambda e: implies(
@@ -53,21 +54,21 @@ def ack_quorum_reached(s: Ledger) -> Property:
             ),
         ),
         witness=recovered(s) & (s.last_entry > 0),
-        witness_meaning="the ledger is closed by a recoverer with an entry in it",
+        witness_meaning="a recoverer has closed the ledger with an entry in it",
         explain=partial(explain_few_copies, s),
     )
 
 
 def acked_entries_readable(s: Ledger) -> Property:
-    """An acknowledged entry can be read (AllAckedEntriesAreReadable)."""
+    """Return the property AllAckedEntriesAreReadable of the TLA+ module."""
 
     def readable(e: Term) -> Term:
         return exists(s.bookie, lambda b: s.in_metadata_write_set(e, b) & (s.stored[b, e] == e))
 
     return Property(
         name="acked-entries-readable",
-        meaning="an acknowledged entry is stored, with the content that the writer pushed, on a bookie of its write "
-        "set by the metadata",
+        meaning="every acknowledged entry is stored, with the content that the writer "
+        "pushed, on at least one bookie of its write set in the metadata",
         holds=forall(s.entry, lambda e: implies(e <= s.lac(WRITER), readable(e))),
         witness=s.lac(WRITER) > 0,
         witness_meaning="an entry is acknowledged",
@@ -76,7 +77,7 @@ def acked_entries_readable(s: Ledger) -> Property:
 
 
 def valid_fragments(s: Ledger) -> Property:
-    """Fragments only ever go up (OnlyValidFragments)."""
+    """Return the property OnlyValidFragments: fragments start at ever higher entries."""
     twice = exists(
         s.fragment,
         lambda g: (
@@ -88,19 +89,20 @@ def valid_fragments(s: Ledger) -> Property:
     )
     return Property(
         name="valid-fragments",
-        meaning="no client tries to start a fragment below its last one, and no ensemble names a bookie twice",
+        meaning="no client tries to start a fragment below its last one, and no ensemble names a bookie "
+        "twice",
         holds=forall(s.client, lambda c: ~s.tried_invalid_fragment[c]) & ~twice,
         witness=s.last_fragment > 1,
-        witness_meaning="an ensemble change is committed (there must be a spare bookie)",
+        witness_meaning="an ensemble change is committed (needs a spare bookie)",
         explain=partial(explain_invalid_fragment, s),
     )
 
 
 def entries_in_order(s: Ledger) -> Property:
-    """Bookies hold as entry e what the writer pushed as e (NoOutOfOrderEntries)."""
+    """Return the property NoOutOfOrderEntries of the TLA+ module."""
     return Property(
         name="entries-in-order",
-        meaning="what a bookie stores as entry e is what the writer pushed as entry e",
+        meaning="a bookie stores as entry e only the content that the writer pushed as entry e",
         holds=forall_over(
             (s.bookie, s.entry), lambda b, e: (s.stored[b, e] == NOTHING) | (s.stored[b, e] == e)
         ),
@@ -111,10 +113,10 @@ def entries_in_order(s: Ledger) -> Property:
 
 
 def no_dirty_read(s: Ledger) -> Property:
-    """A LAC that is out in the world stays true: readers trust it (NoDirtyReads in the tweaks of bookkeeper-tlaplus)."""
+    """Return the property that readers can trust a LAC (NoDirtyReads in the tweaks of bookkeeper-tlaplus)."""
 
     def told(lac: Term) -> Term:
-        """Some bookie has stored an entry that carries a LAC above this: whoever reads it there is told."""
+        """Return whether some bookie has stored an entry with a higher LAC, which readers then receive."""
         return exists_over(
             (s.client, s.entry),
             lambda c, e: (
@@ -125,15 +127,15 @@ def no_dirty_read(s: Ledger) -> Property:
 
     return Property(
         name="no-dirty-read",
-        meaning="no reader was ever told a LAC beyond the last entry of the closed ledger",
+        meaning="no reader can have received a LAC beyond the last entry of the closed ledger",
         holds=implies(s.status == Status.CLOSED, ~told(s.last_entry)),
         witness=recovered(s) & told(lift(0)),
-        witness_meaning="a LAC above 0 was told to readers and the ledger closed by a recoverer",
+        witness_meaning="a reader can have received a LAC above 0, and a recoverer has closed the ledger",
         explain=partial(explain_dirty_read, s),
     )
 
 
 def recovered(s: Ledger) -> Term:
-    """A recoverer has closed the ledger, or found it closed."""
+    """Return whether a recoverer has closed the ledger, or found it closed."""
     closed_by_recoverer = exists(s.recoverer, lambda r: s.phase[r] == Phase.CLOSED)
     return (s.status == Status.CLOSED) & closed_by_recoverer

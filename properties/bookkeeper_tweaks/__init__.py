@@ -1,1 +1,1 @@
-"""What must hold of the tweaks of the protocol."""
+"""Properties and invariants of the two proposed changes of BookKeeper."""

@@ -1,4 +1,4 @@
-"""What both tweaks promise: fragments that are over and closed ledgers are fully replicated, and LACs tell the truth."""
+"""Properties that both proposed changes promise: full replication, and LACs that readers can trust."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger a
 
 
 def valid_fragments(s: Ledger) -> Property:
-    """Fragments only ever go up (ValidNextFragment)."""
+    """Return the property ValidNextFragment: fragments start at ever higher entries."""
 
     def goes_up(c: Term, g: Term) -> Term:
         return forall(s.fragment, lambda h: implies(h < g, s.own_first[c, h] <= s.own_first[c, g]))
@@ -22,55 +22,55 @@ def valid_fragments(s: Ledger) -> Property:
             (s.client, s.fragment), lambda c, g: implies(g <= s.own_last_fragment[c], goes_up(c, g))
         ),
         witness=s.last_fragment > 1,
-        witness_meaning="the metadata has a second ensemble (there must be a spare bookie)",
+        witness_meaning="the metadata has a second fragment (needs a spare bookie)",
     )
 
 
 def tail_fragments_at_wq(s: Ledger) -> Property:
-    """Every fragment that is over is fully replicated (TailFragmentsReachWriteQuorum)."""
+    """Return the property TailFragmentsReachWriteQuorum: finished fragments are fully replicated."""
 
     def is_in_tail(e: Term) -> Term:
         return exists(s.fragment, lambda g: (g == s.last_fragment) & (e < s.first[g]))
 
     return Property(
         name="tail-fragments-at-wq",
-        meaning="every entry of every fragment but the last is stored on all WQ bookies of its write set by the "
-        "metadata",
+        meaning="every entry of every fragment but the last is stored on all WQ bookies of "
+        "its write set in the metadata",
         holds=forall(s.entry, lambda e: implies(is_in_tail(e), copies(s, e, s.parameters.write_quorum))),
         witness=exists(s.entry, is_in_tail),
-        witness_meaning="a fragment that holds an entry is followed by another (there must be a spare bookie)",
+        witness_meaning="a fragment with an entry is followed by another fragment (needs a spare bookie)",
     )
 
 
 def closed_ledger_at_wq(s: Ledger) -> Property:
-    """A closed ledger is fully replicated (AllEntriesOfClosedLedgerReachedWriteQuorum)."""
+    """Return the property AllEntriesOfClosedLedgerReachedWriteQuorum: closed ledgers are fully replicated."""
     return Property(
         name="closed-ledger-at-wq",
-        meaning="once the ledger is closed, every entry up to its last is stored on all WQ bookies of its write "
-        "set by the metadata",
+        meaning="once the ledger is closed, every entry up to the last is stored on all WQ "
+        "bookies of its write set in the metadata",
         holds=forall(s.entry, lambda e: implies(is_final(s, e), copies(s, e, s.parameters.write_quorum))),
         witness=s.closed_by_another() & (s.last_entry > 0),
-        witness_meaning="the ledger is closed, with an entry in it, by a client that did not create it",
+        witness_meaning="a client that did not create the ledger has closed it with an entry in it",
     )
 
 
 def lac_entry_at_aq(s: Ledger) -> Property:
-    """Readers may read up to a bookie's LAC, so that entry is confirmed (NoDirtyReads)."""
+    """Return the property NoDirtyReads: readers may read up to a bookie's LAC, so that entry is confirmed."""
 
     def confirmed(b: Term, e: Term) -> Term:
         return implies(s.heard(b, s.sent_lac) == e, copies(s, e, s.parameters.ack_quorum))
 
     return Property(
         name="lac-entry-at-aq",
-        meaning="the entry that a bookie's LAC names is stored on AQ bookies of its write set by the metadata",
+        meaning="the entry at the LAC of any bookie is stored on AQ bookies of its write set in the metadata",
         holds=forall_over((s.bookie, s.entry), confirmed),
         witness=exists(s.bookie, lambda b: s.heard(b, s.sent_lac) > 0),
-        witness_meaning="a bookie has received a LAC above 0 (it takes a second entry)",
+        witness_meaning="a bookie has received a LAC above 0 (needs a second entry)",
     )
 
 
 def no_dirty_read(s: Ledger) -> Property:
-    """What lac-entry-at-aq is for: no reader gets an entry that turns out not to be there."""
+    """Return the property that lac-entry-at-aq serves: no reader gets an entry that is not there later."""
 
     def is_named(b: Term) -> Term:
         return exists(s.entry, lambda e: s.in_write_set(e, b))
@@ -78,22 +78,22 @@ def no_dirty_read(s: Ledger) -> Property:
     closed = s.status == Status.CLOSED
     return Property(
         name="no-dirty-read",
-        meaning="once the ledger is closed, no bookie that its metadata names tells readers a LAC beyond its last "
-        "entry",
+        meaning="once the ledger is closed, no bookie of its metadata offers readers a LAC "
+        "beyond the last entry",
         holds=forall(
             s.bookie, lambda b: implies(closed & is_named(b), s.heard(b, s.sent_lac) <= s.last_entry)
         ),
         witness=s.closed_by_another() & exists(s.bookie, lambda b: s.heard(b, s.sent_lac) > 0),
-        witness_meaning="the ledger is closed by a client that did not create it, and a bookie has received a LAC "
-        "above 0",
+        witness_meaning="a client that did not create the ledger has closed it, and a bookie has "
+        "received a LAC above 0",
     )
 
 
 def copies(s: Ledger, entry: TermLike, count: int) -> Term:
-    """Something is stored as the entry on so many bookies of its write set by the metadata."""
+    """Return whether at least `count` bookies of the entry's write set in the metadata store the entry."""
     return at_least(count, s.bookie, lambda b: s.in_write_set(entry, b) & s.has(b, entry))
 
 
 def is_final(s: Ledger, entry: TermLike) -> Term:
-    """The ledger is closed, and the entry is in it."""
+    """Return whether the ledger is closed and the entry is in it."""
     return (s.status == Status.CLOSED) & (s.last_entry >= entry)

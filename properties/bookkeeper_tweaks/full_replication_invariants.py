@@ -1,6 +1,8 @@
-"""Facts that are the same sentence about both tweaks: ensembles are sets of WQ bookies, and the LAFR counts what all of them acked.
+"""Invariants that both proposed changes share.
 
-An entry's *home* is the ensemble of the last fragment of the client's list that starts at or below it.
+Their ensembles are sets of WQ bookies. The LAFR (last add fully replicated) is the entry up to which all
+bookies of the write set have acked. An entry's *home* is the ensemble of the last fragment of the client's
+list that starts at or below it.
 """
 
 from __future__ import annotations
@@ -13,16 +15,17 @@ from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger a
 
 
 def is_current(s: Ledger, client: TermLike, bookie: TermLike) -> Term:
-    """The bookie is a member of the last ensemble of the client's list."""
+    """Return whether the bookie is in the last ensemble of the client's list."""
     return exists(s.fragment, lambda g: (s.own_last_fragment[client] == g) & s.own_member[client, g, bookie])
 
 
 def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The bookie is a member of the last ensemble of the client's list that starts at or below the entry."""
+    """Return whether the bookie is in the entry's ensemble, by the client's list."""
     return in_own_fragment_of(entry, s, client, lambda g: s.own_member[client, g, bookie])
 
 
 def ensembles_have_wq_members(s: Ledger) -> Invariant:
+    """Return the invariant about the size of ensembles."""
     quorum = s.parameters.write_quorum
 
     def members(c: Term, g: Term, least: int) -> Term:
@@ -42,9 +45,10 @@ def ensembles_have_wq_members(s: Ledger) -> Invariant:
 
 
 def last_fragment_reaches_lafr(s: Ledger) -> Invariant:
+    """Return the invariant that an ensemble change moves no entry at or below the LAFR."""
     return Invariant(
         name="last-fragment-reaches-lafr",
-        meaning="the last fragment of a client's list starts at most at its LAFR + 1",
+        meaning="the last fragment of a client's list starts at its LAFR + 1 or below",
         holds=forall_over(
             (s.client, s.fragment),
             lambda c, g: implies(s.own_last_fragment[c] == g, s.own_first[c, g] <= s.lafr(c) + 1),
@@ -53,6 +57,8 @@ def last_fragment_reaches_lafr(s: Ledger) -> Invariant:
 
 
 def handled_was_sent(s: Ledger) -> Invariant:
+    """Return the invariant that no add is answered before it is handled, or handled before it is sent."""
+
     def in_turn(c: Term, g: Term, e: Term, b: Term) -> Term:
         index = c, g, e, b
         return implies(s.add_answered[index], s.add_handled[index]) & implies(
@@ -61,16 +67,17 @@ def handled_was_sent(s: Ledger) -> Invariant:
 
     return Invariant(
         name="handled-was-sent",
-        meaning="an add that was answered was handled, and one that was handled was sent",
+        meaning="every answered add was handled, and every handled add was sent",
         holds=forall_over((s.client, s.fragment, s.entry, s.bookie), in_turn),
     )
 
 
 def acks_of_current_members(s: Ledger) -> Invariant:
+    """Return the invariant that an ensemble change withdraws the acks of the replaced bookie."""
     return Invariant(
         name="acks-of-current-members",
-        meaning="acks of entries above the LAFR are of members of the last ensemble: of a bookie that is replaced "
-        "they are withdrawn",
+        meaning="acks of entries above the LAFR come from bookies of the client's last "
+        "ensemble; the acks of a replaced bookie are withdrawn",
         holds=forall_over(
             (s.client, s.entry, s.bookie),
             lambda c, e, b: implies(s.acked[c, e, b] & (s.lafr(c) < e), is_current(s, c, b)),
@@ -79,9 +86,10 @@ def acks_of_current_members(s: Ledger) -> Invariant:
 
 
 def replicated_at_home(s: Ledger) -> Invariant:
+    """Return the invariant that an entry at or below the LAFR has all its acks."""
     return Invariant(
         name="replicated-at-home",
-        meaning="an entry that a client counts as fully replicated was acked by all of its home",
+        meaning="every bookie of its home acked an entry that a client counts as fully replicated",
         holds=forall_over(
             (s.client, s.entry, s.bookie),
             lambda c, e, b: implies(

@@ -1,4 +1,4 @@
-"""What must hold of a BookKeeper ledger with a guaranteed write quorum. Rule 14 names the properties."""
+"""Properties of a ledger with a guaranteed write quorum. Rule 14 names them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import Guaran
 
 
 def guaranteed_write_quorum_properties(s: GuaranteedLedger) -> tuple[Property, ...]:
-    """The properties of the current protocol, headline first, then those that the tweak is for."""
+    """Return the properties of today's protocol, the main one first, then those that the change adds."""
     return (
         no_divergence(s),
         acked_entries_readable(s),
@@ -35,35 +35,35 @@ def guaranteed_write_quorum_properties(s: GuaranteedLedger) -> tuple[Property, .
 
 
 def no_divergence(s: GuaranteedLedger) -> Property:
-    """Nothing acknowledged is beyond the end of a closed ledger (NoDivergenceBetweenClientAndMetaData)."""
+    """Return the property NoDivergenceBetweenClientAndMetaData of the TLA+ module."""
     return Property(
         name="no-divergence",
-        meaning="once the ledger is closed, no entry beyond its last entry has been acknowledged to the writer's "
-        "caller",
+        meaning="once the ledger is closed, the writer has acknowledged no entry beyond the last one",
         holds=implies(s.status == Status.CLOSED, s.lac(WRITER) <= s.last_entry),
         witness=s.closed_by_another() & (s.lac(WRITER) > 0),
-        witness_meaning="an entry is acknowledged and the ledger closed by a recoverer",
+        witness_meaning="an entry is acknowledged, and a recoverer has closed the ledger",
     )
 
 
 def acked_entries_readable(s: GuaranteedLedger) -> Property:
-    """Acknowledged entries can be read where the metadata says they are (AllAckedEntriesAreReadable)."""
+    """Return the property AllAckedEntriesAreReadable of the TLA+ module."""
     moved = exists(s.entry, lambda e: (e <= s.lac(WRITER)) & s.sent[WRITER, 1, e]) & (s.last_fragment > 1)
     return Property(
         name="acked-entries-readable",
-        meaning="an acknowledged entry is stored on a bookie of its write set by the metadata",
+        meaning="every acknowledged entry is stored on at least one bookie of its write set in the metadata",
         holds=forall(s.entry, lambda e: implies(e <= s.lac(WRITER), copies(s, e, 1))),
         witness=moved,
-        witness_meaning="an entry is acknowledged, and its ensemble has been changed (there must be a spare bookie)",
+        witness_meaning="an entry is acknowledged and the ensemble has changed since it was sent "
+        "(needs a spare bookie)",
     )
 
 
 def ack_quorum_reached(s: GuaranteedLedger) -> Property:
-    """What counts as written is on AQ bookies, before the close too."""
+    """Return the property that entries have AQ copies, before the close and after."""
     return Property(
         name="ack-quorum-reached",
-        meaning="an acknowledged entry, and once the ledger is closed every entry up to the last, is stored on AQ "
-        "bookies of its write set by the metadata",
+        meaning="every acknowledged entry, and every entry of a closed ledger, is stored on "
+        "AQ bookies of its write set in the metadata",
         holds=forall(
             s.entry,
             lambda e: implies(
@@ -71,15 +71,15 @@ def ack_quorum_reached(s: GuaranteedLedger) -> Property:
             ),
         ),
         witness=s.closed_by_another() & (s.last_entry > 0),
-        witness_meaning="the ledger is closed by a recoverer with an entry in it",
+        witness_meaning="a recoverer has closed the ledger with an entry in it",
     )
 
 
 def entries_in_order(s: GuaranteedLedger) -> Property:
-    """Bookies hold as entry e what the writer pushed as e (NoOutOfOrderEntries)."""
+    """Return the property NoOutOfOrderEntries of the TLA+ module."""
     return Property(
         name="entries-in-order",
-        meaning="what a bookie stores as entry e is what the writer pushed as entry e",
+        meaning="a bookie stores as entry e only the content that the writer pushed as entry e",
         holds=forall_over(
             (s.bookie, s.entry), lambda b, e: (s.stored[b, e] == NOTHING) | (s.stored[b, e] == e)
         ),

@@ -1,7 +1,8 @@
-"""Why a ledger with a guaranteed write quorum is safe: facts that each action keeps, if all of them hold before it.
+"""Why a ledger with a guaranteed write quorum is safe: invariants that every action keeps.
 
-docs/tweaks.md says which rule each stands for. A client's *list* is its copy of the fragments; an entry's *home* is
-the ensemble of the last fragment of the list that starts at or below it.
+An action keeps each of them if all of them hold before it. docs/tweaks.md says which rule each invariant
+stands for. A client's *list* is its copy of the fragments. An entry's *home* is the ensemble of the last
+fragment of the list that starts at or below it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import Guaran
 
 
 def guaranteed_write_quorum_invariants(s: GuaranteedLedger) -> tuple[Invariant, ...]:
-    """The facts about one ledger."""
+    """Return the invariants of one ledger."""
     p = s.parameters
     return (
         phases_and_status(s),
@@ -64,11 +65,11 @@ def guaranteed_write_quorum_invariants(s: GuaranteedLedger) -> tuple[Invariant, 
     )
 
 
-# What the facts speak of.
+# Predicates of the invariants.
 
 
 def _same_list(s: GuaranteedLedger, client: TermLike) -> Term:
-    """The metadata's list is the client's."""
+    """Return whether the metadata's list of fragments equals the client's list."""
 
     def same_set(g: Term) -> Term:
         return forall(s.bookie, lambda b: s.member[g, b] == s.own_member[client, g, b])
@@ -80,11 +81,13 @@ def _same_list(s: GuaranteedLedger, client: TermLike) -> Term:
 
 
 def phases_and_status(s: GuaranteedLedger) -> Invariant:
+    """Return the invariant that ties the clients' phases to the status of the ledger."""
     some_recoverer = exists(s.recoverer, lambda r: has_begun(s, r))
     return Invariant(
         name="phases-and-status",
-        meaning="the ledger is there once the writer has begun, in recovery once a recoverer has, closed once a client "
-        "closed it; only the writer is ever fenced out",
+        meaning="the ledger exists once the writer has begun, is in recovery or closed once "
+        "a recoverer has begun, and is closed once a client has closed it; only the "
+        "writer can be fenced out",
         holds=all_of(
             has_begun(s, WRITER) == (s.status != Status.NONE),
             implies(some_recoverer, any_of(s.status == Status.IN_RECOVERY, s.status == Status.CLOSED)),
@@ -98,10 +101,13 @@ def phases_and_status(s: GuaranteedLedger) -> Invariant:
 
 
 def metadata_is_the_writers(s: GuaranteedLedger) -> Invariant:
+    """Return the invariant that the metadata follows the writer until the close."""
     return common_invariants.metadata_is_the_writers(s, _same_list(s, WRITER))
 
 
 def recoverers_know_the_writers(s: GuaranteedLedger) -> Invariant:
+    """Return the invariant that a recoverer copies the writer's list."""
+
     def same_set(r: Term, g: Term) -> Term:
         return forall(s.bookie, lambda b: s.own_member[r, g, b] == s.own_member[WRITER, g, b])
 
@@ -109,9 +115,11 @@ def recoverers_know_the_writers(s: GuaranteedLedger) -> Invariant:
 
 
 def own_fragments_above_start(s: GuaranteedLedger) -> Invariant:
+    """Return the invariant that a recoverer moves only entries above the LAFR that it started from."""
     return Invariant(
         name="own-fragments-above-start",
-        meaning="a fragment that a recoverer added starts above where its LAFR started, after enough bookies answered",
+        meaning="a recoverer adds a fragment only after enough bookies have answered, and "
+        "the fragment starts above the LAFR that the recoverer started from",
         holds=forall_over(
             (s.recoverer, s.fragment),
             lambda r, g: implies(
@@ -125,9 +133,10 @@ def own_fragments_above_start(s: GuaranteedLedger) -> Invariant:
 
 
 def sent_to_own_fragments(s: GuaranteedLedger) -> Invariant:
+    """Return the invariant that adds go only to fragments that the client knows."""
     return Invariant(
         name="sent-to-own-fragments",
-        meaning="adds are sent to fragments of the client's list only",
+        meaning="a client sends adds only to fragments of its list",
         holds=forall_over(
             (s.client, s.fragment, s.entry), lambda c, g, e: implies(s.sent[c, g, e], listed(s, c, g))
         ),
@@ -135,9 +144,10 @@ def sent_to_own_fragments(s: GuaranteedLedger) -> Invariant:
 
 
 def accepted_is_stored(s: GuaranteedLedger) -> Invariant:
+    """Return the invariant that bookies keep what they accept."""
     return Invariant(
         name="accepted-is-stored",
-        meaning="what a bookie accepted it stores",
+        meaning="a bookie stores every entry that it has accepted",
         holds=forall_over(
             (s.client, s.fragment, s.entry, s.bookie),
             lambda c, g, e, b: implies(s.add_stored(c, g, e, b), s.has(b, e)),
@@ -146,9 +156,10 @@ def accepted_is_stored(s: GuaranteedLedger) -> Invariant:
 
 
 def acknowledged_stays_acked(s: GuaranteedLedger) -> Invariant:
+    """Return the invariant about pinned bookies: their acks stay."""
     return Invariant(
         name="acknowledged-stays-acked",
-        meaning="no ensemble change takes acks away that the LAC counts: the bookie is pinned",
+        meaning="an ensemble change withdraws no ack that the LAC counts, because the bookie is pinned",
         holds=forall(
             s.client,
             lambda c: all_of(
@@ -160,6 +171,7 @@ def acknowledged_stays_acked(s: GuaranteedLedger) -> Invariant:
 
 
 def adds_carry_own_prefixes(s: GuaranteedLedger) -> Invariant:
+    """Return the invariant about the LAC and LAFR that adds carry."""
     frozen = s.parameters.recovery_adds == "frozen"
 
     def own(c: Term, g: Term, e: Term) -> Term:
@@ -170,8 +182,8 @@ def adds_carry_own_prefixes(s: GuaranteedLedger) -> Invariant:
 
     return Invariant(
         name="adds-carry-own-prefixes",
-        meaning="no add carries a LAC or LAFR above those of who sent it"
-        + (", and none of a recoverer any above where it started" if frozen else ""),
+        meaning="no add carries a LAC or LAFR above that of its sender"
+        + (", and no add of a recoverer carries one above the LAFR that it started from" if frozen else ""),
         holds=all_of(
             forall_over(
                 (s.client, s.fragment, s.entry), lambda c, g, e: implies(s.sent[c, g, e], own(c, g, e))
@@ -194,9 +206,10 @@ def adds_carry_own_prefixes(s: GuaranteedLedger) -> Invariant:
 
 
 def read_is_stored(s: GuaranteedLedger) -> Invariant:
+    """Return the invariant that answers to recovery reads are true."""
     return Invariant(
         name="read-is-stored",
-        meaning="an entry that a bookie gave a recoverer is stored there",
+        meaning="a bookie stores every entry that it has given a recoverer",
         holds=forall_over(
             (s.recoverer, s.entry, s.bookie),
             lambda r, e, b: implies(s.read_content[r, e, b] != NOTHING, s.has(b, e)),
@@ -208,9 +221,10 @@ def read_is_stored(s: GuaranteedLedger) -> Invariant:
 
 
 def reading_fences(s: GuaranteedLedger) -> Invariant:
+    """Return the invariant that a recovery read fences."""
     return Invariant(
         name="reading-fences",
-        meaning="a bookie that handled a recovery read is fenced",
+        meaning="a bookie that has handled a recovery read is fenced",
         holds=forall_over(
             (s.recoverer, s.read_entry, s.bookie),
             lambda r, e, b: implies(s.read_handled[r, e, b], s.fenced[b]),
@@ -219,9 +233,11 @@ def reading_fences(s: GuaranteedLedger) -> Invariant:
 
 
 def reads_above_start(s: GuaranteedLedger) -> Invariant:
+    """Return the invariant that recovery reads begin after fencing, above the recoverer's start."""
     return Invariant(
         name="reads-above-start",
-        meaning="entries are read above where the recoverer's LAFR started, after enough bookies answered",
+        meaning="a recoverer reads only entries above the LAFR that it started from, after "
+        "enough bookies have answered its fencing reads",
         holds=forall_over(
             (s.recoverer, s.read_entry),
             lambda r, e: implies(s.read_sent[r, e], s.covered(r) & (s.start(r) < e)),
@@ -230,12 +246,15 @@ def reads_above_start(s: GuaranteedLedger) -> Invariant:
 
 
 def absent_stays_absent(s: GuaranteedLedger) -> Invariant:
+    """Return the invariant that a fenced bookie accepts nothing more from the writer."""
+
     def absent(r: Term, e: Term, b: Term) -> Term:
         return s.read_handled[r, e, b] & (s.read_content[r, e, b] == NOTHING)
 
     return Invariant(
         name="absent-stays-absent",
-        meaning="a bookie that answered a recovery read with NoSuchEntry never accepts that entry from the writer",
+        meaning="a bookie that has answered a recovery read with NoSuchEntry never accepts "
+        "that entry from the writer",
         holds=forall_over(
             (s.recoverer, s.entry, s.bookie), lambda r, e, b: implies(absent(r, e, b), ~took(s, WRITER, e, b))
         ),
@@ -243,6 +262,7 @@ def absent_stays_absent(s: GuaranteedLedger) -> Invariant:
 
 
 def closed_for_a_reason(s: GuaranteedLedger) -> Invariant:
+    """Return the invariant that a close is justified: the client that closed the ledger had the right to."""
     by_writer = all_of(
         s.phase[WRITER] == GuaranteedPhase.CLOSED,
         s.last_entry == s.lac(WRITER),
@@ -262,17 +282,22 @@ def closed_for_a_reason(s: GuaranteedLedger) -> Invariant:
 
     return Invariant(
         name="closed-for-a-reason",
-        meaning="a closed ledger was closed by the writer at its LAC and LAFR before anyone began to recover it, or by a "
-        "recoverer at its LAFR that had found that the next entry is not there; with that client's list",
+        meaning="the writer closed the ledger at its LAC and LAFR before any recovery "
+        "began, or a recoverer closed it at its LAFR and had found the next entry "
+        "absent; the metadata's list is that of this client",
         holds=implies(s.status == Status.CLOSED, by_writer | exists(s.recoverer, recovered)),
     )
 
 
 def lafrs_below_the_writers(s: GuaranteedLedger) -> Invariant:
-    """Recovery starts at most at the writer's LAFR: of one recoverer, or if write-backs carry its start."""
+    """Return the invariant that recovery starts at the writer's LAFR or below.
+
+    It is declared for one recoverer, or if write-backs carry the LAFR that recovery started from.
+    """
     return Invariant(
         name="lafrs-below-the-writers",
-        meaning="LAFRs that bookies told a recoverer before it had heard enough are not above the writer's",
+        meaning="the writer's LAFR is not below the LAFRs that bookies told a recoverer "
+        "before enough of them had answered",
         holds=forall_over(
             (s.recoverer, s.bookie),
             lambda r, b: implies(

@@ -1,8 +1,9 @@
-"""Why an unbounded ledger is safe: facts that each action keeps, if all of them hold before it.
+"""Why an unbounded ledger is safe: invariants that every action keeps if all of them hold before it.
 
-docs/tweaks.md says which rule each stands for. A client's *list* is its copy of the fragments; an entry's *home* is the
-ensemble of the last fragment of the list that starts at or below it. A client is *earlier* than another if its term is
-lower. It has *opened* the ledger if it created it, or ended its takeover: its list is then the one that the next client takes.
+docs/tweaks.md says which rule each invariant stands for. A client's *list* is its copy of the fragments. An
+entry's *home* is the ensemble of the last fragment of the list that starts at or below it. A client is
+*earlier* than another if its term is lower. A client has *opened* the ledger if it created the ledger or has
+completed its takeover. The next client then takes its list.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import (
 
 
 def unbounded_ledger_invariants(s: UnboundedLedger) -> tuple[Invariant, ...]:
-    """The facts about one ledger."""
+    """Return the invariants of one ledger."""
     return (
         phases_and_status(s),
         terms_only_rise(s),
@@ -56,46 +57,49 @@ def unbounded_ledger_invariants(s: UnboundedLedger) -> tuple[Invariant, ...]:
     )
 
 
-# What the facts speak of.
+# Predicates of the invariants.
 
 
 def took(s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The bookie stored the entry for the client, for whichever fragment."""
+    """Return whether the bookie has stored the entry for the client, in any fragment."""
     return exists(s.fragment, lambda g: s.add_stored(client, g, entry, bookie))
 
 
 def emptied(s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The bookie deleted the entry when it stored the client's NoOp below it."""
+    """Return whether the bookie deleted the entry when it stored the client's NoOp below it."""
     return exists(s.entry, lambda n: (n < entry) & s.is_no_op(client, n) & took(s, client, n, bookie))
 
 
 def touched(s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """The bookie stored or deleted the entry for the client."""
+    """Return whether the bookie has stored or deleted the entry for the client."""
     return took(s, client, entry, bookie) | emptied(s, client, entry, bookie)
 
 
-def left_there(s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """What a client that touched the entry left there."""
+def left_content(s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """Return the content that the client left at the bookie as the entry, if it touched the entry."""
     return if_(took(s, client, entry, bookie), s.content_sent(client, entry), NOTHING)
 
 
 def earlier(s: UnboundedLedger, client: TermLike, other: TermLike) -> Term:
-    """The one client's term is lower than the other's."""
+    """Return whether the client's term is lower than the other's."""
     return s.term[client] < s.term[other]
 
 
 def holds_term(s: UnboundedLedger, client: TermLike) -> Term:
-    """The ledger is in the client's term."""
+    """Return whether the ledger is in the client's term."""
     return s.ledger_term == s.term[client]
 
 
 def is_writing(s: UnboundedLedger, client: TermLike) -> Term:
-    """The client writes, or did until it closed the ledger."""
+    """Return whether the client writes, or wrote until it closed the ledger."""
     return any_of(s.phase[client] == UnboundedPhase.WRITING, s.phase[client] == UnboundedPhase.CLOSED)
 
 
 def has_opened(s: UnboundedLedger, client: TermLike) -> Term:
-    """The client has opened the ledger; of one that has withdrawn, its NoOp and the next client's list tell."""
+    """Return whether the client has opened the ledger.
+
+    For a client that has withdrawn, its NoOp and the list of the next client show it.
+    """
     known = exists(s.client, lambda d: (s.term[d] == s.term[client] + 1) & _takes_list(s, d, client))
     ended = (lift(CREATOR) == client) | (_is_above_no_op(s, client) & known)
     return is_writing(s, client) | ((s.phase[client] == UnboundedPhase.WITHDRAWN) & ended)
@@ -106,7 +110,7 @@ def _takes_list(s: UnboundedLedger, successor: TermLike, client: TermLike) -> Te
 
 
 def _is_above_no_op(s: UnboundedLedger, client: TermLike) -> Term:
-    """The NoOp of the client is on all of its write set."""
+    """Return whether the client's NoOp is stored on all of its write set."""
     return exists(s.entry, lambda n: s.is_no_op(client, n) & (n <= s.lafr(client)))
 
 
@@ -114,6 +118,8 @@ def _is_above_no_op(s: UnboundedLedger, client: TermLike) -> Term:
 
 
 def phases_and_status(s: UnboundedLedger) -> Invariant:
+    """Return the invariant that ties the clients' phases to the ledger's term and status."""
+
     def fits(c: Term) -> Term:
         return all_of(
             (s.phase[c] == UnboundedPhase.RECOVERING) == (s.status == Status.IN_RECOVERY),
@@ -123,8 +129,9 @@ def phases_and_status(s: UnboundedLedger) -> Invariant:
 
     return Invariant(
         name="phases-and-status",
-        meaning="the clients of all terms up to the ledger's have begun; the client of its term does what the status says, "
-        "and no other has closed it",
+        meaning="exactly the clients of terms up to the ledger's have begun; the phase of "
+        "the client of the ledger's term fits the status, and no other client has "
+        "closed the ledger",
         holds=all_of(
             (s.status == Status.NONE) == (s.ledger_term == 0),
             s.phase[CREATOR] != UnboundedPhase.RECOVERING,
@@ -136,6 +143,8 @@ def phases_and_status(s: UnboundedLedger) -> Invariant:
 
 
 def terms_only_rise(s: UnboundedLedger) -> Invariant:
+    """Return the invariant about the terms that bookies know."""
+
     def known(c: Term, b: Term) -> Term:
         reads = exists(s.entry, lambda e: s.read_handled[c, e, b])
         adds = exists(s.entry, lambda e: took(s, c, e, b))
@@ -147,8 +156,8 @@ def terms_only_rise(s: UnboundedLedger) -> Invariant:
 
     return Invariant(
         name="terms-only-rise",
-        meaning="a bookie's term is not above the ledger's, nor below that of a client whose request it handled; it is "
-        "above that of a client that it rejected",
+        meaning="a bookie's term is at most the ledger's, at least that of each client "
+        "whose request it handled, and above that of each client that it rejected",
         holds=all_of(
             forall(s.bookie, lambda b: s.bookie_term[b] <= s.ledger_term),
             forall_over((s.client, s.bookie), known),
@@ -160,6 +169,8 @@ def terms_only_rise(s: UnboundedLedger) -> Invariant:
 
 
 def metadata_is_the_holders(s: UnboundedLedger) -> Invariant:
+    """Return the invariant that the metadata follows the client of the ledger's term."""
+
     def same(c: Term, g: Term) -> Term:
         return (s.first[g] == s.own_first[c, g]) & forall(
             s.bookie, lambda b: s.member[g, b] == s.own_member[c, g, b]
@@ -174,8 +185,9 @@ def metadata_is_the_holders(s: UnboundedLedger) -> Invariant:
 
     return Invariant(
         name="metadata-is-the-holders",
-        meaning="the metadata's list of fragments is that of the client of its term, or while that client takes over, "
-        "what its list was when it began; before any, the creator's",
+        meaning="the metadata's list of fragments is that of the client of the ledger's "
+        "term; during a takeover it is the list with which that client began, and "
+        "before the ledger exists it is the creator's",
         holds=all_of(
             forall(s.client, lambda c: implies(holds_term(s, c), agrees(c))),
             implies(s.status == Status.NONE, agrees(lift(CREATOR))),
@@ -184,6 +196,8 @@ def metadata_is_the_holders(s: UnboundedLedger) -> Invariant:
 
 
 def lists_are_handed_on(s: UnboundedLedger) -> Invariant:
+    """Return the invariant that lists pass from client to client."""
+
     def same(c: Term, d: Term, g: Term) -> Term:
         return (s.own_first[c, g] == s.own_first[d, g]) & forall(
             s.bookie, lambda b: s.own_member[c, g, b] == s.own_member[d, g, b]
@@ -203,7 +217,8 @@ def lists_are_handed_on(s: UnboundedLedger) -> Invariant:
 
     return Invariant(
         name="lists-are-handed-on",
-        meaning="a client begins with the list of the one before it, without the fragments of a takeover that did not end",
+        meaning="a client begins with the list of the client before it, without the "
+        "fragments of a takeover that was not completed",
         holds=all_of(
             forall(s.client, lambda c: s.base[c] <= s.own_last_fragment[c]),
             forall_over(
@@ -215,10 +230,12 @@ def lists_are_handed_on(s: UnboundedLedger) -> Invariant:
 
 
 def own_fragments_above_start(s: UnboundedLedger) -> Invariant:
+    """Return the invariant that a takeover moves only entries above the LAFR that it started from."""
     return Invariant(
         name="own-fragments-above-start",
-        meaning="a fragment that a client added after a takeover began starts above where its LAFR started, after enough "
-        "bookies answered",
+        meaning="in a takeover a client adds a fragment only after enough bookies have "
+        "answered, and the fragment starts above the LAFR that the takeover started "
+        "from",
         holds=forall_over(
             (s.successor, s.fragment),
             lambda c, g: implies(
@@ -232,10 +249,12 @@ def own_fragments_above_start(s: UnboundedLedger) -> Invariant:
 
 
 def sent_to_own_fragments(s: UnboundedLedger) -> Invariant:
+    """Return the invariant that adds go only to fragments that the client may use."""
     return Invariant(
         name="sent-to-own-fragments",
-        meaning="adds are of entries above where the client's LAFR started, to fragments of its list that start at or below "
-        "them, from that on which was the last when it began",
+        meaning="a client sends only entries above the LAFR that it started from, only to "
+        "fragments of its list that start at or below the entry, and to none before "
+        "the fragment that was the last when it began",
         holds=forall_over(
             (s.client, s.fragment, s.entry),
             lambda c, g, e: implies(
@@ -249,9 +268,10 @@ def sent_to_own_fragments(s: UnboundedLedger) -> Invariant:
 
 
 def acked_was_accepted(s: UnboundedLedger) -> Invariant:
+    """Return the invariant that acks are true."""
     return Invariant(
         name="acked-was-accepted",
-        meaning="what a client counts as acked by a bookie, the bookie stored for it",
+        meaning="a bookie whose ack a client counts has stored the entry for it",
         holds=forall_over(
             (s.client, s.entry, s.bookie), lambda c, e, b: implies(s.acked[c, e, b], took(s, c, e, b))
         ),
@@ -262,21 +282,26 @@ def acked_was_accepted(s: UnboundedLedger) -> Invariant:
 
 
 def reads_above_start(s: UnboundedLedger) -> Invariant:
+    """Return the invariant that takeover reads begin after fencing and go entry by entry."""
+
     def in_turn(c: Term, e: Term) -> Term:
         below = forall(s.entry, lambda n: implies((s.start(c) < n) & (n < e), s.positive(c, n)))
         return s.covered(c) & (s.start(c) < e) & below
 
     return Invariant(
         name="reads-above-start",
-        meaning="entries are read one after another, from where the client's LAFR started, after enough bookies answered",
+        meaning="a takeover reads entries one after another from the LAFR that it started "
+        "from, after enough bookies have answered",
         holds=forall_over((s.client, s.entry), lambda c, e: implies(s.read_sent[c, e], in_turn(c, e))),
     )
 
 
 def found_is_something(s: UnboundedLedger) -> Invariant:
+    """Return the invariant that clients find and push values, never the empty content."""
     return Invariant(
         name="found-is-something",
-        meaning="a client has the content of an entry that some bookie gave it, and pushes values only",
+        meaning="if a bookie has given a client the content of an entry, the client has "
+        "that content, and every entry that a client pushes has a content",
         holds=forall_over(
             (s.client, s.entry),
             lambda c, e: all_of(
@@ -288,34 +313,40 @@ def found_is_something(s: UnboundedLedger) -> Invariant:
 
 
 def written_back_was_found(s: UnboundedLedger) -> Invariant:
+    """Return the invariant about what a client writes after it took the ledger over."""
+
     def has_reason(c: Term, e: Term) -> Term:
         above = exists(s.entry, lambda n: (n < e) & s.is_no_op(c, n) & (n <= s.lafr(c)))
         return any_of(s.positive(c, e), s.is_no_op(c, e), above & (s.phase[c] != UnboundedPhase.RECOVERING))
 
     return Invariant(
         name="written-back-was-found",
-        meaning="what a takeover writes it has found, or it is the NoOp; other entries come above the NoOp, once that is "
-        "fully replicated",
+        meaning="a takeover writes only entries that it has found and the NoOp; the client "
+        "sends later entries once the NoOp is fully replicated",
         holds=forall_over((s.successor, s.entry), lambda c, e: implies(s.pushed(c, e), has_reason(c, e))),
     )
 
 
 def opened_above_the_no_op(s: UnboundedLedger) -> Invariant:
+    """Return the invariant that a completed takeover has its NoOp everywhere."""
     return Invariant(
         name="opened-above-the-no-op",
-        meaning="a client that took the ledger over and writes has its NoOp fully replicated",
+        meaning="the NoOp of a client that took the ledger over and writes is fully replicated",
         holds=forall(s.successor, lambda c: implies(is_writing(s, c), _is_above_no_op(s, c))),
     )
 
 
 def no_op_comes_first(s: UnboundedLedger) -> Invariant:
+    """Return the invariant about the order in which bookies get a NoOp and the entries above it."""
+
     def above(c: Term, n: Term, e: Term) -> Term:
         return (n < e) & s.is_no_op(c, n)
 
     return Invariant(
         name="no-op-comes-first",
-        meaning="a NoOp is sent to no later fragment than an entry above it; a bookie that has stored an entry of a client "
-        "above its NoOp has handled each NoOp that was sent to it",
+        meaning="no NoOp is sent to a later fragment than an entry above it; a bookie that "
+        "has stored an entry of a client above its NoOp has handled every NoOp that "
+        "the client sent it",
         holds=all_of(
             forall_over(
                 (s.successor, s.fragment, s.fragment, s.entry, s.entry),
@@ -331,10 +362,12 @@ def no_op_comes_first(s: UnboundedLedger) -> Invariant:
     )
 
 
-# What bookies store and tell.
+# Contents of bookies and their answers.
 
 
 def stored_by_the_last(s: UnboundedLedger) -> Invariant:
+    """Return the invariant that the content at a bookie is that of the latest client."""
+
     def later(c: Term, e: Term, b: Term) -> Term:
         return exists(s.client, lambda d: earlier(s, c, d) & touched(s, d, e, b))
 
@@ -343,12 +376,13 @@ def stored_by_the_last(s: UnboundedLedger) -> Invariant:
 
     return Invariant(
         name="stored-by-the-last",
-        meaning="a bookie has as an entry what the latest client left there that it stored or deleted it for",
+        meaning="a bookie holds as an entry the content that the latest client left there "
+        "which made it store or delete the entry",
         holds=all_of(
             forall_over(
                 (s.client, s.entry, s.bookie),
                 lambda c, e, b: implies(
-                    touched(s, c, e, b) & ~later(c, e, b), s.stored[b, e] == left_there(s, c, e, b)
+                    touched(s, c, e, b) & ~later(c, e, b), s.stored[b, e] == left_content(s, c, e, b)
                 ),
             ),
             forall_over(
@@ -359,6 +393,8 @@ def stored_by_the_last(s: UnboundedLedger) -> Invariant:
 
 
 def read_as_stored(s: UnboundedLedger) -> Invariant:
+    """Return the invariant about answers to takeover reads: earlier clients cannot change them any more."""
+
     def in_between(c: Term, d: Term, e: Term, b: Term) -> Term:
         return exists(s.client, lambda m: earlier(s, c, m) & earlier(s, m, d) & touched(s, m, e, b))
 
@@ -372,7 +408,7 @@ def read_as_stored(s: UnboundedLedger) -> Invariant:
                 s.client,
                 lambda c: implies(
                     earlier(s, c, d) & touched(s, c, e, b) & ~in_between(c, d, e, b),
-                    content == left_there(s, c, e, b),
+                    content == left_content(s, c, e, b),
                 ),
             ),
             implies(untouched(d, e, b), content == NOTHING),
@@ -389,8 +425,9 @@ def read_as_stored(s: UnboundedLedger) -> Invariant:
 
     return Invariant(
         name="read-as-stored",
-        meaning="a recovery read is answered with what the latest earlier client left there, for good, or with what the "
-        "reader itself wrote back; what the reader found is of the first kind",
+        meaning="a takeover read returns the content that the latest earlier client left at "
+        "the bookie, which no longer changes, or the reader's own write-back; the "
+        "content that the reader has found is of the first kind",
         holds=all_of(
             forall_over(
                 (s.successor, s.entry, s.bookie),
@@ -402,6 +439,8 @@ def read_as_stored(s: UnboundedLedger) -> Invariant:
 
 
 def adds_carry_own_prefixes(s: UnboundedLedger) -> Invariant:
+    """Return the invariant about the LAC and LAFR that adds carry."""
+
     def own(c: Term, g: Term, e: Term) -> Term:
         return all_of(
             s.sent_lac[c, g, e] <= s.lac(c),
@@ -414,7 +453,8 @@ def adds_carry_own_prefixes(s: UnboundedLedger) -> Invariant:
 
     return Invariant(
         name="adds-carry-own-prefixes",
-        meaning="no add carries a LAC or LAFR above those of who sent it, nor any of a takeover above where it started",
+        meaning="no add carries a LAC or LAFR above that of its sender, and no add of a "
+        "takeover carries one above those that the takeover started from",
         holds=forall_over(
             (s.client, s.fragment, s.entry), lambda c, g, e: implies(s.sent[c, g, e], own(c, g, e))
         ),
@@ -422,6 +462,8 @@ def adds_carry_own_prefixes(s: UnboundedLedger) -> Invariant:
 
 
 def told_is_confirmed(s: UnboundedLedger) -> Invariant:
+    """Return the invariant that a takeover starts at a point that an earlier client has confirmed."""
+
     def counts(d: Term, b: Term) -> Term:
         return s.fence_answered[d, b] | (s.fence_handled[d, b] & ~s.covered(d))
 
@@ -434,13 +476,15 @@ def told_is_confirmed(s: UnboundedLedger) -> Invariant:
 
     return Invariant(
         name="told-is-confirmed",
-        meaning="the LAC and LAFR that bookies told a client before it had heard enough are not above those of an earlier "
-        "client that opened the ledger",
+        meaning="the LAC and LAFR that bookies told a client before enough of them had "
+        "answered are not above those of some earlier client that opened the ledger",
         holds=forall_over((s.successor, s.bookie), lambda d, b: implies(counts(d, b), reached(d, b))),
     )
 
 
 def closed_for_a_reason(s: UnboundedLedger) -> Invariant:
+    """Return the invariant that a close is justified."""
+
     def closed(c: Term) -> Term:
         return all_of(
             s.phase[c] == UnboundedPhase.CLOSED,
@@ -450,6 +494,6 @@ def closed_for_a_reason(s: UnboundedLedger) -> Invariant:
 
     return Invariant(
         name="closed-for-a-reason",
-        meaning="a closed ledger was closed by the client of its term, at its LAC and LAFR",
+        meaning="the client of its term closed the ledger, at its LAC and LAFR",
         holds=implies(s.status == Status.CLOSED, exists(s.client, closed)),
     )

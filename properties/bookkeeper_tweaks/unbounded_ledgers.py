@@ -1,4 +1,4 @@
-"""What must hold of an unbounded ledger. Rule 15 names the properties."""
+"""Properties of an unbounded ledger. Rule 15 names them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import UnboundedLed
 
 
 def unbounded_ledger_properties(s: UnboundedLedger) -> tuple[Property, ...]:
-    """The properties of rule 15, headline first, then those of both tweaks."""
+    """Return the properties of rule 15, the main one first, then those of both proposed changes."""
     return (
         acked_values_readable(s),
         acked_ids_readable(s),
@@ -37,52 +37,53 @@ def unbounded_ledger_properties(s: UnboundedLedger) -> tuple[Property, ...]:
 
 
 def acked_values_readable(s: UnboundedLedger) -> Property:
-    """Nothing acknowledged is lost or overwritten (AllAckedValuesAreReadable)."""
+    """Return the property AllAckedValuesAreReadable: no acknowledged value is lost or overwritten."""
 
     def readable(c: Term, e: Term) -> Term:
         return exists(s.bookie, lambda b: s.in_write_set(e, b) & (s.stored[b, e] == s.content[c, e]))
 
     return Property(
         name="acked-values-readable",
-        meaning="a value that a client acknowledged is stored as the entry it was pushed as, on a bookie of its "
-        "write set by the metadata",
+        meaning="every value that a client acknowledged is stored as the entry that it was "
+        "pushed as, on at least one bookie of its write set in the metadata",
         holds=_every(s, s.acknowledged, readable),
         witness=_acknowledged(s) & _taken_over(s),
-        witness_meaning="a value is acknowledged, and a client that took the ledger over writes on",
+        witness_meaning="a value is acknowledged, and a client that took the ledger over is writing",
     )
 
 
 def acked_ids_readable(s: UnboundedLedger) -> Property:
-    """Every entry that counts as confirmed has something under its id (AllCommittedIdsAreReadable)."""
+    """Return the property AllCommittedIdsAreReadable: every confirmed entry has some content."""
     return Property(
         name="acked-ids-readable",
-        meaning="an entry that a client acknowledged, or that is at or below the LAC of a client that writes, is "
-        "stored, with whatever content, on a bookie of its write set by the metadata",
+        meaning="every entry that a client acknowledged, or that is at or below the LAC of "
+        "a writing client, is stored with some content on at least one bookie of "
+        "its write set in the metadata",
         holds=_every(s, lambda c, e: _counts(s, c, e), lambda c, e: copies(s, e, 1)),
         witness=_acknowledged(s) & _taken_over(s),
-        witness_meaning="a value is acknowledged, and a client that took the ledger over writes on",
+        witness_meaning="a value is acknowledged, and a client that took the ledger over is writing",
     )
 
 
 def ack_quorum_reached(s: UnboundedLedger) -> Property:
-    """What counts as written is on AQ bookies, before the close too."""
+    """Return the property that entries have AQ copies, before the close and after."""
     return Property(
         name="ack-quorum-reached",
-        meaning="an entry that a client acknowledged, or that is at or below the LAC of a client that writes, and "
-        "once the ledger is closed every entry up to the last, is stored on AQ bookies of its write set by the "
-        "metadata",
+        meaning="every entry that a client acknowledged, that is at or below the LAC of a "
+        "writing client, or that is in a closed ledger is stored on AQ bookies of "
+        "its write set in the metadata",
         holds=_every(
             s,
             lambda c, e: any_of(_counts(s, c, e), is_final(s, e)),
             lambda c, e: copies(s, e, s.parameters.ack_quorum),
         ),
         witness=_acknowledged(s) & _taken_over(s),
-        witness_meaning="a value is acknowledged, and a client that took the ledger over writes on",
+        witness_meaning="a value is acknowledged, and a client that took the ledger over is writing",
     )
 
 
 def same_value(s: UnboundedLedger) -> Property:
-    """Readers are told the same by every bookie (NoLogDivergence)."""
+    """Return the property NoLogDivergence: every bookie gives readers the same value."""
 
     def readable(b: Term, e: Term) -> Term:
         return s.in_write_set(e, b) & (e <= s.heard(b, s.sent_lac)) & s.has(b, e)
@@ -95,42 +96,47 @@ def same_value(s: UnboundedLedger) -> Property:
 
     return Property(
         name="same-value",
-        meaning="two bookies of an entry's write set that both have it, each with a LAC that is not below it, "
-        "hold the same value",
+        meaning="two bookies of an entry's write set that both store it, each with a LAC at "
+        "or above it, store the same value",
         holds=forall_over((s.entry, s.bookie, s.bookie), agree),
         witness=_taken_over(s) & exists_over((s.entry, s.bookie, s.bookie), both),
-        witness_meaning="two bookies have an entry and a LAC that is not below it, and a client that took the "
-        "ledger over writes on",
+        witness_meaning="two bookies store an entry and have a LAC at or above it, and a client "
+        "that took the ledger over is writing",
     )
 
 
 def no_divergence(s: UnboundedLedger) -> Property:
-    """Nothing acknowledged is beyond the end of a closed ledger (NoDivergenceBetweenClientAndMetaData)."""
+    """Return the property NoDivergenceBetweenClientAndMetaData of the TLA+ module."""
     return Property(
         name="no-divergence",
-        meaning="once the ledger is closed, no entry beyond its last entry has been acknowledged by any client",
+        meaning="once the ledger is closed, no client has acknowledged an entry beyond the last one",
         holds=implies(s.status == Status.CLOSED, _every(s, s.acknowledged, lambda c, e: e <= s.last_entry)),
         witness=_acknowledged(s) & s.closed_by_another(),
         witness_meaning="a value is acknowledged, and a client that took the ledger over has closed it",
     )
 
 
-def _every(s: UnboundedLedger, which: Callable[[Term, Term], Term], so: Callable[[Term, Term], Term]) -> Term:
-    """Of every client and entry of which the one is so, the other is."""
-    return forall_over((s.client, s.entry), lambda c, e: implies(which(c, e), so(c, e)))
+def _every(
+    s: UnboundedLedger, which: Callable[[Term, Term], Term], holds: Callable[[Term, Term], Term]
+) -> Term:
+    """Return whether `holds` is true of every client and entry that satisfy `which`."""
+    return forall_over((s.client, s.entry), lambda c, e: implies(which(c, e), holds(c, e)))
 
 
 def _counts(s: UnboundedLedger, client: Term, entry: Term) -> Term:
-    """The client acknowledged the entry; or it writes, or closed the ledger, and its LAC is not below the entry."""
+    """Return whether the client counts the entry as confirmed.
+
+    It has acknowledged the entry. Or it writes, or has closed the ledger, with a LAC at or above the entry.
+    """
     writes = any_of(s.phase[client] == UnboundedPhase.WRITING, s.phase[client] == UnboundedPhase.CLOSED)
     return any_of(s.acknowledged(client, entry), writes & (entry <= s.lac(client)))
 
 
 def _acknowledged(s: UnboundedLedger) -> Term:
-    """Some client has acknowledged an entry."""
+    """Return whether some client has acknowledged an entry."""
     return exists_over((s.client, s.entry), s.acknowledged)
 
 
 def _taken_over(s: UnboundedLedger) -> Term:
-    """A client that took the ledger over writes on."""
+    """Return whether a client that took the ledger over is writing."""
     return exists(s.successor, lambda c: s.phase[c] == UnboundedPhase.WRITING)

@@ -1,1 +1,1 @@
-"""What must hold of a chain of ledgers."""
+"""Properties and invariants of a chain of ledgers."""

@@ -1,11 +1,10 @@
-"""Why a chain of ledgers is safe: facts about every reachable state that together are kept by every step.
+"""Why a chain of ledgers is safe: invariants that every action keeps if all of them hold before it.
 
-With them one round of induction proves the properties, whatever the number of elections. A mutant keeps some of
-them; each is declared only where it holds. If elections are bounded there is nothing to declare: then a number of
-rounds covers every execution, and the proof does not need to be told anything.
+With them induction over one action proves the properties for any number of elections. A mutant keeps some of
+the invariants; each is declared only with settings under which it holds. With a bound on elections none is
+declared: a fixed number of rounds then covers every execution.
 
-There is a list on the store, and a copy with each client, which has read it or written it. *Every list* is all of
-these.
+The store has a list, and each client has a copy that it has read or written. *Every list* means all of these.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from fencepost.properties.ledger_chain.safety import in_order, of_any_two
 from fencepost.protocols.ledger_chain import NOTHING_READ, Chain, ChainMetadata, ChainStatus
 
 Position = Callable[[Term], Term]
-"""A list: the position of each ledger in it, 0 if it is not in it."""
+"""A list, as the position of each ledger in it; 0 for a ledger that is not in the list."""
 
 
 def chain_invariants(s: Chain) -> tuple[Invariant, ...]:
-    """The facts that hold with the switches as they are; none if elections are bounded."""
+    """Return the invariants that hold with these switches; none if elections are bounded."""
     p = s.parameters
     if p.elections:
         return ()
@@ -45,7 +44,7 @@ def chain_invariants(s: Chain) -> tuple[Invariant, ...]:
 
 
 def created_first(s: Chain) -> Invariant:
-    """What does not exist is nowhere."""
+    """Return the invariant about ledgers that do not exist yet."""
 
     def nowhere(m: Term) -> Term:
         unlisted = _every_list(s, lambda position: position(m) == 0)
@@ -53,13 +52,16 @@ def created_first(s: Chain) -> Invariant:
 
     return Invariant(
         name="created-first",
-        meaning="a ledger that is not created is in no list, not on the bookies and in no client's hand",
+        meaning="a ledger that is not created is in no list and not on the bookies, and no client handles it",
         holds=forall(s.ledger, lambda m: implies(s.metadata[m] == ChainMetadata.NOT_CREATED, nowhere(m))),
     )
 
 
 def lists_numbered(s: Chain) -> Invariant:
-    """A list is a list; and if appending compares, its version is its length."""
+    """Return the invariant that positions number a list without gaps.
+
+    If an append compares versions, the version of a list is its length.
+    """
 
     def length(position: Position) -> Term:
         return maximum(s.ledger, position)
@@ -70,24 +72,24 @@ def lists_numbered(s: Chain) -> Invariant:
     )
     return Invariant(
         name="lists-numbered",
-        meaning="in every list ledgers stand at 1, 2, …, one at each"
-        + (", as many as its version says" if s.parameters.append_compares == "yes" else ""),
+        meaning="the ledgers of every list have the positions 1, 2, …, one ledger each"
+        + (", and the list's version is its length" if s.parameters.append_compares == "yes" else ""),
         holds=_every_list(s, lambda position: _numbered(s, position))
         & (versions if s.parameters.append_compares == "yes" else True),
     )
 
 
 def entries_numbered(s: Chain) -> Invariant:
-    """The order of writing is an order."""
+    """Return the invariant that the numbers of entries are an order of writing."""
     return Invariant(
         name="entries-numbered",
-        meaning="entries are numbered 1, 2, …, each once",
+        meaning="entries have the numbers 1, 2, …, each once",
         holds=_numbered(s, lambda m: s.entry[m]),
     )
 
 
 def ledgers_in_hand(s: Chain) -> Invariant:
-    """What a client knows of the ledger that it has in hand, by what it is about to do with it."""
+    """Return the invariant about the ledger that a client handles, by the client's next action."""
 
     def at_end_of_copy(c: Term, m: Term) -> Term:
         return forall(s.ledger, lambda n: implies(m != n, s.own_position[c, n] < s.own_position[c, m]))
@@ -109,17 +111,18 @@ def ledgers_in_hand(s: Chain) -> Invariant:
 
     return Invariant(
         name="ledgers-in-hand",
-        meaning="a ledger about to be appended is open, in no list, not on the bookies and one client's alone; one "
-        "about to be closed or written is at the end of its client's copy; one read as closed is",
+        meaning="a ledger about to be appended is open, in no list, not on the bookies and "
+        "handled by one client; a ledger about to be closed or written is the last "
+        "of its client's copy, and one that was read as closed is closed",
         holds=forall_over((s.client, s.ledger), known),
     )
 
 
 def copies_are_beginnings(s: Chain) -> Invariant:
-    """The list only grows, at its end."""
+    """Return the invariant that the store's list only grows at its end."""
     return Invariant(
         name="copies-are-beginnings",
-        meaning="a ledger that is in a client's copy is in the store's list at the same position",
+        meaning="a ledger in a client's copy has the same position in the store's list",
         holds=forall_over(
             (s.client, s.ledger),
             lambda c, m: implies(s.own_position[c, m] > 0, s.own_position[c, m] == s.position[m]),
@@ -128,20 +131,20 @@ def copies_are_beginnings(s: Chain) -> Invariant:
 
 
 def only_the_end_is_open(s: Chain) -> Invariant:
-    """Nobody appends behind an open ledger."""
+    """Return the invariant that no client appends after an open ledger."""
 
     def closed_before(position: Position, m: Term, n: Term) -> Term:
         return implies((position(m) > 0) & (position(m) < position(n)), s.metadata[m] == ChainMetadata.CLOSED)
 
     return Invariant(
         name="only-the-end-is-open",
-        meaning="in every list all ledgers but the last are closed",
+        meaning="every ledger of every list is closed, except for the last one",
         holds=_every_list(s, lambda position: of_any_two(s, lambda m, n: closed_before(position, m, n))),
     )
 
 
 def ready_to_append(s: Chain) -> Invariant:
-    """Whoever creates or appends has made sure that what is there is closed."""
+    """Return the invariant that a client creates or appends only after it has closed the last ledger."""
 
     def all_closed(c: Term) -> Term:
         return forall(
@@ -150,7 +153,7 @@ def ready_to_append(s: Chain) -> Invariant:
 
     return Invariant(
         name="ready-to-append",
-        meaning="of a client about to create or append a ledger, all ledgers in its copy are closed",
+        meaning="if a client is about to create or append a ledger, all ledgers of its copy are closed",
         holds=forall(
             s.client,
             lambda c: implies(
@@ -162,7 +165,7 @@ def ready_to_append(s: Chain) -> Invariant:
 
 
 def closed_ledgers_known(s: Chain) -> Invariant:
-    """A closed ledger will never be written: it has its entry, or a fence."""
+    """Return the invariant that a closed ledger cannot be written later."""
     return Invariant(
         name="closed-ledgers-known",
         meaning="a closed ledger was written or fenced",
@@ -171,7 +174,7 @@ def closed_ledgers_known(s: Chain) -> Invariant:
 
 
 def appends_counted(s: Chain) -> Invariant:
-    """Where appending overwrites, the version says how often that happened: once for each ledger at most."""
+    """Return the invariant about versions if an append overwrites: each ledger is appended once at most."""
 
     def room(appended: int, appending: int) -> Term:
         return implies(
@@ -183,16 +186,17 @@ def appends_counted(s: Chain) -> Invariant:
     counts = itertools.product(range(len(s.ledger) + 1), range(len(s.client) + 1))
     return Invariant(
         name="appends-counted",
-        meaning="the list's version and the clients about to append are no more than the ledgers created",
+        meaning="the list's version plus the number of clients about to append is at most "
+        "the number of created ledgers",
         holds=all_of(*(room(appended, appending) for appended, appending in counts)),
     )
 
 
 def lists_in_order(s: Chain) -> Invariant:
-    """`entry-order`, of the clients' copies too: where appending overwrites, one of them may become the list."""
+    """Return `entry-order` for the store's list and the copies: an overwriting append can publish a copy."""
     return Invariant(
         name="lists-in-order",
-        meaning="of two ledgers in a list that have entries, the earlier one's entry was written earlier",
+        meaning="if two ledgers of a list have entries, the entry of the earlier one was written first",
         holds=_every_list(s, lambda position: in_order(s, position)),
     )
 
@@ -202,17 +206,17 @@ def _copy(s: Chain, client: Term) -> Position:
 
 
 def _version_read(s: Chain, client: Term) -> Term:
-    """The version of the client's copy; 0 if it has read nothing, like an empty list's."""
+    """Return the version of the client's copy; 0 if the client has read nothing."""
     return if_(s.own_version[client] == NOTHING_READ, 0, s.own_version[client])
 
 
 def _every_list(s: Chain, holds: Callable[[Position], Term]) -> Term:
-    """The store's list is so, and each client's copy."""
+    """Return whether `holds` is true of the store's list and of each client's copy."""
     return holds(lambda m: s.position[m]) & forall(s.client, lambda c: holds(_copy(s, c)))
 
 
 def _numbered(s: Chain, number: Position) -> Term:
-    """The ledgers that have a number have 1, 2, …, each once."""
+    """Return whether the ledgers with a number have the numbers 1, 2, …, each once."""
 
     def follows(m: Term) -> Term:
         return exists(s.ledger, lambda n: number(n) + 1 == number(m))

@@ -1,4 +1,4 @@
-"""What must hold of a chain of ledgers."""
+"""Properties of a chain of ledgers."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from fencepost.protocols.ledger_chain import Chain, ChainMetadata
 
 
 def chain_properties(s: Chain) -> tuple[Property, ...]:
-    """The three properties of the module."""
+    """Return the three properties of the TLA+ module."""
     return (written_ledgers_listed(s), entry_order(s), one_open_ledger(s))
 
 
 def written_ledgers_listed(s: Chain) -> Property:
-    """No entry is outside the log (AllNonEmptyLedgersInLedgerList, which asks it of fenced empty ledgers too)."""
+    """Return the property that no entry is outside the log.
+
+    AllNonEmptyLedgersInLedgerList of the module asks it of fenced empty ledgers too.
+    """
     return Property(
         name="written-ledgers-listed",
-        meaning="a ledger that has an entry on the bookies is in the list",
+        meaning="every ledger with an entry on the bookies is in the list",
         holds=forall(s.ledger, lambda m: implies(s.written(m), s.listed(m))),
         witness=_two_listed_second_written(s),
         witness_meaning=_WITNESS,
@@ -34,11 +37,13 @@ def written_ledgers_listed(s: Chain) -> Property:
 
 
 def entry_order(s: Chain) -> Property:
-    """The log is read in the order in which it was written (EntryOrderMaintained, which goes by ledger ids)."""
+    """Return the property that the log has the order in which it was written.
 
+    EntryOrderMaintained of the module compares ledger ids instead of positions.
+    """
     return Property(
         name="entry-order",
-        meaning="of two ledgers in the list that have entries, the earlier one's entry was written earlier",
+        meaning="if two ledgers of the list have entries, the entry of the earlier one was written first",
         holds=in_order(s, lambda m: s.position[m]),
         witness=_two_listed_second_written(s),
         witness_meaning=_WITNESS,
@@ -47,7 +52,10 @@ def entry_order(s: Chain) -> Property:
 
 
 def one_open_ledger(s: Chain) -> Property:
-    """Only the end of the log can grow (OnlyOneLedgerOpenAtATime, which takes list positions for ledger ids)."""
+    """Return the property that only the end of the log can grow.
+
+    OnlyOneLedgerOpenAtATime of the module takes positions in the list for ledger ids.
+    """
 
     def is_open(m: Term) -> Term:
         return s.listed(m) & (s.metadata[m] == ChainMetadata.OPEN)
@@ -70,7 +78,10 @@ def _two_listed_second_written(s: Chain) -> Term:
 
 
 def in_order(s: Chain, position: Callable[[Term], Term]) -> Term:
-    """In a list with those positions (0 is not in it) entries are in the order in which they were written."""
+    """Return whether the entries of a list are in the order in which they were written.
+
+    A ledger at position 0 is not in the list.
+    """
 
     def before(m: Term, n: Term) -> Term:
         return (position(m) > 0) & (position(m) < position(n)) & s.written(m) & s.written(n)
@@ -79,5 +90,5 @@ def in_order(s: Chain, position: Callable[[Term], Term]) -> Term:
 
 
 def of_any_two(s: Chain, holds: Callable[[Term, Term], Term]) -> Term:
-    """It holds of every pair of ledgers, both ways round, and of each with itself."""
+    """Return whether `holds` is true of every pair of ledgers, in both orders, and of equal ledgers."""
     return forall_over((s.ledger, s.ledger), holds)

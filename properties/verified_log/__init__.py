@@ -1,1 +1,1 @@
-"""What must hold of a Verified Log."""
+"""Properties and invariants of a Verified Log."""

@@ -1,4 +1,4 @@
-"""Facts about orders to close a segment, and about what a node holds that obeyed one."""
+"""Invariants about orders to close a segment, and about the entries of a node that obeyed one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from fencepost.protocols.verified_log.state import Log, Order, SegmentStatus
 
 
 def sealed_by_order(s: Log) -> Invariant:
+    """Return the invariant that a node seals a segment only when an order says so."""
     taking = s.parameters.takeover == "yes"
     stays = not taking or s.parameters.suspend_demotes == "no"
 
@@ -39,12 +40,15 @@ def sealed_by_order(s: Log) -> Invariant:
     )
     return Invariant(
         name="sealed-by-order",
-        meaning="a node seals a segment when it is ordered to, for good, and answers a close order when it has closed it",
+        meaning="a node seals a segment when an order says so and then keeps it sealed, and "
+        "it answers a close order once it has closed the segment",
         holds=forall_over((s.node, s.segment), sound) & answered,
     )
 
 
 def closed_at_the_count(s: Log) -> Invariant:
+    """Return the invariant about the length of a closed segment."""
+
     def told(n: Term, t: Term) -> Term:
         asked = exists(s.producer, lambda p: (s.owner[t] == p) & (s.length(n, t) == s.count[p, t]))
         vouched = s.length(n, t) == s.vouched_count[t]
@@ -55,12 +59,13 @@ def closed_at_the_count(s: Log) -> Invariant:
 
     return Invariant(
         name="closed-at-the-count",
-        meaning="a node that has closed a segment holds as many entries as an order told it",
+        meaning="a node that has closed a segment holds as many entries of it as a close order said",
         holds=forall_over((s.node, s.segment), lambda n, t: implies(was_closed(s, n, t), told(n, t))),
     )
 
 
 def orders_have_reasons(s: Log) -> Invariant:
+    """Return the invariant that close orders are justified."""
     attempt = s.ask.over["attempt"]
 
     def asked(t: Term) -> Term:
@@ -77,12 +82,15 @@ def orders_have_reasons(s: Log) -> Invariant:
 
     return Invariant(
         name="orders-have-reasons",
-        meaning="a segment is ordered closed because its owner asked, or because another producer has the next one",
+        meaning="a segment is ordered closed only if its owner asked for it, or if the next "
+        "segment belongs to another producer",
         holds=forall_over((s.segment, s.node), sound),
     )
 
 
 def followed_for_a_reason(s: Log) -> Invariant:
+    """Return the invariant that a new segment is justified."""
+
     def sound(t: Term) -> Term:
         return implies(s.is_followed(t), ordered(s, t, Order.ASKED) | is_taken(s, t))
 
@@ -92,13 +100,14 @@ def followed_for_a_reason(s: Log) -> Invariant:
     )
     return Invariant(
         name="followed-for-a-reason",
-        meaning="a segment is granted when the one before was ordered closed for its owner, or to another producer",
+        meaning="a segment is granted only if the one before was ordered closed for its "
+        "owner, or if it is granted to another producer",
         holds=forall(s.segment, sound) & answered,
     )
 
 
 def orders_are_repeated(s: Log) -> Invariant:
-    """Without it readers never get past a segment that is followed by others."""
+    """Return the invariant that every node learns of a close: readers can then leave the segment."""
     ends = s.parameters.ack_matches == "yes"
 
     def sound(t: Term, n: Term, o: Order) -> Term:
@@ -109,8 +118,8 @@ def orders_are_repeated(s: Log) -> Invariant:
     return Invariant(
         name="orders-are-repeated",
         meaning="an order to close a segment is repeated to each of its nodes"
-        + (" until it has closed it" if ends else "")
-        + ", save one that is known to have crashed",
+        + (" until the node has closed the segment" if ends else "")
+        + ", except for nodes that are known to have crashed",
         holds=all_of(
             *(forall_over((s.segment, s.node), partial(sound, o=o)) for o in Order),
         ),
@@ -118,9 +127,11 @@ def orders_are_repeated(s: Log) -> Invariant:
 
 
 def crashes_are_counted(s: Log) -> Invariant:
+    """Return the invariant about crashed nodes."""
     return Invariant(
         name="crashes-are-counted",
-        meaning="no more nodes are down than there were crashes, and the coordinator takes none for failed that is up",
+        meaning="no more nodes are down than there were crashes, and the coordinator "
+        "considers no node failed that is up",
         holds=~at_least(s.parameters.crashes + 1, s.node, lambda n: ~s.up[n])
         & forall(s.node, lambda n: implies(s.failed[n], ~s.up[n])),
     )

@@ -1,4 +1,4 @@
-"""Facts about entries, and about who stored them: in a segment one after another, each on all its nodes."""
+"""Invariants about entries and the nodes that store them: one after another, each on all nodes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,13 @@ from fencepost.protocols.verified_log.state import NOTHING, Log, Order, Producer
 
 
 def written_in_order(s: Log) -> Invariant:
+    """Return the invariant that a producer writes one entry at a time, segment after segment."""
+
     def wrote(p: Value, t: int) -> Term:
-        """All segments are its own from this one up to where it is. (It may not have heard of others of its own.)"""
+        """Return whether the producer owns all segments from this one to the one that it writes to.
+
+        It may own later segments of which it has not heard yet.
+        """
         own = (implies(u <= s.at[p], s.owner[u] == p) for u in numbers(s.segment) if u > t)
         return all_of(t <= s.at[p], *own)
 
@@ -50,16 +55,17 @@ def written_in_order(s: Log) -> Invariant:
 
     return Invariant(
         name="written-in-order",
-        meaning="a producer sends its entries in a segment one by one, each when it has committed the one before, and goes "
-        "on in the next where it stopped",
+        meaning="a producer sends the entries of a segment one by one, each after it has "
+        "committed the entry before, and continues in its next segment",
         holds=all_of(*(own(p, numbers(s.own(s.only(p)))) for p in s.producer)),
     )
 
 
 def sent_to_all_nodes(s: Log) -> Invariant:
+    """Return the invariant about the receivers of an append."""
     return Invariant(
         name="sent-to-all-nodes",
-        meaning="an entry is sent to all nodes of its segment, and to no others",
+        meaning="an entry is sent to all nodes of its segment and to no other node",
         holds=forall_over(
             (s.segment, s.entry, s.node),
             lambda t, e, n: s.append.sent[t, e, n] == (s.placed[t, n] & sent_in(s, t, e)),
@@ -68,6 +74,8 @@ def sent_to_all_nodes(s: Log) -> Invariant:
 
 
 def answered_was_handled(s: Log) -> Invariant:
+    """Return the invariant that answers to appends are true."""
+
     def sound(t: Term, e: Term, n: Term) -> Term:
         return all_of(
             s.ack.sent[t, e, n] == s.append.received[t, e, n],
@@ -78,12 +86,15 @@ def answered_was_handled(s: Log) -> Invariant:
 
     return Invariant(
         name="answers-to-appends",
-        meaning="a node answers an append when it has stored the entry, or refused it since the segment is sealed there",
+        meaning="a node answers an append after it has stored the entry, or after it has "
+        "refused it because the segment is sealed there",
         holds=forall_over((s.segment, s.entry, s.node), sound),
     )
 
 
 def acks_are_of_this_entry(s: Log) -> Invariant:
+    """Return the invariant about the acks that a writing producer counts."""
+
     def current(p: Term, n: Term) -> Term:
         return exists_over(
             (s.segment, s.entry),
@@ -93,7 +104,7 @@ def acks_are_of_this_entry(s: Log) -> Invariant:
     def stuck(p: Term) -> Term:
         if s.parameters.takeover == "no":
             return FALSE
-        return exists(s.segment, lambda t: (s.at[p] == t) & _is_going(s, t))
+        return exists(s.segment, lambda t: (s.at[p] == t) & _is_leaving(s, t))
 
     def sound(p: Term, n: Term) -> Term:
         phase = s.phase[p]
@@ -105,21 +116,23 @@ def acks_are_of_this_entry(s: Log) -> Invariant:
 
     return Invariant(
         name="acks-are-of-this-entry",
-        meaning="a writing producer has counted the acks of the entry that it writes, and one is missing",
+        meaning="a writing producer counts only acks of the entry that it is writing, and "
+        "at least one of them is missing",
         holds=forall_over((s.producer, s.node), sound)
         & forall(s.producer, lambda p: implies(s.phase[p] == ProducerPhase.WRITE, missing(p))),
     )
 
 
-def _is_going(s: Log, segment: Term) -> Term:
-    """Another producer is taking the segment's place, or has, and its owner has not had it closed."""
+def _is_leaving(s: Log, segment: Term) -> Term:
+    """Return whether another producer takes the segment over, and its owner has not had it closed."""
     return is_taken(s, segment) | s.in_takeover[segment] & ~ordered(s, segment, Order.ASKED)
 
 
 def committed_by_all(s: Log) -> Invariant:
+    """Return the invariant that a producer commits an entry after all nodes have it."""
     return Invariant(
         name="committed-by-all",
-        meaning="an entry that a producer committed in a segment was accepted, and acked, by all nodes of it",
+        meaning="every node of the segment accepted and acked each entry that a producer committed there",
         holds=forall_over(
             (s.segment, s.entry, s.node),
             lambda t, e, n: implies(
@@ -130,6 +143,8 @@ def committed_by_all(s: Log) -> Invariant:
 
 
 def logs_as_sent(s: Log) -> Invariant:
+    """Return the invariant that a node's log has no gap."""
+
     def in_place(n: Term, t: Term, i: Term) -> Term:
         held = s.log[n, t, i]
         there = exists(s.entry, lambda e: (held == e) & is_at(s, t, e, i))
@@ -138,15 +153,16 @@ def logs_as_sent(s: Log) -> Invariant:
 
     return Invariant(
         name="logs-as-sent",
-        meaning="a node holds a beginning of what was sent in a segment",
+        meaning="the entries that a node holds of a segment are a prefix of those sent in it",
         holds=forall_over((s.node, s.segment, s.place), in_place),
     )
 
 
 def accepted_is_stored(s: Log) -> Invariant:
+    """Return the invariant about the log of a node before the close."""
     return Invariant(
         name="accepted-is-stored",
-        meaning="until it closes a segment a node holds what it accepted, and nothing else",
+        meaning="until a node closes a segment, it holds exactly the entries that it accepted",
         holds=forall_over(
             (s.node, s.segment, s.entry),
             lambda n, t, e: implies(~was_closed(s, n, t), s.holds(n, t, e) == accepted(s, t, e, n)),
@@ -155,6 +171,8 @@ def accepted_is_stored(s: Log) -> Invariant:
 
 
 def committed_where(s: Log) -> Invariant:
+    """Return the invariant that commits are justified."""
+
     def vouched(e: Term, t: Term) -> Term:
         return is_taken(s, t) & (s.vouched_entry[t] == e) & s.durable[e]
 
@@ -168,7 +186,8 @@ def committed_where(s: Log) -> Invariant:
 
     return Invariant(
         name="committed-for-a-reason",
-        meaning="an entry is committed in a segment by its owner, or because the coordinator vouches for it",
+        meaning="an entry is committed in a segment by the segment's owner, or because the "
+        "coordinator vouches for it",
         holds=forall_over((s.entry, s.segment), sound)
         & forall(
             s.entry, lambda e: implies(s.committed[e], exists(s.segment, lambda t: s.committed_in[e, t]))

@@ -1,7 +1,8 @@
-"""Why a Verified Log is safe: facts about every reachable state that each action keeps, if all of them hold before it.
+"""Why a Verified Log is safe: invariants that every action keeps if all of them hold before it.
 
-With them every property that holds is proved one action at a time, whatever the depth. docs/why-safe.md says which
-rule of the protocol each fact stands for, and which bug breaks it. Some hold only with a repair, and are declared only with it.
+With them every property that holds is proved by induction over one action, for executions of any length.
+docs/why-safe.md says which rule of the protocol each invariant stands for, and which bug breaks it. Some
+invariants hold only with a repair, and are declared only with it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from fencepost.protocols.verified_log.state import Log
 
 
 def log_invariants(system: System) -> tuple[Invariant, ...]:
-    """The facts about a log, those first that the others rest on."""
+    """Return the invariants of a log. An invariant comes before those that rest on it."""
     s = system.state
     assert isinstance(s, Log)
     p = s.parameters

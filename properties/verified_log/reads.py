@@ -1,4 +1,4 @@
-"""Facts about reading: what nodes serve, and what consumers have read."""
+"""Invariants about reads: the entries that nodes serve, and those that consumers have read."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from fencepost.protocols.verified_log.state import NOTHING, Log, Order, SegmentS
 
 
 def served_is_committed(s: Log) -> Invariant:
+    """Return the invariant that nodes serve only committed entries."""
+
     def reason(t: Term, e: Term) -> Term:
         vouched = (s.vouched_entry[t] == e) if s.parameters.takeover == "yes" else FALSE
         return (done_in(s, t, e) | vouched) & s.committed_in[e, t]
@@ -32,24 +34,30 @@ def served_is_committed(s: Log) -> Invariant:
 
     return Invariant(
         name="served-is-committed",
-        meaning="what a node sent to a consumer is the entry of that place in the segment, and committed there",
+        meaning="an entry that a node sent to a consumer is the one at that place of the "
+        "segment, and it is committed there",
         holds=forall_over(tuple(s.read.over.values()), sound),
     )
 
 
 def read_so_far(s: Log) -> Invariant:
+    """Return the invariant that a consumer has read everything before its place in its segment."""
+
     def seen(c: Term, t: Term, i: Term) -> Term:
         entry = exists(s.entry, lambda e: is_at(s, t, e, i) & s.committed_in[e, t] & s.seen[c, e])
         return implies((s.reads_from[c] == t) & (i < s.reads_at[c]), entry)
 
     return Invariant(
         name="read-so-far",
-        meaning="a consumer has read the committed entries of its segment before the place that it reads next",
+        meaning="a consumer has read every entry of its segment before the place that it "
+        "reads next, and these entries are committed",
         holds=forall_over((s.consumer, s.segment, s.place), seen),
     )
 
 
 def left_for_a_reason(s: Log) -> Invariant:
+    """Return the invariant that a consumer leaves a segment only when the segment is over."""
+
     def over(t: Term) -> Term:
         return is_taken(s, t) | ordered(s, t, Order.ASKED)
 
@@ -60,14 +68,17 @@ def left_for_a_reason(s: Log) -> Invariant:
 
     return Invariant(
         name="left-for-a-reason",
-        meaning="a consumer leaves a segment when its owner had it closed, and has read all that it committed there, or when "
-        "the next one is another producer's",
+        meaning="a consumer leaves a segment after its owner had it closed and the consumer "
+        "has read all that the owner committed there, or if the next segment "
+        "belongs to another producer",
         holds=forall_over(tuple(s.read.over.values()), no_more)
         & forall_over((s.consumer, s.segment), lambda c, t: implies(t < s.reads_from[c], over(t))),
     )
 
 
 def last_read_was_sent(s: Log) -> Invariant:
+    """Return the invariant about the last entry that a consumer read."""
+
     def behind(c: Term, t: Term, e: Term) -> Term:
         return all_of(
             t <= s.reads_from[c], exists(s.place, lambda i: is_at(s, t, e, i)), s.committed_in[e, t]
@@ -75,7 +86,8 @@ def last_read_was_sent(s: Log) -> Invariant:
 
     return Invariant(
         name="last-read-was-sent",
-        meaning="the last entry that a consumer read is committed in its segment or one before",
+        meaning="the last entry that a consumer read is committed in its current segment or "
+        "in an earlier one",
         holds=forall_over(
             (s.consumer, s.entry),
             lambda c, e: implies(s.last_read[c] == e, exists(s.segment, lambda t: behind(c, t, e))),
@@ -84,12 +96,14 @@ def last_read_was_sent(s: Log) -> Invariant:
 
 
 def read_without_gaps(s: Log) -> Invariant:
+    """Return the invariant that a consumer reads the entries of a producer in order."""
+
     def heir(p: Value, t: int) -> Term:
         before = [s.owner[u] == p for u in numbers(s.segment) if u + 1 == t] or [TRUE]
         return (s.owner[t] == p) | ~s.granted[t] & any_of(*before)
 
     def may_write(p: Value, t: int) -> Term:
-        """The segment is its own, or may be, and so are all from where it writes now up to there."""
+        """Return whether the producer owns or may own the segment, and all from the one that it writes to."""
         between = [
             implies((s.at[p] >= 1) & (s.at[p] <= u), s.owner[u] == p) for u in numbers(s.segment) if u < t
         ]
@@ -113,12 +127,15 @@ def read_without_gaps(s: Log) -> Invariant:
 
     return Invariant(
         name="read-without-gaps",
-        meaning="the last entry that a consumer read is the one before the one it reads next, save the first of a producer's",
+        meaning="a consumer's last read entry is the one before the entry that it reads "
+        "next, except for the first entry of a producer",
         holds=all_of(*(of(p) for p in s.producer)),
     )
 
 
 def left_when_closed(s: Log) -> Invariant:
+    """Return the invariant that a consumer leaves a segment at a node that has closed it."""
+
     def over(*index: Term) -> Term:
         _, t, i, _, n = index
         closed = (s.status[n, t] == SegmentStatus.CLOSED) & (s.length(n, t) < i)
@@ -133,6 +150,7 @@ def left_when_closed(s: Log) -> Invariant:
 
     return Invariant(
         name="left-when-closed",
-        meaning="a consumer leaves a segment that a node has closed, and has read all that the node holds of it",
+        meaning="a consumer leaves a segment that some node has closed, after it has read "
+        "all entries that the node holds of it",
         holds=forall_over(tuple(s.read.over.values()), over) & forall_over((s.consumer, s.segment), left),
     )

@@ -1,4 +1,4 @@
-"""What must hold of a Verified Log: its author's specifications, and what his posts promise besides."""
+"""Properties of a Verified Log: its author's specifications, and the promises of his posts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from fencepost.protocols.verified_log.state import (
 
 
 def verified_log_properties(system: System) -> tuple[Property, ...]:
-    """The properties of an instance, the author's first."""
+    """Return the properties of an instance, the author's first."""
     s = system.state
     assert isinstance(s, Log)
     p = s.parameters
@@ -45,7 +45,7 @@ def verified_log_properties(system: System) -> tuple[Property, ...]:
 
 
 def _stronger(s: Log) -> list[Property]:
-    """What the author's posts say in prose and none of his monitors checks."""
+    """Return the properties that the author's posts state and that none of his monitors checks."""
     p = s.parameters
     return [
         closed_agreement(s),
@@ -60,10 +60,10 @@ def _stronger(s: Log) -> list[Property]:
 
 
 def durability(s: Log) -> Property:
-    """Durability of folder 01: what a reader is sent was stored on R nodes."""
+    """Return the property Durability of folder 01."""
     return Property(
         name="durability",
-        meaning="an entry that a node sends to a consumer was stored by R nodes before",
+        meaning="every entry that a node sends to a consumer was stored by R nodes before",
         holds=forall(s.entry, lambda e: implies(_reported(s, e), _stored_on_all(s, e))),
         witness=exists(s.entry, lambda e: _reported(s, e)),
         witness_meaning="a node sends an entry to a consumer",
@@ -72,10 +72,14 @@ def durability(s: Log) -> Property:
 
 
 def commit_durability(s: Log) -> Property:
-    """CommitDurability: keyed by the number of the entry only, over all segments, and nothing is ever forgotten."""
+    """Return the property CommitDurability.
+
+    It goes by the number of the entry, over all segments. A node that once stored the entry counts for ever.
+    """
     return Property(
         name="commit-durability",
-        meaning="a committed entry was stored by R nodes, in whatever segments, or the coordinator vouches for it",
+        meaning="every committed entry was stored by R nodes, in any segments, or the "
+        "coordinator vouches for it",
         holds=forall(s.entry, lambda e: implies(s.committed[e], s.durable[e] | _stored_on_all(s, e))),
         witness=exists(s.entry, lambda e: s.committed[e]),
         witness_meaning="an entry is committed",
@@ -83,10 +87,10 @@ def commit_durability(s: Log) -> Property:
 
 
 def read_committed(s: Log) -> Property:
-    """ReadCommitted: what a node sends to a reader is committed."""
+    """Return the property ReadCommitted."""
     return Property(
         name="read-committed",
-        meaning="an entry that a node sends to a consumer is committed",
+        meaning="every entry that a node sends to a consumer is committed",
         holds=forall(s.entry, lambda e: implies(_reported(s, e), s.committed[e])),
         witness=exists(s.entry, lambda e: _reported(s, e)),
         witness_meaning="a node sends an entry to a consumer",
@@ -95,7 +99,7 @@ def read_committed(s: Log) -> Property:
 
 
 def servable_committed(s: Log) -> Property:
-    """ReadCommitted for whoever might read: no consumer need be there."""
+    """Return the property ReadCommitted for any possible reader, also for instances without a consumer."""
 
     def served(n: Term, t: Term, i: Term) -> Term:
         return s.serves(n, t, i) & (s.log[n, t, i] != NOTHING) & s.up[n]
@@ -106,7 +110,7 @@ def servable_committed(s: Log) -> Property:
     over = s.node, s.segment, s.place
     return Property(
         name="servable-entries-committed",
-        meaning="an entry that a node would send to a reader, whoever asks, is committed",
+        meaning="every entry that a node would send to a reader is committed",
         holds=forall_over(over, lambda n, t, i: implies(served(n, t, i), committed(n, t, i))),
         witness=exists_over(over, served),
         witness_meaning="a node would send an entry to a reader",
@@ -115,10 +119,11 @@ def servable_committed(s: Log) -> Property:
 
 
 def single_active_producer(s: Log) -> Property:
-    """SingleActiveProducer: an old producer's commits are of what it sent while it was the active one."""
+    """Return the property SingleActiveProducer."""
     return Property(
         name="single-active-producer",
-        meaning="a producer that is not the active one commits nothing but what it sent while it was",
+        meaning="a producer that is not the active one commits only entries that it sent "
+        "while it was the active one",
         holds=~s.mishap["two_active"],
         witness=_two_producers_active(s),
         witness_meaning="a producer takes over from another one that was active",
@@ -127,7 +132,7 @@ def single_active_producer(s: Log) -> Property:
 
 
 def naive_single_producer(s: Log) -> Property:
-    """The author's first attempt at it (post 5), which raises a false alarm."""
+    """Return the author's first attempt at SingleActiveProducer (post 5), which gives a false alarm."""
     return Property(
         name="naive-single-producer",
         meaning="only the active producer commits anything",
@@ -144,22 +149,25 @@ def _two_producers_active(s: Log) -> Term:
 
 
 def progress(s: Log) -> Property:
-    """Progress, as traps: situations that last for ever, in which too few entries will ever be reported."""
+    """Return the property Progress, stated with traps.
+
+    A trap is a situation that lasts for ever and in which too few entries can still be reported.
+    """
     found = traps(s)
     ended = s.phase[s.producer.values[-1]] == ProducerPhase.DONE
     return Property(
         name="progress",
-        meaning="it stays possible that all entries of the last producer but one are reported to a consumer",
+        meaning="all entries of the last producer but one can still be reported to a consumer",
         holds=~any_of(*found.values()),
         witness=ended if s.parameters.entries > 1 else FALSE,
-        witness_meaning="the last producer has written all its entries, and there are two or more",
+        witness_meaning="the last producer has written all its entries, and it has two or more",
         traps=found,
         explain=partial(explain_stuck, s),
     )
 
 
 def traps(s: Log) -> dict[str, Term]:
-    """Predicates that no action makes false and that contradict Progress, by name."""
+    """Return the traps by name: predicates that no action makes false and that contradict Progress."""
     if s.parameters.coordinator == "no":
         return {"nothing more is written": _stopped(s)}
     return {
@@ -169,7 +177,10 @@ def traps(s: Log) -> dict[str, Term]:
 
 
 def _stopped(s: Log) -> Term:
-    """Without a coordinator: no append and no answer to one is under way, and the node that is read has too little."""
+    """Return whether nothing is in flight and the node that is read has too few entries.
+
+    It is for stages without a coordinator.
+    """
     under_way = exists_over(
         (s.segment, s.entry, s.node),
         lambda t, e, n: s.append.under_way(t, e, n) | s.ack.under_way(t, e, n),
@@ -184,7 +195,10 @@ def _stopped(s: Log) -> Term:
 
 
 def _halted(s: Log) -> Term:
-    """The last producer has halted, and too few of its entries are stored, or may be yet, where a reader finds them."""
+    """Return whether the last producer has halted with too few entries that a reader can still find.
+
+    An entry counts if a node that is up stores it or may still receive it.
+    """
     last = s.producer.values[-1]
 
     def may_be_read(e: Term) -> Term:
@@ -198,7 +212,7 @@ def _halted(s: Log) -> Term:
 
 
 def _stays_open(s: Log, segment: Term) -> Term:
-    """A segment is followed by others, and none of its nodes will ever say so to a consumer that reads it."""
+    """Return whether a segment is followed by others and no node of it can ever tell a consumer so."""
 
     def may_close(n: Term) -> Term:
         closed = s.status[n, segment] == SegmentStatus.CLOSED
@@ -226,7 +240,7 @@ def _stays_open(s: Log, segment: Term) -> Term:
 
 
 def _readers_before(s: Log, segment: Term) -> Term:
-    """Every consumer still has to pass the segment."""
+    """Return whether no consumer has passed the segment yet."""
     if not s.parameters.consumers:
         return lift(True)
     return forall(s.consumer, lambda c: (s.reads_from[c] <= segment) & (s.reading[c] != Reading.DONE))
@@ -237,7 +251,7 @@ def _close_under_way(s: Log, segment: Term, order: Term, node: Term) -> Term:
 
 
 def _enough(s: Log, counts: Callable[[Term], Term]) -> Term:
-    """As many entries of the last producer as must be reported: all but one."""
+    """Return whether all entries of the last producer but one satisfy `counts`."""
     p = s.parameters
     first = (p.producers - 1) * p.entries + 1
     return at_least(p.entries - 1, s.entry, lambda e: (first <= e) & counts(e))
@@ -252,7 +266,7 @@ def _stored_on_all(s: Log, entry: Term) -> Term:
 
 
 def _reported(s: Log, entry: Term) -> Term:
-    """A node has sent the entry to a consumer."""
+    """Return whether a node has sent the entry to a consumer."""
     if not s.parameters.consumers:
         return FALSE
 
@@ -266,7 +280,7 @@ ASSERTIONS = ("node_disorder", "wrong_length", "sealed_other", "no_nodes", "no_s
 
 
 def assertions(s: Log) -> Property:
-    """The assertions in the handlers of the P code."""
+    """Return the property that the assertions in the handlers of the P code hold."""
     return Property(
         name="assertions",
         meaning="no assertion in a handler fails",
@@ -277,7 +291,7 @@ def assertions(s: Log) -> Property:
 
 
 def closed_agreement(s: Log) -> Property:
-    """ClosedAgreement: nodes that have closed a segment hold the same entries of it."""
+    """Return the property ClosedAgreement."""
 
     def closed(n: Term, t: Term) -> Term:
         return s.status[n, t] == SegmentStatus.CLOSED
@@ -298,10 +312,10 @@ def closed_agreement(s: Log) -> Property:
 
 
 def closed_stability(s: Log) -> Property:
-    """ClosedStability: closed is final, and so is what is in it."""
+    """Return the property ClosedStability: a closed segment and its entries are final."""
     return Property(
         name="closed-stability",
-        meaning="once a node has closed a segment it stays closed there, with the same entries",
+        meaning="once a node has closed a segment, the segment stays closed there with the same entries",
         holds=~s.mishap["closed_changed"],
         witness=_some_closed(s),
         witness_meaning="a node has closed a segment",
@@ -310,7 +324,7 @@ def closed_stability(s: Log) -> Property:
 
 
 def committed_not_truncated(s: Log) -> Property:
-    """CommittedNotTruncated: a close order never removes what was committed in that segment."""
+    """Return the property CommittedNotTruncated."""
     return Property(
         name="committed-not-truncated",
         meaning="no node removes an entry from the segment in which it was committed",
@@ -326,7 +340,7 @@ def _some_closed(s: Log) -> Term:
 
 
 def commit_on_all(s: Log) -> Property:
-    """StrongDurability, its first half: a producer commits what all nodes of the segment hold in that segment."""
+    """Return the first half of the property StrongDurability."""
     return Property(
         name="commit-on-all",
         meaning="when a producer commits an entry, all R nodes of its segment hold it there",
@@ -337,7 +351,7 @@ def commit_on_all(s: Log) -> Property:
 
 
 def committed_kept(s: Log) -> Property:
-    """StrongDurability, its second half: a committed entry stays where a reader of its segment can come by it."""
+    """Return the second half of the property StrongDurability: a reader of the segment can get the entry."""
 
     def kept(e: Term, t: Term) -> Term:
         held = exists(s.node, lambda n: s.up[n] & s.holds(n, t, e) & s.placed[t, n])
@@ -346,8 +360,8 @@ def committed_kept(s: Log) -> Property:
 
     return Property(
         name="committed-kept",
-        meaning="a committed entry is held by a node that is up, in the segment in which it was committed, or a "
-        "close order that is repeated brings it along",
+        meaning="every committed entry is held by a node that is up, in the segment in "
+        "which it was committed, or a repeated close order carries it there",
         holds=forall_over((s.entry, s.segment), lambda e, t: implies(s.committed_in[e, t], kept(e, t))),
         witness=exists(s.entry, lambda e: s.committed[e]),
         witness_meaning="an entry is committed",
@@ -355,14 +369,15 @@ def committed_kept(s: Log) -> Property:
 
 
 def consumer_complete(s: Log) -> Property:
-    """ConsumerComplete: a consumer that has left a segment has read all that was committed in it."""
+    """Return the property ConsumerComplete."""
 
     def left(c: Term, t: Term) -> Term:
         return t < s.reads_from[c]
 
     return Property(
         name="consumer-complete",
-        meaning="a consumer that has gone on to the next segment has read all entries committed in those before",
+        meaning="a consumer that has gone on to a later segment has read all entries "
+        "committed in the segments before",
         holds=forall_over(
             (s.consumer, s.segment, s.entry),
             lambda c, t, e: implies(left(c, t) & s.committed_in[e, t], s.seen[c, e]),
@@ -374,7 +389,7 @@ def consumer_complete(s: Log) -> Property:
 
 
 def answers_end_orders(s: Log) -> Property:
-    """AckEffective: an order to close is not repeated to a node that has answered it."""
+    """Return the property AckEffective."""
 
     def answered(t: Term, o: Term, n: Term) -> Term:
         tries = list(s.close_answer.over.values())[-1]
@@ -391,11 +406,11 @@ def answers_end_orders(s: Log) -> Property:
 
 
 def grants_respect_takeover(s: Log) -> Property:
-    """GrantRespectsTakeover: while the coordinator waits for a producer's take-over nobody else is given a segment."""
+    """Return the property GrantRespectsTakeover."""
     return Property(
         name="grants-respect-takeover",
-        meaning="while a take-over is under way no segment is granted to another producer",
+        meaning="while a takeover is in progress, no segment is granted to another producer",
         holds=~s.mishap["granted_past_takeover"],
         witness=s.being_taken_over(),
-        witness_meaning="a take-over is under way",
+        witness_meaning="a takeover is in progress",
     )

@@ -1,4 +1,4 @@
-"""Facts about segments, and about who writes them: what the coordinator grants, and what producers know of it."""
+"""Invariants about segments and their owners: grants of the coordinator, and knowledge of producers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from fencepost.protocols.verified_log.state import (
 
 
 def received_was_sent(s: Log) -> Invariant:
+    """Return the invariant that no message is invented."""
     return Invariant(
         name="received-was-sent",
-        meaning="every message that was received was sent",
+        meaning="every received message was sent",
         holds=all_of(
             *(
                 forall_over(
@@ -35,6 +36,8 @@ def received_was_sent(s: Log) -> Invariant:
 
 
 def segments_in_order(s: Log) -> Invariant:
+    """Return the invariant about granted segments."""
+
     def untouched(t: Term) -> Term:
         return all_of(
             s.owner[t] == NOBODY,
@@ -47,7 +50,7 @@ def segments_in_order(s: Log) -> Invariant:
     most = s.parameters.replicas
     return Invariant(
         name="segments-in-order",
-        meaning="segments are granted one after another, each to a producer and on R nodes",
+        meaning="segments are granted one after another, each to one producer and on R nodes",
         holds=forall(
             s.segment,
             lambda t: all_of(
@@ -66,6 +69,7 @@ def segments_in_order(s: Log) -> Invariant:
 
 
 def nodes_of_a_segment(s: Log) -> Invariant:
+    """Return the invariant that other nodes have nothing to do with a segment."""
     p = s.parameters
 
     def unasked(t: Term, n: Term) -> Term:
@@ -79,12 +83,13 @@ def nodes_of_a_segment(s: Log) -> Invariant:
 
     return Invariant(
         name="nodes-of-a-segment",
-        meaning="only the nodes of a segment are told of it, and know or hold anything of it",
+        meaning="only the nodes of a segment get orders about it, know of it and hold entries of it",
         holds=forall_over((s.segment, s.node), lambda t, n: implies(~s.placed[t, n], unasked(t, n))),
     )
 
 
 def producers_own(s: Log) -> Invariant:
+    """Return the invariant that producers write only to segments that they own."""
     coordinated, taking = s.parameters.coordinator == "yes", s.parameters.takeover == "yes"
     never = [
         *([] if coordinated else [ProducerPhase.WANT]),
@@ -113,12 +118,14 @@ def producers_own(s: Log) -> Invariant:
 
     return Invariant(
         name="producers-own-segments",
-        meaning="a producer that has begun writes, and is told to write, to segments of its own only",
+        meaning="a producer writes only to its own segments, and is told to write only to "
+        "those, after it has begun",
         holds=forall(s.producer, sound) & forall_over((s.producer, s.segment), owned),
     )
 
 
 def asked_after_writing(s: Log) -> Invariant:
+    """Return the invariant that a producer asks for a new segment after it has finished the one before."""
     since, attempt = s.ask.over["after"], s.ask.over["attempt"]
     begun = forall_over(
         (s.producer, since, attempt),
@@ -131,7 +138,7 @@ def asked_after_writing(s: Log) -> Invariant:
 
     return Invariant(
         name="asked-after-writing",
-        meaning="a producer that asks for the segment after one of its own writes no more to that one",
+        meaning="a producer that asks for the segment after one of its own no longer writes to that segment",
         holds=forall_over(
             (s.producer, s.segment, attempt), lambda p, t, k: implies(s.ask.sent[p, t, k], left(p, t))
         )
@@ -140,6 +147,7 @@ def asked_after_writing(s: Log) -> Invariant:
 
 
 def answers_are_true(s: Log) -> Invariant:
+    """Return the invariant that the coordinator's answers are true."""
     since, attempt = s.ask.over["after"], s.ask.over["attempt"]
     p = s.parameters
 
@@ -172,8 +180,8 @@ def answers_are_true(s: Log) -> Invariant:
         parts += [forall_over((s.producer, since), partial(_granted_when_asked, s))]
     return Invariant(
         name="answers-are-true",
-        meaning="what the coordinator answers about a segment is so"
-        + ("" if p.takeover == "yes" else ", and it answers, rather than grants, only who asks again"),
+        meaning="the coordinator's answers about a segment are true"
+        + ("" if p.takeover == "yes" else ", and it answers without a grant only to a repeated request"),
         holds=all_of(*parts),
     )
 
@@ -190,9 +198,10 @@ def _granted_when_asked(s: Log, q: Term, after: Term) -> Term:
 
 
 def answers_tell_nodes(s: Log) -> Invariant:
+    """Return the invariant that a writing producer knows where to write."""
     return Invariant(
         name="answers-tell-nodes",
-        meaning="a producer that writes knows the nodes of its segment",
+        meaning="a writing producer knows the nodes of its segment",
         holds=forall(
             s.producer,
             lambda p: implies((s.phase[p] != ProducerPhase.IDLE) & (s.at[p] > 0), s.knows_nodes[p]),

@@ -1,4 +1,4 @@
-"""Facts about taking the log over: what is suspended, vouched for, and written by whom."""
+"""Invariants about takeovers of the log: suspended segments, vouched entries, and their producers."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from fencepost.protocols.verified_log.state import NOBODY, NOTHING, Log, LookupA
 
 
 def taken_by_another(s: Log) -> Invariant:
+    """Return the invariant about the segment that a takeover suspends."""
+
     def sound(t: Term) -> Term:
         return all_of(
             implies(
@@ -44,13 +46,14 @@ def taken_by_another(s: Log) -> Invariant:
     )
     return Invariant(
         name="taken-by-another",
-        meaning="a segment is suspended for one other producer, which gets the next one if anybody but its owner does",
+        meaning="a segment is suspended for one other producer, and the next segment goes "
+        "to that producer or to the owner",
         holds=forall(s.segment, sound) & started,
     )
 
 
 def _counted(s: Log, segment: TermLike, count: Term, entry: Term) -> Term:
-    """The entry is the one of that number in the segment."""
+    """Return whether the entry is the one with that number in the segment."""
     there = exists_over(
         (s.entry, s.place),
         lambda e, i: (entry == e) & (count == i) & is_at(s, segment, e, i),
@@ -59,7 +62,10 @@ def _counted(s: Log, segment: TermLike, count: Term, entry: Term) -> Term:
 
 
 def _covers(s: Log, segment: TermLike, node: TermLike, count: Term) -> Term:
-    """The count is no less than what the owner commits in the segment, now and later: the node is sealed."""
+    """Return whether the node is sealed and the count covers all that the owner commits in the segment.
+
+    It covers the entries that the owner has committed, and those that it can still commit.
+    """
 
     def enough(p: Term) -> Term:
         next_accepted = exists(s.entry, lambda e: (s.next[p] == e) & accepted(s, segment, e, node))
@@ -74,6 +80,8 @@ def _covers(s: Log, segment: TermLike, node: TermLike, count: Term) -> Term:
 
 
 def suspended_takes_no_more(s: Log) -> Invariant:
+    """Return the invariant about the answer to a suspend order: the owner cannot commit more than that."""
+
     def sound(t: Term, n: Term, k: Term) -> Term:
         count = s.suspended_count[t, n, k]
         return all_of(
@@ -87,12 +95,15 @@ def suspended_takes_no_more(s: Log) -> Invariant:
 
     return Invariant(
         name="suspended-takes-no-more",
-        meaning="what a node says it has when it suspends the last segment is all that its owner can commit there",
+        meaning="the count that a node reports when it suspends the last segment covers all "
+        "that the owner can commit there",
         holds=forall_over((s.segment, s.node, s.suspend.over["sending"]), sound),
     )
 
 
 def vouched_is_enough(s: Log) -> Invariant:
+    """Return the invariant about the count that the coordinator vouches for."""
+
     def sound(t: Term) -> Term:
         count, entry = s.vouched_count[t], s.vouched_entry[t]
         covered = exists(s.node, lambda n: s.placed[t, n] & _covers(s, t, n, count))
@@ -105,12 +116,14 @@ def vouched_is_enough(s: Log) -> Invariant:
 
     return Invariant(
         name="vouched-is-enough",
-        meaning="what the coordinator vouches for in a segment is all that its owner committed there, or ever will",
+        meaning="the count that the coordinator vouches for in a segment covers all that "
+        "the owner has committed there or ever will",
         holds=forall(s.segment, sound),
     )
 
 
 def one_order(s: Log) -> Invariant:
+    """Return the invariant that a segment is closed for its owner or taken over, and never both."""
     return Invariant(
         name="one-order",
         meaning="a segment that is ordered closed for its owner is not taken over",
@@ -122,6 +135,7 @@ def one_order(s: Log) -> Invariant:
 
 
 def turns_in_order(s: Log) -> Invariant:
+    """Return the invariant about the order of takeovers: nobody takes the log from the last producer."""
     later = list(itertools.combinations(s.producer.values, 2))
     last = s.producer.values[-1]
 
@@ -137,16 +151,17 @@ def turns_in_order(s: Log) -> Invariant:
     )
     return Invariant(
         name="turns-in-order",
-        meaning="producers take the log over in their order, each once, so that nobody takes it from the last",
+        meaning="producers take the log over in their order, each at most once",
         holds=forall_over((s.segment, s.segment), owned) & told & (s.phase[last] != ProducerPhase.HALTED),
     )
 
 
 def newcomers_wait(s: Log) -> Invariant:
+    """Return the invariant about the start of a producer."""
     pairs = itertools.pairwise(s.producer.values)
     return Invariant(
         name="newcomers-wait",
-        meaning="a producer starts when the one before it has taken over",
+        meaning="a producer starts only after the one before it has taken over",
         holds=all_of(
             *(implies(s.phase[later] != ProducerPhase.IDLE, s.at[earlier] > 0) for earlier, later in pairs)
         ),
@@ -154,17 +169,21 @@ def newcomers_wait(s: Log) -> Invariant:
 
 
 def newcomers_are_last(s: Log) -> Invariant:
+    """Return the invariant that older producers write to older segments."""
+
     def stays_before(earlier: Value, later: Value) -> Term:
         return forall(s.segment, lambda t: implies(s.owner[t] == later, s.at[earlier] < t))
 
     return Invariant(
         name="newcomers-are-last",
-        meaning="a producer never writes to a segment after one that was granted to a producer that started later",
+        meaning="no producer writes to a segment after one that was granted to a later producer",
         holds=all_of(*itertools.starmap(stays_before, itertools.combinations(s.producer.values, 2))),
     )
 
 
 def taken_from_the_inactive(s: Log) -> Invariant:
+    """Return the invariant about a producer that works although it is not the active one."""
+
     def replaced(p: Term, t: Term) -> Term:
         own = exists(s.segment, lambda u: (u == t + 1) & (s.owner[u] == p) & is_taken(s, u))
         return is_taken(s, t) | own
@@ -175,19 +194,22 @@ def taken_from_the_inactive(s: Log) -> Invariant:
 
     return Invariant(
         name="taken-from-the-inactive",
-        meaning="of a producer at work that is not the active one the last segment is taken",
+        meaning="the last segment of a working producer that is not the active one is taken over",
         holds=forall_over((s.producer, s.segment), sound),
     )
 
 
 def sent_late_is_not_committed(s: Log) -> Invariant:
+    """Return the invariant about entries that a producer sends after it stopped being the active one."""
+
     def blocked(p: Term, t: Term, n: Term) -> Term:
         next_accepted = exists(s.entry, lambda e: (s.next[p] == e) & accepted(s, t, e, n))
         return s.placed[t, n] & is_sealed(s, n, t) & ~next_accepted
 
     return Invariant(
         name="sent-late-is-not-committed",
-        meaning="what a producer sent when it was not the active one any more some node of the segment refuses",
+        meaning="if a producer sent an entry when it was no longer the active one, some "
+        "node of the segment refuses the entry",
         holds=forall_over(
             (s.producer, s.segment),
             lambda p, t: implies(

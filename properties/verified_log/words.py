@@ -1,7 +1,8 @@
-"""What the facts about a Verified Log speak of.
+"""Predicates of the invariants of a Verified Log.
 
-An entry is *sent in* a segment if its owner sent it to the nodes of the segment; the first one sent there is its *base*.
-A node *accepted* what it answered without refusing it. A segment is *taken* if it is followed by another producer's.
+An entry is *sent in* a segment if its owner sent it to the nodes of the segment. The *base* of a segment is
+the first entry that was sent in it. A node *accepted* an entry if it answered the append without refusing it.
+A segment is *taken* if the next segment belongs to another producer.
 """
 
 from __future__ import annotations
@@ -13,29 +14,32 @@ from fencepost.protocols.verified_log.state import Log, ProducerPhase, SegmentSt
 
 
 def numbers(sort: Sort) -> list[int]:
-    """The values of a range."""
+    """Return the values of a range."""
     return [value for value in sort.values if isinstance(value, int)]
 
 
 def sent_in(s: Log, segment: TermLike, entry: TermLike) -> Term:
-    """The entry was sent to nodes of the segment."""
+    """Return whether the entry was sent to nodes of the segment."""
     return exists(s.node, lambda n: s.append.sent[segment, entry, n])
 
 
 def is_base(s: Log, segment: TermLike, entry: TermLike) -> Term:
-    """It is the first entry that was sent in the segment."""
+    """Return whether the entry is the first one that was sent in the segment."""
     earlier = exists(s.entry, lambda e: (e < entry) & sent_in(s, segment, e))
     return sent_in(s, segment, entry) & ~earlier
 
 
 def is_at(s: Log, segment: TermLike, entry: Term, place: Term) -> Term:
-    """The entry was sent in the segment, as the one of that number."""
+    """Return whether the entry was sent in the segment as the one with that number."""
     at = exists(s.entry, lambda base: is_base(s, segment, base) & (base + place == entry + 1))
     return sent_in(s, segment, entry) & at
 
 
 def done_in(s: Log, segment: TermLike, entry: TermLike) -> Term:
-    """The segment's owner committed the entry there: it is one of as many as the owner counted."""
+    """Return whether the segment's owner committed the entry there.
+
+    The committed entries are the first ones from the base, as many as the owner has counted.
+    """
     return exists_over(
         (s.producer, s.entry),
         lambda p, base: all_of(
@@ -48,17 +52,17 @@ def done_in(s: Log, segment: TermLike, entry: TermLike) -> Term:
 
 
 def accepted(s: Log, segment: TermLike, entry: TermLike, node: TermLike) -> Term:
-    """The node answered that append, and did not refuse it."""
+    """Return whether the node answered that append and did not refuse it."""
     return s.ack.sent[segment, entry, node] & ~s.sealed[segment, entry, node]
 
 
 def writes_to(s: Log, producer: TermLike, segment: TermLike) -> Term:
-    """The producer is writing to the segment."""
+    """Return whether the producer is writing to the segment."""
     return (s.phase[producer] == ProducerPhase.WRITE) & (s.at[producer] == segment)
 
 
 def is_sealed(s: Log, node: TermLike, segment: TermLike) -> Term:
-    """The node takes no more appends to the segment."""
+    """Return whether the node refuses further appends to the segment."""
     return any_of(
         s.status[node, segment] == SegmentStatus.CLOSED,
         s.status[node, segment] == SegmentStatus.SUSPENDED,
@@ -66,24 +70,24 @@ def is_sealed(s: Log, node: TermLike, segment: TermLike) -> Term:
 
 
 def was_closed(s: Log, node: TermLike, segment: TermLike) -> Term:
-    """The node obeyed an order to close the segment."""
+    """Return whether the node obeyed an order to close the segment."""
     return exists(s.order, lambda o: obeyed(s, node, segment, o))
 
 
 def obeyed(s: Log, node: TermLike, segment: TermLike, order: TermLike) -> Term:
-    """The node obeyed that order to close the segment."""
+    """Return whether the node obeyed that order to close the segment."""
     if s.parameters.coordinator == "no":
         return FALSE
     return exists(sendings(s), lambda k: s.close.received[segment, order, node, k])
 
 
 def ordered(s: Log, segment: TermLike, order: TermLike) -> Term:
-    """Some node was sent that order to close the segment."""
+    """Return whether some node was sent that order to close the segment."""
     return exists_over((s.node, sendings(s)), lambda n, k: s.close.sent[segment, order, n, k])
 
 
 def is_taken(s: Log, segment: Term) -> Term:
-    """The segment is followed by another producer's."""
+    """Return whether the next segment belongs to another producer."""
     return exists(
         s.segment,
         lambda u: all_of(u == segment + 1, s.granted[u], s.owner[u] != s.owner[segment]),
@@ -91,10 +95,10 @@ def is_taken(s: Log, segment: Term) -> Term:
 
 
 def following_is(s: Log, segment: Term, producer: TermLike) -> Term:
-    """The next segment is the producer's."""
+    """Return whether the next segment belongs to the producer."""
     return exists(s.segment, lambda u: (u == segment + 1) & (s.owner[u] == producer))
 
 
 def sendings(s: Log) -> Sort:
-    """How often a node may be ordered to close a segment."""
+    """Return the sort of the repetitions of an order to close a segment."""
     return s.close.over["sending"]

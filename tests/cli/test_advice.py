@@ -112,8 +112,8 @@ def test_a_bookie_set_up_anew_loses_an_entry_before_4_15_too(release: str) -> No
     """It was undecided there: the boot sequence was refused before 4.15. Planted: that refusal."""
     found = looked_for("#4812", setup((3, 3, 2), 4, release))
     assert (found.verdict, found.shown_on["bookies"]) == (Verdict.VIOLATED, 4)
-    assert found.story is not None
-    assert found.story.trace.faults["reimages"] == 1
+    assert found.counterexample is not None
+    assert found.counterexample.trace.faults["reimages"] == 1
 
 
 @pytest.mark.parametrize("journal", [True, False])
@@ -445,9 +445,9 @@ def test_without_fsync_a_crash_of_one_machine_loses_an_entry() -> None:
     (risk,) = (risk for risk in risks(asked) if risk.bug.name == "BP-46-2")
     found = shown(risk, asked, [], Limits(jobs=1))
     assert found.verdict is Verdict.VIOLATED
-    assert found.story is not None
-    assert found.story.trace.switches["lose"] == "both"
-    assert found.story.trace.switches["limbo_on_unclean_shutdown"] == "no"
+    assert found.counterexample is not None
+    assert found.counterexample.trace.switches["lose"] == "both"
+    assert found.counterexample.trace.switches["limbo_on_unclean_shutdown"] == "no"
 
 
 def test_sorted_storage_that_is_switched_off_is_interleaved(
@@ -536,10 +536,12 @@ def test_the_command_says_it_in_each_form(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_what_is_found_of_a_bug_is_that_bug() -> None:
     """With the others mended: bare-fence was once shown by the steps of #4701. Planted: `others` not looked at in `shown`."""
     for risk, found in smallest().losing:
-        assert found.story is not None
-        switches = found.story.trace.switches
+        assert found.counterexample is not None
+        switches = found.counterexample.trace.switches
         assert switches["fence_atomic"] == ("no" if risk.bug.name == "#4701" else "yes")
         went_down = any(
-            step.action.startswith(("crash", "stop and start")) for step in found.story.trace.steps
+            step.action.startswith(("crash", "stop and start")) for step in found.counterexample.trace.steps
         )
-        assert went_down is (risk.bug.name != "#4701"), [step.action for step in found.story.trace.steps]
+        assert went_down is (risk.bug.name != "#4701"), [
+            step.action for step in found.counterexample.trace.steps
+        ]

@@ -79,7 +79,7 @@ def test_a_mend_is_tried_once_for_all_bugs_that_it_mends(monkeypatch: pytest.Mon
         asked.append(mended)
         return False
 
-    monkeypatch.setattr("fencepost.answers.explained_by._is_mended", tried)
+    monkeypatch.setattr("fencepost.answers.explained_by._is_fixed", tried)
     assert known_bugs(kept_trace("#2614-2/2/2")) == []
     assert {"recovery_reads_fence": "yes"} in asked
     assert len(asked) == len({tuple(mended.items()) for mended in asked})

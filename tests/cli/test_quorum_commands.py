@@ -43,7 +43,7 @@ def test_prove_lists_words_statement_verdict_and_confirmation(capsys: pytest.Cap
     assert "proved     quorums-meet  (as expected" in out
     assert "Any ack quorum and any QC bookies" in out
     assert "|A| >= AQ and |C| >= (WQ - AQ) + 1  =>  A meets C" in out
-    assert "confirmed: cvc5 on 1 of 1 obligations, 1 of 1 again over finite sets" in out
+    assert "confirmed: cvc5 on 1 of 1 proof obligations, 1 of 1 again over finite sets" in out
     assert "quorums-meet.sets" in out and "1 of 1 lemmas as expected" in out
 
 
@@ -98,7 +98,7 @@ def test_quorum_text(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = said(capsys, "quorum", "-e", "5", "-w", "3", "-a", "2")
     assert (code, err) == (0, "")
     assert out.startswith("5/3/2 (E/WQ/AQ) on N = 5\n")
-    assert " 2  QC, answers to call an entry absent: 2   = WQ - AQ + 1" in out
+    assert " 2  QC, NoSuchEntry answers that declare an entry absent: 2   = WQ - AQ + 1" in out
     assert "[lemma coverage-reads; BP-46; ReadOpBase]" in out
     assert "warning: E > WQ" in out and "#3005" in out
 
@@ -165,7 +165,7 @@ def test_client_settings_change_the_answer(capsys: pytest.CaptureFixture[str]) -
     code, out, _ = said(capsys, *flags, "--opportunistic-striping")
     assert code == 0 and out.startswith("4/3/2") and "not 5/3/2" in out
     delayed = said(capsys, "quorum", "-e", "3", "-w", "3", "-a", "2", "--delay-ensemble-change")[1]
-    assert "a writer survives 1 failure" in delayed
+    assert "A running writer survives 1 failure" in delayed
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "json"])

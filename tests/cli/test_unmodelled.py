@@ -22,13 +22,18 @@ from fencepost.properties.catalogue import PROTOCOLS, find, unmodelled
 from fencepost.sweeps.rows import COLUMNS, Row
 from support.advising import smallest
 
-LINE = "not modelled of BookKeeper's client: adds made and queued apart, chained ensemble changes, deletion"
+LINE = (
+    "not modelled of BookKeeper's client: the time between making and queueing an add, chained ensemble "
+    "changes, deletion"
+)
 SENTENCE = f"N{LINE[1:]}."
 SMALLEST = [f"--set={name}=1" for name in ("bookies", "ensemble", "write_quorum", "ack_quorum")]
 
 
 def test_every_model_of_the_client_says_what_it_leaves_out() -> None:
-    """Planted: a preset without the line. The Verified Log and chains of ledgers have no client of BookKeeper."""
+    """Planted: a preset without the line. The Verified Log and chains of ledgers have no client of
+    BookKeeper.
+    """
     silent = [name for name, protocol in PROTOCOLS.items() if not protocol.unmodelled]
     assert silent == ["ledger-chain", *(f"verified-log-0{n}" for n in range(1, 5))]
     assert unmodelled(PROTOCOLS) == [LINE]
@@ -66,7 +71,7 @@ def test_known_bugs_and_a_description_say_it(capsys: pytest.CaptureFixture[str])
     assert said(capsys, "known", "1067").count(SENTENCE) == 1
     assert json.loads(said(capsys, "known", "1067", "--format=json"))["unmodelled"] == [LINE]
     assert json.loads(said(capsys, "protocols", "bookkeeper", "--format=json"))["unmodelled"] == LINE
-    assert "chained ensemble changes: failures noted during a change" in said(
+    assert "chained ensemble changes: bookies that fail during a change" in said(
         capsys, "protocols", "bookkeeper"
     )
 

@@ -20,7 +20,7 @@ from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
 from fencepost.properties.boot_ways import BOOT
-from fencepost.properties.expectations import Expectation, Several, title
+from fencepost.properties.expectations import Expectation, InstanceExpectations, title
 from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE, Drive
 from fencepost.realcode.release_behaviour import seen
 from fencepost.realcode.runs import AT_ONCE, ELSEWHERE
@@ -375,7 +375,7 @@ def test_the_bugs_in_the_page_are_those_that_are_checked(request: pytest.Fixture
 BOOTING = ROOT / "docs" / "no-journal.md"
 
 
-def boot_row(way: Several) -> str:
+def boot_row(way: InstanceExpectations) -> str:
     """A way to boot as a line of the page's table."""
     settings = show_all(differences(way))
     return line([title(way), f"`{settings}`" if settings else "", *map(worth, way)])

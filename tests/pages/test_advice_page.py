@@ -45,10 +45,10 @@ def test_each_loss_shows_how_it_comes_about(browser: webdriver.Chrome) -> None:
         assert card.get_attribute("class") == found.verdict.value
         assert risk.bug.name in card.find_element(By.TAG_NAME, "h3").text
         assert risk.remedy in card.text
-        assert found.story is not None
+        assert found.counterexample is not None
         card.find_element(By.TAG_NAME, "summary").click()
         drawn = [row for row in card.find_elements(By.CSS_SELECTOR, ".diagram .row") if row.is_displayed()]
-        assert len(drawn) == len(found.story.trace.steps) + 1
+        assert len(drawn) == len(found.counterexample.trace.steps) + 1
     assert "proved" in (cards[-1].get_attribute("class") or "")
     assert not cards[-1].find_elements(By.TAG_NAME, "summary")
 

@@ -23,7 +23,14 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term, implies
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.properties.catalogue import find
-from fencepost.properties.expectations import TABLES, Expectation, Several, differs, instances, title
+from fencepost.properties.expectations import (
+    TABLES,
+    Expectation,
+    InstanceExpectations,
+    differs,
+    read_by_instance,
+    title,
+)
 from fencepost.properties.ledger_chain.safety import of_any_two
 from fencepost.protocols.ledger_chain import Chain, ChainMetadata, ChainParameters, ChainStatus
 from support.bare import Bare
@@ -36,11 +43,11 @@ CHAIN = "ledger-chain"
 TWO: Settings = {"clients": 2, "elections": 2}
 UNBOUNDED: Settings = {"clients": 2, "elections": 0}
 
-EXPECTED = instances(TABLES / "ledger-chain.toml")
+EXPECTED = read_by_instance(TABLES / "ledger-chain.toml")
 """What the properties come to on the protocol as it is, then on each mutant."""
 
 
-def mutation(rows: Several) -> Settings:
+def mutation(rows: InstanceExpectations) -> Settings:
     """What a mutant changes."""
     return {name: value for name, value in rows[0].settings.items() if name not in TWO}
 
@@ -54,7 +61,7 @@ BY_QUICKNESS = [
 
 
 @pytest.mark.parametrize("rows", BY_QUICKNESS)
-def test_each_mutant_breaks_what_the_protocol_keeps(rows: Several) -> None:
+def test_each_mutant_breaks_what_the_protocol_keeps(rows: InstanceExpectations) -> None:
     system, parameters = built(CHAIN, rows[0].settings)
     outcome = check(Bare(system, find(CHAIN).subject(parameters)), system.properties, Limits(jobs=1))
     assert [row.property for row in rows] == [p.name for p in system.properties]
@@ -81,7 +88,7 @@ def induced(system: System, parameters: object) -> set[str]:
 
 
 @pytest.mark.parametrize("rows", BY_QUICKNESS)
-def test_what_a_mutant_keeps_is_proved_by_induction(rows: Several) -> None:
+def test_what_a_mutant_keeps_is_proved_by_induction(rows: InstanceExpectations) -> None:
     system, parameters = built(CHAIN, {**UNBOUNDED, **mutation(rows)})
     assert induced(system, parameters) == {row.property for row in rows if not row.steps}
 
@@ -252,8 +259,8 @@ TOLD = [
         "written-ledgers-listed",
         OVERWRITTEN,
         (
-            "The entry of ledger 2 is outside the log: c2 wrote it in step 9, and in step 10 c1 overwrote the list with the "
-            "one that it had since step 2, in which ledger 2 was not."
+            "The entry of ledger 2 is outside the log: c2 wrote it in step 9. In step 10 c1 overwrote the list with "
+            "its copy of step 2, which did not have ledger 2."
         ),
     ),
     (
@@ -261,7 +268,7 @@ TOLD = [
         "one-open-ledger",
         RETRIED,
         (
-            "Ledgers 2 and 1 are both in the list and open: in step 10 c1 appended ledger 1 to the list that it had since "
+            "Ledgers 2 and 1 are both in the list and open: in step 10 c1 appended ledger 1 to its copy of the list of "
             "step 9, and nobody had closed ledger 2."
         ),
     ),
@@ -270,8 +277,9 @@ TOLD = [
         "entry-order",
         f"{RETRIED}\nwrite: c1 1\nwrite: c2 2",
         (
-            "Ledger 2 stands before ledger 1 in the list, but c2 wrote it in step 12, after c1 had written ledger 1 in step "
-            "11: in step 10 c1 appended ledger 1 to the list that it had since step 9, and nobody had closed ledger 2."
+            "Ledger 2 is before ledger 1 in the list but was written later: c1 wrote ledger 1 in step 11, and c2 wrote "
+            "ledger 2 in step 12. The late write was possible because in step 10 c1 appended ledger 1 to its copy of the "
+            "list of step 9, and nobody had closed ledger 2."
         ),
     ),
     (
@@ -279,8 +287,8 @@ TOLD = [
         "entry-order",
         TAKEN_OVER,
         (
-            "Ledger 1 stands before ledger 2 in the list, but c1 wrote it in step 12, after c2 had written ledger 2 in step "
-            "11: c2 had closed ledger 1 in step 8, and not fenced it."
+            "Ledger 1 is before ledger 2 in the list but was written later: c2 wrote ledger 2 in step 11, and c1 wrote "
+            "ledger 1 in step 12. The late write was possible because c2 closed ledger 1 in step 8 and did not fence it."
         ),
     ),
     (
@@ -288,8 +296,9 @@ TOLD = [
         "entry-order",
         TAKEN_OVER,
         (
-            "Ledger 1 stands before ledger 2 in the list, but c1 wrote it in step 12, after c2 had written ledger 2 in step "
-            "11: ledger 1 was fenced in step 8, but the bookies took its entry all the same."
+            "Ledger 1 is before ledger 2 in the list but was written later: c2 wrote ledger 2 in step 11, and c1 wrote "
+            "ledger 1 in step 12. The late write was possible because the bookies accepted the entry although ledger 1 "
+            "was fenced in step 8."
         ),
     ),
 ]

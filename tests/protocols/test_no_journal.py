@@ -7,7 +7,7 @@ import pytest
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.properties.boot_ways import BOOT
 from fencepost.properties.catalogue import find
-from fencepost.properties.expectations import Several, differs, title
+from fencepost.properties.expectations import InstanceExpectations, differs, title
 from fencepost.protocols.bookkeeper.state import Ledger
 from support.instances import built, checked_all, differences
 
@@ -16,7 +16,7 @@ PROTOCOL = "bookkeeper-no-journal"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", BOOT, ids=title)
-def test_a_way_to_boot_is_worth_what_the_table_says(way: Several) -> None:
+def test_a_way_to_boot_is_worth_what_the_table_says(way: InstanceExpectations) -> None:
     results = checked_all(PROTOCOL, way[0].settings, tuple(row.property for row in way))
     assert [differs(row.verdict, row.steps, result) for row, result in zip(way, results, strict=True)] == [
         None

@@ -71,7 +71,7 @@ def test_the_presets_are_releases_but_for_what_is_named() -> None:
     """`bookkeeper` is the newest release read, without a race between the client's threads; it is said where it is listed."""
     assert differing(NEWEST, TODAY) == {"lac_read_in_change": "racing"}
     assert differing("4.13.0", V4_13) == {"fence_atomic": "no"}
-    assert f"({NEWEST}), but for a race" in find("bookkeeper").summary
+    assert f"release {NEWEST} with #4651 fixed" in find("bookkeeper").summary
 
 
 def test_what_users_set_up_stays_where_the_release_has_it() -> None:

@@ -145,7 +145,7 @@ def test_the_theorem_is_proved_and_says_what_is_for_all_sizes() -> None:
 def test_a_step_of_the_core_that_nothing_takes_makes_it_vacuous(monkeypatch: pytest.MonkeyPatch) -> None:
     """On an instance without a spare bookie no ensemble changes."""
     lonely = replace(BOOKKEEPER, shown_on=(("bookies", "3"),))
-    monkeypatch.setattr("fencepost.answers.theorems.WALKS", 20)
+    monkeypatch.setattr("fencepost.answers.theorems.SIMULATIONS", 20)
     assert {"change ensemble", "change own ensemble"} <= lonely.untaken(Deadline(60))
 
 

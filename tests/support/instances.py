@@ -23,7 +23,7 @@ from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.properties.boot_ways import INSTANCE
 from fencepost.properties.catalogue import find
-from fencepost.properties.expectations import Run, Several
+from fencepost.properties.expectations import InstanceExpectations, Run
 from support.answers import once
 from support.bare import Bare
 
@@ -75,7 +75,7 @@ def found(run: Run) -> Result:
     return once(f"known {asked}", lambda: decide(run, ONE_PROCESS).results[0])
 
 
-def differences(way: Several) -> dict[str, int | str]:
+def differences(way: InstanceExpectations) -> dict[str, int | str]:
     """Return the settings in which a way to boot differs from the instance of the proposal."""
     return {name: value for name, value in way[0].settings.items() if INSTANCE.get(name) != value}
 

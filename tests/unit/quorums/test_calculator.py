@@ -364,7 +364,7 @@ def test_every_theorem_names_a_lemma_that_there_is_and_the_rest_a_source() -> No
         (Deployment(Configuration(3, 3, 1), 4), "AQ = 1", "#11434"),
         (Deployment(Configuration(3, 3, 3), 4), "AQ = WQ", "#2908"),
         (Deployment(Configuration(3, 3, 2), 3), "N = E", "#3905"),
-        (Deployment(Configuration(3, 3, 2), 4, racks=Racks((2, 2))), "losing one rack", "loss-is-fencing"),
+        (Deployment(Configuration(3, 3, 2), 4, racks=Racks((2, 2))), "one rack can hold", "loss-is-fencing"),
         (Deployment(Configuration(3, 3, 2), 4, racks=Racks((2, 1, 1))), "stops writes", "row 21"),
         (
             Deployment(Configuration(3, 3, 2), 6, Client(enforce_min_racks=True), Racks((2, 2, 2))),
@@ -376,7 +376,11 @@ def test_every_theorem_names_a_lemma_that_there_is_and_the_rest_a_source() -> No
             "losing a rack closes ledgers",
             "row 21",
         ),
-        (Deployment(Configuration(3, 3, 2), 6, Client(enforce_min_racks=True)), "no row counts", "rows 1, 8"),
+        (
+            Deployment(Configuration(3, 3, 2), 6, Client(enforce_min_racks=True)),
+            "the rows ignore racks",
+            "rows 1, 8",
+        ),
         (
             Deployment(Configuration(4, 3, 2), 6, Client(enforce_min_racks=True), Racks((2, 2, 2))),
             "picks bookies one by one",
