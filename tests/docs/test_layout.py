@@ -157,7 +157,7 @@ def test_the_namespace_is_named_in_imports(path: Path) -> None:
         assert name.split(".")[0] not in LAYERS, f"{name}: import fencepost.{name}"
 
 
-LONGEST = 350
+LONGEST = 375
 """Lines of a shipped file, at most, where it is not of a protocol or its properties."""
 
 
@@ -172,7 +172,7 @@ def test_no_file_is_too_long_to_be_read_at_once() -> None:
 
 
 def test_a_file_that_is_too_long_is_noticed() -> None:
-    assert too_long({"cli/long.py": 350, "cli/short.py": 349, "protocols/long.py": 900}) == ["cli/long.py"]
+    assert too_long({"cli/long.py": 375, "cli/short.py": 374, "protocols/long.py": 900}) == ["cli/long.py"]
 
 
 def test_the_command_line_imports_no_solver() -> None:
