@@ -11,8 +11,9 @@ import platform
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
@@ -76,12 +77,21 @@ def decide(case: SweepCase, allowance: Allowance) -> Result:
 
 def instance(case: SweepCase, source: Path | None = None) -> Instance:
     """Return the instance of a case; raise BadInput if this machine has no such protocol or another text."""
-    protocol = find(case.protocol) if source is None else load(source)
-    found = protocol.instance(case.settings)
-    if found.subject.system != case.system:
+    return _instance(case.protocol, case.settings, case.system, source)
+
+
+@lru_cache(maxsize=1)
+def _instance(
+    name: str, settings: tuple[tuple[str, str], ...], digest: str | None, source: Path | None
+) -> Instance:
+    """Return the instance with its system, which the processes of a task's cases inherit."""
+    protocol = find(name) if source is None else load(source)
+    found = protocol.instance(settings)
+    if found.subject.system != digest:
         raise BadInput(
             f"{source or protocol.name}: not the text that the sweep asks about; put the same everywhere"
         )
+    _ = found.system
     return found
 
 
@@ -116,6 +126,9 @@ def solve_all(cases: Sequence[SweepCase], engine: str, allowance: Allowance) -> 
     The time of the proof that they share is split into equal parts.
     """
     begun = time.perf_counter()
+    if cases[0].solver != CODE:
+        with suppress(Exception):  # each case fails in the same way, and its row says so
+            instance(cases[0], allowance.source)
     known = _shared(cases, allowance) if len(cases) > 1 else {}
     part = (time.perf_counter() - begun) / len(cases) if len(cases) > 1 else 0.0
     for case in cases:
@@ -207,7 +220,7 @@ def _apart(asking: Callable[[], object], allowance: Allowance) -> Any:
     Raises TimeoutError if the process had to be killed.
     """
     begun = time.perf_counter()
-    worker = Worker("obligation", answers, asking, gib=allowance.memory, with_children=True)
+    worker = Worker("case", answers, asking, gib=allowance.memory, with_children=True)
     try:
         while not wait([worker.connection], timeout=LOOK):
             if time.perf_counter() - begun > allowance.timeout + GRACE:
@@ -219,7 +232,7 @@ def _apart(asking: Callable[[], object], allowance: Allowance) -> Any:
 
 def _failed(ended: Ended, seconds: float) -> Row:
     if ended.gave_up:
-        return unanswered(Verdict.UNDECIDED.value, f"{ended.gave_up} (obligation)", seconds)
+        return unanswered(Verdict.UNDECIDED.value, f"{ended.gave_up} (case)", seconds)
     if ended.kind in (BadInput.__name__, ModelError.__name__):
         return unanswered(ERROR, ended.says, seconds)
     return unanswered(ERROR, ended.error or "the process said nothing", seconds)
