@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from fencepost.encoding.all_sizes.follower import Follower
 from fencepost.encoding.all_sizes.refinement import Refinement
-from fencepost.encoding.all_sizes.refinement_check import Tied, settle
+from fencepost.encoding.all_sizes.refinement_check import Tied, check_refinement
 from fencepost.encoding.concrete.exploration import random_execution
 from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.answers import Deadline, SolverGaveUpError
@@ -92,11 +92,13 @@ class Theorem:
         try:
             job.tell(f"refinement {shown}")
             refinement = self.refinement(self.system(settings))
-            tied = settle(refinement, job.deadline, lambda done: job.tell(f"refinement {shown}: {done}"))
+            tied = check_refinement(
+                refinement, job.deadline, lambda done: job.tell(f"refinement {shown}: {done}")
+            )
             answer = LemmaVerdict.PROVED if isinstance(tied, Tied) else LemmaVerdict.REFUTED
             if isinstance(tied, Tied):
                 said = (
-                    f"the core follows all {tied.actions} actions, given {tied.facts} invariants proved by "
+                    f"the core follows all {tied.actions} actions, given {tied.invariants} invariants proved by "
                     "induction"
                 )
             else:

@@ -208,5 +208,5 @@ def _families(here: Here, counterexample: Counterexample) -> Iterator[VariableFa
         families.setdefault(variable.family.name, []).append(
             Value(variable.name, index, show(value), moved, now)
         )
-    for family in sorted(families, key=lambda name: name not in counterexample.telling):
-        yield VariableFamily(family, family in counterexample.telling, tuple(families[family]))
+    for family in sorted(families, key=lambda name: name not in counterexample.noted_families):
+        yield VariableFamily(family, family in counterexample.noted_families, tuple(families[family]))

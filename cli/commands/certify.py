@@ -23,7 +23,13 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.evidence.manifests import MANIFEST, MANIFEST_KEYS, Claim, Manifest, read_manifest
-from fencepost.encoding.evidence.recheck import CHECKED, COMMUTATION, RecheckedProof, Rejected, certifying
+from fencepost.encoding.evidence.recheck import (
+    CHECKED,
+    COMMUTATION,
+    RecheckedProof,
+    Rejected,
+    certify_process,
+)
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.safe_text import one_line
@@ -101,7 +107,7 @@ def command(
     asked = Path(folder), found, instance.system, instance.subject.system
     begun = time.perf_counter()
     with CheckProgress(verbose) as progress:
-        worker = Worker("certifying", certifying, *asked, gib=None)
+        worker = Worker("certifying", certify_process, *asked, gib=None)
         cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
     report.undecided = cut_short or report.undecided
     report.seconds = time.perf_counter() - begun
@@ -143,9 +149,9 @@ def _row(checked: RecheckedProof, width: int) -> str:
     if checked.part == COMMUTATION:
         size = f"{amount(checked.clauses, 'pair')} asked again"
     elif checked.part.startswith("witness-"):
-        size = f"{amount(checked.lemmas, 'step')} replayed"
+        size = f"{amount(checked.learnt_clauses, 'step')} replayed"
     else:
-        size = f"{checked.clauses:9,}  {checked.lemmas:9,}"
+        size = f"{checked.clauses:9,}  {checked.learnt_clauses:9,}"
     return f"{checked.part:{width}}  {size:>20}  {checked.building:9.1f} s  {checked.checking:5.1f} s"
 
 

@@ -139,4 +139,4 @@ def as_json(run: Reproduction) -> dict[str, object]:
 def as_story(run: Reproduction, story: Counterexample) -> Counterexample:
     """The story with the code's side beside each step, and how it ended as its verdict."""
     sides = {step.index: tuple(beside(step)) for step in run.steps}
-    return replace(story, verdict=f"{heading(run)}. {ending(run, story)}", beside=sides)
+    return replace(story, verdict=f"{heading(run)}. {ending(run, story)}", observations=sides)

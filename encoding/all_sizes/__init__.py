@@ -1,1 +1,1 @@
-"""The same text over sorts of any size: proofs by induction with quantifiers, and refinement."""
+"""Proofs for all sizes: induction with quantifiers over sorts of any size, and refinement."""

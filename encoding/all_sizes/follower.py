@@ -1,4 +1,4 @@
-"""Refinement read concretely: what the core does while the whole protocol takes given steps."""
+"""Refinement on executions: the steps of the core while the whole protocol takes given actions."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from fencepost.encoding.language.terms import Term
 
 
 class Strays(Exception):
-    """The core cannot follow: a step of the script that it cannot take, or a state that the mapping does not give."""
+    """The error that the core cannot follow: it cannot take a step, or its state differs from the mapping."""
 
 
 @dataclass(frozen=True)
 class Followed:
-    """What the core did for one action of the whole, and where it stands then."""
+    """The steps that the core took for one action of the whole, and its state after them."""
 
     steps: tuple[GroundAction, ...]
     state: State
 
 
 class Follower:
-    """Follows the whole protocol in its core, by the concrete readings of both."""
+    """The concrete readings of a whole protocol and its core, which follows it step by step."""
 
     def __init__(self, refinement: Refinement) -> None:
+        """Compile both systems."""
         self.refinement = refinement
         self.whole, self.core = Concrete(refinement.whole), Concrete(refinement.core)
 
     @cached_property
     def _mapping(self) -> list[list[object]]:
-        """For each place of the core, when it has which value of its domain; only what changes is mapped."""
+        """By place of the core, a predicate for each value of its domain; none if the place never changes."""
         changing = {u.target.family for s in self.refinement.core.schemas for u in s.action.then}
         return [
             [self.whole.predicate(self.refinement.when(v, value)) for value in v.domain]
@@ -44,44 +45,44 @@ class Follower:
         ]
 
     def mapped(self, state: State) -> State:
-        """The core's state that a state of the whole stands for. Raises Strays if the mapping gives none, or several."""
+        """Return the core's state for a state of the whole. Raises Strays unless the mapping gives one."""
         found = list(self.core.initial())
         for variable, tests in zip(self.refinement.core.variables, self._mapping, strict=True):
             if tests:
                 held = [position for position, test in enumerate(tests) if test(state)]  # type: ignore[operator]
                 if len(held) != 1:
-                    said = ", ".join(show(variable.domain.values[position]) for position in held) or "none"
-                    raise Strays(f"{variable.name} is mapped to {said}, not to one value")
+                    given = ", ".join(show(variable.domain.values[position]) for position in held) or "none"
+                    raise Strays(f"{variable.name} is mapped to {given}, not to one value")
                 found[variable.place] = held[0]
         return self.core.state(found)
 
     def begin(self, first: State) -> State:
-        """The core's state at first. Raises Strays if it is not an initial state of the core."""
+        """Return the core's initial state. Raises Strays if the mapping gives another one."""
         mapped = self.mapped(first)
-        self._same(mapped, self.core.initial())
+        self._check_equal(mapped, self.core.initial())
         return mapped
 
     def follow(self, before: State, action: GroundAction, after: State) -> Followed:
-        """What the core does while the whole takes that step. Raises Strays if it cannot follow."""
+        """Return the core's steps during an action of the whole. Raises Strays if the core cannot follow."""
         state, taken = self.mapped(before), []
         for step in self.refinement.script(action):
             if not (self._holds(step.when, before) and self._holds(step.leaving, after)):
                 continue
-            ground = self._meant(step, after)
+            ground = self._ground_step(step, after)
             following = next(self.core.step(ground).successors(state), None)
             if following is None:
-                raise Strays(f"the core cannot take {ground.name} there")
+                raise Strays(f"the core cannot take {ground.name}")
             state = following
             taken.append(ground)
-        self._same(state, self.mapped(after))
+        self._check_equal(state, self.mapped(after))
         return Followed(tuple(taken), state)
 
     def execution(self, path: Iterable[tuple[State, GroundAction, State]]) -> Iterator[Followed]:
-        """What the core does along an execution, step by step."""
+        """Yield the core's steps along an execution, action by action."""
         for before, action, after in path:
             yield self.follow(before, action, after)
 
-    def _meant(self, step: CoreStep, after: State) -> GroundAction:
+    def _ground_step(self, step: CoreStep, after: State) -> GroundAction:
         for arguments, condition in self.refinement.choices(step):
             if self._holds(condition, after):
                 found = self.refinement.step(step, arguments)
@@ -89,15 +90,14 @@ class Follower:
                     shown = ", ".join(map(show, arguments))
                     raise Strays(f"the core has no {step.action}({shown})")
                 return found
-        raise Strays(f"no argument of {step.action} is as the script says")
+        raise Strays(f"no argument of {step.action} meets the condition in the script")
 
     def _holds(self, term: Term, state: State) -> bool:
         return bool(self.whole.evaluate(term, {}, state))
 
-    def _same(self, reached: State, mapped: State) -> None:
+    def _check_equal(self, reached: State, mapped: State) -> None:
         for variable, got, wanted in zip(self.refinement.core.variables, reached, mapped, strict=True):
             if got != wanted:
                 values = variable.domain.values
-                raise Strays(
-                    f"{variable.name} is {show(values[got])} in the core, and {show(values[wanted])} by the mapping"
-                )
+                own, mapped_to = show(values[got]), show(values[wanted])
+                raise Strays(f"{variable.name} is {own} in the core and {mapped_to} by the mapping")

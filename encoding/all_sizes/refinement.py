@@ -1,9 +1,10 @@
-"""That a whole protocol does nothing that its core does not: what an author writes down.
+"""Refinement mappings: how an author states that a whole protocol does nothing that its core does not.
 
-A *mapping* reads the core's state off the whole's: one term over the whole for each variable of the core. A *script* says
-which steps the core takes, in order, while the whole takes one; often one or none. That each step of the core can be
-taken where it stands, and that they lead to where the mapping says, is checked action by action (`refining`), and on
-executions (`following`).
+A *mapping* gives the core's state in each state of the whole protocol: one term over the whole protocol for
+each variable of the core. A *script* gives the steps that the core takes, in order, while the whole protocol
+takes one action; often one step or none. Two things are checked: the core can take each step of a script, and
+the steps lead to the state that the mapping gives. `refinement_check.py` checks them action by action,
+`follower.py` on executions.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from fencepost.encoding.language.terms import TRUE, Term, TermLike, lift
 
 @dataclass(frozen=True)
 class Some:
-    """An argument that is some value of which a term holds, in the state after the whole's action; the first is taken."""
+    """An argument of a step: the first value for which a term holds in the state after the whole's action."""
 
     such_that: Callable[[Value], Term]
 
 
 @dataclass(frozen=True, eq=False)
 class CoreStep:
-    """One step of a script: an action of the core by name, its arguments, and when it is taken.
+    """One step of a script: an action of the core by name, its arguments, and its conditions.
 
-    Arguments are values, terms over the state after the whole's action, or `Some` value. `when` is read in the state
-    before the whole's action, `leaving` in the state after it.
+    Arguments are values, terms over the state after the whole's action, or `Some` value. The step is taken if
+    `when` holds in the state before the whole's action and `leaving` in the state after it.
     """
 
     action: str
@@ -43,35 +44,38 @@ class CoreStep:
 
 @dataclass(frozen=True)
 class ByValue:
-    """How a variable is mapped whose value is not a term of the whole: when it has which value."""
+    """A mapping that gives for each value of a variable the condition under which it has that value."""
 
     holds: Callable[..., Term]
-    """Of the index values, and then the value."""
+    """A function of the index values and the value."""
 
 
 Script: TypeAlias = Callable[..., Sequence[CoreStep]]
-"""The core's steps for an action of the whole, of whose arguments it is a function."""
+"""The core's steps for an action of the whole protocol, as a function of the arguments of that action."""
 
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """How a whole protocol is tied to its core, on one finite instance.
+    """A refinement mapping between a whole protocol and its core, on one finite instance.
 
-    `mapping` has for each family of the core that changes, by name, a function of the index values that gives a term over the
-    whole; `scripts` has the script of each action of the whole, by name. `facts` about the whole
-    may be assumed before each action; whoever uses the refinement must prove them. `implied` names for each property of the whole
-    that follows the property of the core that it follows from.
+    `mapping` has, by name, for each family of the core that changes: a function of the index values that
+    gives a term over the whole protocol. `scripts` has, by name, the script of each action of the whole.
+    `invariants` of the whole are assumed before each action and must be proved separately. `implied` has, for
+    each property of the whole that follows from the core, the name of the core's property that implies it.
     """
 
     whole: System
     core: System
     mapping: Mapping[str, Callable[..., TermLike] | ByValue]
     scripts: Mapping[str, Script]
-    facts: tuple[Invariant, ...]
+    invariants: tuple[Invariant, ...]
     implied: Mapping[str, str]
 
     def when(self, variable: Variable, value: Value) -> Term:
-        """When a variable of the core has that value, by the mapping. Raises ModelError if it is not mapped."""
+        """Return the condition under which the mapping gives a variable of the core that value.
+
+        Raises ModelError if the variable is not mapped.
+        """
         found = self.mapping.get(variable.family.name)
         if found is None:
             raise ModelError(
@@ -82,16 +86,16 @@ class Refinement:
         return lift(found(*variable.index)) == value
 
     def script(self, action: GroundAction) -> Sequence[CoreStep]:
-        """The core's steps for a ground action of the whole. Raises ModelError if there is no script."""
+        """Return the core's steps for an action of the whole. Raises ModelError if there is no script."""
         name = action.schema.name
         if name not in self.scripts:
             raise ModelError(
-                f"{name}: no script says what the core does then; add one, empty if it does nothing"
+                f"{name}: no script gives the steps of the core; add one, empty if there are none"
             )
         return self.scripts[name](*action.arguments)
 
     def step(self, taken: CoreStep, arguments: tuple[Value, ...]) -> GroundAction | None:
-        """The core's ground action of that name and arguments; None if the core has none."""
+        """Return the core's ground action of that step with these arguments, or None if the core has none."""
         return self._steps.get((taken.action, arguments))
 
     @cached_property
@@ -100,7 +104,7 @@ class Refinement:
 
     @cache  # noqa: B019 - lives as long as the terms of the scripts that it is asked about
     def choices(self, taken: CoreStep) -> list[tuple[tuple[Value, ...], Term]]:
-        """What the arguments of a step may be, each with the term that must hold for that, in order of preference."""
+        """Return the possible arguments of a step, each with its condition, in order of preference."""
         schema = next((s for s in self.core.schemas if s.name == taken.action), None)
         if schema is None or len(schema.parameters) != len(taken.arguments):
             raise ModelError(
@@ -111,13 +115,13 @@ class Refinement:
             found = [
                 ((*values, value), condition & meant)
                 for values, condition in found
-                for value, meant in _meant(parameter.sort.values, given)
+                for value, meant in _values(parameter.sort.values, given)
             ]
         return found
 
 
-def _meant(values: Sequence[Value], given: TermLike | Some) -> list[tuple[Value, Term]]:
-    """What an argument may be, and when it is that."""
+def _values(values: Sequence[Value], given: TermLike | Some) -> list[tuple[Value, Term]]:
+    """Return the values that an argument may have, each with its condition."""
     if isinstance(given, Some):
         return [(value, given.such_that(value)) for value in values]
     if isinstance(given, Term):
@@ -126,7 +130,7 @@ def _meant(values: Sequence[Value], given: TermLike | Some) -> list[tuple[Value,
 
 
 def unmet_axioms(core: System) -> list[str]:
-    """The axioms, and the facts about the beginning, that a finite instance of a core does not meet, by name."""
+    """Return the names of the axioms and initial conditions that a finite instance of a core violates."""
     from fencepost.encoding.concrete.compiler import Concrete
 
     concrete = Concrete(core)

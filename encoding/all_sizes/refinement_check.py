@@ -1,6 +1,6 @@
-"""Whether a refinement holds on one instance: its facts are inductive, and the core can follow every action under them.
+"""Check of a refinement on one instance: its invariants are inductive, the core follows each action.
 
-The two are asked side by side, in two processes; where both fail it is the facts that are told.
+Two processes check the two parts at the same time. If both fail, the failure of the invariants is reported.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Tied:
-    """What was asked of an instance and had no answer: the core follows each action, and the facts are inductive."""
+    """The result that a refinement holds: the core follows each action, and the invariants are inductive."""
 
     actions: int
-    facts: int
+    invariants: int
 
 
 @dataclass(frozen=True)
 class Untied:
-    """Why a refinement does not hold: an action and what goes wrong, in words."""
+    """The result that a refinement does not hold; `why` names an action and what goes wrong."""
 
     why: str
 
 
 EVERY = 50
-"""So many actions are followed between two words about how far it is."""
+"""The number of actions followed between two reports of progress."""
 
 
-def settle(
-    refinement: Refinement, by: Deadline, tell: Callable[[str], None] = lambda done: None
+def check_refinement(
+    refinement: Refinement, by: Deadline, report: Callable[[str], None] = lambda progress: None
 ) -> Tied | Untied:
-    """Whether a refinement holds on its instance; `tell` hears how far it is.
+    """Return whether a refinement holds on its instance; `report` receives the progress in words.
 
-    Raises SolverGaveUpError, by the deadline too.
+    Raises SolverGaveUpError if a solver gives up, or at the deadline.
     """
     unmet = unmet_axioms(refinement.core)
     if unmet:
@@ -61,29 +61,29 @@ def settle(
         follower = Follower(refinement)
         follower.begin(follower.whole.initial())
     except Strays as why:
-        return Untied(f"at first: {why}")
+        return Untied(f"initial state: {why}")
     refining = RefinementFormulas(refinement)
-    facts = {fact.name for fact in refinement.facts}
-    slots = [INITIALLY, *representatives(refining.whole, refinement.facts)]
-    asked = obligations(refining.whole, refinement.facts, slots)
+    invariants = {invariant.name for invariant in refinement.invariants}
+    slots = [INITIALLY, *representatives(refining.whole, refinement.invariants)]
+    asked = obligations(refining.whole, refinement.invariants, slots)
     with Crew(time.perf_counter() + by.left()) as crew:
-        crew.start(Worker("facts", _withdrawals, asked, facts, by, gib=None))
-        strays = _strays(refining, follower, by, tell)
-        if isinstance(strays, Tied):
-            tell(f"{strays.actions} actions followed, facts")
+        crew.start(Worker("invariants", _withdrawals, asked, invariants, by, gib=None))
+        result = _follow_actions(refining, follower, by, report)
+        if isinstance(result, Tied):
+            report(f"{result.actions} actions followed, invariants not yet proved")
         broken = _broken(crew, refining)
-    return Untied(broken) if broken is not None else strays
+    return Untied(broken) if broken is not None else result
 
 
 def _withdrawals(
-    send: Callable[[Any], None], asked: Obligations, facts: Collection[str], by: Deadline
+    send: Callable[[Any], None], asked: Obligations, invariants: Collection[str], by: Deadline
 ) -> list[Iterator[Withdrawn]]:
-    """A worker, for the other core: the first action that makes facts false, if one does."""
+    """Return the generator of the other process: it yields the first action that makes invariants false."""
 
     def withdrawals() -> Iterator[Withdrawn]:
-        asker = ObligationSolver(asked, backend("cadical"))
+        solver = ObligationSolver(asked, backend("cadical"))
         for question in asked.questions:
-            answer = _answer(asker.ask(question, {*facts, *question.fails}), by)
+            answer = _answer(solver.ask(question, {*invariants, *question.fails}), by)
             if isinstance(answer, Withdrawn):
                 yield answer
                 return
@@ -92,46 +92,49 @@ def _withdrawals(
 
 
 def _broken(crew: Crew, refining: RefinementFormulas) -> str | None:
-    """What the worker found, in words; None if nothing. Raises SolverGaveUpError if it has not come to its end in time."""
+    """Return in words which invariants the other process found not to be inductive, or None.
+
+    Raises SolverGaveUpError if the process does not end in time.
+    """
     found: Withdrawn | None = None
     try:
-        for _, said in crew.heard():
-            if not isinstance(said, Ended):
-                found = said
-            elif (failed := failure(said, "facts")) is not None:
+        for _, message in crew.heard():
+            if not isinstance(message, Ended):
+                found = message
+            elif (failed := failure(message, "invariants")) is not None:
                 raise failed
     except OutOfTime:
         answered(TIME_OUT, "induction")
     if found is None:
         return None
-    action = "at first" if found.slot == INITIALLY else refining.whole.actions[found.slot].name
-    return f"{action}: does not keep {', '.join(found.claims)}, which the refinement rests on"
+    action = "initial state" if found.slot == INITIALLY else refining.whole.actions[found.slot].name
+    return f"{action}: violates {', '.join(found.claims)}, which the refinement assumes"
 
 
 MAPPING = -2
-"""Stands for an action's slot in the question whether the mapping is a function."""
+"""The slot of the question whether the mapping is a function, which has no action."""
 
 
-def _strays(
-    refining: RefinementFormulas, follower: Follower, by: Deadline, tell: Callable[[str], None]
+def _follow_actions(
+    refining: RefinementFormulas, follower: Follower, by: Deadline, report: Callable[[str], None]
 ) -> Tied | Untied:
-    """Ask action by action; what a solver finds is followed by the concrete reading before anyone sees it."""
-    facts = [refining.whole.predicate(fact.holds) for fact in refining.refinement.facts]
-    any_state, under_facts = refining.whole.states(), refining.whole.states()
-    under_facts.add(*facts)
+    """Return whether the core can follow every action. The concrete reading confirms each failure."""
+    invariants = [refining.whole.predicate(i.holds) for i in refining.refinement.invariants]
+    any_state, under_invariants = refining.whole.states(), refining.whole.states()
+    under_invariants.add(*invariants)
     for slot, happens, ways in _questions(refining):
         if slot > 0 and slot % EVERY == 0:
-            tell(f"{slot} of {len(refining.whole.actions)} actions followed")
-        states = any_state if slot == INITIALLY else under_facts
+            report(f"{slot} of {len(refining.whole.actions)} actions followed")
+        states = any_state if slot == INITIALLY else under_invariants
         answer = answered(states.ask(conj((happens, disj(ways.values()))), by=by), "z3, following")
         if isinstance(answer, Yes):
             found = [name for name, way in ways.items() if _is_true(answer.model, way)]
-            return Untied(_told(refining, follower, slot, found, _state(refining, answer.model)))
-    return Tied(len(refining.whole.actions), len(facts))
+            return Untied(_explanation(refining, follower, slot, found, _state(refining, answer.model)))
+    return Tied(len(refining.whole.actions), len(invariants))
 
 
 def _questions(refining: RefinementFormulas) -> Iterator[tuple[int, Formula, Mapping[str, Formula]]]:
-    """For the mapping, the properties and each action: when it is asked about, and the ways in which it may fail."""
+    """Yield for the mapping, the properties and each action: a slot, a condition, and the ways to fail."""
     yield MAPPING, TRUE, refining.not_a_function()
     yield INITIALLY, TRUE, refining.unimplied()
     for slot, straying in enumerate(refining.strayings()):
@@ -143,7 +146,7 @@ def _is_true(model: Any, formula: Formula) -> bool:
 
 
 def _state(refining: RefinementFormulas, model: Any) -> State:
-    """The state of the whole that a model stands for, with every choice made."""
+    """Return the state of the whole that a model describes, choices included."""
     whole = refining.whole
 
     def code(variable: Variable) -> int:
@@ -153,14 +156,13 @@ def _state(refining: RefinementFormulas, model: Any) -> State:
     return Concrete(whole.system).state(map(code, whole.system.variables))
 
 
-def _told(
+def _explanation(
     refining: RefinementFormulas, follower: Follower, slot: int, ways: Sequence[str], state: State
 ) -> str:
-    """What goes wrong, in the words of the concrete reading; raises InternalError if that does not see it."""
+    """Return what goes wrong in the concrete reading. Raises InternalError if nothing does."""
     if slot == INITIALLY:
-        return (
-            f"{', '.join(ways)}: a property of the core holds by the mapping, and that of the whole does not"
-        )
+        names = ", ".join(ways)
+        return f"{names}: false in a state of the whole in which the core's property holds by the mapping"
     try:
         if slot == MAPPING:
             follower.mapped(state)
@@ -176,7 +178,7 @@ def _told(
 
 
 def _answer(asking: Generator[Progress, None, T], by: Deadline) -> T:
-    """What the question comes to. Raises SolverGaveUpError if the time is up between two slices of work."""
+    """Return the answer to a question. Raises SolverGaveUpError if time is up between slices of work."""
     while True:
         if by.passed():
             answered(TIME_OUT, "induction")

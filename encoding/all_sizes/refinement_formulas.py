@@ -1,4 +1,4 @@
-"""Refinement read symbolically: for each action of the whole, what must never happen if the core is to follow it."""
+"""Refinement as formulas: the ways in which the core fails to follow each action of the whole."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ Bits = Mapping[int, Sequence[Formula]]
 
 @dataclass(frozen=True)
 class Strayings:
-    """The ways in which the core may fail to follow an action of the whole, in words, each with its formula.
+    """The ways in which the core may fail to follow an action of the whole: a name and a formula for each.
 
-    The formulas are over the state of the whole before the action, in which `happens` says that the action can happen.
+    The formulas are over the state of the whole before the action. `happens` is true in the states in which
+    the action can happen.
     """
 
     action: GroundAction
@@ -39,6 +40,7 @@ class RefinementFormulas:
     core: Symbolic = field(init=False)
 
     def __post_init__(self) -> None:
+        """Translate both systems and the mapping."""
         self.whole, self.core = Symbolic(self.refinement.whole), Symbolic(self.refinement.core)
         self._formulas: dict[Term, Formula] = {}
         self._slots = {a: slot for slot, a in enumerate(self.core.actions)}
@@ -48,11 +50,11 @@ class RefinementFormulas:
         self._mapped: Bits = {place: found[1:] for place, found in self._values.items()}
 
     def _meanings(self, variable: Variable) -> list[Formula]:
-        """When a variable of the core has which value of its domain, by the mapping."""
+        """Return for each value of its domain when the variable of the core has that value."""
         return [self._formula(self.refinement.when(variable, value)) for value in variable.domain]
 
     def not_a_function(self) -> Mapping[str, Formula]:
-        """For each variable of the core, that the mapping gives it no value, or several."""
+        """Return for each variable of the core the formula that the mapping gives it no value, or several."""
         found = {}
         for variable in self._changing:
             values = self._values[variable.place]
@@ -61,12 +63,15 @@ class RefinementFormulas:
         return {name: formula for name, formula in found.items() if formula is not FALSE}
 
     def strayings(self) -> Iterator[Strayings]:
-        """For each action of the whole that can happen at all, how the core may fail to follow it."""
+        """Yield for each action of the whole the ways in which the core may fail to follow it."""
         for slot, action in enumerate(self.whole.actions):
             yield Strayings(action, self.whole.effects[slot].guard, self._ways(slot, action))
 
     def unimplied(self) -> Mapping[str, Formula]:
-        """For each property of the whole, that the core's holds by a mapping to one value each, and this one does not."""
+        """Return for each implied property of the whole when it is false and the core's property holds.
+
+        Only states count in which the mapping gives each variable one value.
+        """
         one_value = conj(map(neg, self.not_a_function().values()))
         there = self._over_whole(self._mapped)
         whole = {p.name: p.holds for p in self.refinement.whole.properties}
@@ -78,13 +83,13 @@ class RefinementFormulas:
         }
 
     def _formula(self, term: Term) -> Formula:
-        """A term over the whole, translated once: scripts share terms."""
+        """Return a term over the whole as a formula. Scripts share terms, so each is translated once."""
         if term not in self._formulas:
             self._formulas[term] = self.whole.predicate(term)
         return self._formulas[term]
 
     def _over_whole(self, current: Bits) -> Renaming:
-        """Formulas over the core's state as formulas over the whole's, the core being in that state."""
+        """Return the renaming from formulas over the core to formulas over the whole, at that core state."""
         there = [bit for v in self._changing for bit in current[v.place]]
         return Renaming(list(zip(self._bits, there, strict=True)))
 
@@ -101,16 +106,16 @@ class RefinementFormulas:
         return {name: formula for name, formula in ways.items() if formula is not FALSE}
 
     def _take(self, step: CoreStep, current: Bits, past: Renaming) -> tuple[Bits, Formula]:
-        """The core's state after a step of a script, and when the step cannot be taken as the script says."""
+        """Return the core's state after a step of a script, and when the core cannot take the step."""
         taken = conj((self._formula(step.when), past(self._formula(step.leaving))))
         if taken is FALSE:
             return current, FALSE
         there = self._over_whole(current)
         following = dict(current)
-        failing, open_still = [], taken
+        failing, still_open = [], taken
         for arguments, condition in self.refinement.choices(step):
-            meant = past(self._formula(condition))
-            here, open_still = conj((open_still, meant)), conj((open_still, neg(meant)))
+            chosen = past(self._formula(condition))
+            here, still_open = conj((still_open, chosen)), conj((still_open, neg(chosen)))
             if here is FALSE:
                 continue
             action = self.refinement.step(step, arguments)
@@ -124,4 +129,4 @@ class RefinementFormulas:
                 following[place] = [
                     ite(here, there(new), old) for new, old in zip(after, following[place], strict=True)
                 ]
-        return following, disj((*failing, open_still))
+        return following, disj((*failing, still_open))

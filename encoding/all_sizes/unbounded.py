@@ -1,8 +1,8 @@
-"""The reading over sorts of any size: terms as formulas of first-order logic, with quantifiers left in place.
+"""Terms over sorts of any size, as formulas of first-order logic with quantifiers.
 
-A sort of any size becomes an uninterpreted sort, a family an uninterpreted function or predicate. A value of a counted
-domain (a truth value, a member of an Enum) is guarded: a formula for each value it may have, so that nothing but
-uninterpreted sorts and Booleans reaches a solver.
+A sort of any size becomes an uninterpreted sort, a family an uninterpreted function or predicate. A value of
+a counted domain (a truth value, a member of an Enum) is guarded: it has one formula for each value it may
+have. So the solver sees uninterpreted sorts and Booleans only.
 """
 
 from __future__ import annotations
@@ -31,47 +31,50 @@ from fencepost.encoding.language.terms import (
     Update,
 )
 
-Thing: TypeAlias = Any
+SymbolicValue: TypeAlias = Any
 """A z3 term of an uninterpreted sort, or a guarded value: a formula for each value of a counted domain."""
 
-Environment: TypeAlias = Mapping[Parameter, Thing]
-Facts: TypeAlias = Mapping[Family, Callable[..., Thing]]
-"""A state: what each family holds at an index."""
+Environment: TypeAlias = Mapping[Parameter, SymbolicValue]
+SymbolicState: TypeAlias = Mapping[Family, Callable[..., SymbolicValue]]
+"""A state: for each family the function from an index to its value."""
 
 
 class Unbounded:
-    """The reading of one state space over sorts of any size."""
+    """The translation of terms over one state space, with sorts of any size."""
 
     def __init__(self, state: StateSpace) -> None:
+        """Declare the sorts and families."""
         self.families = state.families
         self._sorts: dict[str, Any] = {}
-        self.before: Facts = {f: self._uninterpreted(f) for f in state.families}
-        """The state in which a step begins: any state."""
+        self.before: SymbolicState = {f: self._uninterpreted(f) for f in state.families}
+        """The state before an action: any state."""
         self._depth = 0
 
     def sort(self, sort: Sort) -> Any:
-        """The uninterpreted sort; raises ModelError for one that is counted."""
+        """Return the uninterpreted sort; raises ModelError for a counted sort."""
         if sort.counted:
-            raise ModelError(f"{sort.name} is counted; over sorts of any size an index must be of any size")
+            raise ModelError(
+                f"{sort.name} is counted; in a proof for all sizes an index must be a sort of any size"
+            )
         return self._sorts.setdefault(sort.name, z3.DeclareSort(_camel(sort.name)))
 
-    def things(self, parameters: Iterable[Parameter]) -> dict[Parameter, Thing]:
-        """A constant for each parameter of an action."""
+    def constants(self, parameters: Iterable[Parameter]) -> dict[Parameter, SymbolicValue]:
+        """Return a constant for each parameter of an action."""
         return {p: z3.Const(f"the_{_snake(p.name)}", self.sort(p.sort)) for p in parameters}
 
-    def holds(self, term: Term, facts: Facts, environment: Environment | None = None) -> Any:
-        """A truth-valued term in a state, as a formula."""
-        return self._value(term, environment or {}, facts).get(True, z3.BoolVal(False))
+    def holds(self, term: Term, state: SymbolicState, environment: Environment | None = None) -> Any:
+        """Return a truth-valued term in a state as a formula."""
+        return self._value(term, environment or {}, state).get(True, z3.BoolVal(False))
 
-    def after(self, schema: Schema, environment: Environment) -> Facts:
-        """The state after an action: each family as a function over the state before."""
+    def after(self, schema: Schema, environment: Environment) -> SymbolicState:
+        """Return the state after an action: each family as a function over the state before."""
         updates: dict[Family, list[Update]] = {}
         for update in schema.action.then:
             updates.setdefault(update.target.family, []).append(update)
         return {f: self._updated(f, updates.get(f, ()), environment) for f in self.families}
 
     def clashes(self, schema: Schema, environment: Environment) -> list[Any]:
-        """For each two updates of one family: that both take place at one index."""
+        """Return for each two updates of one family the formula that both take place at one index."""
         found = []
         for number, one in enumerate(schema.action.then):
             for other in schema.action.then[:number]:
@@ -88,7 +91,7 @@ class Unbounded:
         return found
 
     def well_formed(self) -> list[Any]:
-        """Every variable with a counted domain of more than two values has one of them."""
+        """Return formulas: each variable with a counted domain of more than two values has one of them."""
         found = []
         for family in self.families:
             if family.domain.counted and len(family.domain) > 2:
@@ -99,7 +102,7 @@ class Unbounded:
         return found
 
     def initial(self) -> list[Any]:
-        """Every variable with a counted domain holds its plain initial value; of others nothing is said."""
+        """Return formulas: every variable with a counted domain and a plain initial value has that value."""
         found = []
         for family in self.families:
             if family.domain.counted and not callable(family.initial):
@@ -112,7 +115,7 @@ class Unbounded:
             z3.Const(f"{_snake(sort.name)}_{i}", self.sort(sort)) for i, sort in enumerate(family.over, 1)
         ]
 
-    def _uninterpreted(self, family: Family) -> Callable[..., Thing]:
+    def _uninterpreted(self, family: Family) -> Callable[..., SymbolicValue]:
         name, over = _snake(family.name), [self.sort(sort) for sort in family.over]
         if not family.domain.counted:
             function = z3.Function(name, *over, self.sort(family.domain))
@@ -128,7 +131,7 @@ class Unbounded:
             for value in others
         }
 
-        def guarded(*index: Any) -> Thing:
+        def guarded(*index: Any) -> SymbolicValue:
             values = {value: predicate(*index) for value, predicate in predicates.items()}
             return {first: z3.Not(z3.Or(*values.values())), **values}
 
@@ -136,11 +139,11 @@ class Unbounded:
 
     def _updated(
         self, family: Family, updates: Sequence[Update], environment: Environment
-    ) -> Callable[..., Thing]:
+    ) -> Callable[..., SymbolicValue]:
         if not updates:
             return self.before[family]
 
-        def value(*index: Any) -> Thing:
+        def value(*index: Any) -> SymbolicValue:
             found = self.before[family](*index)
             for update in updates:
                 here, own = self._hits(update, index, environment)
@@ -152,7 +155,7 @@ class Unbounded:
     def _hits(
         self, update: Update, index: Sequence[Any], environment: Environment
     ) -> tuple[Any, Environment]:
-        """When the update sets its family at that index, and what its own parameters stand for there."""
+        """Return when the update sets its family at that index, and the values of its own parameters then."""
         bound = set(map(id, update.over))
         places = list(zip(update.target.index, index, strict=True))
         own = dict(environment)
@@ -160,66 +163,66 @@ class Unbounded:
         if any(p not in own for p in update.over):
             name = update.target.family.name
             raise ModelError(
-                f"{name}: an update goes over values that are none of its indices; name them there"
+                f"{name}: an update is over parameters that are not among its indices; add them there"
             )
         same = [
             self._value(term, own, self.before) == given for term, given in places if id(term) not in bound
         ]
         return z3.And(*same, self.holds(update.when, self.before, own)), own
 
-    def _value(self, term: Term, environment: Environment, facts: Facts) -> Thing:
+    def _value(self, term: Term, environment: Environment, state: SymbolicState) -> SymbolicValue:
         match term:
             case Constant(value=value):
                 return {value: z3.BoolVal(True)} if value is not False else _truth(z3.BoolVal(False))
             case Parameter():
                 return environment[term]
             case Read(family=family, index=index):
-                return facts[family](*(self._value(i, environment, facts) for i in index))
+                return state[family](*(self._value(i, environment, state) for i in index))
             case Not(operand=operand):
-                return _truth(z3.Not(self.holds(operand, facts, environment)))
+                return _truth(z3.Not(self.holds(operand, state, environment)))
             case AllOf(operands=operands):
-                return _truth(z3.And(*(self.holds(o, facts, environment) for o in operands)))
+                return _truth(z3.And(*(self.holds(o, state, environment) for o in operands)))
             case AnyOf(operands=operands):
-                return _truth(z3.Or(*(self.holds(o, facts, environment) for o in operands)))
+                return _truth(z3.Or(*(self.holds(o, state, environment) for o in operands)))
             case Equal(left=left, right=right):
                 return _truth(
-                    _same(self._value(left, environment, facts), self._value(right, environment, facts))
+                    _same(self._value(left, environment, state), self._value(right, environment, state))
                 )
             case If(condition=condition, then=then, otherwise=otherwise):
                 return _choose(
-                    self.holds(condition, facts, environment),
-                    self._value(then, environment, facts),
-                    self._value(otherwise, environment, facts),
+                    self.holds(condition, state, environment),
+                    self._value(then, environment, state),
+                    self._value(otherwise, environment, state),
                 )
             case Quantified(quantifier="forall" | "exists" as quantifier, bound=bound, body=body):
-                return _truth(self._quantified(quantifier, bound, body, environment, facts))
+                return _truth(self._quantified(quantifier, bound, body, environment, state))
         raise ModelError(
-            f"{type(term).__name__}: over sorts of any size nothing is counted, added or compared by size; "
+            f"{type(term).__name__}: terms over sorts of any size cannot count, add or compare by size; "
             "use a sort of quorums, or an order that axioms describe"
         )
 
     def _quantified(
-        self, quantifier: str, bound: Parameter, body: Term, environment: Environment, facts: Facts
+        self, quantifier: str, bound: Parameter, body: Term, environment: Environment, state: SymbolicState
     ) -> Any:
-        """Bound variables are named after their sort and how deep they are, so equal formulas read the same."""
+        """Return the quantified formula. Its variable is named by sort and depth: equal terms look equal."""
         self._depth += 1
-        thing = z3.Const(f"{_snake(bound.sort.name)}_{self._depth}", self.sort(bound.sort))
-        inner = self.holds(body, facts, {**environment, bound: thing})
+        variable = z3.Const(f"{_snake(bound.sort.name)}_{self._depth}", self.sort(bound.sort))
+        inner = self.holds(body, state, {**environment, bound: variable})
         self._depth -= 1
-        return (z3.ForAll if quantifier == "forall" else z3.Exists)([thing], inner)
+        return (z3.ForAll if quantifier == "forall" else z3.Exists)([variable], inner)
 
 
-def _truth(formula: Any) -> Thing:
+def _truth(formula: Any) -> SymbolicValue:
     return {True: formula, False: z3.Not(formula)}
 
 
-def _same(left: Thing, right: Thing) -> Any:
+def _same(left: SymbolicValue, right: SymbolicValue) -> Any:
     if not isinstance(left, dict):
         return left == right
     return z3.Or(*(z3.And(formula, right[value]) for value, formula in left.items() if value in right))
 
 
-def _choose(condition: Any, then: Thing, otherwise: Thing) -> Thing:
+def _choose(condition: Any, then: SymbolicValue, otherwise: SymbolicValue) -> SymbolicValue:
     if not isinstance(then, dict):
         return z3.If(condition, then, otherwise)
     no = z3.BoolVal(False)
@@ -231,8 +234,8 @@ def _choose(condition: Any, then: Thing, otherwise: Thing) -> Thing:
     }
 
 
-def _for_all(things: list[Any], formula: Any) -> Any:
-    return z3.ForAll(things, formula) if things else formula
+def _for_all(constants: list[Any], formula: Any) -> Any:
+    return z3.ForAll(constants, formula) if constants else formula
 
 
 def _camel(name: str) -> str:

@@ -18,7 +18,7 @@ from fencepost.encoding.engine.events import (
 from fencepost.encoding.engine.houdini import SHARES, Houdini, Posed, ask, pose
 from fencepost.encoding.engine.searches import shared
 from fencepost.encoding.engine.work import Work
-from fencepost.encoding.induction.directed_simulation import SimulatedTo, walk
+from fencepost.encoding.induction.directed_simulation import SimulatedTo, simulation_process
 from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.induction.withdrawal import Left, StillInductive, Withdrawn
 from fencepost.encoding.language.system import Invariant, Property
@@ -50,7 +50,7 @@ class InductiveProof:
     def run(self) -> None:
         """Prove what is inductive, and report it to the knowledge of the work."""
         work, invariants = self._work, self._work.system.invariants
-        simulating = work.start("simulation", walk, work.system, work.properties, invariants)
+        simulating = work.start("simulation", simulation_process, work.system, work.properties, invariants)
         load(work.limits.solver)
         houdini = self._induct(invariants)
         if houdini is None:

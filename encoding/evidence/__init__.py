@@ -1,1 +1,1 @@
-"""Proofs in one piece: the questions behind a verdict, certificates of the answers, and their export."""
+"""The questions that a proof rests on as files, certificates of their answers, and the check of these."""

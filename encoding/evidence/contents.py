@@ -1,4 +1,4 @@
-"""Filling the folder of a certificate: clauses, proofs, and traces to witnesses."""
+"""The contents of a certificate: clauses, proofs, and traces to witnesses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fencepost.encoding.evidence.manifests import (
 )
 from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
 from fencepost.encoding.evidence.question_files import Asking, questions, remarks
-from fencepost.encoding.induction.directed_simulation import walks
+from fencepost.encoding.induction.directed_simulation import simulate
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject, Trace
@@ -32,7 +32,7 @@ from fencepost.encoding.solving.answers import GaveUp, SolverGaveUpError, Yes
 from fencepost.encoding.solving.solvers import Refuted, refute
 
 
-def make(
+def certificate_process(
     send: Callable[[object], None],
     system: System,
     subject: Subject,
@@ -40,11 +40,11 @@ def make(
     claims: Sequence[Claim],
     folder: Path,
 ) -> list[Iterator[PreparationPhase]]:
-    """What the process that makes a certificate runs: it fills a folder that nobody else looks at yet."""
-    return [_make(system, subject, budgets, claims, folder)]
+    """Return the generator of the process that makes a certificate; it fills a folder not yet in use."""
+    return [_fill(system, subject, budgets, claims, folder)]
 
 
-def _make(
+def _fill(
     system: System, subject: Subject, budgets: Mapping[str, int], claims: Sequence[Claim], folder: Path
 ) -> Iterator[PreparationPhase]:
     yield PreparationPhase("certificate: building")
@@ -60,7 +60,9 @@ def _make(
         parts.append(name)
     for prop in properties:
         yield PreparationPhase(f"certificate: witness of {prop.name}")
-        trace = _walk_to_witness(system, subject, prop, budgets) or find_witness(asking.rounds, subject, prop)
+        trace = _simulated_witness(system, subject, prop, budgets) or find_witness(
+            asking.rounds, subject, prop
+        )
         _write(trace_file(folder, prop), json.dumps(trace.to_json(), indent=2) + "\n")
         parts.append(witness_part(prop.name))
     _write(
@@ -73,21 +75,23 @@ def _write(path: Path, text: str) -> None:
 
 
 def refutation(clauses: Clauses, name: str) -> Sequence[str]:
-    """The proof, line by line, that the clauses cannot all hold. Raises InternalError if they can."""
+    """Return a proof, in lines, that the clauses are unsatisfiable. Raises InternalError if they are not."""
     match refute(PROVER, clauses.clauses):
         case Refuted(proof):
             return proof
         case Yes():
-            raise InternalError(f"{name}: the search found no answer, and {PROVER} has one")
+            raise InternalError(
+                f"{name}: the search found the question unsatisfiable, and {PROVER} finds a model"
+            )
         case GaveUp(why):
             raise SolverGaveUpError(f"{PROVER}, {name}: {why}")
 
 
-def _walk_to_witness(
+def _simulated_witness(
     system: System, subject: Subject, prop: Property, budgets: Mapping[str, int]
 ) -> Trace | None:
-    """A replayed walk to the property's witness within the budgets; None if none of those taken gets there."""
-    for found in walks(system, [prop], []):
+    """Return a replayed simulation to the property's witness within the budgets, or None."""
+    for found in simulate(system, [prop], []):
         actions = [system.ground_actions[number] for number in found.actions]
         lost = [system.choices[position].name for position in found.choices]
         trace = Replayer(system, subject).spare_faults(never_reached(prop), actions, lost)
@@ -97,15 +101,15 @@ def _walk_to_witness(
 
 
 def find_witness(encoded: Encoded, subject: Subject, prop: Property) -> Trace:
-    """A replayed trace to a state in which the property's witness is true; there must be one."""
+    """Return a replayed trace to a state in which the property's witness is true; there must be one."""
     query = Query(Kind.WITNESS, 1, prop.name)
-    session = RoundSolver(encoded.template(query), "cadical")
-    limits, found = counters(session, encoded.limits(query)), False
+    solver = RoundSolver(encoded.template(query), "cadical")
+    limits, found = counters(solver, encoded.limits(query)), False
     while not found:
-        session.deepen()
-        witness = session.unrolling.output(f"witness:{prop.name}", session.rounds)
-        found = session.solve([*within(limits), witness])
-    execution = executed(session)
+        solver.deepen()
+        witness = solver.unrolling.output(f"witness:{prop.name}", solver.rounds)
+        found = solver.solve([*within(limits), witness])
+    execution = executed(solver)
     actions = [encoded.symbolic.actions[slot] for slot in execution.slots]
     lost = [encoded.system.choices[position].name for position in execution.choices]
     return Replayer(encoded.system, subject).spare_faults(never_reached(prop), actions, lost)

@@ -1,8 +1,10 @@
-"""Certificates: what a verdict `proved` rests on, in files that can be checked without trusting the search.
+"""Certificates: files with the basis of a verdict `proved`, to be checked without trusting the search.
 
-A certificate is a folder: for each question of a proof (`questions.py`) its clauses, and the solver's clausal proof that
-they cannot all hold; for each property a trace to its witness; and a manifest. `filling` makes what is in it, `rechecking`
-checks it. Names are all that a manifest has: what they stand for is built from the protocol. docs/certificates.md says what follows from a certificate that stands, and what is still trusted.
+A certificate is a folder with three kinds of files. For each question of a proof (`question_files.py`) it has
+the clauses, and the solver's proof that these are unsatisfiable. For each property it has a trace to the
+witness. The manifest names the protocol, the claims and the parts; their contents are built from the
+protocol. `contents.py` makes a certificate, `recheck.py` checks it. docs/certificates.md says what follows
+from a valid certificate, and what is still trusted.
 """
 
 from __future__ import annotations
@@ -22,25 +24,24 @@ from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.versions import version
 
-SCHEMA = "fencepost.certificate/1"
-
+SCHEMA = "fencepost.certificate/2"
 
 MANIFEST = "manifest.json"
 
-
 PROVER = "cadical195"
-"""Who writes the proofs, whoever answered the search: not every solver can."""
+"""The solver that writes the proofs, whichever solver ran the search: not every solver can write them."""
 
 
 class RejectedError(Exception):
-    """A certificate was read and refuted; the message says which part, and where."""
+    """The error that a certificate is wrong; the message says in which part, and where."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A property is proved: in so many rounds, or by induction over so many, or over one action if `rounds` is None.
+    """The claim that a property is proved: in rounds, by induction over rounds, or over one action.
 
-    `invariants` names the facts and properties that an induction over one action carries along.
+    `rounds` is None for induction over one action. `invariants` then names the invariants and other
+    properties that are proved together with the property.
     """
 
     property: str
@@ -49,13 +50,14 @@ class Claim:
     invariants: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        """Check that rounds, basis and invariants agree. Raises ValueError."""
         if self.rounds is None and self.basis is not Basis.INDUCTION:
-            raise ValueError("without rounds a proof is by induction over one action")
+            raise ValueError("rounds is null for an induction over one action only")
         if self.rounds is not None and self.invariants:
-            raise ValueError("only an induction over one action names what it carries along")
+            raise ValueError("only an induction over one action names invariants")
 
     def to_json(self) -> dict[str, object]:
-        """As the manifest has it."""
+        """Return the claim as an object of the manifest."""
         return {
             "property": self.property,
             "basis": self.basis.value,
@@ -65,18 +67,18 @@ class Claim:
 
 
 def claimed(name: str, basis: Basis, by_actions: bool, rounds: int, invariants: Sequence[str]) -> Claim:
-    """What a proof of the property of that name claims; by one action, or over so many rounds."""
+    """Return the claim of a proof: by induction over one action, or with so many rounds."""
     return Claim(name, basis, None, tuple(invariants)) if by_actions else Claim(name, basis, rounds)
 
 
 def witness_part(name: str) -> str:
-    """The part that holds a trace to the witness of the property of that name."""
+    """Return the name of the part that has the trace to the witness of a property."""
     return f"witness-{name}"
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a certificate is about, and what it was made with."""
+    """The subject, claims and parts of a certificate, and the versions that made it."""
 
     subject: Subject
     budgets: Mapping[str, int]
@@ -87,7 +89,7 @@ class Manifest:
     z3: str
 
     def to_json(self) -> dict[str, object]:
-        """The form of `fencepost.certificate/1`."""
+        """Return the manifest as `fencepost.certificate/2`."""
         return {
             "schema": SCHEMA,
             "version": self.version,
@@ -103,28 +105,28 @@ class Manifest:
 def manifest(
     subject: Subject, budgets: Mapping[str, int], claims: Sequence[Claim], parts: Iterable[str]
 ) -> Manifest:
-    """The manifest of a certificate made here and now."""
+    """Return the manifest of a certificate made by this version."""
     z3_version = z3.get_version_string()
     return Manifest(subject, budgets, tuple(claims), tuple(parts), version(), PROVER, z3_version)
 
 
 def clauses_file(folder: Path, part: str) -> Path:
-    """Where the clauses of a question are."""
+    """Return the path of the clauses of a question."""
     return folder / f"{part}.cnf"
 
 
 def proof_file(folder: Path, part: str) -> Path:
-    """Where the proof is that they cannot all hold."""
+    """Return the path of the proof that the clauses of a question are unsatisfiable."""
     return folder / f"{part}.drup"
 
 
 def trace_file(folder: Path, prop: Property) -> Path:
-    """Where the trace to the witness of a property is."""
+    """Return the path of the trace to the witness of a property."""
     return folder / f"{witness_part(prop.name)}.json"
 
 
 def never_reached(prop: Property) -> Property:
-    """The claim that the property's witness is never true: a trace that violates it reaches the witness."""
+    """Return the property that the witness is never true: a trace that violates it reaches the witness."""
     return replace(prop, holds=~prop.witness)
 
 
@@ -132,11 +134,11 @@ HINT = "give a folder that `check --certificates` wrote"
 
 
 MOST_ROUNDS = 1000
-"""Rounds that a claim may be about: forty times what any proof in the documentation needs."""
+"""The most rounds that a claim may have: forty times what any proof in the documentation needs."""
 
 
 PROOF = 2**32
-"""Bytes of clauses or of a proof, at most."""
+"""The most bytes that a file of clauses or a proof may have."""
 
 CLAIM = k.keys(
     property=k.text("the name of a property"),
@@ -160,7 +162,7 @@ MANIFEST_KEYS = k.document(
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a certificate; raises BadInput, in one line, for anything else."""
+    """Return the manifest of a certificate. Raises BadInput, in one line, for anything else."""
     path = folder / MANIFEST
     document = read_json(path, HINT)
     schema = document.get("schema") if isinstance(document, dict) else None

@@ -1,7 +1,7 @@
-"""The queries that verdicts rest on, each closed and in one piece: for certificates, and for other solvers.
+"""The queries about rounds that verdicts rest on, each closed: for certificates and for other solvers.
 
-The search asks them under assumptions, of ever more rounds. Here each is a set of clauses of its own that is
-unsatisfiable if and only if the answer is no, or the same as SMT-LIB 2 text (`smtlib.py`).
+The search asks them under assumptions, with more and more rounds. Here each query is its own set of clauses,
+which is unsatisfiable if and only if the answer is no. `smtlib.py` writes the same query as SMT-LIB 2 text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.formulas.traps import check_traps
-from fencepost.encoding.induction.over_rounds import Window, base, carried
+from fencepost.encoding.induction.over_rounds import Window, base, claim_literals
 from fencepost.encoding.language.state import amount, show
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import Term
@@ -32,52 +32,53 @@ from fencepost.encoding.solving.clauses import Clause
 
 
 class Kind(Enum):
-    """What is asked. Executions are those of the instance, in normal form and within the budgets."""
+    """The kinds of queries. Executions are those of the instance, in normal form and within the budgets."""
 
     PROPERTY = "property"
-    """Is the property false after some execution of up to so many rounds?"""
+    """The query whether the property is false after some execution of up to so many rounds."""
     COMPLETENESS = "completeness"
-    """Does some execution fire anything in the round after those?"""
+    """The query whether some execution fires anything in the round after those."""
     WELL_DEFINED = "well-defined"
-    """Does some step within the rounds set a variable twice, or outside its domain?"""
+    """The query whether some step in the rounds sets a variable twice, or outside its domain."""
     WITNESS = "witness"
-    """Is the property's witness true after some execution of up to so many rounds?"""
+    """The query whether the property's witness is true after some execution of up to so many rounds."""
     BASE = "base"
-    """Induction over so many rounds: does what is carried along fail in the rounds that the base is about?"""
+    """The base of an induction over so many rounds: does a claim fail in the first rounds?"""
     STEP = "step"
-    """Induction: can it fail after so many rounds from anywhere, and hold before them and in between?"""
+    """The step of that induction: can a claim fail after so many rounds, if all hold before?"""
 
 
 ABOUT_ONE_PROPERTY = (Kind.PROPERTY, Kind.WITNESS, Kind.BASE, Kind.STEP)
-"""What is asked of one property; the other queries are about executions, whatever property."""
+"""The kinds that are about one property. The others are about executions."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """A question about so many rounds; `about` names the property that it is about, if it is about one."""
+    """A query about so many rounds; `about` names the property if the kind is about one."""
 
     kind: Kind
     rounds: int
     about: str | None = None
 
     names: ClassVar[str] = (
-        "names: an action fires in a round; a variable has a value after a round (if none is true, the first of its "
-        "values); a choice made up front is true"
+        "names: an action fires in a round; a state variable has a value after a round (its first value "
+        "if no other); a choice is true"
     )
-    """What the named variables of a query stand for."""
+    """The meaning of the named Booleans."""
 
     def __post_init__(self) -> None:
+        """Check that the query names a property if and only if its kind is about one. Raises ValueError."""
         if (self.about is not None) != (self.kind in ABOUT_ONE_PROPERTY):
-            raise ValueError(f"{self.kind.value}: it is about one property, or it is not")
+            raise ValueError(f"{self.kind.value}: name a property if and only if the query is about one")
 
     @property
     def name(self) -> str:
-        """As files and messages call it: `completeness`, `property-no-divergence`."""
+        """The name of the part in files and messages: `completeness`, `property-no-divergence`."""
         return self.kind.value if self.about is None else f"{self.kind.value}-{self.about}"
 
     @property
     def unrolled(self) -> int:
-        """How many rounds it takes to ask it."""
+        """The number of rounds that the query unrolls."""
         match self.kind:
             case Kind.COMPLETENESS | Kind.STEP:
                 return self.rounds + 1
@@ -88,55 +89,58 @@ class Query:
 
     @property
     def unrolling(self) -> type[Unrolling]:
-        """Which rounds: those of an execution, or any in the middle of one."""
+        """The class of the rounds: from the initial state, or from the middle of an execution."""
         return Window if self.kind is Kind.STEP else Unrolling
 
     def sentences(self) -> tuple[str, str, str]:
-        """The question, and what `sat` and `unsat` mean."""
+        """Return the question, and the meaning of `sat` and `unsat`."""
         rounds, name = amount(self.rounds, "round"), self.about
         within = f"an execution of up to {rounds}"
-        claims, starts = f"{name}, an invariant, or that no step is wrong,", amount(self.unrolled, "round")
+        claims = f"{name}, an invariant or well-definedness"
+        by_induction = f"{name} and the invariants hold in every reachable state"
+        first = f"the first {amount(self.unrolled, 'round')}"
         match self.kind:
             case Kind.PROPERTY:
                 return (
                     f"is {name} false after {within}?",
-                    f"{name} is violated; the actions that fire, in order, are the counterexample",
-                    f"none violates {name}; no execution does if `completeness` and `well-defined` are unsat too",
+                    f"{name} is violated. The actions that fire, in order, are the counterexample",
+                    f"{name} holds within these rounds. "
+                    + "If `completeness` and `well-defined` are unsat too, it always holds",
                 )
             case Kind.COMPLETENESS:
                 return (
                     f"does any execution need more than {rounds}?",
-                    "some does: what holds within these rounds is no proof",
-                    f"none does: every execution has a normal form within {rounds}",
+                    "some execution does: a query within these rounds proves nothing about longer ones",
+                    f"every execution has a normal form of up to {rounds}",
                 )
             case Kind.WELL_DEFINED:
                 return (
                     f"does {within} set a variable twice, or outside its domain?",
-                    "some does: the model is wrong, and no verdict means anything",
-                    "none does",
+                    "the model is wrong, and no verdict about it counts",
+                    "every step within these rounds is well-defined",
                 )
             case Kind.WITNESS:
                 return (
                     f"is the witness of {name} true after {within}?",
-                    "it is: the property is about something that happens",
-                    "it is not: within these rounds the property is vacuous",
+                    "the situation that the property is about occurs",
+                    "within these rounds the property is vacuous",
                 )
             case Kind.BASE:
                 return (
-                    f"induction over {rounds}, base: can {claims} fail within {starts} from the start?",
-                    "it can: there is no proof by this induction",
-                    f"it cannot; if `step` is unsat too, {name} and the invariants hold after every execution",
+                    f"induction over {rounds}, base: can {claims} fail within {first} of an execution?",
+                    "this induction proves nothing",
+                    f"if `step` is unsat too, {by_induction}",
                 )
             case Kind.STEP:
                 return (
-                    f"induction over {rounds}, step: can {claims} fail after {rounds} from any state, and not before? "
-                    + "Round 1 is idle",
-                    "it can, from a state that may well be out of reach: nothing is proved",
-                    f"it cannot; if `base` is unsat too, {name} and the invariants hold after every execution",
+                    f"induction over {rounds}, step: can {claims} fail after {rounds} from any state, "
+                    + "and not before? Round 1 is idle",
+                    "a claim can fail, from a state that may be unreachable: nothing is proved",
+                    f"if `base` is unsat too, {by_induction}",
                 )
 
     def outputs(self, system: System) -> dict[str, Term]:
-        """What must be read off the state after each round to ask it."""
+        """Return the outputs that the query reads after each round, as terms."""
         if self.about is None:
             return {}
         prop = next(p for p in system.properties if p.name == self.about)
@@ -149,7 +153,7 @@ class Query:
         return system.invariants if self.kind in (Kind.BASE, Kind.STEP) else ()
 
     def asserts(self, unrolling: Unrolling, system: System) -> list[Clause]:
-        """What is asked of the rounds, once they are all there."""
+        """Return the clauses that state the query over an unrolling with all rounds."""
         last = unrolling.rounds
         wrong = [unrolling.output("wrong", r) for r in range(1, last + 1)]
         match self.kind:
@@ -162,15 +166,15 @@ class Query:
             case Kind.WELL_DEFINED:
                 return [wrong]
             case Kind.BASE:
-                return [[*(-literal for literal in self._carried(unrolling, last, system)), *wrong[:-1]]]
+                return [[*(-literal for literal in self._claims_hold(unrolling, last, system)), *wrong[:-1]]]
             case Kind.STEP:
-                before = [[c] for r in range(1, last) for c in self._carried(unrolling, r, system)]
-                return [*before, [-literal for literal in self._carried(unrolling, last, system)]]
+                before = [[c] for r in range(1, last) for c in self._claims_hold(unrolling, r, system)]
+                return [*before, [-literal for literal in self._claims_hold(unrolling, last, system)]]
 
-    def _carried(self, unrolling: Unrolling, round_: int, system: System) -> list[int]:
+    def _claims_hold(self, unrolling: Unrolling, round_: int, system: System) -> list[int]:
         assert self.about is not None
         names = [i.name for i in self._invariants(system)]
-        return list(carried(unrolling, round_, self.about, names).values())
+        return list(claim_literals(unrolling, round_, self.about, names).values())
 
 
 @dataclass(frozen=True)
@@ -181,9 +185,9 @@ class Clauses:
     top: int
     names: Mapping[int, str]
 
-    def dimacs(self, said: Iterable[str]) -> str:
-        """As a file that any SAT solver reads: what is said of it, the names, the clauses."""
-        lines = [f"c {line}" for line in said]
+    def dimacs(self, header: Iterable[str]) -> str:
+        """Return the clauses as DIMACS text; its remarks are `header` and the names of variables."""
+        lines = [f"c {line}" for line in header]
         lines += [f"c {number} {name}" for number, name in self.names.items()]
         lines.append(f"p cnf {self.top} {len(self.clauses)}")
         lines += [" ".join(map(str, [*clause, 0])) for clause in self.clauses]
@@ -191,7 +195,7 @@ class Clauses:
 
 
 class _Recorded:
-    """Takes clauses like a solver, and only keeps them."""
+    """A backend that keeps clauses and solves nothing."""
 
     def __init__(self) -> None:
         self.clauses: list[Clause] = []
@@ -210,11 +214,12 @@ class _Recorded:
 
 
 class Encoded:
-    """A system of which queries can be asked, within budgets of faults.
+    """The encoding of a system in rounds, within budgets of faults, for queries.
 
-    Raises ModelError if a trap of these properties does not last, or a sending may happen twice; SolverGaveUpError if a
-    question behind it has no answer, for what rests on that cannot be made again elsewhere. Without a cache,
-    every pair of actions that reading and writing does not settle is put to the solver again.
+    Without a cache, the solver is asked again about each pair of actions whose commutation does not follow
+    from the variables that they read and write. Raises ModelError if a trap of these properties does not
+    last, or a message may be sent twice. Raises SolverGaveUpError if the solver gives up on a pair, because
+    another run could then have other blockers.
     """
 
     def __init__(
@@ -224,51 +229,52 @@ class Encoded:
         budgets: Mapping[str, int],
         cached: bool = True,
     ) -> None:
+        """Translate the system, and find the actions that commute."""
         sent_at_most_once(system)
         self.system, self.budgets = system, dict(budgets)
         self.symbolic = Symbolic(system)
         check_traps(self.symbolic, properties)
         commutation = Commutation(self.symbolic, Cache(cache_folder() if cached else None))
         self.blockers = commutation.blockers()
+        """For each slot the slots that it may not move left past."""
         if commutation.undecided:
             raise SolverGaveUpError(f"z3, commutation: no answer for {amount(commutation.undecided, 'pair')}")
-        """For each slot the slots that it may not move left past."""
         self.asked = commutation.asked
-        """How many pairs were put to the solver to find that out."""
+        """The number of pairs that the solver was asked about."""
         self._templates: dict[tuple[str, ...], Template] = {}
 
     def round(self, query: Query) -> Round:
-        """One round as formulas."""
+        """Return one round as formulas."""
         return one_round(self.symbolic, query.outputs(self.system))
 
     def template(self, query: Query) -> Template:
-        """One round as clauses."""
+        """Return one round as clauses."""
         outputs = query.outputs(self.system)
         if tuple(outputs) not in self._templates:
             self._templates[tuple(outputs)] = template(self.symbolic, self.blockers, outputs)
         return self._templates[tuple(outputs)]
 
     def limits(self, query: Query) -> list[tuple[Tally, int]]:
-        """What is counted, and how much of it there may be: the step of an induction is about any execution."""
+        """Return the budgets as tallies with their limits; the step of an induction has none."""
         if query.kind is Kind.STEP:
             return []
         slots = self.symbolic.actions
         return [(tally(self.system, slots, {name}), most) for name, most in self.budgets.items()]
 
     def clauses(self, query: Query) -> Clauses:
-        """The query as clauses, put together as the search does it."""
+        """Return the query as clauses, put together as the search does it."""
         recorded = _Recorded()
-        session = RoundSolver(self.template(query), recorded, unrolling=query.unrolling)
-        limits = counters(session, self.limits(query))
+        solver = RoundSolver(self.template(query), recorded, unrolling=query.unrolling)
+        limits = counters(solver, self.limits(query))
         for _ in range(query.unrolled):
-            session.deepen()
-        session.add([[literal] for literal in within(limits)])
-        session.add(query.asserts(session.unrolling, self.system))
-        names = dict(self.names(session.unrolling))
-        return Clauses(recorded.clauses, session.unrolling.top, names)
+            solver.deepen()
+        solver.add([[literal] for literal in within(limits)])
+        solver.add(query.asserts(solver.unrolling, self.system))
+        names = dict(self.names(solver.unrolling))
+        return Clauses(recorded.clauses, solver.unrolling.top, names)
 
     def names(self, unrolling: Unrolling) -> Iterator[tuple[int, str]]:
-        """What the variables of an unrolling stand for, those that stand for something."""
+        """Yield the named variables of an unrolling, each with its name."""
         variables = self.system.variables
         for position, variable in enumerate(self.system.choices):
             yield unrolling.choice(position), variable.name

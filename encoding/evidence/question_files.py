@@ -1,4 +1,4 @@
-"""The questions of a proof, of whatever kind: which there are, and each as a file."""
+"""The questions that a proof needs, and each of them as a file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from fencepost.encoding.language.traces import Subject
 Question = Query | ActionStep
 
 
-def needed(claim: Claim, claims: Sequence[Claim], system: System) -> list[Question]:
-    """What must have no answer for a claim to be proved; it stands together with all `claims`.
+def questions_of(claim: Claim, claims: Sequence[Claim], system: System) -> list[Question]:
+    """Return the questions of a claim, all of which must be unsatisfiable.
 
-    Those of induction over one action share their questions: what each rests on is carried by all of them.
+    The claims of induction over one action are proved together, so they share their questions: `claims` has
+    all claims of the certificate.
     """
     if claim.rounds is None:
-        carried = {name for c in claims if c.rounds is None for name in (c.property, *c.invariants)}
-        return list(steps(system, carried))
+        names = {name for c in claims if c.rounds is None for name in (c.property, *c.invariants)}
+        return list(steps(system, names))
     if claim.basis is Basis.INDUCTION:
         return [Query(kind, claim.rounds, claim.property) for kind in (Kind.BASE, Kind.STEP)]
     return [
@@ -35,14 +36,16 @@ def needed(claim: Claim, claims: Sequence[Claim], system: System) -> list[Questi
 
 
 def questions(claims: Sequence[Claim], system: System) -> list[Question]:
-    """The questions of all claims, each once."""
-    return list(dict.fromkeys(question for claim in claims for question in needed(claim, claims, system)))
+    """Return the questions of all claims, each once."""
+    return list(
+        dict.fromkeys(question for claim in claims for question in questions_of(claim, claims, system))
+    )
 
 
 class Asking:
-    """A system of which questions can be asked, within budgets of faults; what they need is built when they do.
+    """The encodings of a system within budgets of faults; each is built when a question needs it.
 
-    Raises as `Encoded` does.
+    Building raises the errors of `Encoded` and `SingleActions`.
     """
 
     def __init__(
@@ -52,33 +55,34 @@ class Asking:
         budgets: Mapping[str, int],
         cached: bool = True,
     ) -> None:
+        """Take the system; nothing is built yet."""
         self._system, self._properties, self._budgets, self._cached = system, properties, budgets, cached
 
     @cached_property
     def rounds(self) -> Encoded:
-        """What is asked about rounds."""
+        """The encoding for questions about rounds."""
         return Encoded(self._system, self._properties, self._budgets, self._cached)
 
     @cached_property
     def actions(self) -> SingleActions:
-        """What is asked about one action."""
+        """The encoding for questions about one action."""
         return SingleActions(self._system)
 
     def clauses(self, question: Question) -> Clauses:
-        """The question as clauses."""
+        """Return the question as clauses."""
         if isinstance(question, ActionStep):
             return self.actions.clauses(question)
         return self.rounds.clauses(question)
 
-    def smtlib(self, question: Question, said: Iterable[str]) -> str:
-        """The question as SMT-LIB 2 text, without what makes clauses of formulas."""
+    def smtlib(self, question: Question, header: Iterable[str]) -> str:
+        """Return the question as SMT-LIB 2 text, made of the formulas before they become clauses."""
         if isinstance(question, ActionStep):
-            return self.actions.smtlib(question, said)
-        return smtlib(self.rounds, question, said)
+            return self.actions.smtlib(question, header)
+        return smtlib(self.rounds, question, header)
 
 
 def remarks(question: Question, subject: Subject, budgets: Mapping[str, int]) -> list[str]:
-    """What a file with a question in it says of itself: no budget limits what one action does."""
+    """Return the remarks at the top of a question's file; budgets do not apply to one action."""
     asked, sat, unsat = question.sentences()
     within = {} if isinstance(question, ActionStep) else budgets
     return [

@@ -1,4 +1,4 @@
-"""Rechecking a certificate: everything is built again from what its manifest names, and every proof checked line by line."""
+"""The check of a certificate: its questions are built again, and its proofs are checked line by line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fencepost.encoding.evidence.manifests import (
     witness_part,
 )
 from fencepost.encoding.evidence.queries import Clauses
-from fencepost.encoding.evidence.question_files import Asking, Question, needed, questions, remarks
+from fencepost.encoding.evidence.question_files import Asking, Question, questions, questions_of, remarks
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System
@@ -39,28 +39,29 @@ from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.solvers import Propagation
 
 CHECKER = "minisat22"
-"""Whose unit propagation checks them: no code of the prover's."""
+"""The solver whose unit propagation checks the proofs; it shares no code with the prover."""
 
 COMMUTATION = "commutation"
-"""Which actions may move left past which, asked again: what every proof about rounds rests on."""
+"""The part that every proof about rounds rests on: which actions commute, computed again."""
 
 
 @dataclass(frozen=True)
 class RecheckedProof:
-    """A part that stands: how large it is, and how long it took to build it again and to check its proof."""
+    """A part that was confirmed: its size, and the seconds to build its question and to check its proof."""
 
     part: str
     clauses: int
-    lemmas: int
+    learnt_clauses: int
+    """Those of the proof; of a witness, the steps of its trace."""
     building: float
     checking: float
 
     def to_json(self) -> dict[str, object]:
-        """As `fencepost certify --format json` has it."""
+        """Return the part as an object of `fencepost certify --format json`."""
         return {
             "part": self.part,
             "clauses": self.clauses,
-            "lemmas": self.lemmas,
+            "lemmas": self.learnt_clauses,
             "building": round(self.building, 3),
             "checking": round(self.checking, 3),
         }
@@ -78,19 +79,19 @@ CHECKED = k.keys(
 
 @dataclass(frozen=True)
 class Rejected:
-    """Something was read and refuted; there is nothing more to check."""
+    """The message that the certificate is wrong, after which nothing more is checked."""
 
     why: str
 
 
-def certifying(
+def certify_process(
     send: object, folder: Path, found: Manifest, system: System, digest: str | None
 ) -> list[Iterator[PreparationPhase | RecheckedProof | Rejected]]:
-    """What the process runs in which a certificate is checked, so that it can be ended at any time: `certify`."""
-    return [_certifying(folder, found, system, digest)]
+    """Return the generator of the process that checks a certificate; a rejection is its last message."""
+    return [_certify_or_reject(folder, found, system, digest)]
 
 
-def _certifying(
+def _certify_or_reject(
     folder: Path, found: Manifest, system: System, digest: str | None
 ) -> Iterator[PreparationPhase | RecheckedProof | Rejected]:
     try:
@@ -102,14 +103,14 @@ def _certifying(
 def certify(
     folder: Path, found: Manifest, system: System, digest: str | None
 ) -> Iterator[PreparationPhase | RecheckedProof]:
-    """Check every part of a certificate against the system that its manifest names.
+    """Yield each part of a certificate that is confirmed against the system that the manifest names.
 
-    `digest` is that of the system if its protocol does not ship: the certificate must have been made from the same.
-    Raises RejectedError for what is refuted, BadInput for what cannot be read.
+    If the protocol does not ship, `digest` is that of its source, which must be the one in the manifest.
+    Raises RejectedError for a certificate that is wrong, and BadInput for a file that cannot be read.
     """
     if found.subject.system != digest:
         raise RejectedError(
-            f"it was made from another text of {found.subject.protocol}, or of what that imports "
+            f"it was made from a different source of {found.subject.protocol}, or of a file that it imports "
             f"(system {_brief(found.subject.system)}, here {_brief(digest)})"
         )
     properties = choose(system, tuple(claim.property for claim in found.claims))
@@ -129,10 +130,10 @@ def certify(
 
 
 def _check_parts(folder: Path, found: Manifest, system: System) -> None:
-    """Raise RejectedError for a part that a claim needs and the manifest leaves out, BadInput for one that none needs."""
+    """Raise RejectedError for a missing part that a claim needs, BadInput for a part that no claim needs."""
     all_needed = []
     for claim in found.claims:
-        names = [question.name for question in needed(claim, found.claims, system)]
+        names = [question.name for question in questions_of(claim, found.claims, system)]
         for part in (*names, witness_part(claim.property)):
             if part not in found.parts:
                 raise RejectedError(f"{claim.property}: its part {part} is missing from the certificate")
@@ -140,11 +141,11 @@ def _check_parts(folder: Path, found: Manifest, system: System) -> None:
     for part in found.parts:
         if part not in all_needed:
             valid = ", ".join(dict.fromkeys(all_needed))
-            raise BadInput(f"{folder / MANIFEST}: {part}: no part of these claims; valid: {valid}")
+            raise BadInput(f"{folder / MANIFEST}: {part}: these claims have no such part; valid: {valid}")
 
 
 def _check_readable(folder: Path, found: Manifest, properties: Sequence[Property], system: System) -> None:
-    """Raise BadInput for a file that has not the form of one, before anything is built or said to be under way."""
+    """Raise BadInput for a malformed file, before anything is built and progress is reported."""
     for question in questions(found.claims, system):
         read_text(clauses_file(folder, question.name), HINT, PROOF)
         file = proof_file(folder, question.name)
@@ -165,10 +166,10 @@ def _certify(folder: Path, found: Manifest, asking: Asking, question: Question) 
     try:
         same_text(saved, clauses.dimacs(remarks(question, found.subject, found.budgets)))
         built = time.perf_counter()
-        lemmas = check_proof(clauses, read_proof(proof, proof_file(folder, name)))
+        learnt = check_proof(clauses, read_proof(proof, proof_file(folder, name)))
     except RejectedError as error:
         raise RejectedError(f"{name}: {error}{_other_z3(found)}") from None
-    return RecheckedProof(name, len(clauses.clauses), lemmas, built - begun, time.perf_counter() - built)
+    return RecheckedProof(name, len(clauses.clauses), learnt, built - begun, time.perf_counter() - built)
 
 
 def _other_z3(found: Manifest) -> str:
@@ -181,7 +182,8 @@ def same_text(saved: str, built: str) -> None:
     for number, (theirs, ours) in enumerate(zip_longest(saved.splitlines(), built.splitlines()), 1):
         if theirs != ours:
             raise RejectedError(
-                f"line {number} of the clauses is not what the manifest gives: {_short(theirs)} instead of {_short(ours)}"
+                f"line {number} of the clauses differs from those built from the manifest: "
+                f"{_short(theirs)} instead of {_short(ours)}"
             )
 
 
@@ -196,9 +198,9 @@ def _short(line: str | None) -> str:
 
 
 def read_proof(text: str, path: Path) -> Iterator[Clause]:
-    """The lemmas of a proof in the DRUP format; raises BadInput for a line that is none.
+    """Yield the learnt clauses of a proof in the DRUP format. Raises BadInput for a malformed line.
 
-    Deletions are left out: what follows from fewer clauses follows from more.
+    Deletions are left out: a clause that follows from fewer clauses follows from more.
     """
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
@@ -208,28 +210,32 @@ def read_proof(text: str, path: Path) -> Iterator[Clause]:
         except ValueError:
             literals, end = [], 1
         if end != 0 or 0 in literals:
-            raise BadInput(f"{path}: line {number} is no lemma; a lemma is literals and then a 0")
+            raise BadInput(
+                f"{path}: line {number} is no learnt clause; a learnt clause is literals and then a 0"
+            )
         if not deletes:
             yield literals
 
 
-def check_proof(clauses: Clauses, lemmas: Iterator[Clause]) -> int:
-    """The number of lemmas up to the empty clause; raises RejectedError unless each follows by unit propagation.
+def check_proof(clauses: Clauses, learnt: Iterator[Clause]) -> int:
+    """Return the number of learnt clauses up to the empty one. Raises RejectedError unless each follows.
 
-    A lemma follows if its negation, together with the clauses and the lemmas before it, leads to a contradiction by
-    unit propagation alone.
+    A learnt clause follows if its negation, with the clauses and the learnt clauses before it, leads to a
+    contradiction by unit propagation alone.
     """
     with Propagation(CHECKER, clauses.clauses) as checker:
-        for number, lemma in enumerate(lemmas, 1):
-            if any(abs(literal) > clauses.top for literal in lemma):
-                raise RejectedError(f"lemma {number} of the proof names a variable that no clause has")
-            consistent, _ = checker.follow([-literal for literal in lemma])
+        for number, clause in enumerate(learnt, 1):
+            if any(abs(literal) > clauses.top for literal in clause):
+                raise RejectedError(
+                    f"learnt clause {number} of the proof names a variable that no clause has"
+                )
+            consistent, _ = checker.follow([-literal for literal in clause])
             if consistent:
-                text = " ".join(map(str, lemma)) or "the empty clause"
-                raise RejectedError(f"lemma {number} of the proof does not follow: {_short(text)}")
-            if not lemma:
+                text = " ".join(map(str, clause)) or "the empty clause"
+                raise RejectedError(f"learnt clause {number} of the proof does not follow: {_short(text)}")
+            if not clause:
                 return number
-            checker.add(lemma)
+            checker.add(clause)
     raise RejectedError("the proof does not end in the empty clause")
 
 

@@ -1,7 +1,8 @@
 """Queries as SMT-LIB 2 text: the formulas of the rounds as they are before they become clauses.
 
-What `cnf.py` and the solvers' own numbering of variables do is left out of this path: another solver that answers
-the text confirms them too. The normal form, the initial state and the query are those of the unrolling.
+The text does not depend on `cnf.py`, nor on the numbering of variables in clauses. So another solver that
+answers the text confirms these too. The normal form, the initial state and the query are those of the
+unrolling.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.logic import Formula, Renaming, disj, named, neg
 
 
-def smtlib(encoded: Encoded, query: Query, said: Iterable[str]) -> str:
-    """A closed script that is unsatisfiable if and only if the answer to the query is no."""
+def smtlib(encoded: Encoded, query: Query, header: Iterable[str]) -> str:
+    """Return a closed script that is unsatisfiable if and only if the answer to the query is no."""
     round_, unrolling = encoded.round(query), query.unrolling(encoded.template(query))
-    glue: list[Clause] = list(unrolling.start())
-    """What is no clause of the template: how the rounds begin, hang together, and are asked about."""
+    # The clauses beyond the template: the initial state, the normal form, and the query.
+    others: list[Clause] = list(unrolling.start())
     for _ in range(query.unrolled):
-        glue.extend(unrolling.add_round()[len(unrolling.template.clauses) :])
-    glue.extend(query.asserts(unrolling, encoded.system))
+        others.extend(unrolling.add_round()[len(unrolling.template.clauses) :])
+    others.extend(query.asserts(unrolling, encoded.system))
     names = {number: plain(name) for number, name in encoded.names(unrolling)}
     assert len(set(names.values())) == len(names), "two variables of one name"
     declared, asserted = [*names.values()], []
@@ -31,9 +32,9 @@ def smtlib(encoded: Encoded, query: Query, said: Iterable[str]) -> str:
         declared += between
         renaming = _renaming(round_, unrolling, number, names, between)
         asserted += [renaming(constraint) for constraint in round_.constraints]
-    asserted += [_clause(clause, names) for clause in glue]
+    asserted += [_clause(clause, names) for clause in others]
     budgets = list(_budgets(encoded, query, unrolling, names))
-    lines = [f"; {line}" for line in said]
+    lines = [f"; {line}" for line in header]
     lines.append(f"(set-logic {'QF_LIA' if budgets else 'QF_UF'})")
     lines += [f"(declare-const {named(name).sexpr()} Bool)" for name in declared]
     lines += [f"(assert {formula.sexpr()})" for formula in asserted]
@@ -43,7 +44,7 @@ def smtlib(encoded: Encoded, query: Query, said: Iterable[str]) -> str:
 def _renaming(
     round_: Round, unrolling: Unrolling, number: int, names: Mapping[int, str], between: list[str]
 ) -> Renaming:
-    """From the Booleans of the template to those of one round."""
+    """Return the renaming from the Booleans of the template to those of one round."""
     slots, width = range(len(round_.fires)), len(round_.before)
     pairs = [
         *zip(round_.before, (unrolling.bit(b, number - 1) for b in range(width)), strict=True),
@@ -62,7 +63,7 @@ def _clause(clause: Clause, names: Mapping[int, str]) -> Formula:
 
 
 def _budgets(encoded: Encoded, query: Query, unrolling: Unrolling, names: Mapping[int, str]) -> Iterator[str]:
-    """At most so many faults of each kind."""
+    """Yield for each kind of fault the assertion that there are at most as many as its budget."""
     for counted, most in encoded.limits(query):
         variables = [unrolling.choice(choice) for choice in counted.choices]
         variables += [unrolling.fire(s, r) for r in range(1, query.unrolled + 1) for s in counted.slots]
@@ -71,5 +72,5 @@ def _budgets(encoded: Encoded, query: Query, unrolling: Unrolling, names: Mappin
 
 
 def plain(name: str) -> str:
-    """Without the characters that end a quoted symbol."""
+    """Return the name without the characters that end a quoted symbol."""
     return name.replace("|", "!").replace("\\", "!")

@@ -1,4 +1,4 @@
-"""Making a certificate in a process of its own, in a folder that is there whole or not at all."""
+"""The writer of certificates: a process fills a folder, which appears when it is complete."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ def make_certificate(
     limits: Limits,
     proved: Sequence[Result],
     left: float,
-    hear: Callable[[PreparationPhase], None] = lambda phase: None,
+    report: Callable[[PreparationPhase], None] = lambda phase: None,
 ) -> str | None:
-    """Put a certificate of what is proved into `folder`, in `left` seconds; if that fails for lack of time or memory,
-    say so. Raises FileExistsError if a certificate is there already.
+    """Write a certificate of the proved results into `folder`, within `left` seconds.
+
+    Returns why there is none if time, memory or disk space ran out, else None. Raises FileExistsError if the
+    folder has a certificate already.
     """
-    from fencepost.encoding.evidence.contents import make
+    from fencepost.encoding.evidence.contents import certificate_process
     from fencepost.encoding.evidence.manifests import claimed
 
     claims = [
@@ -39,17 +41,22 @@ def make_certificate(
         for r in proved
         if r.basis is not None
     ]
-    with _renamed(folder) as temporary:
+    with _temporary(folder) as temporary:
         asked = (instance.system, instance.subject, limits.budgets, claims, temporary)
-        lacking = _heard(Worker("certificate", make, *asked, gib=limits.memory), left, hear, limits.timeout)
+        lacking = _wait(
+            Worker("certificate", certificate_process, *asked, gib=limits.memory),
+            left,
+            report,
+            limits.timeout,
+        )
         if lacking is None:
             _rename(temporary, folder)
     return lacking
 
 
 @contextmanager
-def _renamed(folder: Path) -> Iterator[Path]:
-    """A folder beside the one given, which goes away unless it is renamed to that one."""
+def _temporary(folder: Path) -> Iterator[Path]:
+    """Yield a new folder beside the one given; it is removed unless it is renamed to that one."""
     temporary = folder.absolute().with_name(f".{folder.name}.{uuid.uuid4().hex}")
     temporary.mkdir(parents=True)
     try:
@@ -67,18 +74,18 @@ def _rename(made: Path, folder: Path) -> None:
         raise
 
 
-def _heard(
-    worker: Worker, left: float, hear: Callable[[PreparationPhase], None], timeout: float
+def _wait(
+    worker: Worker, left: float, report: Callable[[PreparationPhase], None], timeout: float
 ) -> str | None:
-    """Wait until the worker is done; why it is not, if it is not."""
+    """Wait until the worker is done, and return None, or why it failed."""
     end = time.perf_counter() + left
     try:
         while True:
             if not worker.connection.poll(max(0.0, end - time.perf_counter())):
-                return f"time-out after {timeout:g} s, which is for the proof and its certificate"
+                return f"time-out after {timeout:g} s, for the proof and its certificate together"
             message = worker.receive()
             if not isinstance(message, Ended):
-                hear(message)
+                report(message)
             elif message.gave_up:
                 return message.gave_up
             elif message.kind == OSError.__name__:

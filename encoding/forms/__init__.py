@@ -1,4 +1,4 @@
-"""The forms in which a counterexample can be told, each a function from a story to text."""
+"""The forms in which a counterexample can be written, each a function from a `Counterexample` to text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fencepost.encoding.forms.sequencediagram import sequencediagram
 
 @dataclass(frozen=True)
 class Form:
-    """How a story is written, and how the file it is written to ends."""
+    """The function that writes a counterexample in a form, and the ending of its file."""
 
     write: Callable[[Counterexample], str]
     ending: str
@@ -26,4 +26,4 @@ FORMS: Mapping[str, Form] = {
     "sequencediagram": Form(sequencediagram, ".sequencediagram.txt"),
     "html": Form(html, ".html"),
 }
-"""By the name that `--format` takes; each tells one story. The forms `text` and `json` tell any number."""
+"""The forms of one counterexample, by the name that `--format` takes; `text` and `json` take several."""

@@ -1,4 +1,4 @@
-"""A counterexample with what is needed to tell it: who takes part, what travels, and what is worth a note."""
+"""A counterexample prepared for display: its participants, its messages, and the changes worth a note."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fencepost.encoding.language.traces import Json, Sending, Trace, TraceStep, 
 
 @dataclass(frozen=True, eq=False)
 class Travel:
-    """One sending of a message and what became of it; no two are the same."""
+    """One message sent, and the step that receives it. Two sendings are never equal."""
 
     message: Sending
     sent: int
@@ -27,35 +27,37 @@ class Travel:
 
     @property
     def sender(self) -> str:
+        """The participant that sends it."""
         return show(self.message.sender)
 
     @property
     def receiver(self) -> str:
+        """The participant that it is sent to."""
         return show(self.message.receiver)
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A trace of a system, the property that it violates, and the verdict it is the evidence of."""
+    """A trace of a system, the property that it violates, and the verdict that it supports."""
 
     trace: Trace
     system: System
     prop: Property
     verdict: str
-    """A line for people: the property, the verdict, and what it rests on."""
+    """A line for people: the property, the verdict, and its basis."""
     changed_switches: Mapping[str, Json]
-    """Those that differ from the default of the protocol's family."""
-    beside: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    """By the index of a step, what something else than the model did in it, a line for each thing."""
+    """The switches that differ from the default of the protocol's family."""
+    observations: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    """By the index of a step, the lines about what the real code did in it."""
 
     @cached_property
     def explanation(self) -> str:
-        """What was lost and why, in a sentence; empty if the property has none."""
+        """The property's explanation of the violation, in a sentence; empty if the property has none."""
         return explained(self.prop, self.trace)
 
     @cached_property
     def travels(self) -> tuple[Travel, ...]:
-        """Every sending of the trace, in the order of sending."""
+        """The messages of the trace, in the order of sending."""
         travels: list[Travel] = []
         under_way: dict[tuple[Json, ...], list[int]] = {}
         for step in self.trace.steps:
@@ -72,21 +74,21 @@ class Counterexample:
 
     @cached_property
     def arrivals(self) -> Mapping[int, Travel]:
-        """By the index of a step that receives a message, that message."""
+        """The messages received, by the index of the step that receives them."""
         return {travel.received: travel for travel in self.travels if travel.received is not None}
 
     @cached_property
     def in_flight(self) -> tuple[Travel, ...]:
-        """What is neither lost nor received."""
+        """The messages that are neither lost nor received."""
         return tuple(t for t in self.travels if t.received is None and not t.message.lost)
 
     def is_late(self, travel: Travel) -> bool:
-        """Its receiver had received something that was sent after it."""
+        """Return whether the receiver had already received a message that was sent later."""
         return travel.received is not None and self.trace.is_late(self.trace.steps[travel.received - 1])
 
     @cached_property
     def participants(self) -> tuple[str, ...]:
-        """Who acts, sends, is sent to, or holds what changes: in the order in which each kind first acts, stores last."""
+        """Actors, senders, receivers and changed stores: by kind in order of first action, stores last."""
         steps = self.trace.steps
         found = [show(step.actor) for step in steps]
         found += [name for travel in self.travels for name in (travel.sender, travel.receiver)]
@@ -101,53 +103,53 @@ class Counterexample:
 
     @cached_property
     def _kinds(self) -> Mapping[str, tuple[str, int]]:
-        """Each label of an index set: its type, and its place in the largest set of that type."""
+        """For each label of an index set its type, and its place in the largest set of that type."""
         sorts = {sort for v in self.system.variables for sort in v.family.over}
         ordered = sorted(sorts, key=lambda sort: (len(sort), sort.name))
         return {show(value): (sort.type, place) for sort in ordered for place, value in enumerate(sort)}
 
     @cached_property
     def _stores(self) -> Mapping[str, str]:
-        """By the name of a family, the store that holds it."""
+        """The store of each family that a store holds, by the name of the family."""
         return {name: store for store, names in self.system.state.stores.items() for name in names}
 
     def touched(self, step: TraceStep) -> tuple[str, ...]:
-        """The stores in which the step changes something."""
+        """Return the stores that the step changes."""
         stores = [self._stores.get(family_of(name)) for name in step.changes]
         return tuple(dict.fromkeys(store for store in stores if store is not None))
 
     def holder(self, name: str, step: TraceStep) -> str:
-        """Where a change of that variable is noted: at the store that holds it, else at who acts."""
+        """Return the participant at which a change of that variable is noted: its store, else the actor."""
         return self._stores.get(family_of(name), show(step.actor))
 
     @cached_property
-    def telling(self) -> frozenset[str]:
-        """The names of the families whose changes say more than that a step was taken, which the diagram shows.
+    def noted_families(self) -> frozenset[str]:
+        """The names of the families whose changes the diagram notes: all but marks.
 
-        A fact that every action that sets it requires not to be set yet says no more than that; unless the property
-        is about it.
+        A mark is a state variable that each action requires to be false before setting it, so its change says
+        only that the action was taken. Marks that the property reads are noted.
         """
         families = {v.family.name for v in self.system.variables}
         return frozenset(families - _marks(self.system) | read_by(self.prop))
 
     def changes(self, step: TraceStep) -> Iterator[tuple[str, Json, Json]]:
-        """Each variable that the step changes, with its value before and after."""
+        """Yield each variable that the step changes, with its value before and after."""
         before = self.trace.states[step.index - 1]
         for name, value in step.changes.items():
             yield name, before[name], value
 
     def notes(self, step: TraceStep) -> Mapping[str, list[str]]:
-        """By holder, the changes worth a note."""
+        """Return the changes worth a note, by the participant at which they are noted."""
         notes: dict[str, list[str]] = {}
         for name, before, after in self.changes(step):
-            if family_of(name) in self.telling:
+            if family_of(name) in self.noted_families:
                 line = f"{name}: {show(before)} → {show(after)}"
                 notes.setdefault(self.holder(name, step), []).append(line)
         return notes
 
     @cached_property
     def shown(self) -> tuple[Variable, ...]:
-        """The variables of the trace: those that may change, and the choices of which some were taken."""
+        """The variables of the trace: those that may change, and the families of choices with a true one."""
         first = self.trace.initial
         chosen = {family_of(name) for name in first}
         return tuple(
@@ -155,7 +157,7 @@ class Counterexample:
         )
 
     def value(self, variable: Variable, index: int) -> Json:
-        """What a variable holds after that many steps; of choices the trace names the true ones only."""
+        """Return the value of a variable after that many steps; choices not in the trace are false."""
         return self.trace.states[index].get(variable.name, False if variable.is_choice else _first(variable))
 
 
@@ -164,17 +166,17 @@ def _first(variable: Variable) -> Json:
 
 
 def family_of(name: str) -> str:
-    """The family of a variable by its name: `stored` of `stored[b1, 2]`."""
+    """Return the family in the name of a variable: `stored` for `stored[b1, 2]`."""
     return name.partition("[")[0]
 
 
 def read_by(prop: Property) -> frozenset[str]:
-    """The names of the families that the property is about."""
+    """Return the names of the families that the property reads."""
     return frozenset(family.name for family in families_read(prop.holds))
 
 
 def _marks(system: System) -> set[str]:
-    """The families of which every update sets what its action requires not to be set yet."""
+    """Return the families whose variables each action requires to be false before it sets them to true."""
     marks: dict[str, bool] = {}
     for schema in system.schemas:
         for update in schema.action.then:
@@ -190,7 +192,7 @@ def _is_mark(update: Update, action: Action) -> bool:
 
 
 def _is_same(term: Term, read: Read) -> bool:
-    """The term reads the same variable."""
+    """Return whether the term reads the same variable."""
     return (
         isinstance(term, Read)
         and term.family is read.family
@@ -201,50 +203,48 @@ def _is_same(term: Term, read: Read) -> bool:
     )
 
 
-WALKED = Property("walk", "nothing is asked of a walk", TRUE, TRUE, "it is a walk")
-"""What a walk is said to be about, which violates nothing."""
-
-
-# Words that every form uses.
+WALKED = Property("walk", "a path violates nothing", TRUE, TRUE, "it is a path")
+"""The property of a path from the explorer, which violates nothing."""
 
 
 def explained(prop: Property, trace: Trace) -> str:
-    """The property's own sentence; a fault in it must not hide the trace."""
+    """Return the property's explanation of a trace. If it fails, return the failure as text."""
     if prop.explain is None:
         return ""
     try:
-        said: object = prop.explain(trace)
-        if not isinstance(said, str):
-            raise TypeError(f"explain returned {said!r:.80}; return a sentence")
-        return said
-    except Exception as error:  # noqa: BLE001 - whatever the protocol's author wrote
+        sentence: object = prop.explain(trace)
+        if not isinstance(sentence, str):
+            raise TypeError(f"explain returned {sentence!r:.80}; return a sentence")
+        return sentence
+    except Exception as error:  # noqa: BLE001 - the code is of the protocol's author
         return f"(Its explanation failed: {type(error).__name__}: {error})"
 
 
 def action_line(step: TraceStep) -> str:
-    """What is done, with the arguments that the actor does not say already: `push (entry 1): …`.
+    """Return the action with its arguments and its note: `push (entry 1): …`.
 
-    Of several arguments that equal the actor, a node 1 and an entry 1, nobody could tell which one is left out: all are said.
+    The argument that equals the actor is left out. If several do, for example a node 1 and an entry 1, all
+    stay.
     """
     actors = [name for name, value in step.arguments.items() if value == step.actor]
-    unsaid = actors if len(actors) == 1 else []
-    arguments = pairs({name: value for name, value in step.arguments.items() if name not in unsaid})
+    left_out = actors if len(actors) == 1 else []
+    arguments = pairs({name: value for name, value in step.arguments.items() if name not in left_out})
     name = f"{step.action} ({arguments})" if arguments else step.action
     return f"{name}: {step.note}" if step.note else name
 
 
 def message_line(message: Sending) -> str:
-    """A message with what it says: `add [entry 1, fragment 1]`."""
+    """Return a message with its fields: `add [entry 1, fragment 1]`."""
     return f"{message.kind} [{pairs(message.fields)}]" if message.fields else message.kind
 
 
 def pairs(values: Mapping[str, Json]) -> str:
-    """Names and values: `entry 1, lac 0`."""
+    """Return names and values: `entry 1, lac 0`."""
     return ", ".join(f"{name} {show(value)}" for name, value in values.items())
 
 
 def gathered(sent: Sequence[Sending]) -> Mapping[str, list[str]]:
-    """Messages that differ in their receiver only, on one line; lost ones say so."""
+    """Return the receivers of messages that differ only in these, by message; lost messages are marked."""
     gathered: dict[str, list[str]] = {}
     for message in sent:
         receiver = f"{show(message.receiver)} (LOST)" if message.lost else show(message.receiver)
@@ -252,8 +252,8 @@ def gathered(sent: Sequence[Sending]) -> Mapping[str, list[str]]:
     return gathered
 
 
-def spelled(names: Sequence[str], reserved: Collection[str] = ()) -> Mapping[str, str]:
-    """Each name in one word that is no other's and not reserved, in small or capital letters."""
+def identifiers(names: Sequence[str], reserved: Collection[str] = ()) -> Mapping[str, str]:
+    """Return for each name a word of its own; reserved words are avoided, in capital letters too."""
     words: dict[str, str] = {}
     for name in names:
         word = re.sub(r"\W+", "_", name)

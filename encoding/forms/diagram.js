@@ -1,4 +1,4 @@
-// The diagram of a story in a page: one step of it is marked and in view. `onstep` hears which row was clicked.
+// The diagram of a counterexample in a page. One step is marked and in view; `onstep` receives the row that is clicked.
 class Diagram {
   constructor(box, onstep) {
     this.box = box;
@@ -7,9 +7,9 @@ class Diagram {
     }
   }
 
-  // Mark a step: what comes after it is faint, what is sent and not received yet is under way.
+  // Mark a step. Later steps are faint, and messages sent but not received yet are under way.
   paint(step) {
-    this.box.classList.toggle("stepping", step > 0); // before the first step all is seen at once
+    this.box.classList.toggle("stepping", step > 0); // before the first step everything is visible
     for (const part of this.box.querySelectorAll("[data-step]")) {
       const index = Number(part.dataset.step);
       part.classList.toggle("current", index === step);
@@ -24,7 +24,7 @@ class Diagram {
     }
   }
 
-  // Scroll the diagram, and only that, until the row of a step and some of those beside it are in view, above `floor`.
+  // Scroll only the diagram, until the row of a step and its neighbours are in view above `floor`.
   reveal(step, floor = window.innerHeight) {
     const seen = (part) => part.getClientRects().length > 0;
     const band = [...this.box.querySelectorAll(`.band[data-step="${step}"]`)].find(seen);

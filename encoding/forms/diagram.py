@@ -1,7 +1,7 @@
-"""The diagram of a story as a piece of a page: drawn for wide and for narrow places, of which it shows what fits.
+"""The diagram of a counterexample as a piece of a page, with a wide drawing and a narrow one.
 
-Whatever page has it brings along `style()` and `script()`; the script defines `Diagram`, which marks a step and shows
-it. So a page that steps through a saved trace and one that takes steps by itself draw the same.
+A page with a diagram also includes `style()` and `script()`. The script defines `Diagram`, which marks a step
+and scrolls to it. The page of a saved trace and the page of the explorer share all three.
 """
 
 from __future__ import annotations
@@ -12,35 +12,42 @@ from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.forms.lifelines import NARROW, WIDE, Drawing
 
 SHRUNK = 0.84
-"""A wide drawing is shown where it need not be made smaller than that."""
+"""The smallest scale of the wide drawing; below it the narrow one is shown."""
 _GROWN = 1.15
-"""No drawing is made larger than that."""
+"""The largest scale of a drawing."""
 
 
-def diagram(story: Counterexample) -> str:
-    """An element of class `diagram`: it scrolls by itself if it is given a height, and its heads stay in view."""
-    wide, narrow = Drawing(story, WIDE), Drawing(story, NARROW)
-    sizes = f"--wide: {wide.width * _GROWN:.0f}px; --narrow: {narrow.width * _GROWN:.0f}px; --least: {narrow.width:.0f}px"
+def diagram(counterexample: Counterexample) -> str:
+    """Return an element of class `diagram`. With a fixed height it scrolls, and its heads stay in view."""
+    wide, narrow = Drawing(counterexample, WIDE), Drawing(counterexample, NARROW)
+    most_wide, most_narrow = wide.width * _GROWN, narrow.width * _GROWN
+    sizes = f"--wide: {most_wide:.0f}px; --narrow: {most_narrow:.0f}px; --least: {narrow.width:.0f}px"
     room = round(wide.width * SHRUNK)
     return (
         f'<section class="diagram" aria-label="Sequence diagram" tabindex="0" style="{sizes}">\n'
-        f"<style>@container diagram (min-width: {room}px) {{ .diagram .narrow {{ display: none; }} }}\n"
-        f"@container diagram (max-width: {room - 0.01:.2f}px) {{ .diagram .wide {{ display: none; }} }}</style>\n"
+        f"<style>{_hides('narrow', f'min-width: {room}px')}\n"
+        f"{_hides('wide', f'max-width: {room - 0.01:.2f}px')}</style>\n"
         f'<div class="drawings">\n'
-        f"{wide.heads()}{narrow.heads()}\n{wide.body()}\n{narrow.body()}\n{part('diagram.html').rstrip()}\n</div>\n</section>"
+        f"{wide.heads()}{narrow.heads()}\n{wide.body()}\n{narrow.body()}\n"
+        f"{part('diagram.html').rstrip()}\n</div>\n</section>"
     )
 
 
+def _hides(drawing: str, width: str) -> str:
+    """Return the rule that hides a drawing where the diagram has that width."""
+    return f"@container diagram ({width}) {{ .diagram .{drawing} {{ display: none; }} }}"
+
+
 def style() -> str:
-    """The colours, and how a diagram looks."""
+    """Return the style sheet of a diagram, colours included."""
     return f"{part('palette.css').rstrip()}\n{part('diagram.css').rstrip()}"
 
 
 def script() -> str:
-    """The class `Diagram`: `paint(step, of)`, `reveal(step, floor)`, and `onstep` to hear of a click on a row."""
+    """Return the JavaScript class `Diagram`."""
     return part("diagram.js").rstrip()
 
 
 def part(name: str) -> str:
-    """A file beside this one."""
+    """Return the text of a file of this package."""
     return files("fencepost.encoding.forms").joinpath(name).read_text(encoding="utf-8")

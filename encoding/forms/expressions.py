@@ -1,6 +1,6 @@
-"""Expressions over the state as people type them, such as `stored[b1, 1] == 0 and status == closed`.
+"""Expressions over the state as users type them, such as `stored[b1, 1] == 0 and status == closed`.
 
-They are read as Python is, and become terms; nothing is executed.
+They have the syntax of Python and become terms. Nothing is executed.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ TRUTHS = {"yes": True, "no": False, "true": True, "false": False}
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads expressions over the state of one system."""
+    """A parser of expressions over the state of one system."""
 
     system: System
 
     def read(self, text: str) -> Term:
-        """The expression as a term; raises BadInput."""
+        """Return the expression as a term. Raises BadInput."""
         try:
             body = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -52,7 +52,7 @@ class Reader:
 
     @cached_property
     def _labels(self) -> dict[tuple[str, str], Value]:
-        """Each label by its type and how it is shown."""
+        """The labels by their type and their text."""
         sorts = dict.fromkeys(sort for f in self._families.values() for sort in (f.domain, *f.over))
         return {
             (sort.type, show(value)): value
@@ -62,11 +62,11 @@ class Reader:
         }
 
     def _term(self, node: ast.expr, wanted: str = "") -> Term:
-        """The term of a part; a bare label is one of the type wanted."""
+        """Return the term of a part; a bare label has the type `wanted`."""
         try:
             return self._parsed(node, wanted)
         except TypeError as error:
-            raise BadInput(f"{ast.unparse(node)}: yes or no, numbers and labels do not mix") from error
+            raise BadInput(f"{ast.unparse(node)}: yes or no, numbers and labels cannot be mixed") from error
 
     def _parsed(self, node: ast.expr, wanted: str) -> Term:
         match node:
@@ -105,7 +105,7 @@ class Reader:
             yield COMPARISONS[type(op)](*self._sides(left, right))
 
     def _sides(self, left: ast.expr, right: ast.expr) -> tuple[Term, Term]:
-        """Both sides of a comparison: a label takes its type from the other side."""
+        """Return both sides of a comparison; a label takes its type from the other side."""
         if self._is_label(left):
             second = self._term(right)
             return self._term(left, second.type), second
@@ -126,7 +126,7 @@ class Reader:
         raise BadInput(f"{label}: no such value; valid: {valid}")
 
     def _variable(self, node: ast.expr, name: str, index: list[ast.expr]) -> Term:
-        """A variable, with all of its indices given as values."""
+        """Return a read of a state variable, with its indices given as values."""
         if name not in self._families:
             raise BadInput(f"{name}: no such variable; valid: {', '.join(self._families)}")
         family = self._families[name]
@@ -144,19 +144,22 @@ class Reader:
         raise BadInput(f"{given}: no such {sort.name}; valid: {', '.join(map(show, sort))}")
 
 
-def along(story: Counterexample, term: Term) -> list[Json]:
-    """What the term is at first and after each step."""
-    concrete = Concrete(story.system)
+def along(counterexample: Counterexample, term: Term) -> list[Json]:
+    """Return the value of a term in the initial state and after each step."""
+    concrete = Concrete(counterexample.system)
     function = concrete.function(term, {})
-    values = [function(concrete.state(_codes(story, index))) for index in range(len(story.trace.steps) + 1)]
+    values = [
+        function(concrete.state(_codes(counterexample, index)))
+        for index in range(len(counterexample.trace.steps) + 1)
+    ]
     return [bool(value) if term.type == "bool" else plain(value) for value in values]
 
 
-def _codes(story: Counterexample, index: int) -> Iterator[int]:
-    """The state after that many steps, as the trace has it: positions in domains."""
-    return (_code(v, story.value(v, index)) for v in story.system.variables)
+def _codes(counterexample: Counterexample, index: int) -> Iterator[int]:
+    """Yield the state of the trace after that many steps, as positions in domains."""
+    return (_code(v, counterexample.value(v, index)) for v in counterexample.system.variables)
 
 
 def _code(variable: Variable, shown: Json) -> int:
-    """The place of a value in its domain."""
+    """Return the position of a value in its domain."""
     return [plain(value) for value in variable.domain].index(shown)

@@ -1,6 +1,6 @@
-"""A story as one page that needs nothing else: the diagram, and the state after each step.
+"""A counterexample as one self-contained page: the diagram, and the state after each step.
 
-It opens at the last step, where the property is violated.
+The page opens at the last step, where the property is violated.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from fencepost.encoding.language.traces import Json, TraceStep
 from fencepost.encoding.versions import version
 
 
-def html(story: Counterexample) -> str:
-    """The page; it is the same for the same story, and loads nothing."""
-    trace = story.trace
+def html(counterexample: Counterexample) -> str:
+    """Return the page, which loads nothing. The same counterexample always gives the same page."""
+    trace = counterexample.trace
     used = {name: value for name, value in trace.parameters.items() if value}
-    changed = {f"switch {name}": value for name, value in story.changed_switches.items()}
-    caps = {f"at most: {name}": number for name, number in story.system.caps.items()}
+    changed = {f"switch {name}": value for name, value in counterexample.changed_switches.items()}
+    caps = {f"at most: {name}": number for name, number in counterexample.system.caps.items()}
     return Template(part("page.html")).substitute(
         version=escape(version()),
-        title=escape(title(story)),
+        title=escape(title(counterexample)),
         style=f"{style()}\n{part('page.css').rstrip()}",
         script=f'"use strict";\n{script()}\n{part("page.js").rstrip()}',
         property=escape(trace.property),
         protocol=escape(trace.protocol),
-        sentence=_with_links(story.explanation or f"Violated: {story.prop.meaning}."),
-        meaning=escape(story.prop.meaning),
-        verdict=escape(story.verdict),
+        sentence=_with_links(counterexample.explanation or f"Violated: {counterexample.prop.meaning}."),
+        meaning=escape(counterexample.prop.meaning),
+        verdict=escape(counterexample.verdict),
         instance=_terms(used, ()) + _terms(changed, changed),
         settings=_terms(trace.parameters, ())
         + _terms(caps, ())
-        + _terms(trace.switches, story.changed_switches),
+        + _terms(trace.switches, counterexample.changed_switches),
         steps=str(len(trace.steps)),
-        diagram=diagram(story),
-        story=_data(story),
+        diagram=diagram(counterexample),
+        counterexample=_data(counterexample),
     )
 
 
 def _with_links(sentence: str) -> str:
-    """The sentence, with each step it names as a link to that step."""
+    """Return the sentence with each step that it names as a link."""
     return re.sub(r"\bstep (\d+)", r'<a href="#step=\1">step \1</a>', escape(sentence))
 
 
@@ -64,37 +64,38 @@ def _terms(values: Mapping[str, Json], changed: Collection[str]) -> str:
     )
 
 
-def _data(story: Counterexample) -> str:
-    """What the page's script reads, as JSON in which nothing can end the element that holds it."""
-    initial = {v.name: show(story.value(v, 0)) for v in story.shown}
-    at_stake = read_by(story.prop)
+def _data(counterexample: Counterexample) -> str:
+    """Return the data of the page's script, as JSON that cannot close the element that holds it."""
+    initial = {v.name: show(counterexample.value(v, 0)) for v in counterexample.shown}
+    read_by_property = read_by(counterexample.prop)
     families: dict[str, list[dict[str, str]]] = {}
-    for v in story.shown:
+    for v in counterexample.shown:
         families.setdefault(v.family.name, []).append(
             {"name": v.name, "index": ", ".join(map(show, v.index))}
         )
-    ordered = sorted(families, key=lambda name: name not in story.telling)
+    ordered = sorted(families, key=lambda name: name not in counterexample.noted_families)
     document = {
-        "property": story.trace.property,
+        "property": counterexample.trace.property,
         "initial": initial,
         "families": [
             {
                 "name": name,
-                "tells": name in story.telling,
-                "at_stake": name in at_stake,
+                "noted": name in counterexample.noted_families,
+                "in_property": name in read_by_property,
                 "variables": families[name],
             }
             for name in ordered
         ],
-        "steps": [_step(story, step) for step in story.trace.steps],
+        "steps": [_step(counterexample, step) for step in counterexample.trace.steps],
     }
     return json.dumps(document, ensure_ascii=False).replace("<", "\\u003c")
 
 
-def _step(story: Counterexample, step: TraceStep) -> dict[str, object]:
-    travel = story.arrivals.get(step.index)
-    late = travel is not None and story.is_late(travel)
-    meanings = {schema.name: schema.meaning for schema in story.system.schemas}
+def _step(counterexample: Counterexample, step: TraceStep) -> dict[str, object]:
+    travel = counterexample.arrivals.get(step.index)
+    late = travel is not None and counterexample.is_late(travel)
+    meanings = {schema.name: schema.meaning for schema in counterexample.system.schemas}
+    observed = counterexample.observations.get(step.index)
     kept = [m for m in step.sent if not m.lost]
     return {
         "actor": show(step.actor),
@@ -108,5 +109,5 @@ def _step(story: Counterexample, step: TraceStep) -> dict[str, object]:
         "sent": [f"→ {text} to {', '.join(to)}" for text, to in gathered(kept).items()],
         "lost": [f"✕ {message_line(m)} to {show(m.receiver)} is lost" for m in step.sent if m.lost],
         "changes": {name: show(value) for name, value in step.changes.items()},
-        **({"beside": list(story.beside[step.index])} if step.index in story.beside else {}),
+        **({"observations": list(observed)} if observed else {}),
     }

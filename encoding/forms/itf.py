@@ -1,4 +1,4 @@
-"""A story in the Informal Trace Format of Apalache (its ADR 015), for Apalache, Quint, itf-py and trace viewers."""
+"""A counterexample in the Informal Trace Format of Apalache (ADR 015), for other tools and viewers."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from fencepost.encoding.language.traces import Json, plain
 from fencepost.encoding.versions import version
 
 TAKEN = "mbt::actionTaken"
-"""The variable in which Quint, and those who read its traces, look for the action that led to a state."""
+"""The variable in which Quint and readers of its traces expect the action that led to a state."""
 
 
-def itf(story: Counterexample) -> str:
-    """Each state in full: a family is a map from its index (a tuple if there are several) to its value."""
-    trace, families = story.trace, _families(story)
-    states = [_state(story, families, index) for index in range(len(trace.steps) + 1)]
+def itf(counterexample: Counterexample) -> str:
+    """Return each state in full: a family is a map from its index (a tuple for several) to its value."""
+    trace, families = counterexample.trace, _families(counterexample)
+    states = [_state(counterexample, families, index) for index in range(len(trace.steps) + 1)]
     meta = {
         "format": "ITF",
         "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
         "source": f"fencepost {version()}",
-        "description": story.explanation or story.prop.meaning,
+        "description": counterexample.explanation or counterexample.prop.meaning,
         "status": "violation",
         **trace.subject.to_json(),
         "property": trace.property,
@@ -39,33 +39,33 @@ def _line(value: object) -> str:
 
 
 def _lines(values: Sequence[object]) -> str:
-    """A list with each of its values on a line of its own."""
+    """Return a list with each of its values on a line of its own."""
     return "[\n" + ",\n".join(map(_line, values)) + "\n]"
 
 
-def _families(story: Counterexample) -> Mapping[str, list[Variable]]:
-    """The variables of the trace, by family."""
+def _families(counterexample: Counterexample) -> Mapping[str, list[Variable]]:
+    """Return the variables of the trace, by family."""
     families: dict[str, list[Variable]] = {}
-    for variable in story.shown:
+    for variable in counterexample.shown:
         families.setdefault(variable.family.name, []).append(variable)
     return families
 
 
 def _state(
-    story: Counterexample, families: Mapping[str, Sequence[Variable]], index: int
+    counterexample: Counterexample, families: Mapping[str, Sequence[Variable]], index: int
 ) -> dict[str, object]:
-    step = story.trace.steps[index - 1] if index else None
+    step = counterexample.trace.steps[index - 1] if index else None
     meta: dict[str, object] = {"index": index}
     if step is not None:
         meta |= {"action": step.action, "arguments": dict(step.arguments), "actor": step.actor}
-    values = {name: _family(story, group, index) for name, group in families.items()}
+    values = {name: _family(counterexample, group, index) for name, group in families.items()}
     return {"#meta": meta, **values, TAKEN: step.action if step is not None else "init"}
 
 
-def _family(story: Counterexample, group: Sequence[Variable], index: int) -> object:
+def _family(counterexample: Counterexample, group: Sequence[Variable], index: int) -> object:
     if not group[0].index:
-        return _value(story.value(group[0], index))
-    return {"#map": [[_key(v.index), _value(story.value(v, index))] for v in group]}
+        return _value(counterexample.value(group[0], index))
+    return {"#map": [[_key(v.index), _value(counterexample.value(v, index))] for v in group]}
 
 
 def _key(index: Sequence[Value]) -> object:
@@ -74,12 +74,12 @@ def _key(index: Sequence[Value]) -> object:
 
 
 def _value(value: Json) -> object:
-    """Every integer, however small, is a `#bigint`."""
+    """Return a value of a state; every integer is a `#bigint`, however small."""
     return {"#bigint": str(value)} if type(value) is int else value
 
 
 def _type(group: Sequence[Variable]) -> str:
-    """The type of a family as Apalache writes it: `<<Str, Int>> -> Bool`."""
+    """Return the type of a family as Apalache writes it: `<<Str, Int>> -> Bool`."""
     first = group[0]
     domain = _kind(first.domain.values[0])
     if not first.index:

@@ -1,4 +1,4 @@
-"""Where the words beside arrows stand: above or below their own, clear of the others as far as there is room."""
+"""Placement of the words beside arrows: next to their own arrow, away from others where possible."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ Point = tuple[float, float]
 Segment = tuple[Point, Point]
 
 LETTER, ASCENT, DESCENT = 6.1, 9.0, 3.0
-"""The width of a letter, and how far it reaches above and below its line, of words 11 pixels high."""
+"""The width of a letter in a text of 11 pixels, and its extent above and below the line."""
 
 _GAP = 3.0
-"""Between an arrow and its own words."""
+"""The distance between an arrow and its own words."""
 _SPACE = 2.0
-"""Between words and what stands before or after them."""
+"""The distance between words and their neighbours."""
 _TIP = 16.0
-"""What an arrow's head takes."""
+"""The length of an arrow's head."""
 
 FREE = (False, 0)
-"""What a place costs that lies on nothing: there is none better."""
+"""The cost of a place that overlaps nothing, which is the best."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Box:
     bottom: float
 
     def overlaps(self, other: Box) -> bool:
-        """They have an area in common."""
+        """Return whether the two boxes have an area in common."""
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
 
     def is_crossed_by(self, segment: Segment) -> bool:
-        """A part of the segment lies inside (clipped as Liang and Barsky do)."""
+        """Return whether a part of the segment lies inside, by the clipping of Liang and Barsky."""
         (x0, y0), (x1, y1) = segment
         if (y0 <= self.top and y1 <= self.top) or (y0 >= self.bottom and y1 >= self.bottom):
             return False
@@ -61,7 +61,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Label:
-    """Words that begin, or end, at a point of their line of writing."""
+    """Words that begin, or end, at a point on their line."""
 
     words: str
     at: Point
@@ -70,19 +70,20 @@ class Label:
 
     @property
     def box(self) -> Box:
-        """What the words cover."""
+        """The area of the words."""
         x, y = self.at
         width = LETTER * len(self.words)
         left = x if self.anchor == "start" else x - width
         return Box(left - _SPACE, y - ASCENT, left + width + _SPACE, y + DESCENT)
 
 
-def beside(words: str, way: Segment) -> Iterator[Label]:
-    """The places for words beside a way that goes down, or level: the best first, none of them crossed by it.
+def places_beside(words: str, segment: Segment) -> Iterator[Label]:
+    """Yield the places for words beside a segment that goes down or level; the best come first.
 
-    Above a way its words begin where it leads to, below they end there; so it goes away from them.
+    Words above the segment begin at a point of it and run in its direction. Words below it end at a point of
+    it. So the segment crosses none of them.
     """
-    (x0, y0), (x1, y1) = way
+    (x0, y0), (x1, y1) = segment
     forward = 1 if x1 >= x0 else -1
     ahead, behind = ("start", "end") if forward > 0 else ("end", "start")
     length = abs(x1 - x0) or 1.0
@@ -93,19 +94,19 @@ def beside(words: str, way: Segment) -> Iterator[Label]:
         yield Label(words, (x - forward * _GAP, y + _GAP + ASCENT), behind)
 
 
-def placed(
-    wanted: Iterable[Sequence[Label]], ways: Sequence[Segment], taken: Iterable[Box], width: float
+def place_labels(
+    wanted: Iterable[Sequence[Label]], segments: Sequence[Segment], taken: Iterable[Box], width: float
 ) -> list[Label]:
-    """One of its places for each, in turn: where it lies on the fewest words, marks and ways, the earlier of equals."""
+    """Return for each label in turn the place that overlaps the fewest words, marks and segments."""
     boxes, found = list(taken), list[Label]()
     for places in wanted:
 
         def cost(label: Label) -> tuple[bool, int]:
             box = label.box
-            lies_on = sum(map(box.overlaps, boxes))
+            overlaps = sum(map(box.overlaps, boxes))
             return (
                 box.left < 0 or box.right > width,
-                4 * lies_on + sum(map(box.is_crossed_by, ways)),
+                4 * overlaps + sum(map(box.is_crossed_by, segments)),
             )
 
         best = next((label for label in places if cost(label) == FREE), None) or min(places, key=cost)

@@ -1,5 +1,4 @@
-"""A story as a drawing: a lifeline for each participant, a row for each step, an arrow from where a message is sent
-to where it is received."""
+"""A counterexample as a drawing: lifelines for participants, rows for steps, arrows for messages."""
 
 from __future__ import annotations
 
@@ -17,35 +16,35 @@ from fencepost.encoding.forms.counterexample import (
     family_of,
     message_line,
 )
-from fencepost.encoding.forms.labels import Box, Label, Point, Segment, beside, placed
+from fencepost.encoding.forms.labels import Box, Label, Point, Segment, place_labels, places_beside
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.traces import TraceStep
 
 HEAD = 40
-"""The height of the participants' names."""
+"""The height of the row of participants' names."""
 
 _SOON = 3
-"""A message that is received at most so many steps after it was sent goes straight."""
+"""The most steps between sending and receiving for which an arrow is straight."""
 _BOLD, _PLAIN = 6.8, 6.0
-"""The width of a letter of a step's name, and of its note."""
+"""The width of a letter in a step's name, and in its note."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a row has its words: in a gutter beside the lifelines, or above its arrows where the page is narrow."""
+    """The measures of a drawing. A wide one has a row's words in a gutter, a narrow one above the arrows."""
 
     name: str
     gutter: float
     column: float
-    """The width of a lifeline, at least."""
+    """The least width of a lifeline."""
     lifelines: float
-    """The width of all lifelines, at least."""
+    """The least width of all lifelines together."""
     row: float
     """The height of a step."""
     dot: float
-    """How far down its row a step is taken."""
+    """The distance from the top of a row to the dot of its step."""
     fall: float
-    """How far down goes what does not arrive."""
+    """The distance that the arrow of an undelivered message goes down."""
 
 
 WIDE = Layout("wide", gutter=340, column=104, lifelines=0, row=42, dot=21, fall=23)
@@ -54,7 +53,7 @@ NARROW = Layout("narrow", gutter=0, column=60, lifelines=372, row=70, dot=52, fa
 
 @dataclass(frozen=True, eq=False)
 class MessageArrow:
-    """An arrow before it is drawn."""
+    """An arrow with its points and words, before it is drawn."""
 
     kind: str
     data: str
@@ -62,63 +61,67 @@ class MessageArrow:
     points: Sequence[Point]
     words: str = ""
     end: str = "tip"
-    """What it ends in: `tip`, `cross` or nothing."""
+    """Its end: `tip`, `cross` or empty."""
 
     @property
-    def ways(self) -> list[Segment]:
+    def segments(self) -> list[Segment]:
         """Its straight parts."""
         return list(itertools.pairwise(self.points))
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Where everything in the picture of a story is."""
+    """The drawing of a counterexample in a layout."""
 
-    story: Counterexample
+    counterexample: Counterexample
     layout: Layout = WIDE
 
     @cached_property
     def column(self) -> float:
-        return max(self.layout.column, self.layout.lifelines / max(1, len(self.story.participants)))
+        """The width of a lifeline."""
+        return max(self.layout.column, self.layout.lifelines / max(1, len(self.counterexample.participants)))
 
     @cached_property
     def width(self) -> float:
-        return self.layout.gutter + self.column * len(self.story.participants)
+        """The width of the drawing."""
+        return self.layout.gutter + self.column * len(self.counterexample.participants)
 
     @cached_property
     def height(self) -> float:
-        return self.layout.row * (len(self.story.trace.steps) + 1) + 24
+        """The height of the drawing."""
+        return self.layout.row * (len(self.counterexample.trace.steps) + 1) + 24
 
     def x(self, participant: str) -> float:
-        """The lifeline of a participant."""
-        return self.layout.gutter + self.column * (self.story.participants.index(participant) + 0.5)
+        """Return the x of a participant's lifeline."""
+        return self.layout.gutter + self.column * (self.counterexample.participants.index(participant) + 0.5)
 
     def y(self, step: int) -> float:
-        """Where a step is taken; 0 is the row before the first step."""
+        """Return the y of a step's dot; 0 is the row before the first step."""
         return self.layout.row * step + self.layout.dot
 
     def heads(self) -> str:
-        """The participants' names, to stay in view above the rows."""
-        stores = self.story.system.state.stores
+        """Return the participants' names, which stay in view above the rows."""
+        stores = self.counterexample.system.state.stores
         width = self.column - 6
         boxes = "".join(
             f'<g class="head{" store" if name in stores else ""}">'
             f'<rect x="{self.x(name) - width / 2:g}" y="7" width="{width:g}" height="26" rx="6"/>'
             f'<text x="{self.x(name):g}" y="25">{escape(_cut(name, width / 7.6))}</text></g>'
-            for name in self.story.participants
+            for name in self.counterexample.participants
         )
         size = f'viewBox="0 0 {self.width:g} {HEAD}"'
         return f'<svg class="heads {self.layout.name}" {size} aria-hidden="true">{boxes}</svg>'
 
     def body(self) -> str:
-        """Bands, lifelines, arrows, and on top the words of each row."""
+        """Return bands, lifelines, arrows, and on top the words of each row."""
         parts = [*self._bands(), *self._lifelines(), *self._drawn(), *self._actors(), *self._rows()]
         label = escape(
-            f"{self.story.trace.property} of {self.story.trace.protocol}, step by step", quote=True
+            f"{self.counterexample.trace.property} of {self.counterexample.trace.protocol}, step by step",
+            quote=True,
         )
         size = f'viewBox="0 0 {self.width:g} {self.height:g}"'
         return (
-            f'<svg class="story {self.layout.name}" {size} role="img" aria-label="{label}">\n'
+            f'<svg class="drawing {self.layout.name}" {size} role="img" aria-label="{label}">\n'
             + "\n".join(parts)
             + "\n</svg>"
         )
@@ -126,8 +129,8 @@ class Drawing:
     # Rows.
 
     def _bands(self) -> Iterator[str]:
-        """What a row is marked and clicked by."""
-        for step in range(len(self.story.trace.steps) + 1):
+        """Yield the band of each row, which is marked and clicked."""
+        for step in range(len(self.counterexample.trace.steps) + 1):
             yield (
                 f'<rect class="band" data-step="{step}" x="0" y="{self.layout.row * step:g}" '
                 f'width="{self.width:g}" height="{self.layout.row:g}" rx="6"/>'
@@ -135,7 +138,7 @@ class Drawing:
 
     def _rows(self) -> Iterator[str]:
         yield self._row(0, "at first", "")
-        steps = self.story.trace.steps
+        steps = self.counterexample.trace.steps
         for step in steps:
             yield self._row(step.index, action_line(step), self._received(step), step is steps[-1])
 
@@ -157,21 +160,21 @@ class Drawing:
         )
 
     def _received(self, step: TraceStep) -> str:
-        travel = self.story.arrivals.get(step.index)
+        travel = self.counterexample.arrivals.get(step.index)
         if travel is None:
             return ""
-        late = ", LATE" if self.story.is_late(travel) else ""
+        late = ", LATE" if self.counterexample.is_late(travel) else ""
         return f"← sent in {travel.sent}{late}: {message_line(travel.message)}"
 
     def _lifelines(self) -> Iterator[str]:
-        for name in self.story.participants:
+        for name in self.counterexample.participants:
             x = self.x(name)
             yield f'<line class="lifeline" x1="{x:g}" y1="0" x2="{x:g}" y2="{self.height:g}"/>'
 
     def _actors(self) -> Iterator[str]:
-        """A dot where each step is taken, of another colour where it is a fault."""
-        faults = {schema.name for schema in self.story.system.schemas if schema.action.fault}
-        for step in self.story.trace.steps:
+        """Yield the dot of each step; a fault has its own colour."""
+        faults = {schema.name for schema in self.counterexample.system.schemas if schema.action.fault}
+        for step in self.counterexample.trace.steps:
             x, y = self.x(show(step.actor)), self.y(step.index)
             kind = "actor fault" if step.action in faults else "actor"
             yield f'<circle class="{kind}" data-step="{step.index}" cx="{x:g}" cy="{y:g}" r="4.5"/>'
@@ -185,30 +188,32 @@ class Drawing:
 
     @cached_property
     def arrows(self) -> tuple[MessageArrow, ...]:
-        """What is ordinary first, so that what is late or lost lies on top."""
-        ordered = sorted(self.story.travels, key=self._importance)
+        """The arrows, ordinary ones first, so that late and lost messages are drawn on top of them."""
+        ordered = sorted(self.counterexample.travels, key=self._importance)
         touches = [
             self._touch(step, store)
-            for step in self.story.trace.steps
-            for store in self.story.touched(step)
+            for step in self.counterexample.trace.steps
+            for store in self.counterexample.touched(step)
             if store != show(step.actor)
         ]
         return (*map(self._travel, ordered), *touches)
 
     @cached_property
     def labels(self) -> Mapping[MessageArrow, Label]:
-        """The words beside each arrow that has some. Where rows have their words above, these say what is received."""
+        """The words beside arrows; a narrow drawing has those of messages received in its rows instead."""
         worded = [arrow for arrow in self.arrows if arrow.words and self._is_worded(arrow)]
-        ways = [way for arrow in self.arrows for way in arrow.ways]
-        steps = self.story.trace.steps
+        segments = [segment for arrow in self.arrows for segment in arrow.segments]
+        steps = self.counterexample.trace.steps
         dots = [_around((self.x(show(step.actor)), self.y(step.index)), 5) for step in steps]
         crosses = [_around(arrow.points[-1], 5) for arrow in self.arrows if arrow.end == "cross"]
         wanted = [list(self._places(arrow)) for arrow in worded]
-        rows = [self._words(step) for step in range(len(steps) + 1)]
-        return dict(zip(worded, placed(wanted, ways, [*dots, *crosses, *rows], self.width), strict=True))
+        rows = [self._words_area(step) for step in range(len(steps) + 1)]
+        return dict(
+            zip(worded, place_labels(wanted, segments, [*dots, *crosses, *rows], self.width), strict=True)
+        )
 
-    def _words(self, step: int) -> Box:
-        """Where a row has its words."""
+    def _words_area(self, step: int) -> Box:
+        """Return the area of a row's words."""
         top = self.layout.row * step
         return Box(0, top + 8, self.layout.gutter or self.width, top + 35)
 
@@ -221,10 +226,10 @@ class Drawing:
             for dx, dy, anchor in ((9, 4, "start"), (-9, 4, "end"), (-6, 18, "start"), (6, 18, "end")):
                 yield Label(arrow.words, (x + dx, y + dy), anchor)
         else:
-            yield from beside(arrow.words, arrow.ways[-1])
+            yield from places_beside(arrow.words, arrow.segments[-1])
 
     def _importance(self, travel: Travel) -> int:
-        return 2 if travel.message.lost else 1 if self.story.is_late(travel) else 0
+        return 2 if travel.message.lost else 1 if self.counterexample.is_late(travel) else 0
 
     def _travel(self, travel: Travel) -> MessageArrow:
         start = (self.x(travel.sender), self.y(travel.sent))
@@ -238,12 +243,12 @@ class Drawing:
             end = self._towards(start, self.x(travel.receiver), 0.4)
             return MessageArrow("waiting", data, f"{title}: in flight at the end", (start, end), end="")
         end = (self.x(travel.receiver), self.y(travel.received))
-        kind = "late" if self.story.is_late(travel) else ""
-        points = (start, *self._waits(travel), end)
+        kind = "late" if self.counterexample.is_late(travel) else ""
+        points = (start, *self._detour(travel), end)
         return MessageArrow(kind, f'{data} data-received="{travel.received}"', title, points, words)
 
-    def _waits(self, travel: Travel) -> tuple[Point, ...]:
-        """Where a message that takes long goes down beside its sender before it crosses, and one to oneself always."""
+    def _detour(self, travel: Travel) -> tuple[Point, ...]:
+        """Return the points at which an arrow in a lane leaves and enters, or none for a straight arrow."""
         if travel not in self._lanes:
             return ()
         x, row = self.x(travel.sender) + self._lanes[travel], self.layout.row
@@ -251,10 +256,12 @@ class Drawing:
 
     @cached_property
     def _lanes(self) -> Mapping[Travel, float]:
-        """How far beside their sender those that take long go down, without lying on one another."""
+        """The distance from the sender's lifeline for each message that takes long or goes to its sender."""
         lanes: dict[Travel, float] = {}
-        for travel in self.story.travels:
-            if travel.received is None or (travel.received - travel.sent <= _SOON and not _is_own(travel)):
+        for travel in self.counterexample.travels:
+            if travel.received is None or (
+                travel.received - travel.sent <= _SOON and not _is_to_its_sender(travel)
+            ):
                 continue
             side = -1 if self.x(travel.receiver) < self.x(travel.sender) else 1
             taken = {
@@ -266,7 +273,7 @@ class Drawing:
         return lanes
 
     def _towards(self, start: Point, x: float, share: float) -> Point:
-        """Part of the way to another lifeline, on a gentle slope."""
+        """Return the point at a share of the way to another lifeline, with a slight fall."""
         across = x - start[0] or self.column
         return (start[0] + share * across, start[1] + self.layout.fall)
 
@@ -275,7 +282,7 @@ class Drawing:
         changed = [
             f"{family_of(name)} → {show(value)}"
             for name, value in step.changes.items()
-            if self.story.holder(name, step) == store
+            if self.counterexample.holder(name, step) == store
         ]
         words = changed[0] + (" …" if len(changed) > 1 else "")
         data = f'data-sent="{step.index}" data-received="{step.index}"'
@@ -284,7 +291,7 @@ class Drawing:
         )
 
 
-def _is_own(travel: Travel) -> bool:
+def _is_to_its_sender(travel: Travel) -> bool:
     return travel.sender == travel.receiver
 
 
@@ -294,7 +301,7 @@ def _around(at: Point, distance: float) -> Box:
 
 
 def _group(arrow: MessageArrow, label: Label | None) -> str:
-    end = _tip(*arrow.ways[-1]) if arrow.end == "tip" else _cross(arrow.points[-1]) if arrow.end else ""
+    end = _tip(*arrow.segments[-1]) if arrow.end == "tip" else _cross(arrow.points[-1]) if arrow.end else ""
     text = ""
     if label is not None:
         x, y = label.at
@@ -307,7 +314,7 @@ def _group(arrow: MessageArrow, label: Label | None) -> str:
 
 
 def _short(travel: Travel) -> str:
-    """The kind of a message, with what it says in words."""
+    """Return the kind of a message with those of its fields that are text."""
     words = [show(value) for value in travel.message.fields.values() if isinstance(value, str)]
     return _cut(" ".join([travel.message.kind, *words]), 26)
 
@@ -318,7 +325,7 @@ def _way(*points: Point) -> str:
 
 
 def _tip(start: Point, end: Point) -> str:
-    """An arrow's head that ends just before the lifeline."""
+    """Return the head of an arrow, which ends just before the lifeline."""
     angle = math.atan2(end[1] - start[1], end[0] - start[0])
     point = (end[0] - 5 * math.cos(angle), end[1] - 5 * math.sin(angle))
     corners = [(point[0] - 9 * math.cos(angle + s), point[1] - 9 * math.sin(angle + s)) for s in (-0.4, 0.4)]

@@ -1,11 +1,11 @@
-"""A story as a sequence diagram of Mermaid, which GitHub and many wikis draw."""
+"""A counterexample as a sequence diagram of Mermaid, which GitHub and many wikis draw."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fencepost.encoding.forms.counterexample import Counterexample, spelled
-from fencepost.encoding.forms.script import Arrow, Note, script, title
+from fencepost.encoding.forms.counterexample import Counterexample, identifiers
+from fencepost.encoding.forms.script import Arrow, Note, diagram_parts, title
 
 RESERVED = {
     "activate",
@@ -36,15 +36,15 @@ RESERVED = {
     "rect",
     "title",
 }
-"""Words that Mermaid would not take for a participant."""
+"""Words that Mermaid does not accept as a participant."""
 
 
-def mermaid(story: Counterexample) -> str:
-    """`w-)b1: …` where a message is received, `w-xb1: …` where one is lost, `w->>w: …` for a step of one's own."""
-    names = spelled(story.participants, RESERVED)
-    lines = ["---", f"title: {_quoted(title(story))}", "---", "sequenceDiagram"]
+def mermaid(counterexample: Counterexample) -> str:
+    """Return `w-)b1: …` for a message received, `w-xb1: …` for one lost, `w->>w: …` for other actions."""
+    names = identifiers(counterexample.participants, RESERVED)
+    lines = ["---", f"title: {_quoted(title(counterexample))}", "---", "sequenceDiagram"]
     lines += [f"    participant {word} as {_text((name,))}" for name, word in names.items()]
-    lines += [f"    {_line(part, names)}" for part in script(story)]
+    lines += [f"    {_line(part, names)}" for part in diagram_parts(counterexample)]
     return "\n".join(lines) + "\n"
 
 
@@ -63,12 +63,12 @@ def _head(arrow: Arrow) -> str:
 
 
 def _text(lines: Iterable[str]) -> str:
-    """Lines in one line; what Mermaid would take for its own or for HTML is written as an entity."""
+    """Return lines as one, with the signs of Mermaid and HTML as entities."""
     entities = {ord(sign): f"#{ord(sign)};" for sign in '#;<>&"'}
     return "<br/>".join(line.translate(entities) for line in lines)
 
 
 def _quoted(text: str) -> str:
-    """Text as YAML has it."""
+    """Return text as a quoted scalar of YAML."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -1,11 +1,11 @@
-const story = JSON.parse(document.getElementById("story").textContent);
-const last = story.steps.length;
+const counterexample = JSON.parse(document.getElementById("counterexample").textContent);
+const last = counterexample.steps.length;
 const byId = (id) => document.getElementById(id);
 
-// The state after each step: the first one, and what each step changes.
-const states = [story.initial];
-for (const step of story.steps) states.push({ ...states[states.length - 1], ...step.changes });
-const moving = new Set(story.steps.flatMap((step) => Object.keys(step.changes)));
+// The state after each step: the initial state, and then the changes of each step.
+const states = [counterexample.initial];
+for (const step of counterexample.steps) states.push({ ...states[states.length - 1], ...step.changes });
+const moving = new Set(counterexample.steps.flatMap((step) => Object.keys(step.changes)));
 
 function element(tag, classes, ...inside) {
   const made = document.createElement(tag);
@@ -16,7 +16,7 @@ function element(tag, classes, ...inside) {
 
 function describe(index) {
   if (index === 0) return [element("h3", "", "Before the first step")];
-  const step = story.steps[index - 1];
+  const step = counterexample.steps[index - 1];
   const parts = [element("h3", "", `${index}. `, element("span", "actor", step.actor), ` ${step.action}`)];
   parts.push(element("p", "what", step.meaning));
   if (step.received) parts.push(element("p", step.late ? "late" : "", step.received));
@@ -27,8 +27,8 @@ function describe(index) {
     changes.append(element("li", "", `${name}: ${states[index - 1][name]} → `, element("b", "", value)));
   }
   parts.push(changes);
-  for (const line of step.beside ?? []) parts.push(element("p", line.startsWith("≠") ? "beside late" : "beside", line));
-  if (index === last) parts.push(element("p", "end", `Here ${story.property} is violated.`));
+  for (const line of step.observations ?? []) parts.push(element("p", line.startsWith("≠") ? "observed late" : "observed", line));
+  if (index === last) parts.push(element("p", "end", `${counterexample.property} is violated here.`));
   return parts;
 }
 
@@ -44,14 +44,14 @@ function chip(variable, index) {
 
 function families(index, everything) {
   const parts = [];
-  let told = true;
-  for (const family of story.families) {
+  let noted = true;
+  for (const family of counterexample.families) {
     const variables = family.variables.filter((v) => everything || moving.has(v.name));
     if (!variables.length) continue;
-    if (told && !family.tells) parts.push(element("h4", "", "What has been handled, answered and done"));
-    told = family.tells;
+    if (noted && !family.noted) parts.push(element("h4", "", "Messages handled and steps done"));
+    noted = family.noted;
     const title = element("h3", "", family.name);
-    if (family.at_stake) title.append(" ", element("em", "", "read by the property"));
+    if (family.in_property) title.append(" ", element("em", "", "read by the property"));
     parts.push(element("section", "", title, element("ul", "", ...variables.map((v) => chip(v, index)))));
   }
   return parts;
@@ -74,7 +74,7 @@ function show(index, scroll = true) {
   if (scroll) reveal();
 }
 
-// On a phone the buttons lie at the foot of the window, over what is below.
+// On a phone the buttons are at the bottom of the window and cover a part of the page.
 function reveal() {
   const buttons = document.querySelector("nav");
   const covers = getComputedStyle(buttons).position === "fixed";

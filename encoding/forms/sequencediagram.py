@@ -1,21 +1,21 @@
-"""A story in the syntax of sequencediagram.org, in which the published BookKeeper diagrams are written."""
+"""A counterexample in the syntax of sequencediagram.org, as the published BookKeeper diagrams are."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-from fencepost.encoding.forms.counterexample import Counterexample, spelled
-from fencepost.encoding.forms.script import Arrow, Note, script, title
+from fencepost.encoding.forms.counterexample import Counterexample, identifiers
+from fencepost.encoding.forms.script import Arrow, Note, diagram_parts, title
 
 
-def sequencediagram(story: Counterexample) -> str:
-    """`w->b1: …` where a message is received, `w--xb1: …` where one is lost, `note over …` for what changes."""
-    names = spelled(story.participants)
-    lines = [f"title {_text((title(story),))}", ""]
+def sequencediagram(counterexample: Counterexample) -> str:
+    """Return `w->b1: …` for a message received, `w--xb1: …` for one lost, `note over …` for changes."""
+    names = identifiers(counterexample.participants)
+    lines = [f"title {_text((title(counterexample),))}", ""]
     lines += [f"participant {name}" for name in names.values()]
     lines.append("")
-    lines += [_line(part, names) for part in script(story)]
+    lines += [_line(part, names) for part in diagram_parts(counterexample)]
     return "\n".join(lines) + "\n"
 
 
@@ -28,5 +28,5 @@ def _line(part: Arrow | Note, names: Mapping[str, str]) -> str:
 
 
 def _text(lines: tuple[str, ...]) -> str:
-    r"""Lines in one line, with `\n` between them; signs that are doubled for bold or struck text get a `\` between."""
+    r"""Return lines as one, joined by `\n`; doubled signs of its markup get a `\` between."""
     return r"\n".join(re.sub(r"([*/+~-])(?=\1)", r"\1\\", line.replace("\\", "\\\\")) for line in lines)

@@ -1,1 +1,1 @@
-"""Proofs by induction: what holds before a step, or a few, and after it, holds always."""
+"""Proofs by induction: over rounds (k-induction), and over one action with inductive invariants."""

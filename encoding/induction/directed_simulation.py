@@ -1,7 +1,8 @@
-"""Directed walks: to situations that a proof must show to be reachable, and to states in which a candidate for a fact is false.
+"""Directed simulation: executions to witnesses of properties, or to states that violate an invariant.
 
-A walk passes through all actions in causal order again and again and takes whatever is enabled, which is how things go if
-nothing goes wrong; what goes wrong is that some actions, other ones in every walk, are left out.
+A simulation passes through all actions in causal order again and again, and takes each action that is
+enabled. Such an execution has no failures. Each simulation leaves out a part of the actions,
+chosen at random, and so reaches other states too.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from dataclasses import dataclass
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.language.system import Invariant, Property, System
 
-WALKS = 120
-"""Walks to take before giving up: the first few reach nearly everything that walks reach."""
+SIMULATIONS = 120
+"""The most simulations to run. The first few reach nearly every state that simulations reach at all."""
 
 PASSES = 4
-"""Passes through all actions in one walk."""
+"""Passes through all actions in one simulation."""
 
 SHARES = (0.0, 0.1, 0.3, 0.5)
-"""How many of the actions are left out, walk by walk in turn."""
+"""The share of the actions that is left out, simulation by simulation in turn."""
 
 
 @dataclass(frozen=True)
 class SimulatedTo:
-    """The witness of the property of that name, or a state in which the fact is false, is at the end of this walk.
+    """An execution to the witness of property `name`, or to a state that violates invariant `name`.
 
     `actions` are numbers of ground actions of the system, `choices` positions of the choices that are true.
     """
@@ -35,62 +36,65 @@ class SimulatedTo:
     choices: tuple[int, ...]
 
 
-def walk(
+def simulation_process(
     send: Callable[[object], None],
     system: System,
     properties: Sequence[Property],
-    facts: Sequence[Invariant],
+    invariants: Sequence[Invariant],
 ) -> list[Iterator[SimulatedTo]]:
-    """What a walking process runs."""
-    return [walks(system, properties, facts)]
+    """Return the generator that the process for simulations runs."""
+    return [simulate(system, properties, invariants)]
 
 
-def walks(
-    system: System, properties: Sequence[Property], facts: Sequence[Invariant]
+def simulate(
+    system: System, properties: Sequence[Property], invariants: Sequence[Invariant]
 ) -> Iterator[SimulatedTo]:
-    """Walk until every witness is reached, or for `WALKS` walks; always the same ones."""
+    """Yield the first execution to each witness, and the first one to a state that violates an invariant.
+
+    Ends when every witness is reached, or after `SIMULATIONS` simulations. They depend on the arguments only.
+    """
     concrete = Concrete(system)
-    targets = {p.name: concrete.predicate(p.witness) for p in properties}
-    candidates = {f.name: concrete.predicate(~f.holds) for f in facts}
+    witnesses = {p.name: concrete.predicate(p.witness) for p in properties}
+    failures = {i.name: concrete.predicate(~i.holds) for i in invariants}
     chance = random.Random(1)
-    for number in range(WALKS):
-        if not targets:
+    for number in range(SIMULATIONS):
+        if not witnesses:
             return
-        for found in _one_walk(concrete, chance, *_manner(number), {**targets, **candidates}):
-            targets.pop(found.name, None)
-            candidates.pop(found.name, None)
+        for found in _simulate_once(concrete, chance, *_setting(number), {**witnesses, **failures}):
+            witnesses.pop(found.name, None)
+            failures.pop(found.name, None)
             yield found
 
 
-def falsified(system: System, facts: Sequence[Invariant]) -> Iterator[SimulatedTo]:
-    """The same walks, as long as there are facts that are false on none: for each that is false on one, the first."""
+def falsified(system: System, invariants: Sequence[Invariant]) -> Iterator[SimulatedTo]:
+    """Yield for each invariant the first execution to a state that violates it, if there is one."""
     concrete = Concrete(system)
-    wanted = {f.name: concrete.predicate(~f.holds) for f in facts}
+    failures = {i.name: concrete.predicate(~i.holds) for i in invariants}
     chance = random.Random(1)
-    for number in range(WALKS if wanted else 0):
-        for found in _one_walk(concrete, chance, *_manner(number), wanted):
-            del wanted[found.name]
+    for number in range(SIMULATIONS if failures else 0):
+        for found in _simulate_once(concrete, chance, *_setting(number), failures):
+            del failures[found.name]
             yield found
 
 
-def _manner(number: int) -> tuple[float, bool]:
-    """How many of the actions are left out of the walk of that number, and whether messages are lost."""
+def _setting(number: int) -> tuple[float, bool]:
+    """Return the share of actions that a simulation leaves out, and whether it loses messages."""
     return SHARES[number % len(SHARES)], number % (2 * len(SHARES)) >= len(SHARES)
 
 
-def _one_walk(
+def _simulate_once(
     concrete: Concrete,
     chance: random.Random,
     left_out: float,
     losing: bool,
-    wanted: Mapping[str, Callable[[State], bool]],
+    targets: Mapping[str, Callable[[State], bool]],
 ) -> Iterator[SimulatedTo]:
-    """Each of the situations wanted that a walk comes upon, once."""
+    """Yield each target at the first state of one simulation in which it is true."""
     system = concrete.system
     chosen = {v.place: losing and chance.random() < 1 / 8 for v in system.choices}
     lost = tuple(position for position, v in enumerate(system.choices) if chosen[v.place])
     taking = [(n, step) for n, step in enumerate(concrete.steps) if chance.random() >= left_out]
-    state, path, missing = concrete.initial(chosen), list[int](), dict(wanted)
+    state, path, missing = concrete.initial(chosen), list[int](), dict(targets)
 
     def reached() -> Iterator[SimulatedTo]:
         for name in [name for name, holds in missing.items() if holds(state)]:

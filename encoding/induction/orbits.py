@@ -1,9 +1,10 @@
-"""Actions that stand for others: those that only a renaming of interchangeable labels tells apart.
+"""Symmetry reduction for induction over one action: one action of each orbit stands for the others.
 
-Bookies, say, are interchangeable if nothing that the system or a claim says names one of them. Then whatever holds of an action
-holds of the same action with its bookies renamed, because what is said before and after it is the same under that renaming.
-What is said of a state at first does not matter: any state is asked about in which the claims hold. But a variable that nothing
-writes is a constant, and a constant that tells two bookies apart names them: ensembles that never change do.
+Labels, for example bookies, are interchangeable if neither the system nor a claim names one of them. Renaming
+them then changes no claim, and turns a proof obligation of one action into that of the renamed action. So one
+proof obligation of each orbit is enough. The initial state need not be symmetric, because the obligation of
+an action is about any state in which the claims hold. A variable that no action writes is a constant, and a
+constant that distinguishes two bookies names them. An ensemble that never changes is an example.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from fencepost.encoding.language.terms import Constant
 
 
 def representatives(symbolic: Symbolic, claims: Sequence[Statement]) -> list[int]:
-    """The first slot of each orbit: asking about the actions of these is asking about all."""
+    """Return the first slot of each orbit: proof obligations of these slots stand for those of all."""
     sorts = interchangeable(symbolic, claims)
     first: dict[object, int] = {}
     for slot, action in enumerate(symbolic.actions):
@@ -30,9 +31,10 @@ def representatives(symbolic: Symbolic, claims: Sequence[Statement]) -> list[int
 
 
 def _orbit(action: GroundAction, sorts: Sequence[Sort]) -> object:
-    """Return the same for all actions that a renaming makes of one: its arguments, labels numbered as they come.
+    """Return a key that is equal for all actions of an orbit.
 
-    Two sorts with the same labels are renamed together: the first of them stands for both.
+    The key has the arguments, with interchangeable labels numbered in the order in which they occur. Two
+    sorts with the same labels are renamed together: the first of them stands for both.
     """
     numbers: dict[tuple[int, Value], int] = {}
     pattern: list[object] = []
@@ -47,12 +49,12 @@ def _orbit(action: GroundAction, sorts: Sequence[Sort]) -> object:
 
 
 def interchangeable(symbolic: Symbolic, claims: Sequence[Statement]) -> list[Sort]:
-    """The index sets of labels that nothing in the system or the claims tells apart."""
+    """Return the index sets whose labels nothing in the system or the claims distinguishes."""
     system = symbolic.system
     acts = (term for schema in system.schemas for term in schema.terms)
-    said = list(subterms(*acts, *(claim.holds for claim in claims)))
-    named = {term.value for term in said if isinstance(term, Constant)}
-    mentioned = sorts_in(system.state.families, said)
+    terms = list(subterms(*acts, *(claim.holds for claim in claims)))
+    named = {term.value for term in terms if isinstance(term, Constant)}
+    mentioned = sorts_in(system.state.families, terms)
     constants = [v for v in system.variables if not v.is_choice and v.place not in symbolic.written]
     return [
         sort
@@ -70,13 +72,13 @@ def _is_label_of(sort: Sort, value: Value) -> bool:
 
 
 def _is_whole(other: Sort, sort: Sort) -> bool:
-    """The other sort has all labels of this one, or none of them: renaming these makes no other sort of it."""
+    """Return whether `other` has all labels of `sort` or none, so that renaming keeps it the same set."""
     shared = {v for v in other.values if type(v) is str} & set(sort.values)
     return not shared or shared == set(sort.values)
 
 
 def _keeps(system: System, constants: Sequence[Variable], sort: Sort) -> bool:
-    """Exchanging two labels next to each other changes no constant: then no renaming does."""
+    """Return whether no exchange of two neighbouring labels changes a constant; then no renaming does."""
     value_of = {(v.family, v.index): system.initial[v.place] for v in constants}
     for one, other in itertools.pairwise(sort.values):
         exchanged: Mapping[Value, Value] = {one: other, other: one}

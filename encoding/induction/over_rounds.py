@@ -1,7 +1,8 @@
-"""Induction over rounds: if a property holds before and between so many rounds, does it hold after them?
+"""Induction over rounds (k-induction): what holds before and between k rounds holds after them too.
 
-Any rounds out of the middle of an execution are looked at (`Window`). Together with a clean start of as many rounds as
-`base` says, that is a proof for executions of every length.
+The step is about any k rounds from the middle of an execution (`Window`). The base is that no execution
+violates the property within the first `base(k)` rounds. Both together prove the property for executions of
+every length.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from fencepost.encoding.solving.solvers import Progress
 
 
 class Window(Unrolling):
-    """Rounds out of the middle of an execution: the state before them is any well-formed one.
+    """Rounds from the middle of an execution: the state before them is any well-formed state.
 
-    Round 1 stays idle, so that what holds of that state can be read off like what holds after any other round. The
-    round after it is exempt from the normal form: what its slots have as reasons may lie before the window.
+    Round 1 fires nothing, so the outputs after it are those of the state before the window. Round 2 is exempt
+    from the normal form, because the slots that must have fired before its own may lie before the window.
     """
 
     @property
     def depth(self) -> int:
-        """All but the first."""
+        """The number of rounds without the first one, which fires nothing."""
         return self.rounds - 1
 
     def start(self) -> list[Clause]:
-        """Each variable has one value: at most one of its Booleans is true."""
+        """Return clauses that give each variable one value: at most one of its Booleans is true."""
         ends = list(itertools.accumulate(self.template.widths))
         return [
             [-self.bit(a, 0), -self.bit(b, 0)]
@@ -40,21 +41,21 @@ class Window(Unrolling):
         ]
 
     def add_round(self) -> list[Clause]:
-        """One more round; the first one fires nothing."""
+        """Add a round, and return its clauses; the first round fires nothing."""
         clauses = super().add_round()
         return clauses + [[-fire] for fire in self.fires(1)] if self.rounds == 1 else clauses
 
     def normal_form(self, round_: int) -> Iterator[Clause]:
-        """The same from the second round that may fire."""
+        """Yield the clauses of the normal form, from round 3 on."""
         if round_ > 2:
             yield from super().normal_form(round_)
 
 
 @dataclass(frozen=True)
 class Inductive:
-    """If the property and the invariants hold before and between so many rounds, they hold after them.
+    """The result that the step holds: if the claims hold before and between the rounds, then after them.
 
-    That alone proves nothing: the `base` of the induction is another question.
+    The step alone proves nothing. The `base` of the induction must hold too.
     """
 
     property: str
@@ -63,63 +64,64 @@ class Inductive:
 
 @dataclass(frozen=True)
 class NotInductive:
-    """They need not: from some state, `fails` are false after so many rounds, and nothing is before."""
+    """The result that the step fails: from some state all claims hold, and `fails` are false at the end."""
 
     property: str
     rounds: int
     fails: tuple[str, ...]
     state: tuple[bool, ...]
-    """The Booleans of that state; no execution need lead to it."""
+    """The Booleans of that state, which may be unreachable."""
     execution: Execution
-    """What happens from there."""
+    """The rounds from that state."""
 
 
 def base(rounds: int) -> int:
-    """How many rounds from the initial state must be clean for an induction over that many rounds.
+    """Return how many rounds the base of an induction over `rounds` rounds has, from the initial state.
 
-    An execution that reaches a violation takes more rounds than were found clean. It needs to take as many as the
-    window has, whose first state may well be the initial one.
+    The window of the step has `rounds` rounds, and its first state may be the initial state. An execution
+    that violates the property only after the base has at least that many rounds, so the step applies to it.
     """
     return max(rounds - 1, 1)
 
 
-def induct(session: RoundSolver, task: Task) -> Iterator[Inductive | NotInductive | Progress]:
-    """Ask of 1, 2, 3 … rounds in the middle of an execution whether a property is inductive over them.
+def induct(solver: RoundSolver, task: Task) -> Iterator[Inductive | NotInductive | Progress]:
+    """Yield for 1, 2, 3 … rounds whether each property is inductive over them.
 
-    The session's unrolling is a `Window`. The property, the invariants and `WELL_DEFINED` hold until the last round,
-    and one of them is false after it: if that cannot be, they are inductive.
+    The solver's unrolling is a `Window`. The question is whether the property, the invariants and
+    `WELL_DEFINED` can hold until the last round while one of them is false after it. They are inductive if
+    the answer is no.
     """
-    waiting, unrolling = list(task.properties), session.unrolling
-    session.deepen()
+    waiting, unrolling = list(task.properties), solver.unrolling
+    solver.deepen()
     while waiting and (task.rounds is None or unrolling.depth < task.rounds):
-        held = [unrolling.output(f"invariant:{name}", session.rounds) for name in task.invariants]
-        session.add([*([output] for output in held), [-unrolling.output("wrong", session.rounds)]])
-        session.deepen()
-        yield session.progress()
+        held = [unrolling.output(f"invariant:{name}", solver.rounds) for name in task.invariants]
+        solver.add([*([output] for output in held), [-unrolling.output("wrong", solver.rounds)]])
+        solver.deepen()
+        yield solver.progress()
         for name in list(waiting):
-            before = [unrolling.output(f"holds:{name}", r) for r in range(1, session.rounds)]
-            claims = carried(unrolling, session.rounds, name, task.invariants)
+            before = [unrolling.output(f"holds:{name}", r) for r in range(1, solver.rounds)]
+            claims = claim_literals(unrolling, solver.rounds, name, task.invariants)
             guard = unrolling.fresh()
-            session.add([[-guard, *(-literal for literal in claims.values())]])
-            if (yield from _asked(session, [guard, *before])):
-                model = session.model()
+            solver.add([[-guard, *(-literal for literal in claims.values())]])
+            if (yield from _asked(solver, [guard, *before])):
+                model = solver.model()
                 fails = [claim for claim, literal in claims.items() if model[abs(literal) - 1] != literal]
                 state = [model[unrolling.bit(b, 0) - 1] > 0 for b in range(unrolling.template.width)]
-                yield NotInductive(name, unrolling.depth, tuple(fails), tuple(state), executed(session))
+                yield NotInductive(name, unrolling.depth, tuple(fails), tuple(state), executed(solver))
             else:
                 yield Inductive(name, unrolling.depth)
                 waiting.remove(name)
 
 
-def _asked(session: RoundSolver, assumptions: list[int]) -> Generator[Progress, None, bool]:
-    """The answer to a question, a slice at a time: others that take turns in this process need not wait for it."""
-    while (answer := session.attempt(assumptions)) is None:
-        yield session.progress()
+def _asked(solver: RoundSolver, assumptions: list[int]) -> Generator[Progress, None, bool]:
+    """Return the answer to a question; yield after each slice of work, so that other searches have a turn."""
+    while (answer := solver.attempt(assumptions)) is None:
+        yield solver.progress()
     return answer
 
 
-def carried(unrolling: Unrolling, round_: int, name: str, invariants: Sequence[str]) -> dict[str, int]:
-    """Everything that induction carries along with a property, by name, and the literal that says it holds after a round."""
+def claim_literals(unrolling: Unrolling, round_: int, name: str, invariants: Sequence[str]) -> dict[str, int]:
+    """Return by name, for each claim proved together, the literal that it holds after the round."""
     literals = {name: unrolling.output(f"holds:{name}", round_)}
     literals |= {other: unrolling.output(f"invariant:{other}", round_) for other in invariants}
     return literals | {WELL_DEFINED: -unrolling.output("wrong", round_)}

@@ -1,8 +1,10 @@
-"""What must have no answer for claims to be inductive over one action, as clauses.
+"""Proof obligations of induction over one action, as clauses.
 
-All claims are carried together: properties, declared facts, and that no step is badly defined. One question asks
-whether one of them is false at first. For each action, with its arguments, one asks whether in some state in which all
-of them hold the action can happen and make one of them false. There are no rounds, no order of actions and no normal form.
+The claims are proved together: properties, declared invariants, and that no action is badly defined. Each
+proof obligation is a question that must have no answer. The first asks whether a claim is false in the
+initial state. Then each ground action has one: is there a state in which all claims hold, in which the action
+can happen, and after which a claim is false? Rounds, the order of actions and the normal form play no part
+here.
 """
 
 from __future__ import annotations
@@ -21,22 +23,26 @@ from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, conj, disj, iff, named, neg
 
 WELL_DEFINED = "no action sets a variable twice and/or outside its domain"
-"""The claim that is carried along with all others, in words. A slash is in no name of a property (`file_name`)."""
+"""The name of the claim that is proved with all others. No name of a property has a slash (`file_name`)."""
 
 
 class Statement(Protocol):
-    """A truth about states under a name: a property, an invariant, or a claim of the engine's own."""
+    """A named claim about states: a property, an invariant, or a claim of the engine's own."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the claim."""
+        ...
 
     @property
-    def holds(self) -> Term: ...
+    def holds(self) -> Term:
+        """The term that is true in the states in which the claim holds."""
+        ...
 
 
 @dataclass(frozen=True)
 class Never:
-    """The claim that the witness of a property is never true. No property has such a name either."""
+    """The claim that the witness of a property is never true. No property has a name like its name."""
 
     about: Property
 
@@ -47,20 +53,21 @@ class Never:
 
     @cached_property
     def holds(self) -> Term:
-        """The witness is not true."""
+        """The negation of the witness."""
         return ~self.about.witness
 
 
 INITIALLY = -1
-"""Stands for an action's slot in the question about the state at first."""
+"""The slot of the proof obligation about the initial state, which has no action."""
 
 
 @dataclass(frozen=True)
 class ObligationQuestion:
-    """Whether an action, or the beginning, can make a claim false.
+    """The proof obligation of one action, or of the initial state: can a claim be false then?
 
-    `happens` is a literal under which the action can happen in the state before. `fails` has the claims that it may touch, each
-    with a literal under which the claim is false after it; the others it keeps, whatever the state.
+    `happens` is a literal that implies that the action can happen in the state before. `fails` has each claim
+    that the action may change, with a literal that implies that the claim is false after it. The action keeps
+    all other claims, whatever the state.
     """
 
     slot: int
@@ -70,10 +77,11 @@ class ObligationQuestion:
 
 @dataclass(frozen=True)
 class Obligations:
-    """The questions about a system and its claims: plain data, without z3.
+    """The proof obligations of a system and its claims: plain data, without z3.
 
-    Variables are numbered from 1: first the Booleans of the state before, then the choices. `widths` says how many of the
-    Booleans belong to each variable in turn. `holds` has for each claim a literal under which it holds before.
+    Variables are numbered from 1: first the Booleans of the state before, then the choices. `widths` has the
+    number of Booleans of each state variable in turn. `holds` has for each claim a literal that implies that
+    it holds before.
     """
 
     clauses: list[Clause]
@@ -86,7 +94,7 @@ class Obligations:
 
 @dataclass(frozen=True)
 class Asked:
-    """One question as formulas: whether `happens` can be true together with one of `fails`."""
+    """One proof obligation as formulas: can `happens` be true together with one of `fails`?"""
 
     slot: int
     happens: Formula
@@ -96,10 +104,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class ClaimFormulas:
-    """The questions as formulas, before they become clauses.
+    """The proof obligations as formulas, before they become clauses.
 
-    `before` has the Booleans of the state before an action, by variable, `choices` those of the choices; `holds` a name for each
-    claim, which implies it. `constraints` hold whatever is asked.
+    `before` has the Booleans of the state before an action, by state variable, and `choices` those of the
+    choices. `holds` has for each claim a Boolean that implies the claim. `constraints` hold in every
+    question.
     """
 
     before: Sequence[Sequence[Formula]]
@@ -110,7 +119,7 @@ class ClaimFormulas:
 
     @property
     def named(self) -> list[Formula]:
-        """Every Boolean with a name, in the order of their numbers in clauses: state, choices, claims, question by question."""
+        """The named Booleans in the order of their numbers: state, choices, claims, then each question."""
         own = [bit for bits in self.before for bit in bits]
         asked = [f for question in self.asked for f in (question.happens, *question.fails.values())]
         return [*own, *self.choices, *self.holds.values(), *asked]
@@ -118,7 +127,7 @@ class ClaimFormulas:
 
 @dataclass(frozen=True)
 class _Part:
-    """One conjunct of a claim, and the places that it may depend on."""
+    """One conjunct of a claim, and the places of the state variables that it may depend on."""
 
     formula: Formula
     places: frozenset[int]
@@ -131,18 +140,15 @@ _Parts = Mapping[str, Sequence[_Part]]
 def formulas(
     symbolic: Symbolic, claims: Sequence[Statement], slots: Iterable[int] | None = None
 ) -> ClaimFormulas:
-    """The questions about these claims: about the beginning if `INITIALLY` is among the slots, and about the actions of the
-    others; all if none are given.
+    """Return the proof obligations of these slots as formulas; `INITIALLY` is that of the initial state.
 
-    Raises ModelError for a claim that reads a choice.
+    Without slots, all of them. Raises ModelError for a claim that reads a choice.
     """
     state = [v for v in symbolic.system.variables if v.place in symbolic.written]
     parts = {claim.name: _conjuncts(symbolic, claim) for claim in claims}
     holds = {name: named(f"holds:{name}") for name in parts}
     asked = [
-        _about_the_beginning(symbolic, parts)
-        if slot == INITIALLY
-        else _about_an_action(symbolic, slot, parts)
+        _of_initial_state(symbolic, parts) if slot == INITIALLY else _of_action(symbolic, slot, parts)
         for slot in ((INITIALLY, *range(len(symbolic.effects))) if slots is None else slots)
     ]
     constraints = [
@@ -162,37 +168,37 @@ def formulas(
 def obligations(
     symbolic: Symbolic, claims: Sequence[Statement], slots: Iterable[int] | None = None
 ) -> Obligations:
-    """The same questions as clauses."""
-    return in_clauses(formulas(symbolic, claims, slots))
+    """Return the same proof obligations as clauses."""
+    return as_clauses(formulas(symbolic, claims, slots))
 
 
-def in_clauses(said: ClaimFormulas) -> Obligations:
-    """These questions as clauses."""
-    cnf = numbered(said.constraints, said.named)
+def as_clauses(claim_formulas: ClaimFormulas) -> Obligations:
+    """Return these proof obligations as clauses."""
+    cnf = numbered(claim_formulas.constraints, claim_formulas.named)
     return Obligations(
         clauses=cnf.clauses,
         size=cnf.size,
-        widths=[len(own) for own in said.before],
-        choices=len(said.choices),
-        holds={name: cnf.numbers[str(f)] for name, f in said.holds.items()},
+        widths=[len(own) for own in claim_formulas.before],
+        choices=len(claim_formulas.choices),
+        holds={name: cnf.numbers[str(f)] for name, f in claim_formulas.holds.items()},
         questions=tuple(
             ObligationQuestion(
                 question.slot,
                 cnf.numbers[str(question.happens)],
                 {name: cnf.numbers[str(f)] for name, f in question.fails.items()},
             )
-            for question in said.asked
+            for question in claim_formulas.asked
         ),
     )
 
 
 def _conjuncts(symbolic: Symbolic, claim: Statement) -> list[_Part]:
-    """What a claim says, in parts that must all hold."""
+    """Return the conjuncts of a claim."""
     return [_Part(f, places) for f, places in symbolic.conjuncts(claim.holds) if f is not TRUE]
 
 
-def _about_the_beginning(symbolic: Symbolic, parts: _Parts) -> Asked:
-    """Whether a claim is false at first."""
+def _of_initial_state(symbolic: Symbolic, parts: _Parts) -> Asked:
+    """Return the proof obligation: a claim is false in the initial state."""
     happens = named("happens at first")
     first = []
     for v in symbolic.system.variables:
@@ -204,8 +210,8 @@ def _about_the_beginning(symbolic: Symbolic, parts: _Parts) -> Asked:
     return _asked(INITIALLY, happens, conj(first), broken)
 
 
-def _about_an_action(symbolic: Symbolic, slot: int, parts: _Parts) -> Asked:
-    """Whether the action of that slot makes a claim false."""
+def _of_action(symbolic: Symbolic, slot: int, parts: _Parts) -> Asked:
+    """Return the proof obligation: the action of that slot makes a claim false."""
     effect = symbolic.effects[slot]
     broken = {name: list(_broken(symbolic, slot, own)) for name, own in parts.items()}
     broken[WELL_DEFINED] = [] if effect.wrong is FALSE else [effect.wrong]
@@ -220,7 +226,7 @@ def _asked(slot: int, happens: Formula, guard: Formula, broken: Mapping[str, Seq
 
 
 def _broken(symbolic: Symbolic, slot: int, parts: Sequence[_Part]) -> Iterator[Formula]:
-    """How the action can make a claim false that held before: the parts that it may touch, each false after it."""
+    """Yield for each conjunct of a claim that the action may change: the conjunct is false after it."""
     past, written = symbolic.past[slot], symbolic.effects[slot].after.keys()
     for part in parts:
         if not part.places.isdisjoint(written):

@@ -1,7 +1,7 @@
-"""A counterexample to induction that a person can read: the smallest state from which an action makes a claim false.
+"""A small counterexample to induction (CTI): a state from which an action makes a claim false.
 
-Smallest: as few variables as can be have another value than at first, and as few messages as can be are lost. No execution need
-lead to it.
+In a small CTI few messages are lost, and few state variables differ from their initial values. The state may
+be unreachable.
 """
 
 from __future__ import annotations
@@ -17,56 +17,57 @@ from fencepost.encoding.solving.solvers import Progress
 
 @dataclass(frozen=True)
 class CtiState:
-    """A state: the Booleans of each variable that some action writes, in turn, and the positions of the choices that are true."""
+    """The Booleans of each state variable that some action writes, and the positions of the true choices."""
 
     values: tuple[tuple[bool, ...], ...]
     choices: tuple[int, ...]
 
 
 def smallest(
-    asker: ObligationSolver,
-    asked: Obligations,
+    solver: ObligationSolver,
+    obligations: Obligations,
     question: ObligationQuestion,
     claims: Collection[str],
     name: str,
-    first: Sequence[Sequence[bool]],
+    initial: Sequence[Sequence[bool]],
 ) -> Generator[Progress, None, CtiState]:
-    """A state in which all `claims` hold, and from which the action makes the one of that name false; there must be one.
+    """Return a small state in which all `claims` hold and from which the action makes `name` false.
 
-    `first` has the Booleans of each variable at first. Each variable in turn is given its first value, and keeps it if such a
-    state is left.
+    There must be one. `initial` has the Booleans of each state variable in the initial state. One
+    after the other, each choice is set to false and each variable to its initial value. A setting stays if
+    such a state is left.
     """
-    wanted = [*asker.before(question, claims), question.fails[name]]
+    wanted = [*solver.before(question, claims), question.fails[name]]
     fixed: list[int] = []
-    model = yield from _model(asker, wanted)
-    for literals in _usual(asked, first):
+    model = yield from _model(solver, wanted)
+    for literals in _settings(obligations, initial):
         if not _agree(model, literals):
-            other = yield from asker.solve([*wanted, *fixed, *literals])
+            other = yield from solver.solve([*wanted, *fixed, *literals])
             if other is None:
                 continue
             model = other
         fixed += literals
-    ends = list(itertools.accumulate(asked.widths, initial=0))
+    ends = list(itertools.accumulate(obligations.widths, initial=0))
     values = (tuple(bit > 0 for bit in model[begin:end]) for begin, end in itertools.pairwise(ends))
-    chosen = model[ends[-1] : ends[-1] + asked.choices]
+    chosen = model[ends[-1] : ends[-1] + obligations.choices]
     return CtiState(tuple(values), tuple(position for position, bit in enumerate(chosen) if bit > 0))
 
 
-def _model(asker: ObligationSolver, wanted: Sequence[int]) -> Generator[Progress, None, Sequence[int]]:
-    """A model of what has one."""
-    model = yield from asker.solve(wanted)
+def _model(solver: ObligationSolver, wanted: Sequence[int]) -> Generator[Progress, None, Sequence[int]]:
+    """Return a model of a question that must have one."""
+    model = yield from solver.solve(wanted)
     assert model is not None, "the action makes the claim false from some state"
     return model
 
 
-def _usual(asked: Obligations, first: Sequence[Sequence[bool]]) -> list[list[int]]:
-    """For each choice that it is false, then for each variable that it has its first value."""
-    ends = list(itertools.accumulate(asked.widths, initial=0))
+def _settings(obligations: Obligations, initial: Sequence[Sequence[bool]]) -> list[list[int]]:
+    """Return literals: each choice is false, then each variable has its initial value."""
+    ends = list(itertools.accumulate(obligations.widths, initial=0))
     bits = [
         [bit if is_true else -bit for bit, is_true in enumerate(own, begin + 1)]
-        for begin, own in zip(ends, first, strict=False)
+        for begin, own in zip(ends, initial, strict=False)
     ]
-    return [*([-(ends[-1] + position)] for position in range(1, asked.choices + 1)), *bits]
+    return [*([-(ends[-1] + position)] for position in range(1, obligations.choices + 1)), *bits]
 
 
 def _agree(model: Sequence[int], literals: Sequence[int]) -> bool:

@@ -1,8 +1,10 @@
-"""Whether claims are inductive, asked one action at a time: generators of plain messages, to run in processes of their own.
+"""Houdini: the largest inductive set of claims, found by withdrawing claims that are not inductive.
 
-All claims that are left are assumed before each action, and none of them may be false after it. One that can be is
-withdrawn, and every question is asked again whose answer used it. What is left in the end is inductive by itself: the largest part of
-the claims that is, whatever order they are asked about in.
+Each proof obligation is about one action. It assumes all claims that are left before the action, and none of
+them may be false after it. A claim that can be false is withdrawn, and each proof obligation whose answer
+used that claim is asked again. The claims left at the end are inductive together. They are the largest
+inductive subset, whatever the order of the questions. Generators of plain messages run this in processes of
+their own.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from fencepost.encoding.solving.solvers import Backend, Progress, Purse, ask_a_s
 
 @dataclass(frozen=True)
 class StillInductive:
-    """The action of that slot makes none of the claims false that are left, because those `used` hold before it."""
+    """The answer that the action makes no claim left false, if the claims `used` hold before it."""
 
     slot: int
     used: frozenset[str]
@@ -26,7 +28,7 @@ class StillInductive:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """In some state in which all claims hold that were left, the action of that slot makes these false."""
+    """Claims that the action makes false, from some state in which all claims left so far hold."""
 
     slot: int
     claims: tuple[str, ...]
@@ -34,7 +36,7 @@ class Withdrawn:
 
 @dataclass(frozen=True)
 class Left:
-    """All questions of a share are answered: no action of it makes any of these claims false."""
+    """The claims left at the end of a share: none of its actions makes one of them false."""
 
     share: int
     claims: frozenset[str]
@@ -44,12 +46,12 @@ Message = StillInductive | Withdrawn | Left | Progress
 
 
 def share_out(questions: Sequence[ObligationQuestion], shares: int) -> list[tuple[ObligationQuestion, ...]]:
-    """The questions dealt out to so many processes, always in the same way."""
+    """Return the questions in so many shares, one for each process, always in the same way."""
     return [tuple(questions[number::shares]) for number in range(shares)]
 
 
 class ObligationSolver:
-    """A solver that holds the questions about a system; each is asked under assumptions."""
+    """A SAT solver that holds the proof obligations of a system; each is asked under assumptions."""
 
     def __init__(
         self,
@@ -58,6 +60,7 @@ class ObligationSolver:
         clauses: Sequence[Clause] | None = None,
         purse: Purse | None = None,
     ) -> None:
+        """Load the clauses of the obligations, or `clauses` in their place; `purse` limits the conflicts."""
         self._obligations, self._solver, self._purse = obligations, solver, purse
         self._names = {literal: name for name, literal in obligations.holds.items()}
         self._top = obligations.size
@@ -66,7 +69,10 @@ class ObligationSolver:
     def ask(
         self, question: ObligationQuestion, claims: Collection[str], about: Collection[str] | None = None
     ) -> Generator[Progress, None, StillInductive | Withdrawn]:
-        """Whether the action can make one of these claims false, or one of those it is `about`, if all of them hold before it."""
+        """Return whether the action can make one of the claims false from a state in which all of them hold.
+
+        If `about` is given, only those claims are looked at after the action.
+        """
         wanted = claims if about is None else about
         fails = {name: literal for name, literal in question.fails.items() if name in wanted}
         if not fails:
@@ -87,12 +93,12 @@ class ObligationSolver:
         return answer
 
     def before(self, question: ObligationQuestion, claims: Collection[str]) -> list[int]:
-        """Assumptions: all of these claims hold, and the action of the question happens."""
+        """Return the assumptions that these claims hold and that the action of the question happens."""
         held = [literal for name, literal in self._obligations.holds.items() if name in claims]
         return [*([] if question.slot == INITIALLY else held), question.happens]
 
     def solve(self, assumptions: Sequence[int]) -> Generator[Progress, None, Sequence[int] | None]:
-        """A model of the clauses in which these hold; None if there is none. Raises SolverGaveUpError."""
+        """Return a model under the assumptions, or None if there is none. Raises SolverGaveUpError."""
         while True:
             match ask_a_slice(self._solver, assumptions, self._purse):
                 case Yes(model):
@@ -106,15 +112,15 @@ class ObligationSolver:
 
 
 def induct(
-    asker: ObligationSolver,
+    solver: ObligationSolver,
     share: int,
     questions: Sequence[ObligationQuestion],
     claims: Collection[str],
     kept: Mapping[int, frozenset[str]],
 ) -> Iterator[Message]:
-    """Ask the questions of a share until none of the claims that are left is made false by their actions.
+    """Yield answers to the questions of a share, until its actions make none of the claims left false.
 
-    `kept` has what the answers used that are known already, by slot.
+    `kept` has the answers known already: by slot, the claims that they used.
     """
     left, answered = set(claims), dict(kept)
 
@@ -123,7 +129,7 @@ def induct(
 
     waiting = list(filter(is_open, questions))
     while waiting:
-        answer = yield from asker.ask(waiting[0], left)
+        answer = yield from solver.ask(waiting[0], left)
         yield answer
         if isinstance(answer, StillInductive):
             answered[answer.slot] = answer.used

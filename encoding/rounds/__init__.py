@@ -1,1 +1,1 @@
-"""Rounds unrolled, and the questions asked of them."""
+"""Bounded model checking over rounds: the unrolling, the solver that holds it, and the searches."""

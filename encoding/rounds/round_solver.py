@@ -1,4 +1,4 @@
-"""Sessions: a solver that holds the rounds of one system, and counters over what they fire."""
+"""A SAT solver that holds the rounds of one system, and counters over the slots that fire."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fencepost.encoding.solving.solvers import Backend, Progress, Purse, ask_a_s
 
 
 class RoundSolver:
-    """A solver that holds some rounds of one system, and counters over what they fire."""
+    """A SAT solver that holds rounds of one system; rounds and counters are added to it."""
 
     def __init__(
         self,
@@ -26,6 +26,10 @@ class RoundSolver:
         unrolling: type[Unrolling] = Unrolling,
         purse: Purse | None = None,
     ) -> None:
+        """Load the initial state into the solver.
+
+        `seed` shuffles the clauses, `purse` limits the conflicts. `report` receives progress named `task`.
+        """
         self.unrolling = unrolling(template)
         self._purse = purse
         self._backend = backend(solver) if isinstance(solver, str) else solver
@@ -38,7 +42,7 @@ class RoundSolver:
 
     @property
     def rounds(self) -> int:
-        """How many rounds the solver holds."""
+        """The number of rounds that the solver holds."""
         return self.unrolling.rounds
 
     def add(self, clauses: list[Clause]) -> None:
@@ -55,7 +59,7 @@ class RoundSolver:
             self.add(counter.extend(self.unrolling, self.unrolling.rounds))
 
     def counter(self, slots: Sequence[int], choices: Sequence[int], most: int) -> Counter:
-        """A counter, up to `most` + 1, of the slots that fire in any round and the choices that are true."""
+        """Return a counter, up to `most` + 1, of the slots that fire and the choices that are true."""
         counter = Counter(tuple(slots), tuple(self.unrolling.choice(c) for c in choices), most)
         self._counters.append(counter)
         for round_ in range(self.rounds + 1):
@@ -63,21 +67,21 @@ class RoundSolver:
         return counter
 
     def fires_last(self) -> int:
-        """A literal under which something fires in the last round."""
+        """Return a literal that implies that some slot fires in the last round."""
         guard = self.unrolling.fresh()
         self.add([[-guard, *self.unrolling.fires(self.rounds)]])
         return guard
 
     def solve(self, assumptions: Sequence[int]) -> bool:
-        """Whether the clauses and assumptions can hold together; reports progress while it takes."""
+        """Return whether clauses and assumptions are satisfiable together, and report progress meanwhile."""
         while (answer := self.attempt(assumptions)) is None:
             self._report(self.progress())
         return answer
 
     def attempt(self, assumptions: Sequence[int]) -> bool | None:
-        """The same with one slice of conflicts to spend; None if that is not enough to tell.
+        """Return the same within one slice of conflicts, or None if the slice is too small for an answer.
 
-        Raises SolverGaveUpError if more of them are no use.
+        Raises SolverGaveUpError if more conflicts would not help.
         """
         match ask_a_slice(self._backend, assumptions, self._purse):
             case Yes(model):
@@ -91,25 +95,26 @@ class RoundSolver:
                 raise SolverGaveUpError(f"the solver gave up: {why}")
 
     def progress(self) -> Progress:
-        """Where the session stands."""
+        """Return the rounds, clauses and conflicts so far."""
         return Progress(self._task, self.unrolling.depth, self._clauses, self._backend.conflicts())
 
     def model(self) -> Sequence[int]:
-        """The model found by the last question, if the answer was yes."""
+        """Return the model of the last question. The answer must have been yes."""
         return self._model
 
 
 class Counter:
-    """A totalizer over the slots that fire and the choices that are true, extended round by round."""
+    """A totalizer over slots that fire and choices that are true, extended round by round."""
 
     def __init__(self, slots: tuple[int, ...], choices: tuple[int, ...], most: int) -> None:
+        """Take what is counted, and the largest count that assumptions may allow."""
         self._slots, self._choices = slots, choices
         self.most = most
         self._totalizer: Any = None
         self._inputs = 0
 
     def extend(self, unrolling: Unrolling, round_: int) -> list[Clause]:
-        """The clauses that add one round's slots to the count; round 0 adds the choices."""
+        """Return the clauses that add the slots of one round to the count; round 0 adds the choices."""
         from pysat.card import ITotalizer
 
         inputs = [unrolling.fire(s, round_) for s in self._slots] if round_ else list(self._choices)
@@ -127,7 +132,7 @@ class Counter:
         return clauses
 
     def at_most(self, count: int) -> list[int]:
-        """Assumptions under which at most `count` are counted; `count` may not exceed the counter's `most`."""
+        """Return assumptions that limit the count to `count`, which may not exceed the counter's `most`."""
         assert count <= self.most
         if self._inputs <= count:
             return []

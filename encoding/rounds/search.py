@@ -1,8 +1,7 @@
-"""The questions asked of ever more rounds: is a property violated, are there longer executions?
+"""Searches of bounded model checking for violations, for executions of more rounds and of more steps.
 
-All are generators of plain messages, so that they can run in processes of their own, side by side, or in
-turn in one. They know clauses and slots only; what a slot means is the business of whoever reads the
-messages.
+Each search is a generator of plain messages. Searches run side by side in several processes, or in turn in
+one. They know clauses and slots only; the reader of the messages knows the action of each slot.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from fencepost.encoding.solving.solvers import Progress
 
 @dataclass(frozen=True)
 class Tally:
-    """What is counted: the slots that fire and the choices (by position) that are true."""
+    """Slots and choices (by position) to count: the slots that fire, and the choices that are true."""
 
     slots: tuple[int, ...]
     choices: tuple[int, ...] = ()
@@ -25,7 +24,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What tells one counterexample from another: the slots that fire, and the faults chosen that it cannot do without."""
+    """The slots that a counterexample fires, and the choices that it needs to be true.
+
+    Two counterexamples with the same footprint count as one.
+    """
 
     slots: frozenset[int]
     choices: frozenset[int]
@@ -34,12 +36,12 @@ class Footprint:
 
 @dataclass(frozen=True)
 class Task:
-    """What to search for, and how far.
+    """The properties to search for violations of, and the limits of the search.
 
     `properties` name outputs `holds:NAME` and `witness:NAME` of the template. `bound` is the largest number
     of steps, `rounds` the largest number of rounds (None: no limit), `budgets` the largest number of faults
-    of each kind. `objectives` are made as small as possible one after another once a violation is found;
-    empty leaves the first one found.
+    of each kind. Once a violation is found, the `objectives` are minimized one after another. Without
+    objectives the first violation found stays.
     """
 
     properties: tuple[str, ...]
@@ -48,15 +50,15 @@ class Task:
     budgets: tuple[tuple[Tally, int], ...] = ()
     objectives: tuple[Tally, ...] = ()
     avoid: tuple[Footprint, ...] = ()
-    """Stories told: no execution that fires just the slots of one, with all of its choices true, is looked for.
+    """Footprints of counterexamples already found.
 
-    With more choices true it would be the same story, with losses that it can do without.
+    An execution is left out if it fires exactly the slots of one of them and all of its choices are true.
+    Further true choices would only add losses that the counterexample does not need.
     """
     invariants: tuple[str, ...] = ()
-    """What induction carries along with each property: they name outputs `invariant:NAME`."""
+    """Names of invariants for induction to prove together with each property: outputs `invariant:NAME`."""
     assumed: tuple[str, ...] = ()
-    """Facts that were proved of every reachable state: a hunt may take them for granted after each round. They name outputs
-    `invariant:NAME`."""
+    """Names of proved invariants, which `hunt` assumes after each round: outputs `invariant:NAME`."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Execution:
 
 @dataclass(frozen=True)
 class Violated:
-    """The property is violated at the end of this execution."""
+    """An execution that violates the property at its end."""
 
     property: str
     execution: Execution
@@ -81,7 +83,7 @@ class Violated:
 
 @dataclass(frozen=True)
 class Clean:
-    """No violation within that many rounds that costs less than `below` (None: none at all)."""
+    """The result that no violation within that many rounds costs less than `below` (None: no violation)."""
 
     property: str
     rounds: int
@@ -90,7 +92,7 @@ class Clean:
 
 @dataclass(frozen=True)
 class Witnessed:
-    """The property's witness is reached at the end of this execution."""
+    """An execution that ends at the property's witness."""
 
     property: str
     execution: Execution
@@ -98,28 +100,28 @@ class Witnessed:
 
 @dataclass(frozen=True)
 class Wrong:
-    """Some action of this execution sets a variable twice or outside its domain."""
+    """An execution in which some action sets a variable twice or outside its domain."""
 
     execution: Execution
 
 
 @dataclass(frozen=True)
 class Upheld:
-    """Every invariant holds within that many rounds."""
+    """The result that every invariant holds within that many rounds."""
 
     rounds: int
 
 
 @dataclass(frozen=True)
 class Broken:
-    """Some invariant does not hold at the end of this execution."""
+    """An execution that violates an invariant at its end."""
 
     execution: Execution
 
 
 @dataclass(frozen=True)
 class Complete:
-    """No execution (of at most `steps` steps, if given) needs more rounds than that."""
+    """The result that no execution (of at most `steps` steps, if given) needs more rounds than that."""
 
     rounds: int
     steps: int | None
@@ -127,7 +129,7 @@ class Complete:
 
 @dataclass(frozen=True)
 class Longer:
-    """Some execution (of at most `steps` steps, if given) needs more rounds than that."""
+    """The result that some execution (of at most `steps` steps, if given) needs more rounds than that."""
 
     rounds: int
     steps: int | None
@@ -135,7 +137,7 @@ class Longer:
 
 @dataclass(frozen=True)
 class Surpassed:
-    """Whether some execution takes more steps than the bound."""
+    """The result whether some execution takes more steps than the bound."""
 
     longer: bool
 
@@ -143,106 +145,106 @@ class Surpassed:
 Finding = Violated | Clean | Witnessed | Wrong | Upheld | Broken | Complete | Longer | Surpassed | Progress
 
 
-def hunt(session: RoundSolver, task: Task) -> Iterator[Finding]:
-    """Search for violations and witnesses in 1, 2, 3 … rounds."""
-    hunter = _Hunter(session, task)
+def hunt(solver: RoundSolver, task: Task) -> Iterator[Finding]:
+    """Yield violations and witnesses found in 1, 2, 3 … rounds."""
+    hunter = _Hunter(solver, task)
     missing = list(task.properties)
-    upholding = bool(task.invariants)
-    while task.rounds is None or session.rounds < task.rounds:
-        session.deepen()
-        session.add([[hunter.output(f"invariant:{name}")] for name in task.assumed])
+    all_hold = bool(task.invariants)
+    while task.rounds is None or solver.rounds < task.rounds:
+        solver.deepen()
+        solver.add([[hunter.output(f"invariant:{name}")] for name in task.assumed])
         hunter.avoid()
-        yield session.progress()
-        if session.solve([*hunter.limits(), hunter.output("wrong")]):
+        yield solver.progress()
+        if solver.solve([*hunter.limits(), hunter.output("wrong")]):
             yield Wrong(hunter.execution())
             return
-        if upholding:
-            upholding = not session.solve([*hunter.limits(), hunter.some_invariant_fails()])
-            yield Upheld(session.rounds) if upholding else Broken(hunter.execution())
+        if all_hold:
+            all_hold = not solver.solve([*hunter.limits(), hunter.some_invariant_fails()])
+            yield Upheld(solver.rounds) if all_hold else Broken(hunter.execution())
         for name in list(missing):
-            if session.solve([*hunter.limits(), hunter.output(f"witness:{name}")]):
+            if solver.solve([*hunter.limits(), hunter.output(f"witness:{name}")]):
                 yield Witnessed(name, hunter.execution())
                 missing.remove(name)
         for name in task.properties:
             yield from hunter.search(name)
 
 
-def executed(session: RoundSolver) -> Execution:
-    """The execution of the last model."""
-    unrolling, rounds, model = session.unrolling, session.rounds, session.model()
+def executed(solver: RoundSolver) -> Execution:
+    """Return the execution of the last model."""
+    unrolling, rounds, model = solver.unrolling, solver.rounds, solver.model()
     return Execution(rounds, tuple(fired(unrolling, rounds, model)), tuple(true_choices(unrolling, model)))
 
 
 def counters(
-    session: RoundSolver, budgets: Sequence[tuple[Tally, int]], steps: int | None = None
+    solver: RoundSolver, budgets: Sequence[tuple[Tally, int]], steps: int | None = None
 ) -> list[Counter]:
-    """A counter for each budget, and one of all steps if they are bounded; see `within`."""
-    found = [session.counter(tally.slots, tally.choices, most) for tally, most in budgets]
+    """Return a counter for each budget, and one of all steps if these are bounded; see `within`."""
+    found = [solver.counter(tally.slots, tally.choices, most) for tally, most in budgets]
     if steps is not None:
-        found.append(session.counter(range(len(session.unrolling.template.fires)), (), steps))
+        found.append(solver.counter(range(len(solver.unrolling.template.fires)), (), steps))
     return found
 
 
 def within(limits: Sequence[Counter]) -> list[int]:
-    """Assumptions under which none of these counts more than it may."""
+    """Return assumptions that keep each counter within its limit."""
     return [literal for counter in limits for literal in counter.at_most(counter.most)]
 
 
 class _Hunter:
     """The state of a hunt: the counters in use, and the least cost found for each property."""
 
-    def __init__(self, session: RoundSolver, task: Task) -> None:
-        self._session, self._task = session, task
-        self._limits = counters(session, task.budgets, task.bound)
+    def __init__(self, solver: RoundSolver, task: Task) -> None:
+        self._solver, self._task = solver, task
+        self._limits = counters(solver, task.budgets, task.bound)
         self._least: dict[str, tuple[int, ...]] = {}
         self._counters: dict[int, Counter] = {}
         self._known: set[str] = set()
         self._avoiding: list[int] = []
 
     def output(self, name: str) -> int:
-        """The variable of an output after the last round."""
-        return self._session.unrolling.output(name, self._session.rounds)
+        """Return the variable of an output after the last round."""
+        return self._solver.unrolling.output(name, self._solver.rounds)
 
     def some_invariant_fails(self) -> int:
-        """A literal under which an invariant is false after the last round."""
-        guard = self._session.unrolling.fresh()
+        """Return a literal that implies that an invariant is false after the last round."""
+        guard = self._solver.unrolling.fresh()
         fails = [-self.output(f"invariant:{name}") for name in self._task.invariants]
-        self._session.add([[-guard, *fails]])
+        self._solver.add([[-guard, *fails]])
         return guard
 
     def limits(self) -> list[int]:
-        """Assumptions: the bound on steps and the budgets."""
+        """Return the assumptions for the bound on steps and the budgets."""
         return within(self._limits)
 
     def avoid(self) -> None:
-        """From now on leave out executions that tell a story to avoid, in whatever rounds."""
-        self._avoiding = [self._other_than(story) for story in self._task.avoid]
+        """Leave out the footprints to avoid, in the rounds so far."""
+        self._avoiding = [self._differs_from(footprint) for footprint in self._task.avoid]
 
-    def _other_than(self, story: Footprint) -> int:
-        """A literal under which other slots fire so far, or a choice of the story is false."""
-        unrolling, rounds = self._session.unrolling, self._session.rounds
-        others = [s for s in range(len(unrolling.template.fires)) if s not in story.slots]
+    def _differs_from(self, footprint: Footprint) -> int:
+        """Return a literal that implies: other slots fire so far, or a choice of the footprint is false."""
+        unrolling, rounds = self._solver.unrolling, self._solver.rounds
+        others = [s for s in range(len(unrolling.template.fires)) if s not in footprint.slots]
         guard = unrolling.fresh()
         never = []
-        for slot in sorted(story.slots):
+        for slot in sorted(footprint.slots):
             absent = unrolling.fresh()
             never.append(absent)
-            self._session.add([[-absent, -unrolling.fire(slot, r)] for r in range(1, rounds + 1)])
+            self._solver.add([[-absent, -unrolling.fire(slot, r)] for r in range(1, rounds + 1)])
         some = [unrolling.fire(s, r) for s in others for r in range(1, rounds + 1)]
-        spared = [-unrolling.choice(c) for c in sorted(story.choices)]
-        self._session.add([[-guard, *never, *some, *spared]])
+        false_choices = [-unrolling.choice(c) for c in sorted(footprint.choices)]
+        self._solver.add([[-guard, *never, *some, *false_choices]])
         return guard
 
     def execution(self) -> Execution:
-        """The execution of the last model."""
-        return executed(self._session)
+        """Return the execution of the last model."""
+        return executed(self._solver)
 
     def search(self, name: str) -> Iterator[Finding]:
-        """Look for a violation after the last round, or for one that costs less than what was found."""
+        """Yield violations after the last round, each cheaper than the one before, then `Clean`."""
         while True:
             violation = self._cheaper(name)
             if violation is None:
-                yield Clean(name, self._session.rounds, self._least.get(name))
+                yield Clean(name, self._solver.rounds, self._least.get(name))
                 return
             yield violation
             self._known.add(name)
@@ -254,7 +256,7 @@ class _Hunter:
         if name in self._known and not self._task.objectives:
             return None
         for assumptions in self._improvements(name):
-            if self._session.solve(
+            if self._solver.solve(
                 [*self.limits(), *self._avoiding, -self.output(f"holds:{name}"), *assumptions]
             ):
                 execution = self.execution()
@@ -262,7 +264,7 @@ class _Hunter:
         return None
 
     def _improvements(self, name: str) -> Iterator[list[int]]:
-        """Assumptions that together say "costs less", objective by objective."""
+        """Yield, objective by objective, assumptions under which a violation has a smaller cost."""
         least = self._least.get(name)
         if least is None:
             yield []
@@ -275,11 +277,11 @@ class _Hunter:
             equal += counter.at_most(cost)
 
     def _counter(self, objective: int, cost: int) -> Counter:
-        """A counter of that objective that can tell costs up to `cost` apart."""
+        """Return a counter of that objective that distinguishes costs up to `cost`."""
         counter = self._counters.get(objective)
         if counter is None or counter.most < cost:
             tally = self._task.objectives[objective]
-            counter = self._counters[objective] = self._session.counter(tally.slots, tally.choices, cost)
+            counter = self._counters[objective] = self._solver.counter(tally.slots, tally.choices, cost)
         return counter
 
     def _costs(self, execution: Execution) -> tuple[int, ...]:
@@ -290,38 +292,38 @@ class _Hunter:
         )
 
 
-def exhaust(session: RoundSolver, task: Task, steps: int | None) -> Iterator[Finding]:
-    """Search for executions that need more than 0, 1, 2 … rounds, until there are none.
+def exhaust(solver: RoundSolver, task: Task, steps: int | None) -> Iterator[Finding]:
+    """Yield whether executions need more than 0, 1, 2 … rounds, until none does.
 
-    `steps` bounds the steps of the executions looked at.
+    `steps` bounds the steps of these executions (None: no bound).
     """
-    limits = counters(session, task.budgets, steps)
-    while task.rounds is None or session.rounds <= task.rounds:
-        session.deepen()
-        yield session.progress()
-        if not session.solve([*within(limits), session.fires_last()]):
-            yield Complete(session.rounds - 1, steps)
+    limits = counters(solver, task.budgets, steps)
+    while task.rounds is None or solver.rounds <= task.rounds:
+        solver.deepen()
+        yield solver.progress()
+        if not solver.solve([*within(limits), solver.fires_last()]):
+            yield Complete(solver.rounds - 1, steps)
             return
-        yield Longer(session.rounds - 1, steps)
+        yield Longer(solver.rounds - 1, steps)
 
 
-def surpass(session: RoundSolver, task: Task, bound: int) -> Iterator[Finding]:
-    """Whether some execution takes more than `bound` steps."""
+def surpass(solver: RoundSolver, task: Task, bound: int) -> Iterator[Finding]:
+    """Yield whether some execution takes more than `bound` steps."""
     from pysat.card import CardEnc, EncType
 
-    limits = counters(session, task.budgets)
+    limits = counters(solver, task.budgets)
     while True:
-        session.deepen()
-        unrolling = session.unrolling
-        fires = [f for r in range(1, session.rounds + 1) for f in unrolling.fires(r)]
+        solver.deepen()
+        unrolling = solver.unrolling
+        fires = [f for r in range(1, solver.rounds + 1) for f in unrolling.fires(r)]
         if len(fires) > bound:
             guard = unrolling.fresh()
             enough = CardEnc.atleast(fires, bound + 1, top_id=unrolling.top, encoding=EncType.seqcounter)
             unrolling.reserve(max(enough.nv, unrolling.top))
-            session.add([[-guard, *clause] for clause in enough.clauses])
-            if session.solve([*within(limits), guard]):
+            solver.add([[-guard, *clause] for clause in enough.clauses])
+            if solver.solve([*within(limits), guard]):
                 yield Surpassed(True)
                 return
-        if not session.solve([*within(limits), session.fires_last()]):
+        if not solver.solve([*within(limits), solver.fires_last()]):
             yield Surpassed(False)
             return

@@ -1,13 +1,13 @@
 """The rounds encoding: many actions in one copy of the state.
 
-In one round every ground action has one slot, in the causal order of the system; a Boolean says whether
-it fires there, and the state threads through the slots. The clauses of one round are made once, as a
-`Template`; the clauses of round r are the template with its variables renumbered, and rounds hang together
-by sharing the Booleans of the state between them.
+In one round every ground action has one slot, in the causal order of the system. A Boolean says whether the
+slot fires, and each slot reads the state that the slot before it leaves. The clauses of one round are made
+once, as a `Template`. The clauses of round r are the template with its variables renumbered. Adjacent rounds
+share the Booleans of the state between them.
 
-Normal form: in round r > 1, slot b fires only if something fired that b may not move left past, from its
-own slot in round r - 1 (its own firing there counts) to its slot in round r. docs/encoding.md argues why
-every execution has such a form with the same final state, and what follows from that.
+Normal form (a variant of Foata's): in round r > 1, slot b fires only if a slot fired that b may not move left
+past, between b's slot in round r - 1 (included) and its slot in round r. docs/encoding.md argues why every
+execution has such a form with the same final state, and what follows from that.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from fencepost.encoding.solving.clauses import Clause
 class Unrolling:
     """The variables and clauses of the rounds added so far.
 
-    Choices come first, then the state before round 1; each round added takes the next free variables, and
-    others may `reserve` some in between.
+    Choices come first, then the state before round 1. Each round added takes the next free variables, and
+    counters `reserve` variables in between.
     """
 
     def __init__(self, template: Template) -> None:
+        """Start with the choices and the state before round 1, without any round."""
         self.template = template
         self.top = template.choices + template.width
         """The largest variable in use."""
@@ -33,29 +34,29 @@ class Unrolling:
 
     @property
     def rounds(self) -> int:
-        """How many rounds there are."""
+        """The number of rounds."""
         return len(self._offsets)
 
     @property
     def depth(self) -> int:
-        """How many rounds may fire something."""
+        """The number of rounds in which slots may fire."""
         return self.rounds
 
     def reserve(self, top: int) -> None:
-        """Leave the variables up to `top` to others."""
+        """Mark the variables up to `top` as used."""
         self.top = max(self.top, top)
 
     def fresh(self) -> int:
-        """A variable that nothing else uses."""
+        """Return a variable that nothing else uses."""
         self.top += 1
         return self.top
 
     def choice(self, position: int) -> int:
-        """The variable of a choice, by its position among the choices."""
+        """Return the variable of a choice, by its position among the choices."""
         return position + 1
 
     def bit(self, position: int, round_: int) -> int:
-        """The variable of a state Boolean after that round; round 0 is the initial state."""
+        """Return the variable of a state Boolean after that round; round 0 is the initial state."""
         width = self.template.width
         start = self.template.choices if round_ == 0 else self._offsets[round_ - 1]
         assert 0 <= position < width
@@ -72,25 +73,25 @@ class Unrolling:
         return self._offsets[round_ - 1] + number - width - choices
 
     def fire(self, slot: int, round_: int) -> int:
-        """The variable that says whether a slot fires in a round."""
+        """Return the variable that says whether a slot fires in a round."""
         return self._local(self.template.fires[slot], round_)
 
     def output(self, name: str, round_: int) -> int:
-        """The variable that says whether a property or witness holds after a round."""
+        """Return the variable that says whether a property or witness holds after a round."""
         return self._local(self.template.outputs[name], round_)
 
     def fires(self, round_: int) -> list[int]:
-        """The variables of all slots of a round."""
+        """Return the variables of all slots of a round."""
         return [self.fire(slot, round_) for slot in range(len(self.template.fires))]
 
     def start(self) -> list[Clause]:
-        """The initial state, and the choices made already."""
+        """Return the clauses for the initial state and for the choices that are fixed."""
         first = {self.bit(position, 0): value for position, value in enumerate(self.template.initial)}
         first |= {self.choice(position): value for position, value in self.template.given.items()}
         return [[variable if value else -variable] for variable, value in first.items()]
 
     def add_round(self) -> list[Clause]:
-        """One more round: its clauses, the normal form included."""
+        """Add a round, and return its clauses and those of its normal form."""
         size = self.template.size
         self._offsets.append(self.top)
         self.top += size - self.template.width - self.template.choices
@@ -105,7 +106,7 @@ class Unrolling:
         return clauses
 
     def normal_form(self, round_: int) -> Iterator[Clause]:
-        """A slot fires only if something it may not move left past fired since its slot a round earlier."""
+        """Yield for each slot: it fires only if a blocking slot fired within one round before it."""
         for slot, blocking in enumerate(self.template.blockers):
             earlier = [self.fire(a, round_ - 1) for a in blocking if a >= slot]
             same = [self.fire(a, round_) for a in blocking if a < slot]
@@ -113,7 +114,7 @@ class Unrolling:
 
 
 def fired(unrolling: Unrolling, rounds: int, model: Sequence[int]) -> list[int]:
-    """The slots that fire in a model, in the order of the execution; model[v - 1] is v or -v."""
+    """Return the slots that fire in a model, in the order of the execution; model[v - 1] is v or -v."""
     return [
         slot
         for round_ in range(1, rounds + 1)
@@ -123,5 +124,5 @@ def fired(unrolling: Unrolling, rounds: int, model: Sequence[int]) -> list[int]:
 
 
 def true_choices(unrolling: Unrolling, model: Sequence[int]) -> list[int]:
-    """The positions of the choices that are true in a model."""
+    """Return the positions of the choices that are true in a model."""
     return [c for c in range(unrolling.template.choices) if model[unrolling.choice(c) - 1] > 0]

@@ -45,7 +45,7 @@ def ledger_refinement(whole: System) -> Refinement:
         core=small,
         mapping=_mapping(s, small),
         scripts=_scripts(s),
-        facts=(*ledger_invariants(whole), *_mapping_invariants(s)),
+        invariants=(*ledger_invariants(whole), *_mapping_invariants(s)),
         implied={
             "no-divergence": "no-divergence",
             "acked-entries-readable": "acked-entries-readable",

@@ -69,7 +69,7 @@ def test_rounds_refute_what_no_simulation_refutes(
 ) -> None:
     from fencepost.encoding.induction import directed_simulation
 
-    monkeypatch.setattr(directed_simulation, "WALKS", 0)
+    monkeypatch.setattr(directed_simulation, "SIMULATIONS", 0)
     code, lines = said(capsys, OWNER, "--set", "release=at-once")
     assert code == 1
     first = lines.index("servers-own: release(b1) breaks it, from a state in which all else holds and")

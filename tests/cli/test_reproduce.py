@@ -62,8 +62,8 @@ def test_as_json(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_as_a_page_with_the_code_beside_the_model(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["reproduce", trace, "--playback", NEW, "--format", "html"]) == 0
     page = capsys.readouterr().out
-    story = json.loads(page.split('id="story">')[1].split("</script>")[0])
-    assert story["steps"][15]["beside"][0] == "code: b1 answers LedgerFencedException"
+    shown = json.loads(page.split('id="counterexample">')[1].split("</script>")[0])
+    assert shown["steps"][15]["observations"][0] == "code: b1 answers LedgerFencedException"
     assert "Refused by 4.17.4 at step 16" in page
 
 

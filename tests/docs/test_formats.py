@@ -136,7 +136,7 @@ def test_a_key_renamed_missing_or_of_another_type_is_noticed(name: str) -> None:
     checked.validate(document)
 
 
-READ = ("fencepost.trace/2", "fencepost.walk/1", "fencepost.certificate/1", "fencepost.sweep/3")
+READ = ("fencepost.trace/2", "fencepost.walk/1", "fencepost.certificate/2", "fencepost.sweep/3")
 
 
 @pytest.mark.parametrize("name", READ)

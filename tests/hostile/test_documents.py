@@ -18,7 +18,7 @@ from support.refusing import refused
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs/traces/bookkeeper-4.13.no-divergence.json"
 
 MANIFEST: dict[str, Any] = {
-    "schema": "fencepost.certificate/1",
+    "schema": "fencepost.certificate/2",
     "version": "0.1.0",
     "protocol": "bookkeeper-4.13",
     "parameters": {},
@@ -255,12 +255,12 @@ MANIFESTS = {
     "rounds=0": (set_to("claims", 0, "rounds", value=0), "rounds = 0: must be a whole number"),
     "rounds=true": (set_to("claims", 0, "rounds", value=True), "rounds = True: must be a whole number"),
     "rounds=1.5": (set_to("claims", 0, "rounds", value=1.5), "rounds = 1.5: must be a whole number"),
-    "no claims": (set_to("claims", value=[]), "claims = []: must be a list of one property"),
+    "no claims": (set_to("claims", value=[]), "claims = []: must be a list of at least one claim"),
     "a claim is a word": (set_to("claims", 0, value="all"), "a claim: must be an object"),
     "another basis": (set_to("claims", 0, "basis", value="hope"), "basis = 'hope': must be one of"),
     "a basis that is a list": (set_to("claims", 0, "basis", value=[]), "basis = []: must be one of"),
     "parts of numbers": (set_to("parts", value=[1]), "parts = a list: must be a list of names"),
-    "a part of another": (with_a_part_of_another, "../x: no part of these claims"),
+    "a part of another": (with_a_part_of_another, "../x: these claims have no such part"),
     "a budget of -1": (set_to("budgets", value={"lost": -1}), "lost: a budget is a whole number"),
     "a budget of true": (set_to("budgets", value={"lost": True}), "lost: a budget is a whole number"),
     "one key more": (set_to("certified", value=True), "certified: unknown key"),

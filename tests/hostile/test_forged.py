@@ -152,7 +152,7 @@ def test_a_certificate_of_another_text_is_rejected(
     else:
         folder = forged(certificate, tmp_path, lambda manifest: manifest.update(system="0" * 64))
     assert run(["certify", str(folder), "--protocol", str(source)]) == 1
-    assert "rejected: it was made from another text of two-copies" in capsys.readouterr().out
+    assert "rejected: it was made from a different source of two-copies" in capsys.readouterr().out
 
 
 def test_a_certificate_of_another_protocol_is_refused(

@@ -131,7 +131,7 @@ def test_a_question_that_is_left_out(part: str, copy: Path, capsys: pytest.Captu
 
 def test_a_fact_that_the_manifest_leaves_out(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edit(copy, carries(carried(copy)[1:]))
-    assert "is not what the manifest gives" in rejected(capsys, copy)
+    assert "differs from those built from the manifest" in rejected(capsys, copy)
 
 
 def test_a_fact_that_is_needed_and_left_out_everywhere(
@@ -140,13 +140,13 @@ def test_a_fact_that_is_needed_and_left_out_everywhere(
     """Questions written anew, without it: some action then breaks something, and has no proof that it does not."""
     without = rewritten(copy, [name for name in carried(copy) if name != "reading-fences"])
     assert without
-    assert rejected(capsys, copy).startswith(f"{without[0]}: lemma 1 of the proof does not follow")
+    assert rejected(capsys, copy).startswith(f"{without[0]}: learnt clause 1 of the proof does not follow")
 
 
 def test_a_claim_that_is_not_inductive(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     without = rewritten(copy, [*carried(copy), "fencing-is-enough"])
     assert without
-    assert rejected(capsys, copy).startswith(f"{without[0]}: lemma 1 of the proof does not follow")
+    assert rejected(capsys, copy).startswith(f"{without[0]}: learnt clause 1 of the proof does not follow")
 
 
 def test_a_proof_for_another_action(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,26 +161,29 @@ def test_only_some_of_the_actions_of_a_name(copy: Path, capsys: pytest.CaptureFi
     kept = [line for line in lines if not line.endswith("after handle add(w, 1, 1, b2)")]
     assert len(kept) < len(lines)
     file.write_text("\n".join(kept) + "\n", encoding="utf-8")
-    assert "is not what the manifest gives" in rejected(capsys, copy)
+    assert "differs from those built from the manifest" in rejected(capsys, copy)
 
 
 def test_another_instance(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With the bug that the fact is about: facts and questions are those of the instance that the manifest names."""
     edit(copy, lambda document: document["switches"].update(recovery_reads_fence="no"))
-    assert "is not what the manifest gives" in rejected(capsys, copy)
+    assert "differs from those built from the manifest" in rejected(capsys, copy)
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda claim: claim["invariants"].append("all-is-well"), "all-is-well: no such fact or property"),
+        (
+            lambda claim: claim["invariants"].append("all-is-well"),
+            "all-is-well: no such invariant or property",
+        ),
         (lambda claim: claim["invariants"].append(1), "must be a list of names"),
         (lambda claim: claim.update(holds="true"), "holds: unknown key"),
         (
             lambda claim: claim.update(basis="rounds"),
-            "without rounds a proof is by induction over one action",
+            "rounds is null for an induction over one action only",
         ),
-        (lambda claim: claim.update(rounds=1), "only an induction over one action names what it carries"),
+        (lambda claim: claim.update(rounds=1), "only an induction over one action names invariants"),
         (lambda claim: claim.update(rounds=0), "1 to 1,000, or null"),
         (lambda claim: claim.pop("invariants"), "invariants is missing"),
     ],
@@ -194,7 +197,7 @@ def test_a_claim_that_is_none(
 
 def test_a_part_that_no_claim_needs(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edit(copy, lambda document: document["parts"].append("completeness"))
-    assert "completeness: no part of these claims" in refused(capsys, "certify", copy)
+    assert "completeness: these claims have no such part" in refused(capsys, "certify", copy)
 
 
 def test_the_question_of_a_name_is_about_all_its_actions() -> None:

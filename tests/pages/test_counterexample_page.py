@@ -43,7 +43,7 @@ def step_shown(browser: webdriver.Chrome) -> int:
     """The step that the page shows, the same wherever it says so."""
     current = [
         int(row.get_attribute("data-step") or "")
-        for row in browser.find_elements(By.CSS_SELECTOR, ".story.wide .row.current")
+        for row in browser.find_elements(By.CSS_SELECTOR, ".drawing.wide .row.current")
     ]
     words = browser.find_element(By.ID, "place").text
     (step,) = current
@@ -173,7 +173,7 @@ def test_on_a_phone_the_page_is_read_and_stepped_through_with_a_finger(
         """
         const seen = (part) => part.getClientRects().length > 0;
         const box = (name) => document.querySelector(name).getBoundingClientRect();
-        const scale = box('.story.narrow').width / document.querySelector('.story.narrow').viewBox.baseVal.width;
+        const scale = box('.drawing.narrow').width / document.querySelector('.drawing.narrow').viewBox.baseVal.width;
         return {
           wide: [...document.querySelectorAll('.wide')].some(seen),
           keys: seen(document.querySelector('.keys')),

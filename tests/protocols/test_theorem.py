@@ -12,7 +12,7 @@ import pytest
 from fencepost.answers.theorems import BOOKKEEPER
 from fencepost.cli.main import run
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement
-from fencepost.encoding.all_sizes.refinement_check import Tied, Untied, settle
+from fencepost.encoding.all_sizes.refinement_check import Tied, Untied, check_refinement
 from fencepost.encoding.language.terms import FALSE, TRUE
 from fencepost.encoding.solving.answers import Deadline
 from fencepost.properties.bookkeeper.refinement import ledger_refinement
@@ -30,7 +30,7 @@ def refinement(settings: Mapping[str, object], protocol: str = "bookkeeper") -> 
 
 
 def tied(settings: Mapping[str, object], protocol: str = "bookkeeper") -> Tied | Untied:
-    return settle(refinement(settings, protocol), Deadline(60))
+    return check_refinement(refinement(settings, protocol), Deadline(60))
 
 
 QUICK: list[Mapping[str, object]] = [SMALL, {"bookies": 3}, {**SMALL, "recoverers": 2}]
@@ -110,7 +110,7 @@ def confirms_first(right: Refinement) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (forgets_acks, "receive ack(w, 1, 1, b1): acked[w, 1, b1] is yes in the core, and no by the mapping"),
+        (forgets_acks, "receive ack(w, 1, 1, b1): acked[w, 1, b1] is yes in the core and no by the mapping"),
         (stays_at_the_start, "no-divergence"),
         (stores_nothing, "handle add(w, 1, 1, b1): "),
         (confirms_first, "receive ack(w, 1, 1, b1): the core cannot take confirm(w, 1, b1)"),
@@ -118,7 +118,7 @@ def confirms_first(right: Refinement) -> dict[str, Any]:
 )
 def test_a_planted_mistake_is_found(spoil: Any, said: str) -> None:
     right = refinement(SMALL)
-    found = settle(replace(right, **spoil(right)), Deadline(60))
+    found = check_refinement(replace(right, **spoil(right)), Deadline(60))
     assert isinstance(found, Untied) and said in found.why
 
 
@@ -130,7 +130,7 @@ def test_a_core_whose_acks_stay_at_a_change_is_not_followed() -> None:
     state = right.core.state
     assert isinstance(state, Core)
     keeps = with_properties(core(replace(state.parameters, unset_acks="kept")))
-    found = settle(replace(right, core=keeps), Deadline(60))
+    found = check_refinement(replace(right, core=keeps), Deadline(60))
     assert isinstance(found, Untied) and found.why.startswith("commit change")
 
 

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from fencepost.encoding.solving.clauses import Clause
 
 
-def refutes(clauses: Iterable[Clause], lemmas: Iterable[Clause]) -> bool:
-    """Each lemma follows by unit propagation from the clauses and the lemmas before it, up to an empty one."""
+def refutes(clauses: Iterable[Clause], learnt: Iterable[Clause]) -> bool:
+    """Each learnt clause follows by unit propagation from the clauses and those before it, up to an empty one."""
     known = [set(clause) for clause in clauses]
-    for lemma in lemmas:
-        if not contradictory(known, {-literal for literal in lemma}):
+    for clause in learnt:
+        if not contradictory(known, {-literal for literal in clause}):
             return False
-        if not lemma:
+        if not clause:
             return True
-        known.append(set(lemma))
+        known.append(set(clause))
     return False
 
 

@@ -134,7 +134,7 @@ def test_a_budget_is_part_of_what_is_certified(tmp_path: Path, fencepost: Fencep
     code, _, _ = fencepost(*arguments, "--budget", "lost=0", "--certificates", folder)
     assert (code, fencepost("certify", folder, "--protocol", COPIES)[0]) == (0, 0)
     edit_manifest(folder, lambda document: document.update(budgets={}))
-    assert "is not what the manifest gives" in rejected(fencepost, folder, "--protocol", COPIES)
+    assert "differs from those built from the manifest" in rejected(fencepost, folder, "--protocol", COPIES)
 
 
 def test_a_witness_with_more_faults_than_the_budget_is_rejected(tmp_path: Path, fencepost: Fencepost) -> None:
@@ -211,7 +211,7 @@ def test_a_proof_without_the_empty_clause(kept: int | None, copy: Path, fencepos
     assert rejected(fencepost, copy) == "property-no-divergence: the proof does not end in the empty clause"
 
 
-def test_a_proof_without_a_lemma_that_the_rest_needs(tmp_path: Path, fencepost: Fencepost) -> None:
+def test_a_proof_without_a_learnt_clause_that_the_rest_needs(tmp_path: Path, fencepost: Fencepost) -> None:
     folder = tmp_path / "made"
     fencepost(
         "check", OWNER, "--set=brokers=3", "--engine=rounds", "--engine=k-induction", "--certificates", folder
@@ -225,24 +225,30 @@ def test_a_proof_without_a_lemma_that_the_rest_needs(tmp_path: Path, fencepost: 
     assert "does not follow" in rejected(fencepost, folder, "--protocol", OWNER)
 
 
-def test_a_proof_with_a_lemma_that_nothing_needs_still_stands(copy: Path, fencepost: Fencepost) -> None:
+def test_a_proof_with_a_learnt_clause_that_nothing_needs_still_stands(
+    copy: Path, fencepost: Fencepost
+) -> None:
     edit(copy / PROOF, lambda lines: [lines[0], *lines])
     assert fencepost("certify", copy)[0] == 0
 
 
-def test_a_lemma_that_does_not_follow(copy: Path, fencepost: Fencepost) -> None:
+def test_a_learnt_clause_that_does_not_follow(copy: Path, fencepost: Fencepost) -> None:
     lines = (copy / "property-no-divergence.cnf").read_text().splitlines()
     (fires,) = [line.split()[1] for line in lines if line.endswith(" create ledger in round 1")]
     edit(copy / PROOF, lambda lines: [f"-{fires} 0", *lines])
-    expected = f'property-no-divergence: lemma 1 of the proof does not follow: "-{fires}"'
+    expected = f'property-no-divergence: learnt clause 1 of the proof does not follow: "-{fires}"'
     assert rejected(fencepost, copy) == expected
     edit(copy / PROOF, lambda lines: ["0"])
-    assert rejected(fencepost, copy).endswith('lemma 1 of the proof does not follow: "the empty clause"')
+    assert rejected(fencepost, copy).endswith(
+        'learnt clause 1 of the proof does not follow: "the empty clause"'
+    )
 
 
-def test_a_lemma_about_no_variable_of_the_clauses(copy: Path, fencepost: Fencepost) -> None:
+def test_a_learnt_clause_about_no_variable_of_the_clauses(copy: Path, fencepost: Fencepost) -> None:
     edit(copy / PROOF, lambda lines: ["987654321 0", *lines])
-    assert rejected(fencepost, copy).endswith("lemma 1 of the proof names a variable that no clause has")
+    assert rejected(fencepost, copy).endswith(
+        "learnt clause 1 of the proof names a variable that no clause has"
+    )
 
 
 @pytest.mark.slow
@@ -285,7 +291,7 @@ def test_a_manifest_edited_to_something_else(old: str, new: str, copy: Path, fen
     path = copy / "manifest.json"
     assert path.read_text().count(old) == 1
     path.write_text(path.read_text().replace(old, new))
-    assert "is not what the manifest gives" in rejected(fencepost, copy)
+    assert "differs from those built from the manifest" in rejected(fencepost, copy)
 
 
 def test_a_manifest_edited_to_fewer_rounds(copy: Path, fencepost: Fencepost) -> None:
@@ -293,7 +299,7 @@ def test_a_manifest_edited_to_fewer_rounds(copy: Path, fencepost: Fencepost) -> 
     document = json.loads(path.read_text())
     document["claims"][0]["rounds"] -= 1
     path.write_text(json.dumps(document))
-    assert "is not what the manifest gives" in rejected(fencepost, copy)
+    assert "differs from those built from the manifest" in rejected(fencepost, copy)
 
 
 def test_a_manifest_edited_to_another_property(copy: Path, fencepost: Fencepost) -> None:
@@ -339,12 +345,15 @@ def test_a_missing_file(name: str, copy: Path, fencepost: Fencepost) -> None:
     [
         (lambda text: text[: len(text) // 2], "not JSON"),
         (lambda text: "[]", "schema is None"),
-        (lambda text: text.replace("certificate/1", "certificate/2"), "schema is 'fencepost.certificate/2'"),
+        (lambda text: text.replace("certificate/2", "certificate/1"), "schema is 'fencepost.certificate/1'"),
         (lambda text: text.replace('"solver"', '"more": 1, "solver"'), "more: unknown key"),
         (lambda text: text.replace('"z3"', '"z4"'), "z4: unknown key"),
         (lambda text: text.replace('"rounds": ', '"rounds": -'), "must be a whole number, 1 to 1,000"),
         (lambda text: text.replace('"basis": "rounds"', '"basis": "hope"'), "basis = 'hope'"),
-        (lambda text: text.replace('"parts": [', '"parts": ["more",'), "more: no part of these claims"),
+        (
+            lambda text: text.replace('"parts": [', '"parts": ["more",'),
+            "more: these claims have no such part",
+        ),
         (lambda text: text.replace('"budgets": {', '"budgets": {"floods": 1'), "floods: no such fault"),
         (lambda text: text.replace('"budgets": {', '"budgets": {"lost": true'), "lost: a budget is a whole"),
         (lambda text: text.replace('"bookies": 2,', ""), "not an instance of bookkeeper-4.13"),
@@ -362,9 +371,9 @@ def test_a_manifest_that_is_none(
 
 
 @pytest.mark.parametrize("line", ["1 2", "1 x 0", "", "1 0 2 0", "d"])
-def test_a_line_that_is_no_lemma(line: str, copy: Path, fencepost: Fencepost) -> None:
+def test_a_line_that_is_no_learnt_clause(line: str, copy: Path, fencepost: Fencepost) -> None:
     edit(copy / PROOF, lambda lines: [line, *lines])
-    assert f"{PROOF}: line 1 is no lemma" in refused(fencepost, "certify", copy)
+    assert f"{PROOF}: line 1 is no learnt clause" in refused(fencepost, "certify", copy)
 
 
 # Making them.
@@ -420,7 +429,7 @@ def test_a_time_out_leaves_nothing_behind(
     code, out, err = fencepost("check", *SMALL, "--certificates", tmp_path / "made", "--timeout", "8")
     assert "no-divergence: proved" in out
     said = (
-        "no certificate for no-divergence: time-out after 8 s, which is for the proof and its certificate\n"
+        "no certificate for no-divergence: time-out after 8 s, for the proof and its certificate together\n"
     )
     assert (code, err) == (3, said)
     assert list(tmp_path.iterdir()) == []
@@ -429,7 +438,9 @@ def test_a_time_out_leaves_nothing_behind(
 def test_a_query_that_has_an_answer_has_no_proof() -> None:
     system, _ = built("bookkeeper-4.13", TWO_BOOKIES)
     clauses = Encoded(system, [], {}).clauses(Query(Kind.COMPLETENESS, 1))
-    with pytest.raises(InternalError, match=r"^completeness: the search found no answer, and cadical195"):
+    with pytest.raises(
+        InternalError, match=r"^completeness: the search found the question unsatisfiable, and cadical195"
+    ):
         refutation(clauses, "completeness")
 
 
@@ -448,7 +459,7 @@ def tiny() -> Iterator[tuple[str, Clauses]]:
 
 
 def random() -> Iterator[tuple[str, Clauses]]:
-    """Random clauses of three literals that cannot all hold, so that few lemmas are there for nothing."""
+    """Random clauses of three literals that cannot all hold, so that few learnt clauses are there for nothing."""
     source = Random(1)
     for number in range(4):
         clauses = [[v * source.choice((1, -1)) for v in source.sample(range(1, 31), 3)] for _ in range(170)]
@@ -478,7 +489,7 @@ def without(lines: list[str], number: int) -> list[str]:
 
 
 def flip(line: str) -> str:
-    """The lemma with its first literal negated."""
+    """The learnt clause with its first literal negated."""
     first, *rest = line.split()
     return " ".join([str(-int(first)), *rest])
 

@@ -15,7 +15,7 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.encoding.forms import FORMS
-from fencepost.encoding.forms.counterexample import Counterexample, action_line, spelled
+from fencepost.encoding.forms.counterexample import Counterexample, action_line, identifiers
 from fencepost.encoding.forms.labels import Box, Segment
 from fencepost.encoding.forms.lifelines import NARROW, WIDE, Drawing, Layout
 from fencepost.encoding.language.sorts import BOOL
@@ -140,8 +140,8 @@ def test_of_two_alike_the_one_is_received_that_says_the_same() -> None:
 
 def test_marks_are_told_only_if_the_property_is_about_them() -> None:
     told = story("lost")
-    assert told.telling >= {"stored", "acknowledged", "taken_over", "kept"}
-    assert not told.telling & {"sent", "handled", "answered"}
+    assert told.noted_families >= {"stored", "acknowledged", "taken_over", "kept"}
+    assert not told.noted_families & {"sent", "handled", "answered"}
 
 
 class Lamp(StateSpace):
@@ -166,7 +166,7 @@ def test_a_fact_that_can_be_undone_is_no_mark() -> None:
     lamp = Lamp()
     prop = Property("dark", "nothing is said", TRUE, TRUE, "nothing is needed")
     system = System(lamp, (each(put_out, lamp), each(light, lamp)), (prop,))
-    assert replace(story("lost"), system=system, prop=prop).telling == {"lit"}
+    assert replace(story("lost"), system=system, prop=prop).noted_families == {"lit"}
 
 
 def test_stores_hold_families_that_there_are() -> None:
@@ -180,7 +180,7 @@ def test_stores_hold_families_that_there_are() -> None:
 
 
 def test_names_are_spelled_apart() -> None:
-    words = spelled(["new primary", "new-primary", "End", "w"], {"end"})
+    words = identifiers(["new primary", "new-primary", "End", "w"], {"end"})
     assert list(words.values()) == ["new_primary", "new_primary_", "End_", "w"]
 
 
@@ -274,7 +274,7 @@ def diagram(told: Counterexample, form: str) -> Iterator[dict[str, str]]:
 
 @pytest.mark.parametrize("form", LINES)
 def test_each_message_is_drawn_where_it_is_received_or_lost(told: Counterexample, form: str) -> None:
-    words = spelled(told.participants)
+    words = identifiers(told.participants)
     drawn = {"received": [], "lost": []}  # type: dict[str, list[tuple[str, str, int, str]]]
     for parts in diagram(told, form):
         if "arrow" not in parts:
@@ -306,13 +306,13 @@ def test_notes_say_what_changed_and_where(told: Counterexample) -> None:
     for before, step in zip(told.trace.states, told.trace.steps, strict=False):
         for name, value in step.changes.items():
             family = name.split("[")[0]
-            if family in told.telling:
+            if family in told.noted_families:
                 holder = stores.get(family, show(step.actor))
                 expected.append((holder, f"{name}: {show(before[name])} → {show(value)}"))
     text = FORMS["sequencediagram"].write(told)
     notes = re.findall(r"^note over (\w+): (.*)$", text, flags=re.MULTILINE)
     found = [(over, line) for over, lines in notes for line in lines.split(r"\n")]
-    words = spelled(told.participants)
+    words = identifiers(told.participants)
     assert sorted(found) == sorted((words[holder], line) for holder, line in expected)
 
 
@@ -409,7 +409,7 @@ def test_the_page_draws_each_message_once(told: Counterexample) -> None:
 def lie_on(drawing: Drawing) -> list[str]:
     """The words of a drawing through which an arrow goes, or other words."""
     labels = list(drawing.labels.values())
-    ways = [way for arrow in drawing.arrows for way in arrow.ways]
+    ways = [way for arrow in drawing.arrows for way in arrow.segments]
     return [
         label.words
         for label in labels
@@ -429,7 +429,7 @@ def test_words_are_not_struck_through(told: Counterexample, layout: Layout) -> N
 def test_words_that_stand_anywhere_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last place there is for them, instead of the best."""
     monkeypatch.setattr(
-        "fencepost.encoding.forms.lifelines.placed", lambda wanted, *_: [p[-1] for p in wanted]
+        "fencepost.encoding.forms.lifelines.place_labels", lambda wanted, *_: [p[-1] for p in wanted]
     )
     assert lie_on(Drawing(story("late"), WIDE))
 
@@ -454,7 +454,7 @@ def test_a_box_knows_what_goes_through_it(segment: Segment, crossed: bool) -> No
 
 def test_the_page_holds_every_state(told: Counterexample) -> None:
     text = FORMS["html"].write(told)
-    found = re.search(r'<script type="application/json" id="story">(.*?)</script>', text, re.DOTALL)
+    found = re.search(r'<script type="application/json" id="counterexample">(.*?)</script>', text, re.DOTALL)
     assert found
     data = json.loads(found[1])
     state = data["initial"]

@@ -10,7 +10,7 @@ import pytest
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.induction.directed_simulation import walks
+from fencepost.encoding.induction.directed_simulation import simulate
 from fencepost.encoding.induction.orbits import interchangeable, representatives
 from fencepost.encoding.induction.proof_obligations import (
     INITIALLY,
@@ -242,5 +242,5 @@ def test_a_walk_tells_of_each_witness_and_of_each_false_fact_once() -> None:
     never, had = claim("never", ~s.had["n1"]), who_has_it_had_it(s)
     reached = Property("reached", "", TRUE, s.count == 3, "all have been asked")
     unreached = Property("unreached", "", TRUE, FALSE, "nothing")
-    names = [found.name for found in walks(system, [reached, unreached], [never, had])]
+    names = [found.name for found in simulate(system, [reached, unreached], [never, had])]
     assert sorted(names) == ["never", "reached"]

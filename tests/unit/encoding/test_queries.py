@@ -167,7 +167,7 @@ def test_the_files_say_what_they_are(tmp_path: Path) -> None:
     assert said[2] == "at most: lost 1"
     assert said[3] == "property-nothing-lost: is nothing-lost false after an execution of up to 2 rounds?"
     assert said[4].startswith("sat: nothing-lost is violated")
-    assert said[5].startswith("unsat: none violates nothing-lost")
+    assert said[5].startswith("unsat: nothing-lost holds within these rounds. If ")
     assert said[6].startswith("names: ")
     assert "(set-logic QF_LIA)" in script
     (problem,) = [line for line in lines if line.startswith("p cnf ")]

@@ -10,7 +10,7 @@ import pytest
 
 from fencepost.encoding.all_sizes.follower import Follower, Strays
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement, Some
-from fencepost.encoding.all_sizes.refinement_check import Tied, Untied, settle
+from fencepost.encoding.all_sizes.refinement_check import Tied, Untied, check_refinement
 from fencepost.encoding.all_sizes.refinement_formulas import RefinementFormulas
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.errors import ModelError
@@ -94,7 +94,7 @@ def pieces_of(s: Tank) -> dict[str, Any]:
             "amount": ByValue(lambda v: s.full if v == MOST else ~s.full if v == 0 else FALSE),
         },
         "scripts": {"run pump": fills},
-        "facts": (),
+        "invariants": (),
         "implied": {"never-full": "empty"},
     }
 
@@ -134,7 +134,7 @@ def test_what_follows_is_accepted_by_both_readings() -> None:
     _, right = pieces()
     assert strays(Refinement(**right)) == []
     assert strays_on_executions(Refinement(**right)) is None
-    assert settle(Refinement(**right), Deadline(60)) == Tied(actions=3, facts=0)
+    assert check_refinement(Refinement(**right), Deadline(60)) == Tied(actions=3, invariants=0)
 
 
 def nothing(pump: str) -> list[CoreStep]:
@@ -187,7 +187,7 @@ SPOILED: Mapping[str, tuple[Callable[[Tank], dict[str, Any]], str, str]] = {
     "the last action is not followed": (
         lambda s: {"scripts": {"run pump": only_the_last_does_nothing(s)}},
         "ran[p3] ends as mapped",
-        "ran[p3] is no in the core, and yes by the mapping",
+        "ran[p3] is no in the core and yes by the mapping",
     ),
     "a mapping that gives several values": (
         lambda s: {"mapping": {**pieces_mapping(s), "amount": ByValue(several)}},
@@ -237,28 +237,28 @@ def test_each_planted_mistake_is_found_by_both_readings(mistake: str) -> None:
     assert by_solver in strays(wrong)
     said = strays_on_executions(wrong)
     assert said is not None and by_following in said
-    settled = settle(wrong, Deadline(60))
+    settled = check_refinement(wrong, Deadline(60))
     assert isinstance(settled, Untied) and by_following in settled.why
 
 
 BEGINNINGS: Mapping[str, tuple[Callable[[Tank], dict[str, Any]], str]] = {
     "the core begins elsewhere": (
         lambda s: {"mapping": {**pieces_mapping(s), "ran": lambda p: ~s.ran[p]}},
-        "at first: ran[p1] is yes in the core, and no by the mapping",
+        "initial state: ran[p1] is yes in the core and no by the mapping",
     ),
-    "a fact is false at first": (
-        lambda s: {"facts": (Invariant("runs", "a pump has run", exists(s.pump, lambda p: s.ran[p])),)},
-        "at first: does not keep runs, which the refinement rests on",
+    "an invariant is false in the initial state": (
+        lambda s: {"invariants": (Invariant("runs", "a pump has run", exists(s.pump, lambda p: s.ran[p])),)},
+        "initial state: violates runs, which the refinement assumes",
     ),
 }
 
 
 @pytest.mark.parametrize("mistake", BEGINNINGS)
 def test_the_beginning_is_asked_about(mistake: str) -> None:
-    """Planted: the core's first state is not compared, or the facts are asked of actions alone."""
+    """Planted: the core's first state is not compared, or the invariants are not checked in it."""
     s, right = pieces()
     spoil, why = BEGINNINGS[mistake]
-    assert settle(Refinement(**{**right, **spoil(s)}), Deadline(60)) == Untied(why)
+    assert check_refinement(Refinement(**{**right, **spoil(s)}), Deadline(60)) == Untied(why)
 
 
 def test_axioms_of_the_core_must_be_true_of_its_instance() -> None:
@@ -267,7 +267,7 @@ def test_axioms_of_the_core_must_be_true_of_its_instance() -> None:
     c = right["core"].state
     axiom = Axiom("all-in-each", "", forall(c.pump, lambda p: forall(c.pair, lambda pair: c.member[p, pair])))
     core = replace(right["core"], axioms=(axiom,))
-    settled = settle(Refinement(**{**right, "core": core}), Deadline(60))
+    settled = check_refinement(Refinement(**{**right, "core": core}), Deadline(60))
     assert settled == Untied("the core's instance does not meet all-in-each")
 
 
@@ -295,14 +295,14 @@ def test_a_mapping_of_everything_to_the_start_implies_nothing() -> None:
     }
     lazy = Refinement(**{**right, "mapping": still, "scripts": {"run pump": nothing}})
     assert strays(lazy) == []
-    assert settle(lazy, Deadline(60)) == Untied(
-        "never-full: a property of the core holds by the mapping, and that of the whole does not"
+    assert check_refinement(lazy, Deadline(60)) == Untied(
+        "never-full: false in a state of the whole in which the core's property holds by the mapping"
     )
 
 
 def test_what_is_left_out_is_an_error_of_the_model() -> None:
     _, right = pieces()
-    with pytest.raises(ModelError, match="no script says"):
+    with pytest.raises(ModelError, match="no script gives the steps"):
         strays(Refinement(**{**right, "scripts": {}}))
     with pytest.raises(ModelError, match="is not mapped; add amount"):
         strays(Refinement(**{**right, "mapping": {"ran": right["mapping"]["ran"]}}))
@@ -313,13 +313,13 @@ def test_what_is_left_out_is_an_error_of_the_model() -> None:
 def test_a_fact_that_no_step_may_break_is_broken() -> None:
     s, right = pieces()
     fact = Invariant("first-never-runs", "the first pump never runs", ~s.ran["p1"])
-    settled = settle(Refinement(**{**right, "facts": (fact,)}), Deadline(60))
-    assert settled == Untied("run pump(p1): does not keep first-never-runs, which the refinement rests on")
+    settled = check_refinement(Refinement(**{**right, "invariants": (fact,)}), Deadline(60))
+    assert settled == Untied("run pump(p1): violates first-never-runs, which the refinement assumes")
 
 
 def test_out_of_time_is_no_answer() -> None:
     with pytest.raises(SolverGaveUpError):
-        settle(Refinement(**pieces()[1]), Deadline(0))
+        check_refinement(Refinement(**pieces()[1]), Deadline(0))
 
 
 def test_a_disjunction_of_all_ways_is_what_is_asked() -> None:
@@ -338,8 +338,8 @@ def test_only_the_property_that_does_not_follow_is_named() -> None:
     still = {"ran": lambda p: False, "amount": ByValue(lambda v: TRUE if v == 0 else FALSE)}
     lazy = {"mapping": still, "scripts": {"run pump": nothing}, "whole": whole}
     both = Refinement(**{**right, **lazy, "implied": {"never-early": "empty", "never-full": "empty"}})
-    settled = settle(both, Deadline(60))
-    assert isinstance(settled, Untied) and settled.why.startswith("never-full: a property of the core")
+    settled = check_refinement(both, Deadline(60))
+    assert isinstance(settled, Untied) and settled.why.startswith("never-full: false in a state")
 
 
 def test_a_property_that_this_core_lacks_is_not_asked_about() -> None:
