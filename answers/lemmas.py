@@ -55,7 +55,7 @@ def tied_on(
     """
     tied = [lemma for lemma in lemmas if isinstance(lemma, Theorem)]
     given = (
-        f"--bookies {bookies}"
+        f"--most-bookies {bookies}"
         if bookies is not None
         else f"--set {'='.join(settings[0])}"
         if settings

@@ -68,7 +68,7 @@ def command(way: str, grid: Path, out: Path) -> list[str]:
     """Return the command that is measured."""
     if way == "loop":
         return [sys.executable, "-c", LOOP, str(grid)]
-    options = ["--out", str(out), "--master", way]
+    options = [str(out), "--master", way]
     return [sys.executable, "-m", "fencepost.cli", "sweep", "run", str(grid), *options]
 
 

@@ -17,64 +17,69 @@ from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.safe_text import defused, one_line
 from fencepost.encoding.solving.answers import SolverGaveUpError
 
-COMMANDS = {
-    "protocols": (
-        "fencepost.cli.commands.protocols",
-        "List the protocols that can be checked, or describe one.",
-    ),
-    "explore": (
-        "fencepost.cli.commands.explore",
-        "Step through a protocol by hand, and ask the solver from there.",
-    ),
-    "simulate": ("fencepost.cli.commands.simulate", "Look for violations in random executions."),
-    "check": ("fencepost.cli.commands.check", "Search a protocol for violations of its properties."),
-    "trace": ("fencepost.cli.commands.trace", "Replay and show a saved trace."),
-    "known": ("fencepost.cli.commands.known", "Check that each known bug is found, and gone once mended."),
-    "invariants": (
-        "fencepost.cli.commands.invariants",
-        "Say which invariants are inductive, and what breaks the others.",
-    ),
-    "certify": ("fencepost.cli.commands.certify", "Check a certificate of what was proved."),
-    "export": ("fencepost.cli.commands.export", "Write a query for other solvers."),
-    "prove": ("fencepost.cli.commands.prove", "Prove the quorum lemmas for all configurations."),
-    "quorum": ("fencepost.cli.commands.quorum", "Say what an E/WQ/AQ configuration survives."),
-    "advise": ("fencepost.cli.commands.advise", "Say what a configuration risks on a release."),
-    "releases": ("fencepost.cli.commands.releases", "Say which known bug is in which release."),
-    "reproduce": ("fencepost.cli.commands.reproduce", "Drive the real BookKeeper through a saved trace."),
-    "conform": (
-        "fencepost.cli.commands.conform",
-        "Compare random executions of a model with the real BookKeeper.",
-    ),
-    "sweep": (
-        "fencepost.cli.commands.sweep",
-        "Check a grid of instances on Spark, and report what came out.",
-    ),
+TASKS = {
+    "Explore a protocol": {
+        "protocols": "List the protocols that can be checked, or describe one.",
+        "explore": "Step through a protocol by hand, and ask the solver from there.",
+        "simulate": "Look for violations in random executions, without a solver.",
+    },
+    "Check a protocol": {
+        "check": "Search for violations of properties, or prove that there are none.",
+        "trace": "Replay and show a saved counterexample.",
+        "known": "Check that known bugs are found, and are gone once mended.",
+    },
+    "Prove and certify": {
+        "invariants": "Show which invariants are inductive, and what breaks the others.",
+        "certify": "Check a certificate without the solver that made it.",
+        "export": "Write a query for other solvers.",
+        "prove": "Prove the quorum lemmas for configurations of all sizes.",
+    },
+    "BookKeeper configurations and releases": {
+        "quorum": "Calculate what an E/WQ/AQ configuration survives.",
+        "advise": "Show the known data-loss bugs that affect a configuration on a release.",
+        "releases": "List the known bugs by release.",
+    },
+    "The real code": {
+        "reproduce": "Drive the real BookKeeper through a saved counterexample.",
+        "conform": "Compare random executions of a model with the real BookKeeper.",
+    },
+    "Sweeps": {
+        "sweep": "Check a grid of instances on Spark, and report the results.",
+    },
 }
-"""Name of each subcommand, the module that holds it (as `command`), and its line in `--help`."""
+"""The name of each command and its line in `--help`, by task."""
+
+COMMANDS = [name for commands in TASKS.values() for name in commands]
+"""The names of the commands: each is in the module of that name, as `command`."""
 
 
 class LazyGroup(click.Group):
-    """A group that imports a subcommand's module only when that subcommand is used."""
+    """A group that imports a command's module only when that command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        """Return the names in the order of tasks."""
+        return COMMANDS
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return the command of that name, if there is one."""
         if name not in COMMANDS:
             return None
-        command = importlib.import_module(COMMANDS[name][0]).command
+        command = importlib.import_module(f"fencepost.cli.commands.{name}").command
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        """Write the commands of each task under its heading, without importing any of them."""
+        width = max(map(len, COMMANDS))
+        for task, commands in TASKS.items():
+            with formatter.section(task):
+                formatter.write_dl([(f"{name:{width}}", line) for name, line in commands.items()])
 
 
 @click.command(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Exit codes: 0 as wished, 1 violated or refuted, 2 bad input, 3 undecided or vacuous, 4 internal error.",
+    epilog="Exit codes: 0 success, 1 violated or refuted, 2 bad input, 3 undecided or vacuous, 4 internal error.",
 )
 @click.version_option(version("fencepost"), prog_name="fencepost")
 def cli() -> None:

@@ -3,7 +3,7 @@
 sweep.json                          the sweep: its engine, its cases, and what the grid left out
 rows/wave=0001/protocol=…/*.parquet a committed wave, which is made complete by one rename
 rows/wave=0001/_digest              the digest of the wave's files; rows that were changed since are refused
-certificates/ID/                    with --certificates: the certificate of a case's proof
+certificates/ID/                    with --certify: the certificate of a case's proof
 summary/                            the tables of all rows, once each case has one (`tables.py`)
 staging/                            waves that run; removed after an interrupt, or by the next run
 spark.log                           the messages of Spark
@@ -133,7 +133,7 @@ class Manner:
 
     def __str__(self) -> str:
         """Return the option of the command."""
-        limit = "--conflicts-per-obligation"
+        limit = "--conflicts-per-case"
         return f"no {limit}" if self.conflicts is None else f"{limit} {self.conflicts}"
 
 

@@ -13,7 +13,13 @@ from fencepost.answers.affected import bugs_of_releases
 from fencepost.answers.known import full_names
 from fencepost.answers.risks import Finding, Risk, Setup, anything_else, risks, shown, shown_small
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.numbers import SIZE
+from fencepost.cli.options.grouped import CONFIGURATION, EXIT, grouped_command, option
+from fencepost.cli.options.sizes import (
+    ack_quorum_option,
+    bookies_option,
+    ensemble_option,
+    write_quorum_option,
+)
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.advice import Advice, as_json, as_text
 from fencepost.cli.rendering.advice_page import page
@@ -34,41 +40,57 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
 """By the name that `--format` takes."""
 
 
-@click.command()
-@click.option("-e", "--ensemble", type=SIZE, help="E, bookies in an ensemble.")
-@click.option("-w", "--write-quorum", type=SIZE, help="WQ, bookies an entry is sent to.")
-@click.option("-a", "--ack-quorum", type=SIZE, help="AQ, acks that complete an add.")
-@click.option("-n", "--bookies", type=SIZE, help="N, writable bookies.")
-@click.option(
-    "--release", metavar="R", help=f"The release of BookKeeper.  [default: {NEWEST}, the newest read]"
+@grouped_command(example="fencepost advise -e 3 -w 3 -a 2 -n 4 --release 4.17.3")
+@ensemble_option
+@write_quorum_option
+@ack_quorum_option
+@bookies_option
+@option(
+    "--release",
+    metavar="R",
+    group=CONFIGURATION,
+    help=f"Release of BookKeeper.  [default: {NEWEST}, the newest that was read]",
 )
-@click.option("--journal", type=click.Choice(["on", "off"]), help="journalWriteData.  [default: on]")
-@click.option("--sync", type=click.Choice(["on", "off"]), help="journalSyncData.  [default: on]")
-@click.option("--checks", type=click.Choice(["on", "off"]), help="dataIntegrityChecking.  [default: off]")
-@click.option(
-    "--storage",
-    type=click.Choice(list(STORAGES.values())),
-    help="What ledgerStorageClass says.  [default: db with Pulsar's files, else sorted]",
-)
-@click.option(
+@option(
     "--from",
     "files",
     multiple=True,
     metavar="FILE",
-    help="Read a broker.conf, Helm values (.yaml) or a bk_server.conf (repeatable); the last wins, options win over all.",
+    group=CONFIGURATION,
+    help="Read a broker.conf, Helm values or a bk_server.conf (repeatable). Options win.",
 )
-@click.option(
-    "--accept",
-    multiple=True,
-    metavar="BUG",
-    help="A known bug that does not decide the exit code (repeatable).",
+@option(
+    "--journal",
+    type=click.Choice(["on", "off"]),
+    group=CONFIGURATION,
+    help="journalWriteData.  [default: on]",
 )
-@click.option(
-    "--commands", is_flag=True, help="Print the command of each verdict too, as --format json and html do."
+@option(
+    "--sync", type=click.Choice(["on", "off"]), group=CONFIGURATION, help="journalSyncData.  [default: on]"
+)
+@option(
+    "--checks",
+    type=click.Choice(["on", "off"]),
+    group=CONFIGURATION,
+    help="dataIntegrityChecking.  [default: off]",
+)
+@option(
+    "--storage",
+    type=click.Choice(list(STORAGES.values())),
+    group=CONFIGURATION,
+    help="How bookies store entries (ledgerStorageClass).  [default: db with Pulsar's files, else sorted]",
 )
 @timeout_option()
 @form_option_of(tuple(FORMS))
 @output_option
+@option("--commands", is_flag=True, help="Print the command behind each verdict too, as in the other forms.")
+@option(
+    "--accept",
+    multiple=True,
+    metavar="BUG",
+    group=EXIT,
+    help="Leave this known bug out of the exit code (repeatable).",
+)
 def command(
     ensemble: int | None,
     write_quorum: int | None,
@@ -86,10 +108,10 @@ def command(
     form: str,
     output: str | None,
 ) -> int:
-    """Say what a configuration survives on a release, which known bugs bite, and whether anything else loses an entry.
+    """Show the known data-loss bugs that affect a configuration on a release, and whether anything else loses an entry.
 
-    Exits with 0 if no loss of an acknowledged entry is known or found, 1 if one is, 3 if that is not decided at this
-    size; the answer says why not. Everything is checked now, on E/WQ/AQ as given with one spare bookie at most; what decides is named.
+    Everything is checked now, on E/WQ/AQ as given with at most one spare bookie. Exits with 0 if no loss of an
+    acknowledged entry is known or found, 1 if one is, 3 if that is not decided at this size; the answer says why.
     """
     if commands and form != "text":
         raise BadInput(f"--commands: --format {form} has them anyway; leave it out")

@@ -10,7 +10,9 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.grouped import grouped_command
 from fencepost.cli.options.saved import saved_instance, source_option
+from fencepost.cli.options.search import verbose_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import heading, sentence
@@ -83,21 +85,21 @@ class CertifyReport:
         return ExitCode.AS_WISHED if self.undecided is None else ExitCode.UNDECIDED
 
 
-@click.command()
+@grouped_command(example="fencepost certify evidence")
 @click.argument("folder", type=click.Path(), metavar="DIR")
 @source_option
+@timeout_option()
 @form_option
 @output_option
-@timeout_option()
-@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done.")
+@verbose_option
 def command(
     folder: str, source: str | None, form: str, output: str | None, timeout: float, verbose: bool
 ) -> int:
     """Check the certificate in DIR without the solver that made it.
 
-    The clauses of each query are built again from the protocol and compared with those in DIR; each lemma of each
-    proof is checked by another solver's unit propagation; each witness is replayed. No proof rests on symmetry here: every
-    action is asked about. Exits with 0 if all stands, with 1 if something was read and refuted, and says what.
+    The clauses of each query are built again from the protocol and compared with those in DIR. Unit propagation of
+    another solver checks each learnt clause of each proof. Each witness is replayed. Exits with 0 if the certificate
+    stands, 1 if it is rejected, 3 if neither is decided in time.
     """
     found = read_manifest(Path(folder))
     instance = _instance(Path(folder), found, source)

@@ -11,14 +11,29 @@ import click
 
 from fencepost.cli.commands.check_certificates import prepare_certificates, uncertified, with_certificates
 from fencepost.cli.commands.requests import requests_of, share_of
-from fencepost.cli.options.numbers import COUNT, GIB, ROUNDS, SEED, STEPS
-from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.options.settings import budget_option, budgets, setting, settings_option
+from fencepost.cli.options.grouped import EXIT, SEARCH, grouped_command, option
+from fencepost.cli.options.numbers import COUNT, ROUNDS, STEPS
+from fencepost.cli.options.protocols import find_protocol, protocol_argument
+from fencepost.cli.options.search import (
+    jobs_option,
+    memory_option,
+    seed_option,
+    solver_option,
+    verbose_option,
+)
+from fencepost.cli.options.settings import (
+    budget_option,
+    budgets,
+    properties_option,
+    release_option,
+    setting,
+    settings_option,
+)
 from fencepost.cli.process.conclusion import conclude, keeping
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.check_report import CheckedRequest, Request, Wanted, not_begun, together
 from fencepost.cli.rendering.check_text import instance_line
-from fencepost.cli.rendering.counterexamples import story_form_option
+from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
 from fencepost.cli.rendering.output import output_option, prepare_folder
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding.engine.check import check, refuse_uncheckable
@@ -28,87 +43,81 @@ from fencepost.encoding.engine.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
-from fencepost.encoding.solving.solvers import SOLVERS
 
 
-@click.command()
-@click.argument("protocol", metavar="PROTOCOL|FILE.py")
+@grouped_command(
+    example="fencepost check bookkeeper-4.13 --property no-divergence --set recovery_reads_fence=yes"
+)
+@protocol_argument
 @settings_option
-@click.option(
-    "--release", metavar="R", help="With the switches of this release (fencepost releases); --set wins."
-)
-@click.option(
-    "--property",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Check this property (repeatable; default: all).",
-)
-@click.option("--bound", type=STEPS, metavar="K", help="Look at executions of at most K protocol steps.")
-@click.option("--rounds", type=ROUNDS, metavar="R", help="Search at most R rounds (default: until decided).")
+@release_option
+@properties_option
 @budget_option
-@click.option(
+@option("--bound", type=STEPS, metavar="K", group=SEARCH, help="Search executions of at most K steps.")
+@option(
+    "--rounds",
+    type=ROUNDS,
+    metavar="R",
+    group=SEARCH,
+    help="Search at most R rounds.  [default: until decided]",
+)
+@option(
     "--minimize",
     type=click.Choice([m.value for m in Minimize]),
     default=Minimize.STEPS.value,
     callback=lambda context, option, value: Minimize(value),
-    show_default=True,
-    help="What to make small in a counterexample.",
+    metavar="WHAT",
+    group=SEARCH,
+    help="Make this small in a counterexample: steps, faults or none.  [default: steps]",
 )
-@click.option(
+@option(
     "--count",
     type=COUNT,
     default=1,
     show_default=True,
     metavar="N",
-    help="Give N counterexamples that fire different actions or lose different messages.",
+    group=SEARCH,
+    help="Find N counterexamples that differ in actions or losses.",
 )
-@timeout_option()
-@click.option("--memory", type=GIB, metavar="GIB", help="Memory for each solver process.")
-@click.option(
-    "--solver", type=click.Choice(list(SOLVERS)), default="cadical", show_default=True, help="Who answers."
-)
-@click.option(
-    "--jobs",
-    type=COUNT,
-    default=2,
-    metavar="N",
-    show_default=True,
-    help="Searches side by side; there are two or three to run.",
-)
-@click.option("--seed", type=SEED, metavar="N", help="Shuffle what the solver sees.")
-@story_form_option
-@output_option
-@click.option(
-    "--traces", type=click.Path(), metavar="DIR", help="Write each counterexample to a file in this folder."
-)
-@click.option(
-    "--certificates",
-    type=click.Path(),
-    metavar="DIR",
-    help="Write a certificate of what is proved to this folder: a new folder or an empty one.",
-)
-@click.option(
+@option(
     "--engine",
     "engines",
     type=click.Choice(ENGINES),
+    metavar="NAME",
     multiple=True,
-    help="Use this engine (repeatable; default: induction where invariants are declared, then rounds).",
+    group=SEARCH,
+    help=f"Engine (repeatable): {', '.join(ENGINES)}.  [default: by protocol]",
 )
-@click.option("--require-proof", is_flag=True, help="Exit with 3 if a property only holds up to a bound.")
-@click.option(
-    "--known-as-expected",
-    is_flag=True,
-    help="A violation that a known bug explains does not decide the exit code: only what is new does.",
+@solver_option
+@jobs_option
+@seed_option
+@timeout_option()
+@memory_option
+@counterexample_form_option
+@output_option
+@traces_option
+@option(
+    "--certificates",
+    type=click.Path(),
+    metavar="DIR",
+    help="Write a certificate of what is proved to this folder, new or empty.",
 )
-@click.option(
+@verbose_option
+@option(
     "--expect",
     type=click.Choice([v.value for v in Verdict]),
     metavar="VERDICT",
+    group=EXIT,
     help="Exit with 0 if this is the worst verdict, else with 1.",
 )
-@click.option(
-    "-v", "--verbose", is_flag=True, help="Say on stderr what is being done, and where the time went."
+@option(
+    "--require-proof", is_flag=True, group=EXIT, help="Exit with 3 if a property only holds up to a bound."
+)
+@option(
+    "--known-as-expected",
+    is_flag=True,
+    group=EXIT,
+    help="Leave violations that a known bug explains out of the exit code.",
 )
 def command(
     protocol: str,
@@ -128,8 +137,8 @@ def command(
 ) -> int:
     """Search PROTOCOL, or the one in FILE.py, for violations of its properties.
 
-    Deepens round by round until every property is violated or proved. Exits with 0 if all are proved (or hold
-    up to the bound given), 1 if any is violated, 3 if any is undecided or vacuous.
+    The search goes on until each property is violated or proved, or until a limit is reached. Exits with 0 if all
+    properties are proved, or hold up to the bound given; 1 if one is violated; 3 if one is undecided or vacuous.
     """
     if known_as_expected and expect is not None:
         raise BadInput(f"--expect {expect}: not with --known-as-expected; leave one of them out")

@@ -10,11 +10,13 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.numbers import COUNT, SECONDS, SEED
-from fencepost.cli.options.realcode import log_option, playback_option, refuse
+from fencepost.cli.options.grouped import SEARCH, grouped_command, option
+from fencepost.cli.options.numbers import COUNT, SEED
+from fencepost.cli.options.realcode import library_option, log_option, playback_option, refuse, storage_option
 from fencepost.cli.options.settings import setting, settings_option
+from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.conformance import as_json, as_text
-from fencepost.cli.rendering.output import emit, form_option_of, output_option, write_whole
+from fencepost.cli.rendering.output import emit, form_option, output_option, write_whole
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding.errors import BadInput
 from fencepost.realcode.conformance import Conformance, conform, drive, driven, grounds, none_fired
@@ -30,32 +32,28 @@ TOLD = 50
 """Conformance runs between two lines of progress where stderr is no terminal."""
 
 
-@click.command()
-@click.argument("protocol", required=False)
-@click.option(
-    "--bookkeeper",
-    "folder",
-    type=click.Path(path_type=Path),
-    metavar="LIB",
-    help="The lib folder of a BookKeeper distribution.",
-)
-@click.option(
-    "--runs", "asked", type=COUNT, metavar="N", help=f"How many conformance runs.  [default: {RUNS}]"
-)
-@click.option("--seed", type=SEED, metavar="S", help="Seed of the random choices.  [default: 1]")
-@click.option("--storage", type=click.Choice(STORAGES), help="How bookies store entries.  [default: sorted]")
+@grouped_command(example="fencepost conform bookkeeper --bookkeeper bookkeeper-server-4.17.4/lib --runs 100")
+@click.argument("protocol", required=False, metavar="PROTOCOL")
 @settings_option
-@click.option("--timeout", type=SECONDS, metavar="SECONDS", help="Stop after so long.")
-@click.option(
-    "--transcript",
-    type=click.Path(),
-    metavar="FILE",
-    help="Keep each run, with all lines asked and answered.",
-)
+@library_option
+@storage_option
 @playback_option("the runs and the answers")
 @log_option
-@form_option_of(("text", "json"))
+@option(
+    "--runs",
+    "asked",
+    type=COUNT,
+    metavar="N",
+    group=SEARCH,
+    help=f"Number of conformance runs.  [default: {RUNS}]",
+)
+@option("--seed", type=SEED, metavar="N", group=SEARCH, help="Seed of the random choices.  [default: 1]")
+@timeout_option(default=None)
+@form_option
 @output_option
+@option(
+    "--transcript", type=click.Path(), metavar="FILE", help="Keep all lines asked and answered in this file."
+)
 def command(
     protocol: str | None,
     folder: Path | None,
@@ -63,17 +61,17 @@ def command(
     seed: int | None,
     storage: str | None,
     settings: tuple[str, ...],
-    timeout: float | None,
+    timeout: float,
     transcript: str | None,
     playback: Path | None,
     log: Path | None,
     form: str,
     output: str | None,
 ) -> int:
-    """Run random executions of the model PROTOCOL on the real BookKeeper in LIB, and compare after each step.
+    """Compare random executions of the model PROTOCOL with the real BookKeeper in LIB, step by step.
 
-    Exits with 0 if the code agrees with the model in all runs, 1 if it departs in one, 3 if there were fewer runs than
-    asked for.
+    Exits with 0 if the code does what the model says in all runs, 1 if it departs in one, 3 if there were fewer runs
+    than asked for.
     """
     if playback is not None:
         unused = {
@@ -83,7 +81,6 @@ def command(
             "--seed": seed is not None,
             "--storage": storage,
             "--set": settings,
-            "--timeout": timeout,
             "--transcript": transcript,
             "--log": log,
         }
@@ -111,7 +108,7 @@ def _taken(
     found: Conformance,
     ground: Sequence[Ground],
     folder: Path,
-    timeout: float | None,
+    timeout: float,
     transcript: str | None,
     log: Path | None,
 ) -> None:
@@ -122,17 +119,17 @@ def _taken(
         if transcript is not None:
             kept.append(Taken(ground, run, tuple(lines)))
 
-    begun = time.monotonic()
+    ends = time.monotonic() + timeout - elapsed()
     with (
         StatusLine(f"BookKeeper {found.setting.release} starts") as status,
         driven(found, ground, folder, log) as session,
     ):
-        begin = time.monotonic()
+        begun = time.monotonic()
         for so_far in conform(
             session,
             ground,
             found,
-            lambda _: timeout is None or time.monotonic() - begin < timeout,
+            lambda _: time.monotonic() < ends,
             keep,
         ):
             status.show(

@@ -14,9 +14,11 @@ from typing import Any
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.numbers import GIB, PORT, SECONDS, STEPS
-from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.options.settings import setting, settings_option
+from fencepost.cli.options.grouped import LIMITS, grouped_command, option
+from fencepost.cli.options.numbers import PORT, SECONDS, STEPS
+from fencepost.cli.options.protocols import find_protocol, protocol_argument
+from fencepost.cli.options.search import memory_option, solver_option
+from fencepost.cli.options.settings import release_option, setting, settings_option
 from fencepost.cli.process.handover import say
 from fencepost.cli.rendering.output import write_whole
 from fencepost.encoding.documents import read_json
@@ -25,43 +27,49 @@ from fencepost.encoding.engine.reachability import ReachabilityAnswer
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.safe_text import defused
-from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.explore.explorer import Explorer
 from fencepost.explore.paths import ExplorerPath
 from fencepost.explore.saved_paths import opened
 from fencepost.explore.shell import Shell, World, talk
 from fencepost.explore.solver_questions import SolverDesk
 
+START = "Start"
+
 HINT = "give a trace that `check --traces` or an exploration wrote"
 
 
-@click.command()
-@click.argument("protocol", metavar="PROTOCOL|FILE.py")
+@grouped_command(example="fencepost explore bookkeeper-4.13 --text")
+@protocol_argument
 @settings_option
-@click.option("--trace", "file", type=click.Path(), metavar="FILE", help="Begin with a saved trace.")
-@click.option(
-    "--step", type=STEPS, metavar="N", help="With --trace: stand after its step N (default: its end)."
+@release_option
+@option("--trace", "file", type=click.Path(), metavar="FILE", group=START, help="Begin with a saved trace.")
+@option(
+    "--step",
+    type=STEPS,
+    metavar="N",
+    group=START,
+    help="With --trace: begin after step N.  [default: its end]",
 )
-@click.option(
-    "--port", type=PORT, default=0, metavar="N", help="Serve the page at this port (default: a free one)."
+@option("--text", is_flag=True, group=START, help="Read commands from standard input, without a browser.")
+@option(
+    "--port", type=PORT, default=0, metavar="N", group=START, help="Port of the page.  [default: a free one]"
 )
-@click.option("--no-browser", is_flag=True, help="Only print the address of the page.")
-@click.option("--text", is_flag=True, help="In the terminal: a command a line from standard input.")
-@click.option(
-    "--timeout",
+@option("--no-browser", is_flag=True, group=START, help="Print the address of the page and open no browser.")
+@solver_option
+@option(
+    "--timeout-per-question",
+    "timeout",
     type=SECONDS,
     default=60.0,
-    show_default=True,
     metavar="SECONDS",
-    help="Time for each question.",
+    group=LIMITS,
+    help="Time for each question to the solver.  [default: 60]",
 )
-@click.option("--memory", type=GIB, metavar="GIB", help="Memory for each solver process.")
-@click.option(
-    "--solver", type=click.Choice(list(SOLVERS)), default="cadical", show_default=True, help="Who answers."
-)
+@memory_option
 def command(
     protocol: str,
     settings: tuple[str, ...],
+    release: str | None,
     file: str | None,
     step: int | None,
     text: bool,
@@ -69,14 +77,15 @@ def command(
     no_browser: bool,
     **limits: Any,
 ) -> int:
-    """Step through PROTOCOL, or the one in FILE.py, by hand: what is possible, what it would change, what is not
-    possible and why; and ask the solver how something can become so from there. In the browser, or with --text in
-    the terminal.
+    """Step through PROTOCOL, or the one in FILE.py, by hand.
+
+    In the browser, or with --text in the terminal: the actions that are possible and what each changes, why the others
+    are not possible, and, asked of the solver, how they can become possible.
     """
     if step is not None and file is None:
         raise BadInput(f"--step {step}: only with --trace; add it, or leave --step out")
     saved = None if file is None else read_json(Path(file), HINT)
-    explorer = Explorer(_instance(protocol, settings, saved))
+    explorer = Explorer(_instance(protocol, settings, release, saved))
     walk = ExplorerPath() if file is None else opened(explorer, saved, file, step)
     explorer.at(walk)
     asker = SolverDesk(explorer, Limits(**limits))
@@ -89,14 +98,14 @@ def command(
     return int(ExitCode.AS_WISHED)
 
 
-def _instance(protocol: str, settings: tuple[str, ...], saved: object) -> Instance:
+def _instance(protocol: str, settings: tuple[str, ...], release: str | None, saved: object) -> Instance:
     """The protocol, set as a saved trace is unless told otherwise; raises BadInput."""
     given = dict(setting(text, "NAME=VALUE") for text in settings)
     theirs: dict[str, object] = {}
     if isinstance(saved, dict):
         for kind in ("parameters", "switches"):
             theirs |= saved[kind] if isinstance(saved.get(kind), dict) else {}
-    return find_protocol(protocol).instance({**theirs, **given}.items())
+    return find_protocol(protocol).instance({**theirs, **given}.items(), release)
 
 
 def _serve(explorer: Explorer, asker: SolverDesk, walk: ExplorerPath, port: int, no_browser: bool) -> int:

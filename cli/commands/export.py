@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
+from fencepost.cli.options.grouped import grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
-from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.options.settings import budget_option, budgets, setting, settings_option
+from fencepost.cli.options.protocols import find_protocol, protocol_argument
+from fencepost.cli.options.settings import budget_option, budgets, release_option, setting, settings_option
 from fencepost.cli.process.handover import outer_timeout_option
 from fencepost.cli.rendering.output import emit, output_option
 from fencepost.encoding.engine.limits import known_faults
@@ -19,40 +20,50 @@ from fencepost.encoding.versions import version
 
 FORMATS = ("dimacs", "smt2")
 
+QUERY = "Query"
+
 ACTION = "action"
 """What is asked of the actions of one name: `--action` says of which."""
 
 
-@click.command()
-@click.argument("protocol", metavar="PROTOCOL|FILE.py")
+@grouped_command(example="fencepost export bookkeeper-4.13 --property no-divergence --rounds 2 --format smt2")
+@protocol_argument
 @settings_option
-@click.option(
+@release_option
+@budget_option
+@option(
     "--what",
     type=click.Choice([*(kind.value for kind in Kind), BEGINNING, ACTION]),
+    metavar="QUERY",
     default=Kind.PROPERTY.value,
     show_default=True,
-    help="Which query.",
+    group=QUERY,
+    help=f"Query: {', '.join([*(kind.value for kind in Kind), BEGINNING, ACTION])}.",
 )
-@click.option(
+@option(
     "--property",
     "names",
     multiple=True,
     metavar="NAME",
-    help="The property that the query is about; those that an induction over one action carries beside the facts (repeatable).",
+    group=QUERY,
+    help="The property of the query (repeatable with --what beginning or action).",
 )
-@click.option("--rounds", type=ROUNDS, metavar="R", help="How many rounds it is about.")
-@click.option(
-    "--action", metavar="NAME", help="With --what action: which, by its name, such as 'handle add'."
-)
-@budget_option
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS), required=True, help="For SAT solvers, or for SMT solvers."
+@option("--rounds", type=ROUNDS, metavar="R", group=QUERY, help="The number of rounds of the query.")
+@option("--action", metavar="NAME", group=QUERY, help="With --what action: its name, such as 'handle add'.")
+@option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    metavar="FORM",
+    required=True,
+    help="Form of the result: dimacs for SAT solvers, smt2 for SMT.",
 )
 @output_option
 @outer_timeout_option
 def command(
     protocol: str,
     settings: tuple[str, ...],
+    release: str | None,
     what: str,
     names: tuple[str, ...],
     rounds: int | None,
@@ -61,16 +72,16 @@ def command(
     form: str,
     output: str | None,
 ) -> None:
-    """Write a query about PROTOCOL, or the one in FILE.py, so that other solvers can answer it.
+    """Write a query about PROTOCOL, or the one in FILE.py, for other solvers.
 
-    The queries are those that verdicts rest on: is the property false after an execution of up to R rounds, does
-    any execution need more than R rounds (completeness), is a step within them not well-defined, is the property's
-    witness true after one; base and step of an induction over R rounds; and, of an induction over one action, whether
-    what it carries can be false at first (beginning), and whether an action can make it false. The file says what sat
-    and unsat mean.
+    The file says what the answers sat and unsat mean. Queries about executions of up to R rounds: can the property be
+    false after one (property), can its witness be true after one (witness), does any execution need more rounds
+    (completeness), is a step badly defined (well-defined). Induction over R rounds: base and step. Induction over one
+    action: can an invariant be false at first (beginning), or after an action (action).
     """
     limits = budgets(budget)
-    instance = find_protocol(protocol).instance(setting(text, "NAME=VALUE") for text in settings)
+    made = [setting(text, "NAME=VALUE") for text in settings]
+    instance = find_protocol(protocol).instance(made, release)
     known_faults(instance.system, limits)
     if what in (BEGINNING, ACTION):
         _refuse(what, rounds=rounds, budget=limits or None)

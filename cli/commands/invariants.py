@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import click
-
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
-from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.options.settings import setting, settings_option
+from fencepost.cli.options.protocols import find_protocol, protocol_argument
+from fencepost.cli.options.search import verbose_option
+from fencepost.cli.options.settings import properties_option, release_option, setting, settings_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import heading, sentence, trace_text
@@ -75,42 +75,40 @@ class InvariantsReport:
         return ExitCode.AS_WISHED if done else ExitCode.UNDECIDED
 
 
-@click.command()
-@click.argument("protocol", metavar="PROTOCOL|FILE.py")
+@grouped_command(example="fencepost invariants bookkeeper --property no-divergence")
+@protocol_argument
 @settings_option
-@click.option(
-    "--property",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Examine this property beside the invariants (repeatable; default: all).",
-)
-@click.option(
+@release_option
+@properties_option
+@option(
     "--rounds",
     type=ROUNDS,
     metavar="R",
-    help=f"Rounds in which a violation of what is not inductive is searched for (default: the protocol's, or {ENOUGH}).",
+    group=SEARCH,
+    help=f"Rounds in which a false invariant is searched for.  [default: the protocol's, or {ENOUGH}]",
 )
-@output_option
 @timeout_option()
-@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done.")
+@output_option
+@verbose_option
 def command(
     protocol: str,
     settings: tuple[str, ...],
+    release: str | None,
     names: tuple[str, ...],
     rounds: int | None,
     output: str | None,
     timeout: float,
     verbose: bool,
 ) -> int:
-    """Say which invariants and properties of PROTOCOL, or the one in FILE.py, are inductive, and what breaks the others.
+    """Show which invariants and properties of PROTOCOL, or the one in FILE.py, are inductive.
 
-    Simulations try to refute each of them. Then each action is asked: can it make one of them false if all of them hold
-    before it? If so, the smallest such state is shown, a counterexample to induction. The state may be unreachable, so a
-    bounded search then looks for an execution in which the invariant is false. Exits with 0 if all are inductive, 1 if
-    one is false after an execution, 3 if neither is known.
+    An invariant is inductive if no action makes it false in a state in which all of them hold. If one is not, the
+    smallest state before such an action is shown, a counterexample to induction. The state may be unreachable. A
+    simulation and a bounded search then look for an execution after which the invariant is false. Exits with 0 if all
+    are inductive, 1 if one is false after an execution, 3 otherwise.
     """
-    instance = find_protocol(protocol).instance(setting(text, "NAME=VALUE") for text in settings)
+    made = [setting(text, "NAME=VALUE") for text in settings]
+    instance = find_protocol(protocol).instance(made, release)
     system, properties = instance.system, instance.properties(*names)
     if not system.invariants and not names:
         raise BadInput(

@@ -12,11 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from fencepost.answers.known import KNOWN, chosen, decide
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.numbers import COUNT, GIB, SEED
+from fencepost.cli.options.grouped import CODE, grouped_command, option
 from fencepost.cli.options.realcode import log_option, refuse
+from fencepost.cli.options.search import (
+    jobs_option,
+    memory_option,
+    seed_option,
+    solver_option,
+    verbose_option,
+)
 from fencepost.cli.process.conclusion import Conclusion, conclude, placed
 from fencepost.cli.process.handover import elapsed, hand_over, timeout_option
 from fencepost.cli.rendering.check_documents import KNOWN_BUGS
@@ -26,41 +34,40 @@ from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
-from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import unmodelled
 from fencepost.properties.expectations import Run, as_expected
 from fencepost.realcode.library import library
 from fencepost.realcode.reproduction import STORAGES
 
 
-@click.command()
+@grouped_command(example="fencepost known 2614 4701")
 @click.argument("bugs", nargs=-1, metavar="[BUG]...")
-@click.option(
+@solver_option
+@jobs_option
+@seed_option
+@timeout_option(default=None)
+@memory_option
+@option(
     "--bookkeeper",
     "libraries",
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="LIB",
-    help="On the real code: the lib folder of a BookKeeper distribution (repeatable).",
+    group=CODE,
+    help="Drive the bugs on the code in this lib folder of BookKeeper (repeatable).",
 )
-@click.option(
+@option(
     "--storage",
     "storages",
     multiple=True,
     type=click.Choice(STORAGES),
-    help="With --bookkeeper: how bookies store entries (repeatable; default: sorted).",
+    group=CODE,
+    help="How bookies store entries (repeatable).  [default: sorted]",
 )
 @log_option
-@timeout_option(default=None)
-@click.option("--memory", type=GIB, metavar="GIB", help="Memory for each solver process.")
-@click.option("--solver", type=click.Choice(list(SOLVERS)), help="Who answers.  [default: cadical]")
-@click.option("--jobs", type=COUNT, metavar="N", help="Searches side by side.  [default: 2]")
-@click.option("--seed", type=SEED, metavar="N", help="Shuffle what the solver sees.")
 @form_option
 @output_option
-@click.option(
-    "-v", "--verbose", is_flag=True, help="Say on stderr what is being done, and where the time went."
-)
+@verbose_option
 def command(
     bugs: tuple[str, ...],
     libraries: tuple[Path, ...],
@@ -72,18 +79,18 @@ def command(
     verbose: bool,
     **search: Any,
 ) -> int:
-    """Check each known BUG, or all of them: it must be found, and must be gone once its switch is mended.
+    """Check the known bugs named, or all of them, on small instances.
 
-    With --bookkeeper each bug is driven on the real code of each LIB instead. A cell is as expected if the release has
-    the bug or refuses it as docs/known.md says, at the step recorded for it. Exits with 0 if all come out as expected, 1 if one
-    does not, 3 if one is undecided.
+    Each bug must be found, and must be gone once the switch that mends it is changed. With --bookkeeper the bugs are
+    driven on the real code instead: a release must have a bug or refuse it at the step that docs/real-code.md records.
+    Exits with 0 if all come out as expected, 1 if one does not, 3 if one is undecided.
     """
-    given = {f"--{name}": value for name, value in search.items() if value is not None}
     if not libraries:
         refuse("the models (only with --bookkeeper)", {"--storage": storages, "--log": log})
-        limits = Limits(timeout=timeout, gone=elapsed(), **{name[2:]: value for name, value in given.items()})
-        return check_known(bugs, limits, form, output, verbose)
-    refuse("--bookkeeper", {**given, "--verbose": verbose})
+        return check_known(bugs, Limits(timeout=timeout, gone=elapsed(), **search), form, output, verbose)
+    source = click.get_current_context().get_parameter_source
+    given = {f"--{name}": source(name) is ParameterSource.COMMANDLINE for name in (*search, "verbose")}
+    refuse("--bookkeeper", given)
     from fencepost.cli.commands.known_releases import matrix
 
     found = [library(folder) for folder in libraries]

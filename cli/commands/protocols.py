@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import click
-
-from fencepost.cli.options.protocols import find_protocol
+from fencepost.cli.options.grouped import grouped_command
+from fencepost.cli.options.protocols import find_protocol, optional_protocol_argument
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.encoding import keys as k
 from fencepost.encoding.language.printer import line
@@ -18,15 +17,15 @@ FORMULA = 300
 """Characters of a formula: enough for what it says, where all of it may take pages."""
 
 
-@click.command()
-@click.argument("protocol", required=False, metavar="[PROTOCOL|FILE.py]")
+@grouped_command(example="fencepost protocols bookkeeper-4.13")
+@optional_protocol_argument
 @form_option
 @output_option
 def command(protocol: str | None, form: str, output: str | None) -> None:
     """List the protocols that can be checked, or describe one.
 
-    For PROTOCOL: its parameters and switches with defaults, its properties, the facts that say why it is safe, its
-    actions, where they come from, and what is not modelled.
+    A description has the parameters and switches with their defaults, the properties, the invariants that proofs use,
+    the actions, the sources, and what is not modelled.
     """
     if protocol is not None:
         found = find_protocol(protocol)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
+from fencepost.cli.options.search import verbose_option
 from fencepost.cli.process.handover import elapsed, say, timeout_option
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.encoding import keys as k
@@ -22,31 +24,39 @@ if TYPE_CHECKING:
 INDENT = " " * 11
 
 
-@click.command()
-@click.argument("lemma", nargs=-1)
-@click.option(
-    "--up-to", type=SIZE, default=10, show_default=True, metavar="E", help="Largest ensemble enumerated."
+@grouped_command(example="fencepost prove fewest-answers")
+@click.argument("lemma", nargs=-1, metavar="[LEMMA]...")
+@option("--list", "only_list", is_flag=True, group=SEARCH, help="List the lemmas and decide none.")
+@option(
+    "--up-to",
+    type=SIZE,
+    default=10,
+    show_default=True,
+    metavar="E",
+    group=SEARCH,
+    help="Largest ensemble in enumerations.",
 )
-@click.option(
-    "--bookies",
-    default=None,
+@option(
+    "--most-bookies",
+    "bookies",
     type=SIZE,
     metavar="N",
-    help="Most bookies on which a theorem is tied to its protocol (3).",
+    group=SEARCH,
+    help="Most bookies of the instances that tie a theorem to its protocol.  [default: 3]",
 )
-@click.option(
+@option(
     "--set",
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Tie the theorem to its protocol on this instance instead. Repeatable.",
+    group=SEARCH,
+    help="Set a parameter or a switch (repeatable): tie a theorem to its protocol on this instance alone.",
 )
+@timeout_option()
 @form_option
 @output_option
-@click.option("--smt2", metavar="DIR", help="Write one SMT-LIB 2 file for each obligation.")
-@timeout_option("For all lemmas together.")
-@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done.")
-@click.option("--list", "only_list", is_flag=True, help="List the lemmas without deciding them.")
+@option("--smt2", metavar="DIR", help="Write each proof obligation to a file in SMT-LIB 2.")
+@verbose_option
 def command(
     lemma: tuple[str, ...],
     up_to: int,
@@ -59,11 +69,11 @@ def command(
     verbose: bool,
     only_list: bool,
 ) -> int:
-    """Decide the lemmas named, or all.
+    """Decide the lemmas named, or all of them, for configurations of all sizes.
 
-    Each has an expected outcome: some are refutations, of rules that were once in the code or of tempting claims. Exits
-    with 0 if all come out as expected, 1 if one does not, 3 if one is undecided. Naming a lemma also lists its
-    obligations.
+    Each lemma has an expected outcome. Some are refutations, of rules that were once in the code or of tempting claims.
+    For a lemma that is named its proof obligations are listed too. Exits with 0 if all come out as expected, 1 if one
+    does not, 3 if one is undecided.
     """
     from fencepost.answers import lemmas as catalogue
     from fencepost.cli.options.settings import setting
@@ -85,7 +95,7 @@ def command(
     job = LemmaJob(arithmetic.BP46, up_to, Deadline(timeout - elapsed()), *instances)
     if smt2 is not None:
         count = catalogue.write_files(Path(smt2), catalogue.files(lemmas, job.formulas))
-        click.echo(f"{count} obligations written to {smt2}", err=True)
+        click.echo(f"{count} proof obligations written to {smt2}", err=True)
 
     started = time.monotonic()
     streams = form == "text" and output is None

@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.grouped import CONFIGURATION, PLACEMENT, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
+from fencepost.cli.options.sizes import (
+    ack_quorum_option,
+    bookies_option,
+    ensemble_option,
+    write_quorum_option,
+)
 from fencepost.cli.process.handover import outer_timeout_option
-from fencepost.cli.rendering.output import emit
+from fencepost.cli.rendering.output import emit, form_option_of, output_option
 from fencepost.encoding import keys as k
 from fencepost.encoding.errors import BadInput
 
@@ -26,34 +33,52 @@ if TYPE_CHECKING:
 LARGEST_TABLE = 20
 
 
-@click.command()
-@click.option("-e", "--ensemble", "--bookkeeper-ensemble", type=SIZE, help="E, bookies in an ensemble.")
-@click.option(
-    "-w", "--write-quorum", "--bookkeeper-write-quorum", type=SIZE, help="WQ, bookies an entry is sent to."
-)
-@click.option(
-    "-a", "--ack-quorum", "--bookkeeper-ack-quorum", type=SIZE, help="AQ, acks that complete an add."
-)
-@click.option("-n", "--bookies", type=SIZE, help="N, writable bookies.  [default: E, or the racks' sum]")
-@click.option("--racks", help="Bookies in each rack (2,1,1), or the rack of each position (a,b,a).")
-@click.option("--min-racks", type=SIZE, help="minNumRacksPerWriteQuorum.")
-@click.option(
-    "--enforce-min-racks", is_flag=True, default=None, help="enforceMinNumRacksPerWriteQuorum is on."
-)
-@click.option("--delay-ensemble-change", is_flag=True, default=None, help="delayEnsembleChange is on.")
-@click.option("--opportunistic-striping", is_flag=True, default=None, help="opportunisticStriping is on.")
-@click.option(
+@grouped_command(example="fencepost quorum -e 3 -w 3 -a 2 -n 4 --racks 2,1,1")
+@ensemble_option
+@write_quorum_option
+@ack_quorum_option
+@bookies_option
+@option(
     "--from",
     "files",
     multiple=True,
     metavar="FILE",
-    help="Read a broker.conf, or Helm values (.yaml) (repeatable); the last wins, options win over all.",
+    group=CONFIGURATION,
+    help="Read a broker.conf or Helm values (repeatable). Options win.",
 )
-@click.option("--table", type=SIZE, metavar="E", help="All configurations with ensembles up to this size.")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "csv", "json"]), default="text", show_default=True
+@option(
+    "--table",
+    type=SIZE,
+    metavar="E",
+    group=CONFIGURATION,
+    help="Tabulate all configurations with ensembles up to E.",
 )
-@click.option("--output", metavar="FILE", help="Write the result to a file instead of stdout.")
+@option(
+    "--racks",
+    metavar="RACKS",
+    group=PLACEMENT,
+    help="Bookies in each rack (2,1,1), or the rack of each position (a,b,a).",
+)
+@option("--min-racks", type=SIZE, metavar="N", group=PLACEMENT, help="minNumRacksPerWriteQuorum.")
+@option(
+    "--enforce-min-racks",
+    is_flag=True,
+    default=None,
+    group=PLACEMENT,
+    help="enforceMinNumRacksPerWriteQuorum is on.",
+)
+@option(
+    "--delay-ensemble-change", is_flag=True, default=None, group=PLACEMENT, help="delayEnsembleChange is on."
+)
+@option(
+    "--opportunistic-striping",
+    is_flag=True,
+    default=None,
+    group=PLACEMENT,
+    help="opportunisticStriping is on.",
+)
+@form_option_of(("text", "csv", "json"))
+@output_option
 @outer_timeout_option
 @click.option("-r", "--ml-mark-delete-max-rate", hidden=True)
 @click.option("--ml-storage-class", hidden=True)
@@ -76,11 +101,10 @@ def command(
     ml_storage_class: str | None,
     namespace: str | None,
 ) -> int:
-    """Print the quantities of a configuration, each with formula, value and meaning, and warnings.
+    """Calculate what a configuration survives, each quantity with its formula, value and meaning, and warnings.
 
-    The flags of `pulsar-admin namespaces set-persistence` are accepted as typed, its namespace and rate included.
-    Of several files the last one wins for each value that it has, and options win over all of them.
-    A row that is a theorem names its lemma: see `fencepost prove`.
+    The flags of `pulsar-admin namespaces set-persistence` are accepted as typed, with its namespace and rate. N is E
+    unless it is given, or the sum of --racks. A row that is a theorem names its lemma (see `fencepost prove`).
     """
     from fencepost.quorums.deployment import Client, Deployment
     from fencepost.quorums.placement import read_racks
@@ -107,9 +131,9 @@ def command(
     }
     values: dict[str, Any] = {}
     set_by: dict[str, Setter] = {}
-    for name, (flag, option, default) in options.items():
+    for name, (flag, option_value, default) in options.items():
         files_say = {file: getattr(settings, name) for file, settings in said.items()}
-        values[name], set_by[name] = chosen(flag, option, files_say, default)
+        values[name], set_by[name] = chosen(flag, option_value, files_say, default)
     sizes = [values.pop(name) for name in ("ensemble", "write_quorum", "ack_quorum")]
     bookies = values.pop("bookies")
     client = Client(**values)

@@ -10,6 +10,7 @@ import click
 from fencepost.answers.affected import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
 from fencepost.answers.risks import needed_setup
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.grouped import grouped_command
 from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.encoding import keys as k
@@ -17,15 +18,14 @@ from fencepost.protocols.bookkeeper.releases import RULES, TAGS, Rule, listed
 from fencepost.realcode.release_behaviour import driven, seen
 
 
-@click.command()
-@click.argument("release", required=False)
+@grouped_command(example="fencepost releases 4.16.6")
+@click.argument("release", required=False, metavar="[RELEASE]")
 @form_option
 @output_option
 def command(release: str | None, form: str, output: str | None) -> int:
-    """List the known bugs by the releases that have them; with RELEASE, the bugs and the switches of that one.
+    """List the known bugs by the releases that have them, or the bugs and switches of one RELEASE.
 
-    Where a bug was driven on real bookies, what was seen stands beside it. The releases are those whose public source
-    was read; others are refused.
+    A release is known if its public source was read. Where a bug was driven on real bookies the outcome is shown.
     """
     if release is None:
         emit(json.dumps(_all_as_json(), indent=2) if form == "json" else _all(), output)

@@ -10,7 +10,9 @@ import click
 
 from fencepost.cli.commands.trace import replays_in
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.realcode import log_option, playback_option, refuse
+from fencepost.cli.options.grouped import CODE, grouped_command, option
+from fencepost.cli.options.realcode import library_option, log_option, playback_option, refuse, storage_option
+from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.output import emit, form_option_of, output_option, write_whole
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.cli.rendering.reproduction import as_json, as_story, as_text
@@ -38,22 +40,27 @@ EXITS = {
 }
 
 
-@click.command()
-@click.argument("trace", type=click.Path())
-@click.option(
-    "--bookkeeper",
-    "folder",
-    type=click.Path(path_type=Path),
-    metavar="LIB",
-    help="The lib folder of a BookKeeper distribution.",
+@grouped_command(
+    example="fencepost reproduce found/bookkeeper-4.13.no-divergence.json --bookkeeper bookkeeper-server-4.17.4/lib"
 )
-@click.option("--storage", type=click.Choice(STORAGES), help="How bookies store entries.  [default: sorted]")
-@click.option("--property", "name", metavar="NAME", help="Which trace, if the file has several.")
-@click.option("--transcript", type=click.Path(), metavar="FILE", help="Keep every line asked and answered.")
+@click.argument("trace", type=click.Path())
+@library_option
+@storage_option
+@option(
+    "--property",
+    "name",
+    metavar="NAME",
+    group=CODE,
+    help="The property of the trace, if the file has several.",
+)
 @playback_option("the answers")
 @log_option
+@timeout_option(told=False, default=None)
 @form_option_of(("text", "json", "html"))
 @output_option
+@option(
+    "--transcript", type=click.Path(), metavar="FILE", help="Keep all lines asked and answered in this file."
+)
 def command(
     trace: str,
     folder: Path | None,
@@ -65,10 +72,11 @@ def command(
     form: str,
     output: str | None,
 ) -> int:
-    """Drive real bookies and real clients of the release in LIB through the counterexample in TRACE, step by step.
+    """Drive the real BookKeeper in LIB through the counterexample in TRACE, step by step.
 
-    Exits with 1 if the violation is reproduced, 0 if the code refuses it, 3 if model and code part company, or a
-    step cannot be driven. Nothing is left running, and everything is in a temporary folder.
+    Real bookies and clients run in a temporary folder, and all of them are stopped at the end. Exits with 1 if the
+    violation is reproduced, 0 if the code refuses a step, 3 if model and code differ in another way or a step cannot be
+    driven.
     """
     story = _story(Path(trace), name)
     if playback is not None:

@@ -5,47 +5,48 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import click
-
 from fencepost.cli.commands.requests import requests_of, share_of
+from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, SEED
-from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.options.settings import setting, settings_option
+from fencepost.cli.options.protocols import find_protocol, protocol_argument
+from fencepost.cli.options.settings import properties_option, release_option, setting, settings_option
 from fencepost.cli.process.conclusion import conclude
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.check_report import CheckedRequest, Request, Wanted
 from fencepost.cli.rendering.check_text import SIMULATION
-from fencepost.cli.rendering.counterexamples import story_form_option
+from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
 from fencepost.cli.rendering.output import output_option, prepare_folder
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 
 
-@click.command()
-@click.argument("protocol", metavar="PROTOCOL|FILE.py")
-@click.option(
-    "--runs", type=COUNT, default=1000, show_default=True, metavar="N", help="Simulate N random executions."
-)
+@grouped_command(example="fencepost simulate bookkeeper-4.13 --runs 50000 --property no-divergence")
+@protocol_argument
 @settings_option
-@click.option(
-    "--release", metavar="R", help="With the switches of this release (fencepost releases); --set wins."
+@release_option
+@properties_option
+@option(
+    "--runs",
+    type=COUNT,
+    default=1000,
+    show_default=True,
+    metavar="N",
+    group=SEARCH,
+    help="Simulate N random executions.",
 )
-@click.option(
-    "--property",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Check this property (repeatable; default: all).",
-)
-@click.option(
-    "--seed", type=SEED, default=1, show_default=True, metavar="N", help="Seed of the random choices."
+@option(
+    "--seed",
+    type=SEED,
+    default=1,
+    show_default=True,
+    metavar="N",
+    group=SEARCH,
+    help="Seed of the random choices.",
 )
 @timeout_option()
-@story_form_option
+@counterexample_form_option
 @output_option
-@click.option(
-    "--traces", type=click.Path(), metavar="DIR", help="Write each counterexample to a file in this folder."
-)
+@traces_option
 def command(
     protocol: str,
     runs: int,
@@ -58,9 +59,9 @@ def command(
     output: str | None,
     traces: str | None,
 ) -> int:
-    """Simulate PROTOCOL, or the one in FILE.py: random executions on plain values, without a solver.
+    """Simulate random executions of PROTOCOL, or the one in FILE.py, without a solver.
 
-    Exits with 1 if a property is violated, else with 3: a simulation never proves that nothing is violated.
+    A simulation finds violations and proves nothing. Exits with 1 if a property is violated, else with 3.
     """
     made = [setting(text, "NAME=VALUE") for text in settings]
     requests = requests_of(find_protocol(protocol), made, names, release, Limits(timeout=timeout, seed=seed))

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.numbers import GIB, LIMIT, SECONDS
+from fencepost.cli.options.grouped import CODE, LIMITS, SEARCH, GroupedCommand, option
+from fencepost.cli.options.numbers import LIMIT, SECONDS
 from fencepost.cli.options.saved import own_protocol, source_option
-from fencepost.cli.process.handover import outer_timeout_option
+from fencepost.cli.options.search import memory_option, verbose_option
+from fencepost.cli.process.handover import outer_timeout_option, timeout_option
 from fencepost.cli.rendering.output import emit, form_option_of, output_option
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.cli.rendering.words import in_words
@@ -27,69 +29,77 @@ if TYPE_CHECKING:
     from fencepost.sweeps.store import Store
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group()
 def command() -> None:
-    """Check a grid of instances on Spark, and report what came out."""
+    """Check a grid of instances on Spark, and report the results."""
 
 
-@command.command("run")
+@command.command(
+    "run",
+    cls=GroupedCommand,
+    short_help="Check a grid, and write a row for each case.",
+    example="fencepost sweep run grids/bookkeeper-4.13-up-to-3.toml found/up-to-3",
+)
 @click.argument("grid", type=click.Path(), metavar="GRID.toml")
+@click.argument("out", type=click.Path(), metavar="DIR")
 @source_option
-@click.option("--out", required=True, type=click.Path(), metavar="DIR", help="The folder for the rows.")
-@click.option(
+@option("--resume", is_flag=True, group=SEARCH, help="Go on from what an earlier run left in DIR.")
+@option(
     "--master",
     default="local[*]",
     show_default=True,
     metavar="URL",
-    help="Which Spark: local[N], or a cluster's master.",
+    group=SEARCH,
+    help="Master of Spark: local[N], or that of a cluster.",
 )
-@click.option(
-    "--timeout-per-obligation",
-    "timeout",
+@option(
+    "--timeout-per-case",
+    "per_case",
     type=SECONDS,
     default=300.0,
-    show_default=True,
     metavar="SECONDS",
-    help="Time for one property of one instance.",
+    group=LIMITS,
+    help="Time for each case.  [default: 300]",
 )
-@click.option("--memory", type=GIB, metavar="GIB", help="Memory for each solver process.")
-@click.option(
-    "--conflicts-per-obligation",
+@option(
+    "--conflicts-per-case",
     "conflicts",
     type=LIMIT,
     metavar="N",
-    help="Conflicts that the solvers of one property of one instance may spend: the same on every machine.",
+    group=LIMITS,
+    help="Conflicts of the solvers for each case.",
 )
-@click.option("--certificates", is_flag=True, help="Keep a certificate of each proof in DIR/certificates.")
-@click.option(
+@memory_option
+@timeout_option(told=False, default=None)
+@option(
     "--bookkeeper",
     "folders",
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="LIB",
-    help="The lib folder of a release that the grid walks on; once for each.",
+    group=CODE,
+    help="The lib folder of a release that the grid names (repeatable).",
 )
-@click.option("--resume", is_flag=True, help="Go on with what an earlier run left in DIR.")
-@click.option("-v", "--verbose", is_flag=True, help="Say on stderr how far it is, terminal or not.")
+@option("--certify", is_flag=True, help="Keep a certificate of each proof in DIR/certificates.")
+@verbose_option
 def run_command(
     grid: str,
-    source: str | None,
     out: str,
+    source: str | None,
     master: str,
-    timeout: float,
+    per_case: float,
     memory: float | None,
     conflicts: int | None,
-    certificates: bool,
+    certify: bool,
     folders: tuple[Path, ...],
     resume: bool,
     verbose: bool,
 ) -> int:
-    """Check every instance of GRID.toml, and write a row for each of its properties to DIR.
+    """Check every instance of GRID.toml, and write a row for each case to DIR.
 
-    Exits with 0 when every obligation has its row, whatever the verdicts (violations are rows); with 4 if one of
-    them is an internal error. What is committed survives any end of this command; --resume goes on from there.
-    Where the grid names releases of BookKeeper, random walks are taken on their code: give their jars with --bookkeeper.
-    A grid names protocols that ship, or with --protocol the one in that file: say it again with --resume.
+    A case is one property of one instance. Cases that name a release of BookKeeper are conformance runs on its code.
+    Rows are kept however this command ends; --resume goes on from there. Exits with 0 if each case has its row, whatever
+    its verdict; 4 if a row is an internal error.
     """
     from fencepost.sweeps.conformance_cases import libraries, releases
     from fencepost.sweeps.grid import read_grid
@@ -102,17 +112,17 @@ def run_command(
     walked_on = releases(plan.cases)
     of_solvers = {
         "--memory": memory,
-        "--conflicts-per-obligation": conflicts,
-        "--certificates": certificates,
+        "--conflicts-per-case": conflicts,
+        "--certify": certify,
     }
-    for option, given in of_solvers.items():
+    for name, given in of_solvers.items():
         if walked_on and given:
             raise BadInput(
-                f"{option}: is about solvers, and the grid walks on BookKeeper's code; take two grids"
+                f"{name}: is about solvers, and the grid asks for runs on BookKeeper's code; take two grids"
             )
-    folder = Store(Path(out).absolute()).certificates if certificates else None
+    folder = Store(Path(out).absolute()).certificates if certify else None
     where = Path(source).absolute() if source is not None else None
-    allowance = Allowance(timeout, memory, conflicts, folder, where, libraries(folders, walked_on))
+    allowance = Allowance(per_case, memory, conflicts, folder, where, libraries(folders, walked_on))
     sweep = Sweep(plan, Path(out), master, allowance, resume)
     progress = SweepProgress(len(plan.cases), verbose)
     try:
@@ -200,15 +210,21 @@ def _told(plan: Plan, rows: Sequence[Row], out: str) -> str:
     return "\n".join([*lines, f"fencepost sweep report {out}"])
 
 
-@command.command("report")
+@command.command(
+    "report",
+    cls=GroupedCommand,
+    short_help="Summarize the rows of a sweep.",
+    example="fencepost sweep report found/up-to-3 --format html -o report.html",
+)
 @click.argument("folder", type=click.Path(), metavar="DIR")
 @form_option_of(("text", "csv", "markdown", "html"))
 @output_option
 @outer_timeout_option
 def report_command(folder: str, form: str, output: str | None) -> int:
-    """Say what the rows in DIR come to: by property, by E/WQ/AQ, and each by itself.
+    """Summarize the rows in DIR: by property, by E/WQ/AQ, and one by one.
 
-    Exits with 3 if some obligations have no row: what is said is then of the others. The page (html) is one file that loads nothing; each of its cells leads to its counterexample or certificate.
+    Exits with 3 if some cases have no row: the report is then of the others. The form html is one page that loads
+    nothing; its cells lead to counterexamples and certificates.
     """
     from fencepost.cli.rendering.sweep_forms import FORMS
     from fencepost.cli.rendering.sweep_matrices import SweepReport
@@ -225,13 +241,18 @@ def report_command(folder: str, form: str, output: str | None) -> int:
     return int(ExitCode.UNDECIDED if missing else ExitCode.AS_WISHED)
 
 
-@command.command("trace")
+@command.command(
+    "trace",
+    cls=GroupedCommand,
+    short_help="Print the counterexample of a row.",
+    example="fencepost sweep trace found/up-to-3 ID",
+)
 @click.argument("folder", type=click.Path(), metavar="DIR")
 @click.argument("name", metavar="ID")
 @output_option
 @outer_timeout_option
 def trace_command(folder: str, name: str, output: str | None) -> int:
-    """Give the counterexample of the row ID in DIR, as `fencepost trace` reads it."""
+    """Print the counterexample of the row ID in DIR, for `fencepost trace`."""
     found = {row["id"]: row["trace"] for row in _store(folder).rows()}
     if found.get(name) is None:
         why = "its row has no counterexample" if name in found else "no such row"

@@ -11,11 +11,12 @@ from typing import Any
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.grouped import INSTANCE, grouped_command, option
 from fencepost.cli.options.saved import saved_instance, source_option
 from fencepost.cli.process.handover import outer_timeout_option
 from fencepost.cli.rendering.check_documents import CHECK
 from fencepost.cli.rendering.check_text import trace_text
-from fencepost.cli.rendering.counterexamples import story_form_option, tell
+from fencepost.cli.rendering.counterexamples import counterexample_form_option, tell
 from fencepost.cli.rendering.output import FORMATS, emit, output_option
 from fencepost.cli.rendering.trace_values import difference_text, values_json, values_text
 from fencepost.encoding import keys as k
@@ -35,31 +36,34 @@ CHECK_SCHEMA = k.schema_name(CHECK)
 """The schema of what `check --format json` says, which has traces in it."""
 
 
-@click.command()
+@grouped_command(
+    example="fencepost trace found/bookkeeper-4.13.no-divergence.json --format html -o trace.html"
+)
 @click.argument("file", type=click.Path())
 @source_option
-@click.option(
+@option(
     "--property",
     "names",
     multiple=True,
     metavar="NAME",
-    help="Only the traces that violate this property (repeatable; default: all).",
+    group=INSTANCE,
+    help="Take the traces that violate this property (repeatable).  [default: all]",
 )
-@click.option(
+@counterexample_form_option
+@option(
     "--eval",
     "expressions",
     multiple=True,
     metavar="EXPR",
     help="Show the value of an expression after each step (repeatable), such as 'stored[b1, 1]'.",
 )
-@click.option(
+@option(
     "--diff",
     "other",
     type=click.Path(),
     metavar="OTHER",
     help="Show how another trace differs from this one.",
 )
-@story_form_option
 @output_option
 @outer_timeout_option
 def command(
@@ -73,9 +77,8 @@ def command(
 ) -> int:
     """Replay the trace in FILE step by step on plain values, and show it.
 
-    FILE is a trace as `check --traces` writes it, or the result of `check --format json`, of which every
-    trace is replayed. Exits with 1 and says where if a step cannot happen, or does not change what the
-    file says, or nothing is violated at the end.
+    FILE is a trace that `check --traces` wrote, or a result of `check --format json`, of which every trace is replayed.
+    Exits with 1 if a step is impossible, if it does not change what FILE says, or if nothing is violated at the end.
     """
     _refuse_together(form, expressions, other)
     replays = replays_in(Path(file), source, names)

@@ -8,25 +8,46 @@ from typing import Any
 
 import click
 
+from fencepost.cli.options.grouped import CODE, option
 from fencepost.encoding.errors import BadInput
+from fencepost.realcode.reproduction import STORAGES
 
-log_option: Callable[[Any], Any] = click.option(
-    "--log", type=click.Path(path_type=Path), metavar="FILE", help="Where BookKeeper's own log goes."
+library_option: Callable[[Any], Any] = option(
+    "--bookkeeper",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="LIB",
+    group=CODE,
+    help="The lib folder of a BookKeeper distribution.",
+)
+storage_option: Callable[[Any], Any] = option(
+    "--storage",
+    type=click.Choice(STORAGES),
+    group=CODE,
+    help="How bookies store entries.  [default: sorted]",
+)
+log_option: Callable[[Any], Any] = option(
+    "--log",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    group=CODE,
+    help="Write BookKeeper's own log to this file.",
 )
 
 
 def playback_option(what: str) -> Callable[[Any], Any]:
-    """`--playback`, which takes that from a transcript."""
-    return click.option(
+    """Return the option `--playback`, which takes that from a transcript."""
+    return option(
         "--playback",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help=f"Instead of a LIB, {what} in a transcript.",
+        group=CODE,
+        help=f"Take {what} from a transcript instead of a LIB.",
     )
 
 
 def refuse(what: str, unused: Mapping[str, object]) -> None:
     """Raise BadInput for an option that means nothing there."""
-    for option, value in unused.items():
+    for name, value in unused.items():
         if value:
-            raise BadInput(f"{option}: not with {what}; leave it out")
+            raise BadInput(f"{name}: not with {what}; leave it out")

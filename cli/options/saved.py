@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import click
-
+from fencepost.cli.options.grouped import INSTANCE, option
 from fencepost.cli.process.handover import runs
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Instance, Protocol, load
 
-source_option = click.option(
+source_option = option(
     "--protocol",
     "source",
     metavar="FILE.py",
-    help="Where the protocol is, if it is one of your own.",
+    group=INSTANCE,
+    help="The Python file that holds the protocol, if it is one of your own.",
 )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import click
-
+from fencepost.cli.options.grouped import INSTANCE, option
 from fencepost.encoding.documents import whole
 from fencepost.encoding.errors import BadInput
 
@@ -36,13 +35,33 @@ def budgets(texts: Sequence[str]) -> dict[str, int]:
     return found
 
 
-settings_option = click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter or switch (repeatable)."
+settings_option = option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    group=INSTANCE,
+    help="Set a parameter or a switch (repeatable).",
 )
-budget_option = click.option(
+release_option = option(
+    "--release",
+    metavar="R",
+    group=INSTANCE,
+    help="Take the switches of this release of BookKeeper; --set wins.",
+)
+properties_option = option(
+    "--property",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    group=INSTANCE,
+    help="Check this property (repeatable).  [default: all]",
+)
+budget_option = option(
     "--budget",
     "budget",
     multiple=True,
     metavar="FAULT=N",
-    help="Allow at most N faults of a kind (repeatable).",
+    group=INSTANCE,
+    help="Allow at most N faults of a kind (repeatable), such as lost=1.",
 )

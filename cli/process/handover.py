@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
+from fencepost.cli.options.grouped import LIMITS, option
 from fencepost.cli.options.numbers import SECONDS
 from fencepost.encoding.errors import BadInput
 
@@ -107,9 +108,7 @@ def elapsed() -> float:
     return 0.0 if _hands.begun is None else time.perf_counter() - _hands.begun
 
 
-def timeout_option(
-    help: str = "Time for the whole command.", told: bool = True, default: float | None = 300.0
-) -> Callable[[Command], Command]:
+def timeout_option(told: bool = True, default: float | None = 300.0) -> Callable[[Command], Command]:
     """Return the option `--timeout`, which bounds all that a command does; the seconds are `told` to the command or not.
 
     Without a `default` the command has no limit unless one is given: infinitely many seconds.
@@ -120,13 +119,13 @@ def timeout_option(
         _hands.to.may_take(seconds)
         return seconds
 
-    return click.option(
+    return option(
         "--timeout",
         type=SECONDS,
         default=default,
-        show_default="none" if default is None else True,
         metavar="SECONDS",
-        help=help,
+        group=LIMITS,
+        help=f"Time for the whole command.  [default: {'no limit' if default is None else f'{default:g}'}]",
         callback=bound,
         expose_value=told,
     )

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 
 import click
 
+from fencepost.cli.options.grouped import option
 from fencepost.cli.rendering.output import FORMATS, emit, form_option_of
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import Counterexample
 
-story_form_option = form_option_of((*FORMATS, *FORMS))
+counterexample_form_option = form_option_of((*FORMATS, *FORMS))
+traces_option = option(
+    "--traces", type=click.Path(), metavar="DIR", help="Write each counterexample to a file in this folder."
+)
 
 
 def told(

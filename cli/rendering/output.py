@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from fencepost.cli.options.grouped import option
 from fencepost.cli.process.handover import at_home, say
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.safe_text import defused
@@ -22,13 +23,14 @@ FORMATS = ("text", "json")
 
 def form_option_of(names: Sequence[str]) -> Callable[[Command], Command]:
     """The option `--format` of a command whose result has those forms."""
-    return click.option(
+    return option(
         "--format",
         "form",
         type=click.Choice(names),
         default="text",
         show_default=True,
-        help="Form of the result.",
+        metavar="FORM",
+        help=f"Form of the result: {', '.join(names)}.",
     )
 
 
@@ -54,12 +56,20 @@ def _unwritable(file: str | Path, error: OSError | ValueError) -> BadInput:
     return BadInput(f"{file}: cannot be written ({why}); give a file in a folder you can write to")
 
 
-output_option = click.option(
+class _NewFile(click.Path):
+    """A file that shells complete, and that `_writable` looks at."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name as it is."""
+        return value
+
+
+output_option = option(
     "-o",
     "--output",
-    type=click.Path(),
+    type=_NewFile(),
     metavar="FILE",
-    help="Write the result to a file.",
+    help="Write the result to a file instead of stdout.",
     callback=_writable,
 )
 

@@ -140,20 +140,20 @@ def test_bad_input_gets_one_line_and_exit_code_2(
 ) -> None:
     monkeypatch.setattr(pipeline, "require_spark", lambda: None)
     grid, out = str(tmp_path / "grid.toml"), str(folder)
-    assert "is not empty; give --resume" in refused(capsys, "run", grid, "--out", out)
-    assert "was begun by engine 0.0+test" in refused(capsys, "run", grid, "--out", out, "--resume")
-    assert "cannot be read" in refused(capsys, "run", "nowhere.toml", "--out", out)
+    assert "is not empty; give --resume" in refused(capsys, "run", grid, out)
+    assert "was begun by engine 0.0+test" in refused(capsys, "run", grid, out, "--resume")
+    assert "cannot be read" in refused(capsys, "run", "nowhere.toml", out)
     assert "sweep.json: cannot be read" in refused(capsys, "report", str(tmp_path))
     (tmp_path / "grid.toml").write_text("[[grid]]\nprotocol = 'bookkeeper'\n")
-    assert "protocol: unknown key; valid: protocols, " in refused(capsys, "run", grid, "--out", out)
+    assert "protocol: unknown key; valid: protocols, " in refused(capsys, "run", grid, out)
     (tmp_path / "grid.toml").write_text("[[grid]]\nprotocols = 'bookkeeper'\nset.bookies = '4..3'\n")
-    assert "bookies = '4..3': an empty range" in refused(capsys, "run", grid, "--out", out)
+    assert "bookies = '4..3': an empty range" in refused(capsys, "run", grid, out)
 
 
 def test_a_missing_java_or_package_is_one_line_that_says_what_to_install(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ("run", str(planned(tmp_path)[0]), "--out", str(tmp_path / "new"))
+    arguments = ("run", str(planned(tmp_path)[0]), str(tmp_path / "new"))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert "pyspark, pyarrow, pandas: not installed" in refused(capsys, *arguments)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
@@ -171,7 +171,7 @@ def test_an_internal_error_among_the_rows_is_exit_code_4(
     def told(verdict: str) -> tuple[int, str]:
         rows = [answered(o, "violated") for o in plan.cases[1:]]
         monkeypatch.setattr(pipeline, "run", lambda *_: [*rows, answered(plan.cases[0], verdict)])
-        code = run(["sweep", "run", str(tmp_path / "grid.toml"), "--out", "out"])
+        code = run(["sweep", "run", str(tmp_path / "grid.toml"), "out"])
         return code, capsys.readouterr().out
 
     assert told("undecided") == (0, _summary("9 violated, 1 undecided"))
@@ -192,7 +192,7 @@ def test_an_interrupted_sweep_says_what_is_committed_whatever_else_is_answered(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(pipeline, "run", interrupted)
-    assert run(["sweep", "run", str(tmp_path / "grid.toml"), "--out", "out"]) == 130
+    assert run(["sweep", "run", str(tmp_path / "grid.toml"), "out"]) == 130
     assert capsys.readouterr().out.startswith("Interrupted: 1 of 10 done, 1 violated, 0 undecided. What is")
 
 
@@ -227,9 +227,9 @@ def test_what_cannot_be_run_leaves_the_folder_as_it_was(
         (tmp_path / "other", "is not empty"),
         (tmp_path / "grid.toml" / "below", "cannot be written to"),
     ):
-        assert message in refused(capsys, "run", grid, "--out", str(out))
+        assert message in refused(capsys, "run", grid, str(out))
         assert listed(tmp_path) == before, out
-    assert "Spark does not start" in refused(capsys, "run", grid, "--out", str(folder), "--resume")
+    assert "Spark does not start" in refused(capsys, "run", grid, str(folder), "--resume")
     assert listed(tmp_path) == before
 
 
@@ -242,7 +242,7 @@ def test_a_master_that_nobody_answers_for_is_refused_before_spark_tries(
         master = f"spark://127.0.0.1:{taken.getsockname()[1]}"
         out = str(tmp_path / "new")
         grid = str(tmp_path / "grid.toml")
-        said = refused(capsys, "run", grid, "--out", out, "--master", master)
+        said = refused(capsys, "run", grid, out, "--master", master)
         assert f"--master {master}: does not answer" in said
         with socket.create_server(("127.0.0.1", 0)) as listening:
             require_answer(f"{master},127.0.0.1:{listening.getsockname()[1]}")
@@ -256,7 +256,7 @@ def test_a_limit_in_conflicts_that_a_solver_cannot_keep_is_refused(
     monkeypatch.setattr(pipeline, "require_spark", lambda: None)
     grid = tmp_path / "grid.toml"
     grid.write_text("[[grid]]\nprotocols = 'ledger-chain'\nsolvers = ['cadical', 'z3']\n")
-    arguments = ("run", str(grid), "--out", str(tmp_path / "new"), "--conflicts-per-obligation", "10")
+    arguments = ("run", str(grid), str(tmp_path / "new"), "--conflicts-per-case", "10")
     assert "z3: this solver accepts no limit on conflicts; valid: cadical, " in refused(capsys, *arguments)
     assert not (tmp_path / "new").exists()
 

@@ -63,7 +63,7 @@ READERS: Readers = {
     "certificate": _file("certificate/manifest.json", "certify", "{folder}"),
     "sweep": _file("sweep/sweep.json", "sweep", "report", "{folder}"),
     "sweep trace": _file("sweep/sweep.json", "sweep", "trace", "{folder}", "0"),
-    "grid": _file("grid.toml", "sweep", "run", "{file}", "--out", "{folder}/out"),
+    "grid": _file("grid.toml", "sweep", "run", "{file}", "{folder}/out"),
     "broker.conf": _file("broker.conf", "quorum", "--from", "{file}"),
     "values": _file("values.yaml", "quorum", "--from", "{file}"),
 }
@@ -383,7 +383,7 @@ def test_a_grid_without_the_form_of_one(
     text, says = GRIDS[case]
     path = tmp_path / "grid.toml"
     path.write_text(text, encoding="utf-8")
-    assert says in refused(capsys, "sweep", "run", path, "--out", tmp_path / "out")
+    assert says in refused(capsys, "sweep", "run", path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

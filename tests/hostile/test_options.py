@@ -53,8 +53,8 @@ NO_WHOLE = (
         ("check", "bookkeeper", "--timeout={}"),
         ("check", "bookkeeper", "--memory={}"),
         ("prove", "--timeout={}"),
-        ("sweep", "run", "grid.toml", "--out=out", "--timeout-per-obligation={}"),
-        ("sweep", "run", "grid.toml", "--out=out", "--memory={}"),
+        ("sweep", "run", "grid.toml", "out", "--timeout-per-case={}"),
+        ("sweep", "run", "grid.toml", "out", "--memory={}"),
     ],
     ids=lambda command: f"{command[0]} {command[-1]}",
 )
@@ -75,7 +75,7 @@ def test_seconds_and_memory_are_plain_numbers(
         ("check", "bookkeeper", "--budget=lost={}"),
         ("check", "bookkeeper", "--set=bookies={}"),
         ("export", "bookkeeper", "--format=dimacs", "--rounds={}"),
-        ("sweep", "run", "grid.toml", "--out=out", "--conflicts-per-obligation={}"),
+        ("sweep", "run", "grid.toml", "out", "--conflicts-per-case={}"),
         ("quorum", "-w3", "-a2", "--ensemble={}"),
         ("quorum", "--table={}"),
     ],
@@ -114,7 +114,7 @@ def test_sizes_and_limits_are_plain_numbers(
         (("trace", "\udc80"), "\\udc80: cannot be read"),
         (("certify", "x" * 300), "cannot be read"),
         (("sweep", "report", "x" * 300), "cannot be read"),
-        (("sweep", "run", "x" * 300, "--out", "out"), "cannot be read"),
+        (("sweep", "run", "x" * 300, "out"), "cannot be read"),
         (("quorum", "--from", "x" * 300), "cannot be read"),
         (
             ("quorum", "-e3", "-w3", "-a2", "--output", "/dev/full"),

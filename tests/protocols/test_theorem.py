@@ -151,11 +151,11 @@ def test_a_step_of_the_core_that_nothing_takes_makes_it_vacuous(monkeypatch: pyt
 
 def test_prove_names_what_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, said in [
-        (("slack", "--bookies", "2"), "--bookies 2: none of these is a theorem"),
+        (("slack", "--most-bookies", "2"), "--most-bookies 2: none of these is a theorem"),
         (("slack", "--set", "bookies=2"), "--set bookies=2: none of these is a theorem"),
         (("bookkeeper", "--set", "bookies=0"), "bookies=0: must be 1 or more"),
-        (("bookkeeper", "--bookies", "0"), "--bookies 0: must be 1 or more"),
-        (("bookkeeper", "--bookies", "2", "--set", "bookies=2"), "names one instance"),
+        (("bookkeeper", "--most-bookies", "0"), "--most-bookies 0: must be 1 or more"),
+        (("bookkeeper", "--most-bookies", "2", "--set", "bookies=2"), "names one instance"),
     ]:
         assert run(["prove", *arguments]) == 2
         err = capsys.readouterr().err

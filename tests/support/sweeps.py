@@ -96,9 +96,9 @@ class Spark:
 @contextmanager
 def started(grid: Path, out: Path, *options: str, spark: Spark = Spark()) -> Iterator[subprocess.Popen[str]]:
     """`fencepost sweep run`, under way with a limit of `CONFLICTS`, as a shell starts it; in the end it is there no more."""
-    command = [*COMMAND, "run", str(grid), "--out", str(out), "--master", spark.master, "-v"]
+    command = [*COMMAND, "run", str(grid), str(out), "--master", spark.master, "-v"]
     with subprocess.Popen(
-        [*command, "--conflicts-per-obligation", str(CONFLICTS), *options],
+        [*command, "--conflicts-per-case", str(CONFLICTS), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -34,9 +34,9 @@ def sweep_here(spark: Any) -> Sweeper:
     """`fencepost sweep run` in this process, on that session."""
 
     def sweep(grid: Path, out: Path, *options: str, conflicts: int = CONFLICTS) -> int:
-        limit = ["--conflicts-per-obligation", str(conflicts)]
+        limit = ["--conflicts-per-case", str(conflicts)]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(pipeline, "session", lambda master, log: nullcontext(spark))
-            return run(["sweep", "run", str(grid), "--out", str(out), *limit, *options])
+            return run(["sweep", "run", str(grid), str(out), *limit, *options])
 
     return sweep

@@ -86,7 +86,7 @@ def lib(tmp_path: Path) -> Path:
     [
         ([], "--bookkeeper: missing for 4.17.4"),
         (["--bookkeeper", "LIB", "--memory", "2"], "--memory: is about solvers"),
-        (["--bookkeeper", "LIB", "--certificates"], "--certificates: is about solvers"),
+        (["--bookkeeper", "LIB", "--certify"], "--certify: is about solvers"),
         (["--bookkeeper", "LIB", "--bookkeeper", "LIB"], "is 4.17.4, as another one is"),
     ],
 )
@@ -96,7 +96,7 @@ def test_what_does_not_go_with_walks_is_one_line(
     grid = tmp_path / "grid.toml"
     grid.write_text('[[grid]]\nprotocols = "bookkeeper"\nreleases = "4.17.4"\nset = { bookies = 3 }\n')
     given = [str(lib) if option == "LIB" else option for option in options]
-    assert run(["sweep", "run", str(grid), "--out", str(tmp_path / "out"), *given]) == 2
+    assert run(["sweep", "run", str(grid), str(tmp_path / "out"), *given]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
     assert not (tmp_path / "out").exists()

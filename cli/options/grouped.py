@@ -1,0 +1,57 @@
+"""Help in parts: an example for each command, and its options under headings."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import click
+
+INSTANCE = "Instance"
+CONFIGURATION = "Configuration"
+PLACEMENT = "Client and racks"
+SEARCH = "Search"
+LIMITS = "Limits"
+CODE = "Real code"
+OUTPUT = "Output"
+EXIT = "Exit code"
+HELP = "Help"
+
+NAMES = 26
+"""Columns for the names of options. A longer name has a line of its own."""
+
+
+class GroupedOption(click.Option):
+    """An option that stands under a heading in the help of its command."""
+
+    def __init__(self, *arguments: Any, group: str = OUTPUT, **rest: Any) -> None:
+        """Make an option of that group; all else is as click has it."""
+        super().__init__(*arguments, **rest)
+        self.group = group
+
+
+class GroupedCommand(click.Command):
+    """A command whose help has an example, and a heading for each group of options."""
+
+    def __init__(self, *arguments: Any, example: str, **rest: Any) -> None:
+        """Make a command with that example, a command line; all else is as click has it."""
+        super().__init__(*arguments, **rest)
+        self.example = example
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the example, then the groups in the order in which the command declares them."""
+        with formatter.section("Example"):
+            formatter.write(f"{'':{formatter.current_indent}}{self.example}\n")
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)):
+                groups.setdefault(getattr(parameter, "group", HELP), []).append(record)
+        names = [name for records in groups.values() for name, _ in records]
+        width = max(len(name) for name in names if len(name) <= NAMES)
+        for group, records in groups.items():
+            with formatter.section(group):
+                formatter.write_dl([(f"{name:{width}}", text) for name, text in records], col_max=NAMES)
+
+
+option = partial(click.option, cls=GroupedOption)
+grouped_command = partial(click.command, cls=GroupedCommand)

@@ -1,0 +1,45 @@
+"""The options that several commands give their solvers."""
+
+from __future__ import annotations
+
+import click
+
+from fencepost.cli.options.grouped import LIMITS, OUTPUT, SEARCH, option
+from fencepost.cli.options.numbers import COUNT, GIB, SEED
+from fencepost.encoding.solving.solvers import SOLVERS
+
+solver_option = option(
+    "--solver",
+    type=click.Choice(list(SOLVERS)),
+    metavar="NAME",
+    default="cadical",
+    show_default=True,
+    group=SEARCH,
+    help=f"Solver: {', '.join(SOLVERS)}.",
+)
+jobs_option = option(
+    "--jobs",
+    type=COUNT,
+    default=2,
+    show_default=True,
+    metavar="N",
+    group=SEARCH,
+    help="Searches side by side.",
+)
+seed_option = option(
+    "--seed", type=SEED, metavar="N", group=SEARCH, help="Shuffle the clauses that the solver gets."
+)
+memory_option = option(
+    "--memory",
+    type=GIB,
+    metavar="GIB",
+    group=LIMITS,
+    help="Memory of each solver process.  [default: no limit]",
+)
+verbose_option = option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    group=OUTPUT,
+    help="Say on stderr what is being done, and where the time went.",
+)
