@@ -31,6 +31,7 @@ from support.shown import SHOWN, shows
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = ROOT / "docs" / "own-protocol.md"
+LANGUAGE = ROOT / "docs" / "language.md"
 BUGS = ROOT / "docs" / "known.md"
 CHAIN = ROOT / "docs" / "ledger-chain.md"
 FORMS_PAGE = ROOT / "docs" / "traces.md"
@@ -118,8 +119,8 @@ def printed_as_shown(shown: list[str], printed: str) -> bool:
 def test_the_code_in_the_tutorial_is_that_of_the_examples() -> None:
     files = (SMALL, EXAMPLE, ENDLESS, VOICES)
     small, *others = ((ROOT / file).read_text(encoding="utf-8") for file in files)
-    whole, *parts = blocks(OWN, "python")
-    assert whole == small, "the first Python block of the page must be the whole file"
+    whole, *parts = [*blocks(OWN, "python"), *blocks(LANGUAGE, "python")]
+    assert whole == small, "the first Python block of the tutorial must be the whole file"
     for part in parts:
         assert any(part in source for source in others), (
             f"in none of {', '.join(map(str, files[1:]))}:\n{part}"
@@ -146,7 +147,7 @@ def test_the_grid_in_the_tutorial_asks_what_the_page_says() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "transcript",
-    [*transcripts(OWN), *transcripts(BUGS), *transcripts(CHAIN), *transcripts(FORMS_PAGE)],
+    [t for page in (OWN, LANGUAGE, BUGS, CHAIN, FORMS_PAGE) for t in transcripts(page)],
     ids=lambda t: t.section,
 )
 def test_the_commands_in_a_page_do_what_it_shows(
@@ -449,7 +450,7 @@ ASKED_FOR = (
     "in flight",
     "silent",
     "fragment",
-    "fact, invariant",
+    "invariant",
 )
 
 
