@@ -64,7 +64,7 @@ class BoundedSearch:
         for prop in work.properties:
             if work.knowledge.violation(prop.name) is not None:
                 self._search_further(prop)
-        work.spent["solving"] = time.perf_counter() - self._searching
+        work.solving = time.perf_counter() - self._searching
 
     # The searches.
 

@@ -49,8 +49,10 @@ class Work:
         self.stopped: str | None = None
         """Why the check ended before everything was settled; None if it did not."""
         self.interrupted = False
-        self.spent: dict[str, float] = {"solving": 0.0}
-        """Seconds by part of the work."""
+        self.spent: dict[str, float] = {}
+        """Seconds by part of the preparation."""
+        self.solving = 0.0
+        """Seconds of the searches."""
         self.further: dict[str, list[Trace]] = {}
         """Further counterexamples by property, if more than one was asked for."""
         self.no_further: dict[str, str] = {}
@@ -112,7 +114,7 @@ class Work:
         """Return a result for each property from the evidence so far."""
         seconds = time.perf_counter() - self.begun
         results = tuple(map(self._result, self.properties))
-        return Outcome(results, seconds, self.interrupted, dict(self.spent))
+        return Outcome(results, seconds, self.interrupted, {**self.spent, "solving": self.solving})
 
     def _result(self, prop: Property) -> Result:
         name = prop.name
