@@ -25,8 +25,8 @@ from fencepost.cli.options.search import (
     solver_option,
     verbose_option,
 )
-from fencepost.cli.process.conclusion import Conclusion, conclude, placed
-from fencepost.cli.process.handover import elapsed, hand_over, timeout_option
+from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
+from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_documents import KNOWN_BUGS
 from fencepost.cli.rendering.check_text import sentence, verdict_line
 from fencepost.cli.rendering.output import form_option, output_option
@@ -135,7 +135,7 @@ def check_known(bugs: Sequence[str], limits: Limits, form: str, output: str | No
 
     def hand(report: KnownReport) -> None:
         cut_short = conclusion(replace(report, interrupted=True))
-        hand_over(replace(cut_short, code=int(_exit_code(report))).to_json())
+        hand_over(replace(cut_short, code=int(_exit_code(report))))
 
     runs = [run for known in chosen(KNOWN, bugs) for run in known.runs()]
     with CheckProgress(verbose) as progress:

@@ -1,22 +1,23 @@
-"""A conclusion: all that a command says and writes when it ends, as data, and its exit code.
+"""A conclusion: all that a command prints and writes when it ends, as data, and its exit code.
 
-A command that announces something while it goes on hands its conclusion so far to its supervisor first. If the command is
-killed, the supervisor carries the newest one out.
+Before a command announces a violation, it hands its conclusion so far to its supervisor. If the command is
+killed, the newest conclusion is carried out.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any
 
 import click
 
-from fencepost.cli.process.handover import hand_over, say
-from fencepost.cli.rendering.output import write_whole
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.process.handover import report, say
+from fencepost.cli.rendering.output import renamed_into_place, write_whole
+from fencepost.encoding.errors import BadInput
 from fencepost.encoding.safe_text import defused
 
 
@@ -29,15 +30,6 @@ class Conclusion:
     told: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
 
-    def to_json(self) -> str:
-        """The form in which it goes to the supervisor."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def of_json(cls, text: str) -> Self:
-        """The conclusion of that form."""
-        return cls(**json.loads(text))
-
 
 def placed(text: str, output: str | None) -> tuple[str, dict[str, str]]:
     """Return the text for stdout and the files: one of them has the result, as `--output` says."""
@@ -45,29 +37,61 @@ def placed(text: str, output: str | None) -> tuple[str, dict[str, str]]:
     return (text, {}) if output is None else ("", {output: text})
 
 
+def hand_over(conclusion: Conclusion | None) -> None:
+    """Hand a conclusion over instead of the one before. It is carried out if the command is killed."""
+    report(conclusion=None if conclusion is None else asdict(conclusion))
+
+
 def conclude(conclusion: Conclusion) -> int:
-    """Carry it out and return the exit code; raises BadInput for a file that cannot be written."""
-    hand_over(conclusion.to_json())
+    """Carry a conclusion out and return its exit code.
+
+    Raises BadInput at the end if a file cannot be written.
+    """
+    hand_over(conclusion)
+    unwritten: BadInput | None = None
     for path, text in conclusion.files.items():
-        write_whole(Path(path), text)
+        try:
+            write_whole(Path(path), text)
+        except BadInput as error:
+            unwritten = unwritten or error
     if conclusion.told:
         click.echo(conclusion.told, err=True)
+    hand_over(Conclusion(conclusion.code))  # nothing is printed twice
     if conclusion.printed:
         say(conclusion.printed)
+    hand_over(None)
+    if unwritten is not None:
+        raise unwritten
     return conclusion.code
+
+
+def conclude_for_another(known: Mapping[str, Any]) -> int:
+    """Carry out the conclusion of a process that was killed, and return the exit code.
+
+    A text that is meant for a pipe or a device is printed, because nobody may read it there.
+    """
+    conclusion = Conclusion(**known)
+    files = {path: text for path, text in conclusion.files.items() if renamed_into_place(Path(path))}
+    others = "".join(text for path, text in conclusion.files.items() if path not in files)
+    try:
+        return conclude(replace(conclusion, printed=conclusion.printed + others, files=files))
+    except BadInput as error:
+        click.echo(f"fencepost: {error}", err=True)
+        return int(ExitCode.BAD_INPUT)
 
 
 @contextmanager
 def keeping(so_far: Callable[[], Conclusion]) -> Iterator[Callable[[], None]]:
-    """Yield a call that hands over the conclusion so far, for what is about to announce something.
+    """Yield a call that hands over the conclusion so far.
 
-    If the command fails after that, the conclusion handed over last is carried out before the error is told.
+    The command calls it when it is about to announce a violation. If the command fails after that, the
+    conclusion handed over last is carried out before the error is told.
     """
     newest: list[Conclusion] = []
 
     def announcing() -> None:
         newest[:] = [so_far()]
-        hand_over(newest[0].to_json())
+        hand_over(newest[0])
 
     try:
         yield announcing

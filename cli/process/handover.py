@@ -1,17 +1,23 @@
-"""What a command hands to the process that supervises it: what it prints, how long it may take, whose code it runs.
+"""The messages of a command to its supervisor, its results, and the option that bounds its time.
 
-A command that nobody supervises, as in a test, prints by itself and takes what time it takes.
+A command that nobody supervises, as in a test, prints to `sys.stdout`. Nobody bounds its time from outside.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import math
 import os
+import select
+import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
@@ -22,101 +28,119 @@ from fencepost.encoding.errors import BadInput
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Supervisor(Protocol):
-    """Who hears of a command."""
+@dataclass
+class _Supervised:
+    """The command that this process works for. The defaults are for a command that nobody supervises."""
 
-    def say(self, text: str) -> None:
-        """Print this."""
-
-    def may_take(self, seconds: float) -> None:
-        """End the command if it takes longer than that from its start."""
-
-    def runs(self, path: str) -> None:
-        """From now on the code of that protocol file is run: what it does to the process is none of ours."""
-
-    def knows(self, conclusion: str) -> None:
-        """Carry this conclusion out, the newest one, if the process ends before it has done so itself."""
+    pipe: int | None = None
+    """Where the supervisor reads messages."""
+    begun: float | None = None
+    """The time of `time.perf_counter` when the command began."""
+    home: Path | None = None
+    """The folder in which it began; None if that is gone."""
+    output: TextIO | None = None
+    """Where results are printed; None for `sys.stdout`."""
 
 
-class Nobody:
-    """A command that is by itself."""
-
-    def say(self, text: str) -> None:
-        try:
-            click.echo(text, nl=False)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise BadInput(f"stdout: cannot be written ({error.strerror}); give --output FILE") from error
-
-    def may_take(self, seconds: float) -> None:
-        pass
-
-    def runs(self, path: str) -> None:
-        pass
-
-    def knows(self, conclusion: str) -> None:
-        pass
+_supervised = _Supervised()
 
 
-class _Hands:
-    """To whom things are handed, and where and when the command began."""
+class _Stream(io.FileIO):
+    """A standard stream whose writes are whole. A write that fails with a certain error is dropped."""
 
-    def __init__(self) -> None:
-        self.to: Supervisor = Nobody()
-        self.begun: float | None = None
-        self.home: Path | None = None
+    def __init__(self, file: int, forgiven: type[OSError]) -> None:
+        super().__init__(file, "w", closefd=False)
+        self._forgiven = forgiven
+
+    def write(self, data: Any) -> int:
+        with contextlib.suppress(self._forgiven):
+            _write_all(self.fileno(), data)
+        return len(data)
 
 
-_hands = _Hands()
+def _text_stream(before: TextIO | None, file: int, forgiven: type[OSError]) -> TextIO:
+    encoding = before.encoding if before else "utf-8"
+    return io.TextIOWrapper(_Stream(file, forgiven), encoding, "backslashreplace", write_through=True)
 
 
-def supervised_by(supervisor: Supervisor, begun: float) -> None:
-    """From now on this process does the work of a command that began at that time of `time.perf_counter`, here."""
-    _hands.to, _hands.begun = supervisor, begun
+def _write_all(file: int, data: bytes) -> None:
+    """Write all of the data. An interrupt that comes meanwhile is raised afterwards."""
+    left = memoryview(data)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGALRM))
     try:
-        _hands.home = Path(os.getcwd())
-    except OSError:  # the folder is gone: names are left as they are
-        _hands.home = None
+        while left:
+            try:
+                left = left[os.write(file, left) :]
+            except BlockingIOError:
+                select.select([], [file], [])
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def supervised_by(pipe: int, begun: float) -> None:
+    """Send the messages of a command that began at that time to a supervisor on that pipe.
+
+    From now on only results go to standard output. Everything else that this process or a child prints goes
+    to standard error.
+    """
+    _supervised.pipe, _supervised.begun = pipe, begun
+    with contextlib.suppress(OSError):  # the folder is gone: names are left as they are
+        _supervised.home = Path(os.getcwd())
+    _supervised.output = sys.stdout = _text_stream(sys.stdout, os.dup(1), BrokenPipeError)
+    sys.stderr = _text_stream(sys.stderr, 2, OSError)
+    os.dup2(2, 1)
+
+
+def report(**message: object) -> None:
+    """Send a message to the supervisor; its keys are fields of the supervisor's report."""
+    if _supervised.pipe is not None:
+        _write_all(_supervised.pipe, json.dumps(message).encode() + b"\n")
 
 
 def say(text: str) -> None:
-    """Print a result."""
-    _hands.to.say(text)
+    """Print a result; raises BadInput.
 
-
-def hand_over(conclusion: str) -> None:
-    """Hand over the conclusion so far, in the form of `Conclusion.to_json`: it replaces the one before."""
-    _hands.to.knows(conclusion)
+    From then on the supervisor does not bound the time, because the reader may be slow.
+    """
+    report(limit=math.inf)
+    try:
+        click.echo(text, _supervised.output, nl=False)
+    except OSError as error:
+        raise BadInput(f"stdout: cannot be written ({error.strerror}); give --output FILE") from error
 
 
 def runs(path: Path) -> None:
-    """Say, before its code is run, that a protocol file is; names are meant as at first, whatever another has changed."""
-    if _hands.home is not None:
-        os.chdir(_hands.home)
-    _hands.to.runs(str(path))
+    """Report a protocol file whose code is about to run.
+
+    Its name counts from the folder where the command began, which is the current one from now on.
+    """
+    if _supervised.home is not None:
+        os.chdir(_supervised.home)
+    report(protocol=str(path))
+    if _supervised.pipe is not None:
+        sys.stdout = sys.stderr
 
 
 def at_home(path: Path) -> Path:
-    """The path as it was meant when the command was called, wherever a protocol file has changed to since."""
-    return path if _hands.home is None else _hands.home / path
+    """Return a path in the folder where the command began. A protocol file may have changed the folder."""
+    return path if _supervised.home is None else _supervised.home / path
 
 
 def elapsed() -> float:
-    """Seconds since the command began, start-up and imports included; 0 where nobody supervises it."""
-    return 0.0 if _hands.begun is None else time.perf_counter() - _hands.begun
+    """Return the seconds since the command began, imports included; 0 where nobody supervises it."""
+    return 0.0 if _supervised.begun is None else time.perf_counter() - _supervised.begun
 
 
 def timeout_option(told: bool = True, default: float | None = 300.0) -> Callable[[Command], Command]:
-    """Return the option `--timeout`, which bounds all that a command does; the seconds are `told` to the command or not.
+    """Return the option `--timeout`, which bounds all that a command does.
 
-    Without a `default` the command has no limit unless one is given: infinitely many seconds.
+    A command that is not `told` the seconds has no argument for them. The default None stands for no limit,
+    which is infinitely many seconds.
     """
 
     def bound(context: click.Context, parameter: click.Parameter, value: float | None) -> float:
         seconds = math.inf if value is None else value
-        _hands.to.may_take(seconds)
+        report(limit=seconds)
         return seconds
 
     return option(
@@ -132,4 +156,4 @@ def timeout_option(told: bool = True, default: float | None = 300.0) -> Callable
 
 
 outer_timeout_option = timeout_option(told=False)
-"""For a command that does not look at the clock itself."""
+"""The option for a command that does not look at the clock itself."""

@@ -1,4 +1,4 @@
-"""Listening to the process that works for a command, until it is done or is cut short."""
+"""Messages of a process that works for a command, until it finishes or is cut short."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Worker
 
 INTERRUPTED = "interrupted"
-"""Why somebody's Ctrl-C cut it short."""
+"""The reason if a signal cut a command short."""
 
 
 def listen(worker: Worker, timeout: float, hear: Callable[[Any], None], spare: float = 0.0) -> str | None:
-    """Pass on what a worker says; why that was cut short, or None if the worker came to its end.
+    """Pass on the messages of a worker. Return why that was cut short, or None if the worker finished.
 
-    `timeout` is for the whole command, in seconds; `spare` are seconds after it in which the worker may say itself that
-    time is up. Raises whatever `hear` raises. The worker is stopped in any case.
+    `timeout` bounds the whole command, in seconds. During `spare` more seconds the worker may report itself
+    that time is up. Raises whatever `hear` raises. The worker is stopped in any case.
     """
     with Crew(time.perf_counter() + timeout - elapsed() + spare) as crew:
         crew.start(worker)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,13 +17,15 @@ from typing import Any
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.cli.process.conclusion import Conclusion, conclude
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.verdicts import Outcome
-from fencepost.encoding.errors import InternalError
-from support.processes import children, gone, supervised, time_is_up
+from fencepost.encoding.errors import BadInput, InternalError
+from support.processes import awaited, children, gone, supervised, time_is_up
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")]
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "lease_lock.py"
 LONG = ("check", "bookkeeper-4.13", "--set=entries=3", "--property=no-divergence", "--engine=rounds")
 """A violation within seconds, and then hours until no longer execution is left."""
 
@@ -189,6 +194,62 @@ def test_a_mistake_of_ours_after_it_loses_nothing(
     assert "internal error: planted" in said.err
 
 
+class Unread:
+    """A command whose working process waits for somebody to read the page that it prints."""
+
+    def __init__(self, folder: Path) -> None:
+        self.late = folder / "late"
+        page = ("check", str(EXAMPLE), "--format=html")
+        self.process = supervised(*page, environment={"LATE": str(self.late)}, program=PROGRAM)
+        assert self.process.stdout is not None
+        size = fcntl.fcntl(self.process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        awaited(lambda: [1] if self.unread() == size else [], self.process)
+        self.below = children(self.process.pid)
+
+    def unread(self) -> int:
+        """How many bytes are in the pipe."""
+        assert self.process.stdout is not None
+        count = fcntl.ioctl(self.process.stdout, termios.FIONREAD, bytes(4))
+        return int.from_bytes(count, sys.byteorder)
+
+
+def test_a_slow_reader_takes_no_time_of_the_command(tmp_path: Path) -> None:
+    unread = Unread(tmp_path)
+    unread.late.touch()
+    time_is_up(unread.process)
+    time.sleep(0.5)  # in which a supervisor that bounds this too would have killed it
+    out, err = unread.process.communicate(timeout=120)
+    assert unread.process.returncode == 1, err
+    assert out.startswith("<!DOCTYPE html>") and out.rstrip().endswith("</html>")
+
+
+def test_ctrl_c_ends_a_command_that_nobody_reads(tmp_path: Path) -> None:
+    unread = Unread(tmp_path)
+    os.kill(unread.process.pid, signal.SIGINT)
+    assert unread.process.wait(timeout=120) == 130
+    assert gone(unread.below)
+    unread.process.communicate()
+
+
+def test_a_command_that_is_killed_while_it_prints_prints_nothing_twice(tmp_path: Path) -> None:
+    unread = Unread(tmp_path)
+    os.kill(unread.below[0], signal.SIGKILL)
+    out, err = unread.process.communicate(timeout=120)
+    assert unread.process.returncode == 1
+    assert out.count("<!DOCTYPE html>") == 1
+    assert err.endswith("a protocol only describes; what was known by then is reported\n")
+
+
+def test_a_file_that_cannot_be_written_keeps_nothing_from_being_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conclusion = Conclusion(1, "found\n", files={str(tmp_path / "none" / "a"): "a", str(tmp_path / "b"): "b"})
+    with pytest.raises(BadInput, match="none/a: cannot be written"):
+        conclude(conclusion)
+    assert capsys.readouterr().out == "found\n"
+    assert (tmp_path / "b").read_text() == "b"
+
+
 KILLS = """
 import os, signal, threading, time
 def _end():
@@ -200,8 +261,7 @@ threading.Thread(target=_end, daemon=True).start()
 
 def test_a_protocol_that_kills_its_process_has_no_verdict_without_evidence(tmp_path: Path) -> None:
     """Nothing was found and nothing was handed over: bad input, whatever the process says of itself."""
-    example = Path(__file__).parents[2] / "examples" / "lease_lock.py"
-    (tmp_path / "own.py").write_text(f"{example.read_text()}\n{KILLS}\ntime.sleep(60)\n")
+    (tmp_path / "own.py").write_text(f"{EXAMPLE.read_text()}\n{KILLS}\ntime.sleep(60)\n")
     process = supervised("check", "own.py", folder=tmp_path)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (2, ""), err

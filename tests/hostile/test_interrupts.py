@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from support.processes import children, gone, supervised
+from support.processes import awaited, children, gone, hears, supervised
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")]
 
@@ -205,6 +205,7 @@ def test_an_interrupted_prove_is_one_object_in_json() -> None:
 @pytest.mark.parametrize("after", [0.15, 0.6, 3.0])
 def test_whatever_it_does_it_ends(arguments: tuple[str, ...], after: float, tmp_path: Path) -> None:
     process = supervised(*arguments, folder=tmp_path)
+    awaited(lambda: [process.pid] if hears(process.pid, signal.SIGTERM) else [], process)
     time.sleep(after)
     if process.poll() is None:
         end(process)

@@ -50,6 +50,16 @@ def stat(pid: int) -> list[str]:
         return []
 
 
+def hears(pid: int, number: signal.Signals) -> bool:
+    """A process blocks or handles a signal: it is no longer ended by it while Python starts."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return False
+    masks = [int(line.split()[1], 16) for line in lines if line.startswith(("SigBlk", "SigCgt"))]
+    return any(mask >> number - 1 & 1 for mask in masks)
+
+
 def command(pid: int) -> bytes:
     """The command line of a process; empty if it is no more."""
     try:
