@@ -153,7 +153,7 @@ MANIFEST_KEYS = k.document(
     SCHEMA,
     **SUBJECT,
     budgets=k.ruled(dict, "an object of faults: at most how many of each kind", additionalProperties=BUDGET),
-    claims=replace(k.many(CLAIM, "a list of one property at least: what was proved"), fits=bool),
+    claims=replace(k.many(CLAIM, "a list of at least one claim: what was proved"), fits=bool),
     parts=k.texts("a list of names: the parts that the claims need, and no others"),
     solver=k.text("the solver that wrote the proofs"),
     z3=k.text("the version of z3 that made the clauses"),

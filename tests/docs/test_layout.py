@@ -114,7 +114,7 @@ def test_there_is_no_circle() -> None:
     [
         ("encoding.language.terms", "encoding.rounds.search"),
         ("encoding.solving.solvers", "encoding.formulas.symbolic"),
-        ("encoding.rounds.session", "encoding.checking.verdicts"),
+        ("encoding.rounds.round_solver", "encoding.engine.verdicts"),
     ],
 )
 def test_a_planted_arrow_up_is_noticed(planted: tuple[str, str]) -> None:

@@ -396,7 +396,7 @@ def test_an_empty_folder_is_filled(tmp_path: Path, fencepost: Fencepost) -> None
     code, _, _ = fencepost("check", OWNER, "--certificates", tmp_path)
     assert code == 0
     assert (tmp_path / "manifest.json").exists()
-    assert "new folder or an empty one" in " ".join(fencepost("check", "--help")[1].split())
+    assert "to this folder, new or empty" in " ".join(fencepost("check", "--help")[1].split())
 
 
 def test_a_result_without_a_certificate_is_named_with_the_reason(
