@@ -8,7 +8,7 @@ from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.events import Listener
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import TABLES, Expectation, Run, read
 
@@ -27,7 +27,8 @@ def full_names(table: Sequence[Expectation], names: Sequence[str], option: str =
         full = f"#{name}" if f"#{name}" in valid else name
         if full not in valid:
             raise BadInput(
-                f"{option}{name}: no such known bug; valid: {', '.join(valid)} (# may be left out)"
+                f"{option}{name}: no such known bug{did_you_mean(name, valid)}; "
+                f"valid: {', '.join(valid)} (# may be left out)"
             )
         wanted.add(full)
     return frozenset(wanted)

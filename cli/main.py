@@ -10,10 +10,10 @@ from contextlib import suppress
 from importlib.metadata import version
 
 import click
-from click.shell_completion import shell_complete
+from click.shell_completion import add_completion_class, shell_complete
 
 from fencepost.cli.exits import ExitCode
-from fencepost.encoding.errors import BadInput, InternalError
+from fencepost.encoding.errors import BadInput, InternalError, did_you_mean
 from fencepost.encoding.safe_text import defused, one_line
 from fencepost.encoding.solving.answers import SolverGaveUpError
 
@@ -68,6 +68,15 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name, and the rest of them; fail with one that is like it."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {name!r}{did_you_mean(name, COMMANDS)}; valid: {', '.join(COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands of each task under its heading, without importing any of them."""
         width = max(map(len, COMMANDS))
@@ -95,8 +104,11 @@ SHELLS = ("bash", "zsh", "fish")
 def complete(instruction: str) -> int:
     """Answer a shell; raises BadInput for what is no instruction of one."""
     valid = [f"{shell}_{verb}" for shell in SHELLS for verb in ("source", "complete")]
+    from fencepost.cli.options.completion import JoinedBash
+
     if instruction not in valid:
         raise BadInput(f"{COMPLETE}={instruction}: is no instruction for a shell; valid: {', '.join(valid)}")
+    add_completion_class(JoinedBash)
     return shell_complete(cli, {}, "fencepost", COMPLETE, instruction)
 
 

@@ -1,5 +1,8 @@
 """Errors that a user can correct, and errors of the tool itself."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class BadInput(ValueError):
     """Input that cannot be used. Its message is one line: the value, the broken rule, what would be valid.
@@ -20,3 +23,13 @@ class InternalError(RuntimeError):
 
     It never becomes a verdict. The command line prints both sides and exits with code 4; please report it.
     """
+
+
+def did_you_mean(name: str, valid: Iterable[str]) -> str:
+    """Return " (did you mean X?)" with the valid name that is most like `name`, or nothing if none is."""
+    close = get_close_matches(name[:LONGEST], list(valid), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+LONGEST = 100
+"""Characters of a name that are compared: no valid name is longer."""

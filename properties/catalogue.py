@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.system import System
 from fencepost.properties.bookkeeper.core import with_properties
@@ -261,7 +261,8 @@ PROTOCOLS: dict[str, Protocol] = {
 def find(name: str) -> Protocol:
     """Return the shipped preset of that name. Raises BadInput if there is none."""
     if name not in PROTOCOLS:
-        raise BadInput(f"{name}: no such protocol; valid: {', '.join(PROTOCOLS)}, or a Python file")
+        near = did_you_mean(name, PROTOCOLS)
+        raise BadInput(f"{name}: no such protocol{near}; valid: {', '.join(PROTOCOLS)}, or a Python file")
     return PROTOCOLS[name]
 
 

@@ -13,7 +13,8 @@ from fencepost.answers.affected import bugs_of_releases
 from fencepost.answers.known import full_names
 from fencepost.answers.risks import Finding, Risk, Setup, anything_else, risks, shown, shown_small
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import CONFIGURATION, EXIT, grouped_command, option
+from fencepost.cli.options.completion import bug_names, release_names
+from fencepost.cli.options.grouped import CONFIGURATION, EXIT, Choice, grouped_command, option
 from fencepost.cli.options.sizes import (
     ack_quorum_option,
     bookies_option,
@@ -48,6 +49,7 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
 @option(
     "--release",
     metavar="R",
+    shell_complete=release_names,
     group=CONFIGURATION,
     help=f"Release of BookKeeper.  [default: {NEWEST}, the newest that was read]",
 )
@@ -61,22 +63,20 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
 )
 @option(
     "--journal",
-    type=click.Choice(["on", "off"]),
+    type=Choice(["on", "off"]),
     group=CONFIGURATION,
     help="journalWriteData.  [default: on]",
 )
-@option(
-    "--sync", type=click.Choice(["on", "off"]), group=CONFIGURATION, help="journalSyncData.  [default: on]"
-)
+@option("--sync", type=Choice(["on", "off"]), group=CONFIGURATION, help="journalSyncData.  [default: on]")
 @option(
     "--checks",
-    type=click.Choice(["on", "off"]),
+    type=Choice(["on", "off"]),
     group=CONFIGURATION,
     help="dataIntegrityChecking.  [default: off]",
 )
 @option(
     "--storage",
-    type=click.Choice(list(STORAGES.values())),
+    type=Choice(list(STORAGES.values())),
     group=CONFIGURATION,
     help="How bookies store entries (ledgerStorageClass).  [default: db with Pulsar's files, else sorted]",
 )
@@ -88,6 +88,7 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
     "--accept",
     multiple=True,
     metavar="BUG",
+    shell_complete=bug_names,
     group=EXIT,
     help="Leave this known bug out of the exit code (repeatable).",
 )

@@ -11,7 +11,7 @@ import click
 
 from fencepost.cli.commands.check_certificates import prepare_certificates, uncertified, with_certificates
 from fencepost.cli.commands.requests import requests_of, share_of
-from fencepost.cli.options.grouped import EXIT, SEARCH, grouped_command, option
+from fencepost.cli.options.grouped import EXIT, SEARCH, Choice, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, ROUNDS, STEPS
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
 from fencepost.cli.options.search import (
@@ -63,7 +63,7 @@ from fencepost.encoding.language.state import show_all
 )
 @option(
     "--minimize",
-    type=click.Choice([m.value for m in Minimize]),
+    type=Choice([m.value for m in Minimize]),
     default=Minimize.STEPS.value,
     callback=lambda context, option, value: Minimize(value),
     metavar="WHAT",
@@ -82,7 +82,7 @@ from fencepost.encoding.language.state import show_all
 @option(
     "--engine",
     "engines",
-    type=click.Choice(ENGINES),
+    type=Choice(ENGINES),
     metavar="NAME",
     multiple=True,
     group=SEARCH,
@@ -105,7 +105,7 @@ from fencepost.encoding.language.state import show_all
 @verbose_option
 @option(
     "--expect",
-    type=click.Choice([v.value for v in Verdict]),
+    type=Choice([v.value for v in Verdict]),
     metavar="VERDICT",
     group=EXIT,
     help="Exit with 0 if this is the worst verdict, else with 1.",

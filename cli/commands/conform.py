@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.completion import protocol_names
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, SEED
 from fencepost.cli.options.realcode import library_option, log_option, playback_option, refuse, storage_option
@@ -33,7 +34,7 @@ TOLD = 50
 
 
 @grouped_command(example="fencepost conform bookkeeper --bookkeeper bookkeeper-server-4.17.4/lib --runs 100")
-@click.argument("protocol", required=False, metavar="PROTOCOL")
+@click.argument("protocol", required=False, metavar="PROTOCOL", shell_complete=protocol_names)
 @settings_option
 @library_option
 @storage_option

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import click
-
-from fencepost.cli.options.grouped import grouped_command, option
+from fencepost.cli.options.completion import property_names
+from fencepost.cli.options.grouped import Choice, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
 from fencepost.cli.options.settings import budget_option, budgets, release_option, setting, settings_option
@@ -33,7 +32,7 @@ ACTION = "action"
 @budget_option
 @option(
     "--what",
-    type=click.Choice([*(kind.value for kind in Kind), BEGINNING, ACTION]),
+    type=Choice([*(kind.value for kind in Kind), BEGINNING, ACTION]),
     metavar="QUERY",
     default=Kind.PROPERTY.value,
     show_default=True,
@@ -45,6 +44,7 @@ ACTION = "action"
     "names",
     multiple=True,
     metavar="NAME",
+    shell_complete=property_names,
     group=QUERY,
     help="The property of the query (repeatable with --what beginning or action).",
 )
@@ -53,7 +53,7 @@ ACTION = "action"
 @option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=Choice(FORMATS),
     metavar="FORM",
     required=True,
     help="Form of the result: dimacs for SAT solvers, smt2 for SMT.",

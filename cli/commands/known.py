@@ -16,7 +16,8 @@ from click.core import ParameterSource
 
 from fencepost.answers.known import KNOWN, chosen, decide
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import CODE, grouped_command, option
+from fencepost.cli.options.completion import bug_names
+from fencepost.cli.options.grouped import CODE, Choice, grouped_command, option
 from fencepost.cli.options.realcode import log_option, refuse
 from fencepost.cli.options.search import (
     jobs_option,
@@ -41,7 +42,7 @@ from fencepost.realcode.reproduction import STORAGES
 
 
 @grouped_command(example="fencepost known 2614 4701")
-@click.argument("bugs", nargs=-1, metavar="[BUG]...")
+@click.argument("bugs", nargs=-1, metavar="[BUG]...", shell_complete=bug_names)
 @solver_option
 @jobs_option
 @seed_option
@@ -60,7 +61,7 @@ from fencepost.realcode.reproduction import STORAGES
     "--storage",
     "storages",
     multiple=True,
-    type=click.Choice(STORAGES),
+    type=Choice(STORAGES),
     group=CODE,
     help="How bookies store entries (repeatable).  [default: sorted]",
 )

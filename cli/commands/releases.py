@@ -10,6 +10,7 @@ import click
 from fencepost.answers.affected import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
 from fencepost.answers.risks import needed_setup
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.completion import release_names
 from fencepost.cli.options.grouped import grouped_command
 from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.cli.rendering.output import emit, form_option, output_option
@@ -19,7 +20,7 @@ from fencepost.realcode.release_behaviour import driven, seen
 
 
 @grouped_command(example="fencepost releases 4.16.6")
-@click.argument("release", required=False, metavar="[RELEASE]")
+@click.argument("release", required=False, metavar="[RELEASE]", shell_complete=release_names)
 @form_option
 @output_option
 def command(release: str | None, form: str, output: str | None) -> int:

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from fencepost.encoding.errors import did_you_mean
+
 INSTANCE = "Instance"
 CONFIGURATION = "Configuration"
 PLACEMENT = "Client and racks"
@@ -19,6 +21,18 @@ HELP = "Help"
 
 NAMES = 26
 """Columns for the names of options. A longer name has a line of its own."""
+
+
+class Choice(click.Choice[str]):
+    """One of some values; of a value that is none of them the error names one that is like it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the value; raises BadParameter if it is none of these."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = did_you_mean(str(value), self.choices)
+            raise click.BadParameter(error.message.removesuffix(".") + near, ctx, param) from error
 
 
 class GroupedOption(click.Option):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import click
 
+from fencepost.cli.options.completion import protocol_names
 from fencepost.cli.options.saved import own_protocol
 from fencepost.encoding.language.protocol import Protocol
 
-protocol_argument = click.argument("protocol", metavar="PROTOCOL|FILE.py")
-optional_protocol_argument = click.argument("protocol", required=False, metavar="[PROTOCOL|FILE.py]")
+protocol_argument = click.argument("protocol", metavar="PROTOCOL|FILE.py", shell_complete=protocol_names)
+optional_protocol_argument = click.argument(
+    "protocol", required=False, metavar="[PROTOCOL|FILE.py]", shell_complete=protocol_names
+)
 
 
 def find_protocol(name: str) -> Protocol:

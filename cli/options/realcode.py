@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fencepost.cli.options.grouped import CODE, option
+from fencepost.cli.options.grouped import CODE, Choice, option
 from fencepost.encoding.errors import BadInput
 from fencepost.realcode.reproduction import STORAGES
 
@@ -22,7 +22,7 @@ library_option: Callable[[Any], Any] = option(
 )
 storage_option: Callable[[Any], Any] = option(
     "--storage",
-    type=click.Choice(STORAGES),
+    type=Choice(STORAGES),
     group=CODE,
     help="How bookies store entries.  [default: sorted]",
 )

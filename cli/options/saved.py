@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fencepost.cli.options.grouped import INSTANCE, option
 from fencepost.cli.process.handover import runs
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.encoding.language.protocol import Instance, Protocol, load
 
 source_option = option(
@@ -41,7 +41,8 @@ def named_protocol(source: str | None, name: str) -> Protocol:
 
         if name not in PROTOCOLS:
             raise BadInput(
-                f"{name}: no such protocol; valid: {', '.join(PROTOCOLS)}; for one of your own say --protocol FILE.py"
+                f"{name}: no such protocol{did_you_mean(name, PROTOCOLS)}; valid: {', '.join(PROTOCOLS)}; "
+                "for one of your own say --protocol FILE.py"
             )
         return PROTOCOLS[name]
     protocol = own_protocol(source)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import click
-
-from fencepost.cli.options.grouped import LIMITS, OUTPUT, SEARCH, option
+from fencepost.cli.options.grouped import LIMITS, OUTPUT, SEARCH, Choice, option
 from fencepost.cli.options.numbers import COUNT, GIB, SEED
 from fencepost.encoding.solving.solvers import SOLVERS
 
 solver_option = option(
     "--solver",
-    type=click.Choice(list(SOLVERS)),
+    type=Choice(list(SOLVERS)),
     metavar="NAME",
     default="cadical",
     show_default=True,

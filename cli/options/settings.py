@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fencepost.cli.options import completion
 from fencepost.cli.options.grouped import INSTANCE, option
 from fencepost.encoding.documents import whole
 from fencepost.encoding.errors import BadInput
@@ -41,12 +42,14 @@ settings_option = option(
     multiple=True,
     metavar="NAME=VALUE",
     group=INSTANCE,
+    shell_complete=completion.settings,
     help="Set a parameter or a switch (repeatable).",
 )
 release_option = option(
     "--release",
     metavar="R",
     group=INSTANCE,
+    shell_complete=completion.release_names,
     help="Take the switches of this release of BookKeeper; --set wins.",
 )
 properties_option = option(
@@ -55,6 +58,7 @@ properties_option = option(
     multiple=True,
     metavar="NAME",
     group=INSTANCE,
+    shell_complete=completion.property_names,
     help="Check this property (repeatable).  [default: all]",
 )
 budget_option = option(

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from fencepost.cli.options.grouped import option
+from fencepost.cli.options.grouped import Choice, option
 from fencepost.cli.process.handover import at_home, say
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.safe_text import defused
@@ -26,7 +26,7 @@ def form_option_of(names: Sequence[str]) -> Callable[[Command], Command]:
     return option(
         "--format",
         "form",
-        type=click.Choice(names),
+        type=Choice(names),
         default="text",
         show_default=True,
         metavar="FORM",

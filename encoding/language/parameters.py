@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fencepost.encoding.documents import whole
-from fencepost.encoding.errors import BadInput, ModelError
+from fencepost.encoding.errors import BadInput, ModelError, did_you_mean
 from fencepost.encoding.safe_text import is_name
 
 P = TypeVar("P")
@@ -52,7 +52,8 @@ class Option:
         if self.values:
             if text not in self.values:
                 raise BadInput(
-                    f"{self.name}={text}: not a value of this switch; valid: {', '.join(self.values)}"
+                    f"{self.name}={text}: not a value of this switch{did_you_mean(text, self.values)}; "
+                    f"valid: {', '.join(self.values)}"
                 )
             return text
         number = whole(text)
@@ -101,7 +102,9 @@ def assign(base: P, settings: Iterable[tuple[str, str]]) -> P:
     changes: dict[str, object] = {}
     for name, text in settings:
         if name not in known:
-            raise BadInput(f"{name}: no such parameter or switch; valid: {', '.join(known)}")
+            raise BadInput(
+                f"{name}: no such parameter or switch{did_you_mean(name, known)}; valid: {', '.join(known)}"
+            )
         if name in changes:
             raise BadInput(f"{name}={text}: set twice; set it once")
         changes[name] = known[name].parse(text)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from typing import Protocol as Protocol_
 
-from fencepost.encoding.errors import BadInput, ModelError
+from fencepost.encoding.errors import BadInput, ModelError, did_you_mean
 from fencepost.encoding.language.author_errors import must_be, must_be_file_name, must_be_list
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.fold import folded
@@ -254,7 +254,7 @@ def choose(system: System, names: tuple[str, ...]) -> list[Property]:
     known = {p.name: p for p in system.properties}
     for name in names:
         if name not in known:
-            raise BadInput(f"{name}: no such property; valid: {', '.join(known)}")
+            raise BadInput(f"{name}: no such property{did_you_mean(name, known)}; valid: {', '.join(known)}")
     return [known[name] for name in dict.fromkeys(names)] if names else list(system.properties)
 
 

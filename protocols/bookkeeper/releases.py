@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from fencepost.encoding.documents import parse_toml
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, DURABILITY
 
@@ -96,7 +96,8 @@ def listed(release: str) -> str:
     """Return the release, or raise BadInput if it was not read."""
     if release not in TAGS:
         raise BadInput(
-            f"{release}: not one of the {len(TAGS)} releases that were read, {next(iter(TAGS))} to {NEWEST}; "
+            f"{release}: not one of the {len(TAGS)} releases that were read, {next(iter(TAGS))} to {NEWEST}"
+            f"{did_you_mean(release, TAGS)}; "
             "fencepost releases --format json lists them"
         )
     return release

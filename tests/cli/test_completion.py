@@ -30,12 +30,43 @@ def test_each_shell_is_told_how_to_complete(shell: str, calls: str) -> None:
         (("ch",), {"plain,check"}),
         (("check", "--certi"), {"plain,--certificates"}),
         (("check", "bookkeeper", "--format", "js"), {"plain,json"}),
+        (("check", "verified-log-0"), {f"plain,verified-log-0{n}" for n in (1, 2, 3, 4)}),
+        (("explore", "examples/lease"), {"file,examples/lease"}),
+        (("check", "bookkeeper", "--property", "no-di"), {"plain,no-divergence", "plain,no-dirty-read"}),
+        (("check", "bookkeeper", "--property", "=", "no-div"), {"plain,no-divergence"}),
+        (
+            ("check", "bookkeeper-4.13", "--set", "recovery_fl"),
+            {"plain,recovery_floor=zero", "plain,recovery_floor=fragment"},
+        ),
+        (("check", "bookkeeper-4.13", "--set", "recovery_floor", "="), {"plain,zero", "plain,fragment"}),
+        (("check", "bookkeeper-4.13", "--set", "recovery_floor", "=", "z"), {"plain,zero"}),
+        (("check", "bookkeeper-4.13", "--set", "=", "recovery_floor", "=", "z"), {"plain,zero"}),
+        (("check", "bookkeeper", "--release", "4.18"), {"plain,4.18.0"}),
+        (("releases", "4.18"), {"plain,4.18.0"}),
+        (("known", "2614-t"), {"plain,2614-tla"}),
+        (("advise", "--accept", "bare"), {"plain,bare-fence"}),
+        (("check", "nothing.py", "--property", ""), set()),
     ],
 )
 def test_bash_is_answered(words: tuple[str, ...], completions: set[str]) -> None:
     code, out, err = asked("bash_complete", *words)
     assert (code, err) == (0, "")
     assert set(out.split()) == completions
+
+
+@pytest.mark.parametrize(
+    "shell, line",
+    [
+        ("zsh", {"COMP_WORDS": "fencepost check bookkeeper-4.13 --set recovery_floor=z", "COMP_CWORD": "4"}),
+        ("fish", {"COMP_WORDS": "fencepost check bookkeeper-4.13 --set", "COMP_CWORD": "recovery_floor=z"}),
+    ],
+)
+def test_zsh_and_fish_replace_the_whole_word(shell: str, line: dict[str, str]) -> None:
+    process = supervised(environment={"_FENCEPOST_COMPLETE": f"{shell}_complete", **line})
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "recovery_floor=zero" in out
+    assert "fragment" not in out
 
 
 def test_every_command_can_be_completed() -> None:

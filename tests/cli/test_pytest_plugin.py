@@ -206,9 +206,12 @@ def test_a_file_that_says_nothing_is_an_error_of_one_line(
     ("table", "message"),
     [
         ('set = { fense = "yes" }', "fense: no such parameter or switch; valid: entries, *"),
-        ('property = "nothing-lots"', "nothing-lots: no such property; valid: nothing-lost"),
+        (
+            'property = "nothing-lots"',
+            "nothing-lots: no such property (did you mean nothing-lost?); valid: nothing-lost",
+        ),
         ('protocol = "three_copies.py"', "*three_copies.py: no such file; *"),
-        ('protocol = "bookeeper"', "bookeeper: no such protocol; valid: *"),
+        ('protocol = "bookeeper"', "bookeeper: no such protocol (did you mean bookkeeper?); valid: *"),
         ("budget = { crashes = 1 }", "crashes: no such fault here; valid: lost"),
     ],
 )

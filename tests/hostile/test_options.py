@@ -173,3 +173,28 @@ def test_a_link_stays_and_leads_to_the_text(tmp_path: Path, capsys: pytest.Captu
         assert link.is_symlink()
         assert "3/3/2" in target.read_text(encoding="utf-8")
     assert sorted(os.listdir(tmp_path)) == ["link.txt", "target.txt"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("chekc",), "check"),
+        (("check", "bookeeper"), "bookkeeper"),
+        (("check", "bookkeeper", "--property", "no-divergance"), "no-divergence"),
+        (("check", "bookkeeper", "--set", "entrys=3"), "entries"),
+        (("check", "bookkeeper", "--set", "recovery_floor=fragmen"), "fragment"),
+        (("check", "bookkeeper", "--release", "4.16.66"), "4.16.6"),
+        (("releases", "4.16.66"), "4.16.6"),
+        (("known", "26144"), "#2614"),
+        (("check", "bookkeeper", "--format", "jsn"), "json"),
+        (("check", "bookkeeper", "--engine", "inducton"), "induction"),
+    ],
+)
+def test_a_name_that_is_nearly_one_is_answered_with_it(
+    arguments: tuple[str, ...], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert f" (did you mean {meant}?)" in refused(capsys, *arguments)
+
+
+def test_a_name_that_is_like_no_other_gets_no_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "did you mean" not in refused(capsys, "check", "bookkeeper", "--property", "xyzzy")

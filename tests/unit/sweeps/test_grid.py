@@ -180,7 +180,7 @@ BAD = [
     ("protocols = 'bookkeeper'\nset.ack_quorum = 9", "asks for nothing: all 1 combinations are invalid"),
     ("known = 'all'\nset.ensemble = 3", "set: not beside known"),
     ("known = 'all'\nset.solver = 3", "set: not beside known"),
-    ("known = ['#4711']", "#4711: no such known bug; valid: "),
+    ("known = ['#4711']", "#4711: no such known bug (did you mean #4701?); valid: "),
     ("known = []", "known = []: is empty"),
     ("protocols = ", "is not TOML"),
 ]
