@@ -45,7 +45,7 @@ def decide(run: Run, limits: Limits, listener: Listener = lambda event: None) ->
 
     A protocol whose executions are unbounded keeps its limit on rounds.
     """
-    instance = find(run.known.protocol).instance(run.settings.items())
+    instance = find(run.known.protocol).instance(run.settings.items(), run.known.release)
     properties = instance.properties(run.known.property)
     asked = run.limits(limits).of(instance.system)
     return check(instance, properties, asked, listener)

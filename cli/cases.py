@@ -1,6 +1,6 @@
-"""Obligations: what a property of a protocol must come to, from a file in TOML or from a test in Python.
+"""Cases: one property of one instance with the verdict expected of it, from a file in TOML or a test in Python.
 
-`properties/expectations.py` reads the file; `pytest_plugin` makes tests of it.
+`properties/expectations.py` reads the file, and `pytest_plugin` makes tests of it.
 """
 
 from __future__ import annotations
@@ -24,47 +24,51 @@ from fencepost.properties.expectations import EXPECTED, Run, differs
 
 @dataclass(frozen=True)
 class CheckedCase:
-    """What checking a property came to, and how to tell people."""
+    """The result of checking one property, and the text about it."""
 
     result: Result
     claim: Property
     instance: str
-    """The lines that say what was checked, and within which caps."""
+    """The heading: the instance and its caps."""
     command: str
-    """What shows the same on the command line; empty if that cannot know the protocol."""
+    """The command that shows the same; empty if the protocol has no name on the command line."""
 
     @property
     def verdict(self) -> str:
-        """The verdict, as the command line says it."""
+        """The verdict, as the command line prints it."""
         return self.result.verdict.value
 
     @property
     def steps(self) -> int | None:
-        """Steps of the counterexample, if there is one."""
+        """The steps of the counterexample, if there is one."""
         return self.result.steps
 
     def __str__(self) -> str:
-        """The instance, the counterexample if there is one, the verdict, the command."""
+        """Return the instance, the counterexample if there is one, the verdict and the command."""
         trace = self.result.trace
-        story = [f"counterexample:\n{trace_text(trace, self.claim)}"] if trace else []
+        counterexample = [f"counterexample:\n{trace_text(trace, self.claim)}"] if trace else []
         return "\n\n".join(
-            [self.instance, *story, "\n".join(filter(None, [verdict_line(self.result), self.command]))]
+            [
+                self.instance,
+                *counterexample,
+                "\n".join(filter(None, [verdict_line(self.result), self.command])),
+            ]
         )
 
     def must_be(self, verdict: str, steps: int | None = None) -> None:
-        """Fail, showing the counterexample, unless the verdict is this one, in so many steps and no fewer."""
+        """Raise Unmet, with the counterexample, unless the verdict is this one and `steps` are the fewest."""
         __tracebackhide__ = True
         if reason := self.differs(verdict, steps):
             raise Unmet(f"{reason}\n\n{self}")
 
     def differs(self, verdict: str, steps: int | None) -> str | None:
-        """What is not as expected, if anything."""
+        """Return the difference from what is expected, or None."""
         if verdict not in EXPECTED:
             raise BadInput(f"{verdict}: no verdict to expect; valid: {', '.join(EXPECTED)}")
         return differs(Verdict(verdict), steps, self.result)
 
-    def facts(self) -> dict[str, object]:
-        """What a report in JUnit's form should keep."""
+    def report_properties(self) -> dict[str, object]:
+        """Return the properties of this test in a JUnit report."""
         result = self.result
         found = {
             "verdict": self.verdict,
@@ -80,18 +84,22 @@ class CheckedCase:
 
 
 class Unmet(AssertionError):
-    """An obligation that is not met. The message ends with the counterexample, if there is one."""
+    """A case that did not come out as expected. The message has the counterexample, if there is one."""
 
 
 def checked(
-    source: Protocol | str | Path, settings: Mapping[str, object], prop: str, limits: Limits
+    source: Protocol | str | Path,
+    settings: Mapping[str, object],
+    prop: str,
+    limits: Limits,
+    release: str | None = None,
 ) -> CheckedCase:
-    """Check one property of an instance; raises BadInput for what the protocol does not have.
+    """Check one property of an instance. Raises BadInput for a name that the protocol does not have.
 
-    A protocol that never completes keeps its own number of rounds unless one is given.
+    A protocol whose executions never end keeps its own number of rounds unless `limits` has one.
     """
     protocol = source if isinstance(source, Protocol) else find_protocol(str(source))
-    instance = protocol.instance(settings.items())
+    instance = protocol.instance(settings.items(), release)
     system = instance.system
     limits = limits.of(system)
     (chosen,) = instance.properties(prop)
@@ -103,6 +111,7 @@ def checked(
     arguments = [
         str(source),
         f"--property={prop}",
+        *([f"--release={release}"] if release is not None else []),
         *(f"--set={name}={value}" for name, value in settings.items()),
         *_options(limits, system),
     ]
@@ -115,7 +124,7 @@ def checked(
 
 
 def _options(limits: Limits, system: System) -> Iterator[str]:
-    """The limits that differ from the command's own."""
+    """Yield the options for limits that differ from the defaults of the command."""
     defaults = Limits().of(system)
     for option in fields(limits):
         value = getattr(limits, option.name)
@@ -126,9 +135,10 @@ def _options(limits: Limits, system: System) -> Iterator[str]:
 
 
 class Checker:
-    """What the fixture `fencepost` gives to a test."""
+    """The fixture `fencepost` of a test."""
 
     def __init__(self, record: Callable[[tuple[str, object]], None]) -> None:
+        """Make a checker that records what it finds for the JUnit report."""
         self._record = record
 
     def check(
@@ -140,18 +150,18 @@ class Checker:
         limits: Limits = Limits(),  # noqa: B008 - frozen
         **settings: object,
     ) -> CheckedCase:
-        """Check one property of an instance, `settings` being parameters and switches.
+        """Check one property of an instance; `settings` are parameters and switches.
 
-        The protocol is a `Protocol`, the path of a Python file with one, or the name of one that ships. What was
-        found goes to the report in JUnit's form as well.
+        The protocol is a `Protocol`, the path of a Python file with one, or the name of a preset.
         """
         result = checked(protocol, settings, property, limits)
-        for fact in result.facts().items():
-            self._record(fact)
+        for named_value in result.report_properties().items():
+            self._record(named_value)
         return result
 
 
 def check_run(run: Run) -> CheckedCase:
-    """Check what an expectation is about, within its own limits."""
+    """Check the case of an expectation within its own limits."""
     known = run.known
-    return checked(known.protocol, run.settings, known.property, run.limits(known.limits))
+    limits = run.limits(known.limits)
+    return checked(known.protocol, run.settings, known.property, limits, known.release)

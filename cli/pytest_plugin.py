@@ -1,6 +1,6 @@
-"""Obligations as tests: pytest collects files `*.obligations.toml`, and gives tests the fixture `fencepost`.
+"""Cases as tests: pytest collects files `*.cases.toml`, and gives tests the fixture `fencepost`.
 
-Nothing of Fencepost is imported before one of the two is used.
+The rest of Fencepost is imported when one of the two is used.
 """
 
 from __future__ import annotations
@@ -15,35 +15,42 @@ if TYPE_CHECKING:
     from fencepost.cli.cases import Checker
     from fencepost.properties.expectations import Run
 
-PATTERN = "*.obligations.toml"
+PATTERN = "*.cases.toml"
+OLD_PATTERN = "*.obligations.toml"
+"""The files of earlier versions. They are refused: leaving them out would leave out tests."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the mark known that `slow = true` puts on an obligation."""
+    """Register the mark that `slow = true` puts on a case."""
     config.addinivalue_line("markers", "slow: takes long; leave it out with -m 'not slow'")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CasesFile | None:
-    """Every file of obligations, wherever pytest looks for tests."""
-    return CasesFile.from_parent(parent, path=file_path) if file_path.match(PATTERN) else None
+    """Collect each file of cases."""
+    if file_path.match(PATTERN) or file_path.match(OLD_PATTERN):
+        return CasesFile.from_parent(parent, path=file_path)
+    return None
 
 
 @pytest.fixture
 def fencepost(request: pytest.FixtureRequest) -> Checker:
-    """Checks properties of protocols: `fencepost.check(PROTOCOL, "property", entries=2).must_be("proved")`."""
+    """Return a checker of properties: `fencepost.check(PROTOCOL, "property", entries=2).must_be("proved")`."""
     from fencepost.cli.cases import Checker
 
     return Checker(request.node.user_properties.append)
 
 
 class CasesFile(pytest.File):
-    """A file of obligations."""
+    """A file of cases."""
 
     def collect(self) -> Iterator[CaseItem]:
-        """One test for each."""
+        """Yield a test for each case, or two if the case has a switch."""
         from fencepost.encoding.errors import BadInput
         from fencepost.properties.expectations import read
 
+        if self.path.match(OLD_PATTERN):
+            old, new = self.path.name, self.path.name.replace(".obligations.", ".cases.")
+            raise self.CollectError(f"{old}: rename it to {new}, and each [[obligation]] in it to [[case]]")
         try:
             expectations = read(self.path)
         except BadInput as error:
@@ -54,16 +61,17 @@ class CasesFile(pytest.File):
 
 
 class CaseItem(pytest.Item):
-    """An obligation as a test: it passes if the property comes to what is expected, and fails if that is not known."""
+    """A case as a test. It passes if the verdict is the one expected; an undecided case fails."""
 
     def __init__(self, *, run: Run, **given: object) -> None:
+        """Make the test of that run."""
         super().__init__(**given)  # type: ignore[arg-type]
         self._run = run
         if run.known.slow:
             self.add_marker("slow")
 
     def runtest(self) -> None:
-        """Decide it."""
+        """Check the case; fail if it does not come out as expected."""
         from fencepost.cli.cases import check_run
         from fencepost.encoding.errors import BadInput
 
@@ -71,11 +79,11 @@ class CaseItem(pytest.Item):
             checked = check_run(self._run)
         except BadInput as error:
             raise pytest.fail.Exception(str(error), pytrace=False) from None
-        self.user_properties += checked.facts().items()
+        self.user_properties += checked.report_properties().items()
         checked.must_be(self._run.verdict.value, self._run.steps)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> object:  # type: ignore[override]
-        """What differs, with the counterexample; no lines of Python."""
+        """Return the difference and the counterexample, without lines of Python."""
         from fencepost.cli.cases import Unmet
 
         if isinstance(excinfo.value, Unmet):
@@ -83,5 +91,5 @@ class CaseItem(pytest.Item):
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where it is in the file; by the space pytest knows that dots in the name are no classes."""
+        """Return the place in the file. The space keeps pytest from taking dots in the name for classes."""
         return self.path, self._run.known.line - 1, f"{self.name} "

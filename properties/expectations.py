@@ -55,6 +55,8 @@ class Expectation:
     steps: int | None = None
     settings: Mapping[str, int | str] = field(default_factory=dict)
     """The settings that differ from the preset's defaults, without the switch of the bug."""
+    release: str | None = None
+    """The release whose switches the instance has; settings win."""
     limits: Limits = field(default_factory=Limits)
     slow: bool = False
     line: int = 1
@@ -162,6 +164,7 @@ KEYS = {
     "property": text_key("the name of a property", needed=True),
     "expect": one_of(EXPECTED, needed=True),
     "steps": whole_key(0),
+    "release": text_key("the release whose switches the instance has; `set` wins"),
     "set": table_of((int, str), "a table of parameters and switches, such as {entries = 2}"),
     "bound": whole_key(0),
     "rounds": whole_key(1),
@@ -208,9 +211,9 @@ DEFAULTS = {name: replace(key, needed=False) for name, key in KEYS.items()} | {
 
 FILE = {
     "defaults": Key(dict, "one table; write [defaults]"),
-    "obligation": Key(
+    "case": Key(
         list,
-        "tables of a list; write [[obligation]]",
+        "tables of a list; write [[case]]",
         lambda tables: all(isinstance(t, dict) for t in tables),
     ),
 }
@@ -226,11 +229,9 @@ def read(path: Path) -> list[Expectation]:
     """Return the expectations of a file. Raises BadInput, in one line, for a form unlike docs/pytest.md."""
     text = read_text(path, HINT, SETTINGS)
     document = has_keys(parse_toml(text, path.name, HINT), FILE, path.name)
-    defaults, tables = document.get("defaults", {}), document.get("obligation", [])
+    defaults, tables = document.get("defaults", {}), document.get("case", [])
     has_keys(defaults, DEFAULTS, f"{path.name}, defaults")
-    lines = [
-        n for n, line in enumerate(text.splitlines(), 1) if line.split("#")[0].strip() == "[[obligation]]"
-    ]
+    lines = [n for n, line in enumerate(text.splitlines(), 1) if line.split("#")[0].strip() == "[[case]]"]
     found = [
         expectation
         for number, table in enumerate(tables, 1)
@@ -239,11 +240,11 @@ def read(path: Path) -> list[Expectation]:
         )
     ]
     if not found:
-        raise BadInput(f"{path.name}: has no obligation; write one as [[obligation]]")
+        raise BadInput(f"{path.name}: has no case; write one as [[case]]")
     names = [expectation.name for expectation in found]
     for name in names:
         if names.count(name) > 1:
-            raise BadInput(f"{path.name}: {name}: two obligations of this name; give one another name")
+            raise BadInput(f"{path.name}: {name}: two cases of this name; give one another name")
     return found
 
 
@@ -273,7 +274,7 @@ def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, 
 
 def _expectations(table: dict[str, Any], path: Path, number: int, line: int) -> list[Expectation]:
     """Return the expectations of a table: one, or one for each property that its `expect` names."""
-    where = f"{path.name}, line {line}, obligation {number}"
+    where = f"{path.name}, line {line}, case {number}"
     if not isinstance(table.get("expect"), dict):
         return [_expectation(has_keys(table, KEYS, where), path, where, line)]
     has_keys(table, SEVERAL, where)
@@ -304,6 +305,7 @@ def _expectation(table: Mapping[str, Any], path: Path, where: str, line: int) ->
         Verdict(table["expect"]),
         table.get("steps"),
         table.get("set", {}),
+        table.get("release"),
         Limits(budgets=table.get("budget", {}), **limits),
         table.get("slow", False),
         line,
@@ -318,6 +320,10 @@ def _check_switch(table: Mapping[str, Any], where: str) -> None:
         for key in VALUES:
             if key not in table:
                 raise BadInput(f"{where}: switch = {table['switch']!r}: needs {key} too; add it")
+        if "release" in table:
+            raise BadInput(
+                f"{where}: release: not with a switch, whose two values are compared; leave it out"
+            )
         if table["switch"] in table.get("set", {}):
             raise BadInput(f"{where}: set: has the switch {table['switch']}; leave it out there")
         if table["expect"] != Verdict.VIOLATED.value:
@@ -331,6 +337,6 @@ def _check_switch(table: Mapping[str, Any], where: str) -> None:
 def _unnamed(table: Mapping[str, Any]) -> str:
     """Return a name made of protocol, property, settings and limits, for a table without a name."""
     settings = [f"{name}={value}" for name, value in table.get("set", {}).items()]
-    limits = [f"{key}={table[key]}" for key in LIMITS if key in table and key != "timeout"]
+    limits = [f"{key}={table[key]}" for key in ("release", *LIMITS) if key in table and key != "timeout"]
     faults = [f"{fault}={most}" for fault, most in table.get("budget", {}).items()]
     return " ".join([Path(table["protocol"]).name, table["property"], *settings, *limits, *faults])

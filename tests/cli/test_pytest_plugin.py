@@ -1,4 +1,4 @@
-"""The pytest plugin: obligations are collected, decided and reported; nothing undecided passes."""
+"""The pytest plugin: cases are collected, decided and reported; nothing undecided passes."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def run(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     return project.runpytest_inprocess(*STRICT, *arguments, plugins=[pytest_plugin])
 
 
-def obligations(project: pytest.Pytester, *tables: str, name: str = "copies") -> None:
-    """A file of obligations about the protocol of the project."""
+def cases(project: pytest.Pytester, *tables: str, name: str = "copies") -> None:
+    """Write a file of cases about the protocol of the project."""
     head = '[defaults]\nprotocol = "two_copies.py"\nproperty = "nothing-lost"\n'
-    text = "\n".join([head, *(f"[[obligation]]\n{table}\n" for table in tables)])
-    (project.path / f"{name}.obligations.toml").write_text(text, encoding="utf-8")
+    text = "\n".join([head, *(f"[[case]]\n{table}\n" for table in tables)])
+    (project.path / f"{name}.cases.toml").write_text(text, encoding="utf-8")
 
 
 MET = (
@@ -48,11 +48,11 @@ MET = (
 )
 
 
-def test_each_obligation_is_a_test_and_passes_if_it_is_met(project: pytest.Pytester) -> None:
-    obligations(project, *MET)
+def test_each_case_is_a_test_and_passes_if_it_is_met(project: pytest.Pytester) -> None:
+    cases(project, *MET)
     result = run(project, "-v")
     result.assert_outcomes(passed=len(MET))
-    result.stdout.fnmatch_lines(["copies.obligations.toml::two_copies.py nothing-lost fence=yes PASSED*"])
+    result.stdout.fnmatch_lines(["copies.cases.toml::two_copies.py nothing-lost fence=yes PASSED*"])
 
 
 NOT_MET = [
@@ -68,7 +68,7 @@ NOT_MET = [
 def test_what_is_not_met_fails_with_the_counterexample(
     project: pytest.Pytester, table: str, reason: str, step: str | None
 ) -> None:
-    obligations(project, table)
+    cases(project, table)
     result = run(project)
     result.assert_outcomes(failed=1)
     report = [reason, "", "two-copies: entries=1", f"*{step}" if step else "*", "nothing-lost: *"]
@@ -79,7 +79,7 @@ def test_what_is_not_met_fails_with_the_counterexample(
 
 @pytest.mark.parametrize("verdict", EXPECTED)
 def test_failing_to_decide_is_a_failure_whatever_was_expected(project: pytest.Pytester, verdict: str) -> None:
-    obligations(project, f'expect = "{verdict}"\nset = {{ fence = "yes", entries = 6 }}\ntimeout = 0.01')
+    cases(project, f'expect = "{verdict}"\nset = {{ fence = "yes", entries = 6 }}\ntimeout = 0.01')
     result = run(project)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["nothing-lost: undecided: time-out after 0.01 s; *"])
@@ -89,7 +89,7 @@ def test_steps_that_are_not_shown_to_be_the_fewest_do_not_count(project: pytest.
     spinning = COPIES.replace("~s.handled[entry, copy] & ", "")
     assert spinning != COPIES, "with this a write is delivered again and again, and no rounds are enough"
     (project.path / "two_copies.py").write_text(spinning, encoding="utf-8")
-    obligations(project, 'expect = "violated"\nsteps = 7\nrounds = 2')
+    cases(project, 'expect = "violated"\nsteps = 7\nrounds = 2')
     result = run(project)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["expected 7 steps, found 7, not shown to be the fewest"])
@@ -102,7 +102,7 @@ def properties(file: Path) -> list[dict[str, str]]:
 
 
 def test_a_report_in_junits_form_has_bound_rounds_solver_verdict_and_steps(project: pytest.Pytester) -> None:
-    obligations(project, MET[0], 'expect = "violated"\nbound = 7\nsolver = "glucose"', 'expect = "proved"')
+    cases(project, MET[0], 'expect = "violated"\nbound = 7\nsolver = "glucose"', 'expect = "proved"')
     file = project.path / "report.xml"
     run(project, f"--junitxml={file}").assert_outcomes(passed=2, failed=1)
     proved, bounded, failed = properties(file)
@@ -112,25 +112,25 @@ def test_a_report_in_junits_form_has_bound_rounds_solver_verdict_and_steps(proje
 
 
 def test_slow_obligations_are_left_out_by_their_mark(project: pytest.Pytester) -> None:
-    obligations(project, MET[0], 'expect = "violated"\nslow = true')
+    cases(project, MET[0], 'expect = "violated"\nslow = true')
     result = run(project, "-m", "not slow")
     result.assert_outcomes(passed=1, deselected=1)
 
 
 def test_several_properties_of_one_instance_are_a_test_each(project: pytest.Pytester) -> None:
     shutil.copy(ROOT / "examples" / "two_phase_commit.py", project.path)
-    (project.path / "votes.obligations.toml").write_text(
+    (project.path / "votes.cases.toml").write_text(
         '[defaults]\nprotocol = "two_phase_commit.py"\nset = { participants = 2 }\n'
         'expect = { consistent = "proved", abort-is-final = "proved" }\n'
-        '[[obligation]]\nset = { votes = "all" }\n'
-        '[[obligation]]\nname = "one is enough"\nset = { votes = "majority", participants = 3 }\nexpect = { consistent = 7 }\n'
-        '[[obligation]]\nname = "mistaken"\nexpect = { consistent = "vacuous" }\n',
+        '[[case]]\nset = { votes = "all" }\n'
+        '[[case]]\nname = "one is enough"\nset = { votes = "majority", participants = 3 }\nexpect = { consistent = 7 }\n'
+        '[[case]]\nname = "mistaken"\nexpect = { consistent = "vacuous" }\n',
         encoding="utf-8",
     )
     result = run(project, "-v")
     result.assert_outcomes(passed=5, failed=1)
-    result.stdout.fnmatch_lines(["votes.obligations.toml::one is enough, consistent PASSED*"])
-    result.stdout.fnmatch_lines(["votes.obligations.toml::mistaken, consistent FAILED*"])
+    result.stdout.fnmatch_lines(["votes.cases.toml::one is enough, consistent PASSED*"])
+    result.stdout.fnmatch_lines(["votes.cases.toml::mistaken, consistent FAILED*"])
 
 
 # Mistakes in a file: one line each, before anything is checked.
@@ -149,7 +149,10 @@ MISTAKES = [
     ('expect = "proved"\ntimeout = 0', "timeout = 0: must be seconds, more than 0"),
     ('expect = "proved"\nset = 3', "set = 3: must be a table of parameters and switches, *"),
     ('expect = "proved"\nslow = 1', "slow = 1: must be true or false"),
-    ("expect = { nothing-lost = 7 }", "property: unknown key; valid: name, protocol, expect, set, *"),
+    (
+        "expect = { nothing-lost = 7 }",
+        "property: unknown key; valid: name, protocol, expect, release, set, *",
+    ),
 ]
 
 
@@ -157,55 +160,83 @@ MISTAKES = [
 def test_a_mistake_in_a_file_is_an_error_of_one_line(
     project: pytest.Pytester, table: str, message: str
 ) -> None:
-    obligations(project, MET[0], table)
+    cases(project, MET[0], table)
     result = run(project)
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines([f"copies.obligations.toml, line 9, obligation 2: {message}"])
+    result.stdout.fnmatch_lines([f"copies.cases.toml, line 9, case 2: {message}"])
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[obligation]", "x.obligations.toml: is not TOML (*); give a file in TOML*"),
-        ("[[obligations]]", "x.obligations.toml: obligations: unknown key; valid: defaults, obligation"),
+        ("[[case]", "x.cases.toml: is not TOML (*); give a file in TOML*"),
+        ("[[cases]]", "x.cases.toml: cases: unknown key; valid: defaults, case"),
         (
-            "[obligation]",
-            "x.obligations.toml: obligation = {}: must be tables of a list; write [[]*obligation*",
+            "[case]",
+            "x.cases.toml: case = {}: must be tables of a list; write [[]*case*",
         ),
-        ("defaults = 3", "x.obligations.toml: defaults = 3: must be one table; write [[]defaults]"),
-        ("", "x.obligations.toml: has no obligation; write one as [[]*"),
+        ("defaults = 3", "x.cases.toml: defaults = 3: must be one table; write [[]defaults]"),
+        ("", "x.cases.toml: has no case; write one as [[]*"),
         *(
             (
-                f'[[obligation]]\nprotocol = "p"\nexpect = {bad}',
-                "x.obligations.toml, line 1, obligation 1: expect = *: must be properties with what each must come to: *",
+                f'[[case]]\nprotocol = "p"\nexpect = {bad}',
+                "x.cases.toml, line 1, case 1: expect = *: must be properties with what each must come to: *",
             )
             for bad in ("{}", "{ q = -1 }", "{ q = true }", '{ q = "undecided" }', '{ q = "holds", r = 1.5 }')
         ),
         (
             '[defaults]\nexpect = "prooved"',
-            "x.obligations.toml, defaults: expect = 'prooved': must be one of *, or properties with *",
+            "x.cases.toml, defaults: expect = 'prooved': must be one of *, or properties with *",
         ),
-        ("[defaults]\nbond = 3", "x.obligations.toml, defaults: bond: unknown key; valid: *"),
+        ("[defaults]\nbond = 3", "x.cases.toml, defaults: bond: unknown key; valid: *"),
         (
-            '[[obligation]]\nname="a"\nprotocol="p"\nproperty="q"\nexpect="proved"\n' * 2,
-            "x.obligations.toml: a: two obligations of this name; give one another name",
+            '[[case]]\nname="a"\nprotocol="p"\nproperty="q"\nexpect="proved"\n' * 2,
+            "x.cases.toml: a: two cases of this name; give one another name",
         ),
     ],
 )
 def test_a_file_that_says_nothing_is_an_error_of_one_line(
     project: pytest.Pytester, text: str, message: str
 ) -> None:
-    (project.path / "x.obligations.toml").write_text(text, encoding="utf-8")
+    (project.path / "x.cases.toml").write_text(text, encoding="utf-8")
     result = run(project)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines([message])
 
 
+def test_a_file_of_an_earlier_version_says_what_to_rename(project: pytest.Pytester) -> None:
+    (project.path / "locks.obligations.toml").write_text(
+        '[[obligation]]\nexpect = "proved"\n', encoding="utf-8"
+    )
+    result = run(project)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(
+        ["locks.obligations.toml: rename it to locks.cases.toml, and each [[]*obligation* in it to [[]*case*"]
+    )
+
+
+def test_a_case_of_a_release_is_checked_with_its_switches(project: pytest.Pytester) -> None:
+    """4.13.0 loses an entry at 2/2/2, and 4.18.0 does not."""
+    head = 'protocol = "bookkeeper"\nproperty = "no-divergence"\n'
+    head += "set = { bookies = 2, ensemble = 2, write_quorum = 2 }\n"
+    text = "".join(
+        f'[[case]]\n{head}release = "{release}"\nexpect = "{verdict}"\n'
+        for release, verdict in (("4.13.0", "violated"), ("4.18.0", "proved"), ("4.13.0x", "proved"))
+    ).replace('"violated"\n', '"violated"\nname = "old"\n')
+    (project.path / "releases.cases.toml").write_text(text, encoding="utf-8")
+    result = run(project)
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["4.13.0x: not one of the *"])
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ('set = { fense = "yes" }', "fense: no such parameter or switch; valid: entries, *"),
+        (
+            'set = { fense = "yes" }',
+            "fense: no such parameter or switch (did you mean fence?); valid: entries, *",
+        ),
         (
             'property = "nothing-lots"',
             "nothing-lots: no such property (did you mean nothing-lost?); valid: nothing-lost",
@@ -218,7 +249,7 @@ def test_a_file_that_says_nothing_is_an_error_of_one_line(
 def test_what_the_protocol_does_not_have_fails_in_one_line(
     project: pytest.Pytester, table: str, message: str
 ) -> None:
-    obligations(project, f'expect = "proved"\n{table}')
+    cases(project, f'expect = "proved"\n{table}')
     result = run(project)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([message])
@@ -274,7 +305,7 @@ def test_the_fixture_checks_and_its_failures_show_the_trace(project: pytest.Pyte
 
 
 def test_without_the_plugin_nothing_is_collected(project: pytest.Pytester) -> None:
-    obligations(project, MET[0])
+    cases(project, MET[0])
     result = project.runpytest_inprocess(*STRICT)
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
@@ -304,7 +335,7 @@ def test_the_files_in_the_page_are_tests_that_pass(project: pytest.Pytester) -> 
     blocks = {language: PAGE.split(f"```{language}\n")[1].split("```")[0] for language in ("toml", "python")}
     files = {
         "lease_lock.py": lock,
-        "locks.obligations.toml": blocks["toml"],
+        "locks.cases.toml": blocks["toml"],
         "test_locks.py": blocks["python"],
     }
     for name, text in files.items():

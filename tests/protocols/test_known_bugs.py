@@ -122,7 +122,7 @@ def test_a_bug_that_nothing_mends_is_only_looked_for() -> None:
 # The file.
 
 ROW = """
-[[obligation]]
+[[case]]
 protocol = "bookkeeper"
 property = "no-divergence"
 expect = "violated"
@@ -175,5 +175,5 @@ def test_a_row_without_a_switch_is_asked_once(tmp_path: Path) -> None:
     ],
 )
 def test_a_row_that_says_half_of_a_bug_is_refused(tmp_path: Path, more: str, said: str) -> None:
-    with pytest.raises(BadInput, match=f"^some.toml, line 2, obligation 1: .*{said}"):
+    with pytest.raises(BadInput, match=f"^some.toml, line 2, case 1: .*{said}"):
         read_rows(tmp_path, more)
