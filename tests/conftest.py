@@ -1,4 +1,7 @@
-"""Shared by all tests: no test may depend on answers cached by an earlier run, and the longest tests begin first."""
+"""Settings shared by all tests.
+
+No test may depend on answers that an earlier run cached, and the longest tests begin first.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def folder_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that the workers of this run share, and no other run."""
+    """Return a folder that only the workers of this run share."""
     folder = tmp_path_factory.getbasetemp()
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture(scope="session", autouse=True)
 def answers_of_this_run(folder_of_this_run: Path) -> Iterator[None]:
-    """What commutes, and what a question came to, is asked once in a run: names say all that the answer depends on."""
+    """Keep the answers about commutation and those of `once` in the folder of this run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FENCEPOST_CACHE", str(folder_of_this_run / "commutation"))
         patch.setenv(FOLDER, str(folder_of_this_run / "answers"))
@@ -36,7 +39,10 @@ def answers_of_this_run(folder_of_this_run: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_machine() -> Iterator[None]:
-    """Nothing is said for the reason that a command has gone on for long: a test compares all of stderr on a busy machine too."""
+    """Suppress the messages that depend on how long a command runs.
+
+    A test compares all of stderr, also on a busy machine.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fencepost.cli.rendering.progress.PAUSE", math.inf)
         patch.setattr("fencepost.cli.rendering.progress.HELD", math.inf)
@@ -45,7 +51,7 @@ def quick_machine() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def chromium_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    """One browser, for tests in the group `chromium`."""
+    """Yield one browser, for tests in the group `chromium`."""
     from support.browsing import chromium
 
     with chromium(tmp_path_factory.mktemp("profile")) as browser:
@@ -62,7 +68,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register our own plugin where the working tree is not installed, and the recorder if it is asked for."""
+    """Register the project's plugin if it is not installed, and the recorder if it is asked for."""
     if not config.pluginmanager.has_plugin("fencepost"):
         config.pluginmanager.register(pytest_plugin, "fencepost")
     if config.getoption("--record-durations") and "PYTEST_XDIST_WORKER" not in os.environ:
@@ -70,7 +76,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Name the files of tests that have records and are gone: their cases have no tier until they are recorded again."""
+    """Name the test files that have records but are gone.
+
+    Their cases have no tier until they are recorded again.
+    """
     files = sorted({case.split("::")[0] for case in read(FILE)})
     return [
         f"tests/durations.json: {file} is not there; rename its entry, or run make durations"
@@ -81,5 +90,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put each case into its tier, and the longest first: at the end no worker waits for one that began last."""
+    """Put each case into its tier, and the longest first.
+
+    Otherwise workers would wait at the end for a long case that began last.
+    """
     sort_into_tiers(items, read(FILE))

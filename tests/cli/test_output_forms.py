@@ -12,8 +12,8 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.encoding.forms import FORMS
+from support.counterexamples import EXAMPLE
 from support.instances import TWO_BOOKIES
-from support.stories import EXAMPLE
 
 SAVED = Path(__file__).parents[2] / "docs" / "traces" / "bookkeeper-4.13.no-divergence.json"
 OWN = ["--protocol", str(EXAMPLE)]

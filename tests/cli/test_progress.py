@@ -10,9 +10,9 @@ from fencepost.cli.rendering.progress import HELD, PAUSE, CheckProgress
 from fencepost.encoding.engine.events import Event, Open, Remark, Replayed, Silence
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.solvers import Progress as SolverProgress
-from support.stories import story
+from support.counterexamples import counterexample_of
 
-TRACE = story("lost").trace
+TRACE = counterexample_of("lost").trace
 
 
 def found(trace: Trace) -> Event:

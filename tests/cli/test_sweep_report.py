@@ -23,8 +23,8 @@ from fencepost.sweeps.solve import instance
 from fencepost.sweeps.store import Store
 from fencepost.sweeps.summary import ordered
 from fencepost.sweeps.tables import TABLES, read_summary
+from support.counterexamples import counterexample_of
 from support.reports import LISTED, fabricated, recounted, stored_as
-from support.stories import story
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def test_each_row_has_its_own_evidence(page: str, rows: list[Row]) -> None:
         assert f"{SIGNS[row['verdict']]} {row['verdict']} {named(row)}\n" in said
         assert MEANINGS[row["verdict"]] in said
         assert check_command(row) in said
-        told = story("late" if row["protocol"] == "bookkeeper-4.13" else "chained")
+        told = counterexample_of("late" if row["protocol"] == "bookkeeper-4.13" else "chained")
         assert (trace_text(told.trace, told.prop) in said) == (row["verdict"] == "violated")
         command = f"fencepost sweep trace found/it {row['id']} | fencepost trace /dev/stdin"
         assert (command in said) == (row["verdict"] == "violated")

@@ -1,4 +1,4 @@
-"""The pages in docs/ say what is so: their code is the code, and their commands do what they show."""
+"""The pages in docs/ are true: their code is the code, and their commands print what the pages show."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ NUMBERS = [
 
 @dataclass(frozen=True)
 class Transcript:
-    """A console block of a page, under the changes to the example that its section asks for."""
+    """A console block of a page, with the changes to the example that its section asks for."""
 
     section: str
     changes: tuple[str, ...]
@@ -70,24 +70,24 @@ class Transcript:
 
     @property
     def example(self) -> Path:
-        """The first example that its commands name: its changes are to that one."""
+        """Return the first example that its commands name, to which its changes apply."""
         named = re.search(r"examples/\w+\.py", self.text)
         return Path(named[0]) if named else EXAMPLE
 
     def commands(self) -> Iterator[tuple[str, list[str]]]:
-        """Each command with the lines it prints."""
+        """Yield each command with the lines that it prints."""
         for part in re.split(r"^\$ ", self.text, flags=re.MULTILINE)[1:]:
             command, *lines = part.rstrip("\n").split("\n")
             yield command, lines
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    """The fenced blocks of a page in that language."""
+    """Return the fenced blocks of a page in that language."""
     return [text for name, text in BLOCK.findall(page.read_text(encoding="utf-8")) if name == language]
 
 
 def transcripts(page: Path) -> list[Transcript]:
-    """The console blocks of a page; a diff holds for what follows it in its section."""
+    """Return the console blocks of a page; a diff applies to the blocks after it in its section."""
     found = []
     for section in re.split(r"^##+ ", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
         title, changes = section.split("\n")[0], []
@@ -100,7 +100,7 @@ def transcripts(page: Path) -> list[Transcript]:
 
 
 def changed(source: str, changes: tuple[str, ...]) -> str:
-    """The source after the changes, each a diff of whole lines that occur once."""
+    """Return the source after the changes, each a diff of whole lines that occur once."""
     for change in changes:
         sides = [[line[1:] for line in change.splitlines() if line[0] == sign] for sign in "-+"]
         old, new = ("\n".join(side) + "\n" for side in sides)
@@ -110,7 +110,7 @@ def changed(source: str, changes: tuple[str, ...]) -> str:
 
 
 def printed_as_shown(shown: list[str], printed: str) -> bool:
-    """The lines are those shown; `...` in a page stands for anything, and times may differ."""
+    """Return whether the lines are those shown; `...` in a page stands for any text, and times may differ."""
     pattern = re.escape("\n".join(shown)).replace(re.escape("..."), ".*")
     pattern = re.sub(r"\\\[\d+\\\.\d\\ s\\\]", r"\\[\\d+\\.\\d\\ s\\]", pattern)
     return re.fullmatch(pattern, printed, flags=re.DOTALL) is not None
@@ -130,7 +130,7 @@ def test_the_code_in_the_tutorial_is_that_of_the_examples() -> None:
 def test_the_grid_in_the_tutorial_asks_what_the_page_says() -> None:
     (grid,) = blocks(OWN, "toml")
     made = plan(tomllib.loads(grid), load(ROOT / EXAMPLE))
-    asked = [dict(obligation.settings) for obligation in made.cases]
+    asked = [dict(case.settings) for case in made.cases]
     assert made.invalid == 0
     mended = [o for o in asked if o["fence"] == "yes" and o["acknowledge"] == "both"]
     counts = re.search(
@@ -186,19 +186,19 @@ PROMPTED = [
 def test_a_command_after_a_prompt_shows_what_stands_below_it(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the order of the page: some read what others have written."""
+    """The commands run in the order of the page: some read files that others have written."""
     monkeypatch.chdir(tmp_path)
     for command, shown in SHOWN.findall(page.read_text(encoding="utf-8")):
         name, *arguments = shlex.split(command)
         assert name == "fencepost"
         assert run(arguments) in (ExitCode.AS_WISHED, ExitCode.VIOLATED, ExitCode.UNDECIDED)
-        said = capsys.readouterr().out
+        output = capsys.readouterr().out
         assert shown.strip()
-        assert shows(shown, said), said
+        assert shows(shown, output), output
 
 
 def test_the_script_in_the_page_of_exploring_is_answered_as_it_shows() -> None:
-    """What is typed stands at the margin, what is answered is indented."""
+    """Input stands at the margin, and answers are indented."""
     page = (ROOT / "docs" / "explore.md").read_text(encoding="utf-8")
     (script,) = re.findall(r"^\$ fencepost (explore .*)\n((?:.*\n)*?)```$", page, flags=re.MULTILINE)
     lines = script[1].split("\n")
@@ -211,14 +211,14 @@ def test_the_script_in_the_page_of_exploring_is_answered_as_it_shows() -> None:
     assert shows("\n".join(answered), result.output), result.output
 
 
-# docs/findings.md: each finding says the same five things, and its commands can be run.
+# docs/findings.md: each finding has the same five parts, and its commands can be run.
 
 FINDINGS = ROOT / "docs" / "findings.md"
 SAID = ["What", "Since", "Shortest", "For users", "Known"]
 
 
 def findings() -> dict[str, str]:
-    """The sections of the page that are findings, by their headings."""
+    """Return the sections of the page that are findings, by their headings."""
     parts = re.split(r"^### ", FINDINGS.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     return {part.split("\n")[0]: re.split(r"^## ", part, flags=re.MULTILINE)[0] for part in parts}
 
@@ -241,7 +241,10 @@ INDEX = ROOT / "docs" / "README.md"
 
 
 def unlisted(index: str) -> list[Path]:
-    """The pages that the index does not list; those of a folder whose own index it lists need no line."""
+    """Return the pages that the index does not list.
+
+    The pages of a folder need no line if the index lists that folder's own index.
+    """
     docs = INDEX.parent
     shown = {docs / name for name in re.findall(r"^- \[[^]]+\]\(([^)]+)\): .*\b[Yy]ou ", index, re.MULTILINE)}
     pages = sorted(set(docs.rglob("*.md")) - {INDEX})
@@ -263,7 +266,7 @@ def test_every_file_and_every_name_of_code_in_a_page_is_there() -> None:
 
 
 def named() -> Iterator[str]:
-    """What pages name that has the form of a file or of a name, those of other projects aside."""
+    """Yield the file names and code names in the pages, without those of other projects."""
     for page in pages():
         for span in re.findall(r"`([^`\n]+)`", page.read_text(encoding="utf-8")):
             path, name = FILE.fullmatch(span), DOTTED.fullmatch(span)
@@ -272,7 +275,7 @@ def named() -> Iterator[str]:
 
 
 def test_a_name_that_is_wrong_in_a_page_is_noticed() -> None:
-    """Planted: every name that a page has, with something added to it."""
+    # Planted: every name of a page, with a suffix.
     every = set(named())
     assert len(every) > 300
     wrong = {re.sub(r"(\.py|\(\))?$", r"_gone\1", span, count=1) for span in every}
@@ -296,14 +299,17 @@ def test_names_of_other_projects_are_listed_only_if_pages_have_them_and_code_has
 
 
 def line(cells: Iterable[str]) -> str:
-    """A line of a table."""
+    """Return a line of a table."""
     return f"| {' | '.join(cells)} |\n"
 
 
 def check_table(
     page: Path, columns: int, rows: Iterable[str], request: pytest.FixtureRequest, head: str = ""
 ) -> None:
-    """The first table of so many columns in the page, or with that head, has those lines; --refresh-goldens writes them."""
+    """Check the lines of the page's first table with so many columns or that head.
+
+    --refresh-goldens writes the lines.
+    """
     text, rule = page.read_text(encoding="utf-8"), re.escape(f"{head}|{'---|' * columns}\n")
     table = re.compile(rf"(?<=^{rule})(?:\|.*\n)*", re.MULTILINE)
     expected, found = table.subn(lambda _: "".join(rows), text, count=1)
@@ -314,7 +320,7 @@ def check_table(
     assert text == expected, "pytest tests/docs/test_docs.py --refresh-goldens writes the table anew"
 
 
-# docs/known.md: the bugs by family, against the table that is checked.
+# docs/known.md: the bugs by family, against the table that is tested.
 
 FAMILIES = {
     "BookKeeper": ("bookkeeper", "bookkeeper-4.13", "bookkeeper-4.13-tla"),
@@ -326,7 +332,7 @@ FAMILIES = {
 
 
 def by_family() -> str:
-    """The known bugs as the page has them: what goes wrong once, and a line for each instance that shows it."""
+    """Return the known bugs as the page has them: each consequence once, and a line for each instance."""
     text = ""
     for family, protocols in FAMILIES.items():
         bugs: dict[tuple[str, str], list[Expectation]] = {}
@@ -334,20 +340,20 @@ def by_family() -> str:
             bugs.setdefault((known.wrong, known.source), []).append(known)
         if bugs:
             text += f"### {family}\n\n" + "\n".join(
-                told(wrong, source, b) for (wrong, source), b in bugs.items()
+                family_lines(wrong, source, b) for (wrong, source), b in bugs.items()
             )
     return text
 
 
-def told(wrong: str, source: str, bugs: Sequence[Expectation]) -> str:
-    """A bug: its name, what goes wrong and where that is said; then how each instance shows it."""
+def family_lines(wrong: str, source: str, bugs: Sequence[Expectation]) -> str:
+    """Return the lines of a bug: its name, its consequence and source, and each instance that shows it."""
     return f"**{bugs[0].name}**: {wrong} ({source}).\n" + "".join(
         shown_by(known, len(bugs) > 1) for known in bugs
     )
 
 
 def shown_by(known: Expectation, one_of_several: bool) -> str:
-    """An instance of a bug, with the bug and without it; by name if there are several."""
+    """Return an instance of a bug, with the bug and without it; by name if there are several."""
     name = f"{known.name}: " if one_of_several else ""
     instance = " ".join([known.protocol, *filter(None, [show_all(known.settings)])])
     found = f"violated{f' in {known.steps} steps' if known.steps else ''}"
@@ -377,13 +383,13 @@ BOOTING = ROOT / "docs" / "no-journal.md"
 
 
 def boot_row(way: InstanceExpectations) -> str:
-    """A way to boot as a line of the page's table."""
+    """Return a way to boot as a line of the page's table."""
     settings = show_all(differences(way))
     return line([title(way), f"`{settings}`" if settings else "", *map(worth, way)])
 
 
 def worth(expected: Expectation) -> str:
-    """A verdict, or the fewest steps of a violation."""
+    """Return a verdict, or the fewest steps of a violation."""
     return f"**{expected.steps}**" if expected.steps else expected.verdict.value
 
 
@@ -397,7 +403,7 @@ REAL = ROOT / "docs" / "real-code.md"
 
 
 def seen_row(bug: str) -> str:
-    """A bug on each release that was driven; a long cell that repeats the one before is not written again."""
+    """Return the line of a bug with each release that was driven; a long cell is not repeated."""
     cells = [on_release[bug] for on_release in seen().values()]
     again = [n > 0 and cell == cells[n - 1] and len(cell) > 20 for n, cell in enumerate(cells)]
     return line([bug, *("the same" if same else cell for same, cell in zip(again, cells, strict=True))])
@@ -410,13 +416,13 @@ def test_the_table_of_what_was_seen_on_real_code_is_the_one_that_releases_shows(
     check_table(REAL, 1 + len(seen()), rows, request, line(("bug", *seen())))
 
 
-# docs/walks.md: its tables against what drives each action, and what walks leave out.
+# docs/walks.md: its tables against the code that drives each action, and the actions that runs leave out.
 
-WALKS = ROOT / "docs" / "walks.md"
+RUNS_PAGE = ROOT / "docs" / "walks.md"
 
 
 def driven_row(action: str, drive: Drive) -> str:
-    """What drives an action, what is seen then, and where walks do not take it."""
+    """Return the line of an action: what drives it, what is observed then, and where runs leave it out."""
     at_once = f"at once: {AT_ONCE[action]}" if action in AT_ONCE else ""
     return line([action, drive.how, drive.seen, at_once or ELSEWHERE.get(action, "")])
 
@@ -425,8 +431,8 @@ def test_the_tables_of_what_drives_each_action_are_those_of_the_driver(
     request: pytest.FixtureRequest,
 ) -> None:
     head = line(("action", "driven by", "seen then", "in walks"))
-    check_table(WALKS, 4, (driven_row(*item) for item in DRIVEN.items()), request, head)
-    check_table(WALKS, 2, map(line, UNDRIVABLE.items()), request, line(("action", "why not")))
+    check_table(RUNS_PAGE, 4, (driven_row(*item) for item in DRIVEN.items()), request, head)
+    check_table(RUNS_PAGE, 2, map(line, UNDRIVABLE.items()), request, line(("action", "why not")))
 
 
 # docs/formats.md (tests/docs/test_formats.py has the documents).
@@ -455,7 +461,7 @@ ASKED_FOR = (
 
 
 def test_the_words_of_verdicts_and_pages_are_explained() -> None:
-    """Planted: a verdict without its line; a page of BookKeeper that does not lead there."""
+    # Planted: a verdict without its line; a page of BookKeeper without a link to the glossary.
     text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     words = re.findall(r"^\| ([^|]+) \| [^|]{20,} \|$", text, re.MULTILINE)
     assert set(words) >= {verdict.value for verdict in Verdict} | set(ASKED_FOR)

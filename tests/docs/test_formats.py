@@ -1,4 +1,4 @@
-"""docs/formats/: what the commands write has the form that the schemas say, and the schemas are those of the code."""
+"""docs/formats/: the documents of commands fit the schemas, and the schemas are those of the code."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ PAGE = ROOT / "docs" / "formats.md"
 EXAMPLE = str(ROOT / "examples" / "two_copies.py")
 ENDLESS = str(ROOT / "examples" / "one_owner.py")
 PUBLISHED = ROOT / "docs/traces/bookkeeper-4.13.no-divergence.json"
-WALKS = ROOT / "tests/realcode/runs/4.17.4.db.jsonl"
+RUNS = ROOT / "tests/realcode/runs/4.17.4.db.jsonl"
 
 SIZES = ("bookies", "ensemble", "write_quorum", "ack_quorum", "entries")
 SHIPPED = ["bookkeeper", "--property=entries-in-order", *(f"--set={name}=1" for name in SIZES)]
-"""The smallest instance of a protocol that ships, whose documents carry no digest."""
+"""The smallest instance of a shipped protocol, whose documents have no digest."""
 
 Document = dict[str, Any]
 Found = list[tuple[str, Document]]
@@ -122,7 +122,7 @@ MISTAKES = (renamed, missing, mistyped)
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_key_renamed_missing_or_of_another_type_is_noticed(name: str) -> None:
-    """In every object of the example, whose keys the schema names; a grid may leave keys out."""
+    """The change is made in every object whose keys the schema names; a grid may leave keys out."""
     document, checked = example(name), validator(name)
     for value, schema in objects(document, SCHEMAS[name]):
         before = dict(value)
@@ -167,7 +167,7 @@ def test_a_row_and_a_grid_of_a_sweep_have_their_forms(tmp_path: Path) -> None:
 
 
 def of_sweep(folder: Path) -> Iterator[Document]:
-    """Rows of every verdict."""
+    """Yield rows of every verdict."""
     for row in fabricated(folder, LISTED):
         yield dict(row)
 
@@ -177,7 +177,7 @@ def of_sweep(folder: Path) -> Iterator[Document]:
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
-    """Documents of every format, as the commands write them."""
+    """Yield documents of every format, as the commands write them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("formats"))
         unmended = replace(SMALL_BUG, name="nothing mends it", switch=None)
@@ -247,12 +247,12 @@ def _traces() -> Found:
         run(["explore", EXAMPLE, "--text"])
         patch.setattr("sys.stdin", io.StringIO("1\nsave ours.json\n"))
         run(["explore", "bookkeeper-4.13", "--text"])
-    walks = [read("walk.json"), read("ours.json"), output("trace", "walk.json", "--protocol", EXAMPLE)]
-    return [*found, output(*of_saved), *walks]
+    paths = [read("walk.json"), read("ours.json"), output("trace", "walk.json", "--protocol", EXAMPLE)]
+    return [*found, output(*of_saved), *paths]
 
 
 def _certificates() -> Found:
-    """Certificates, and what checking them comes to before and after they are tampered with."""
+    """Return certificates, and the results of checking them before and after a change."""
     found = []
     for checked, folder, source in (
         ([EXAMPLE, "--set", "fence=yes"], "certificate", ["--protocol", EXAMPLE]),
@@ -291,7 +291,7 @@ def _quorums() -> Found:
 
 
 def _advised() -> tuple[str, Document]:
-    """Advice on a setup of which nothing was asked: the first loss is settled, anything else is not."""
+    """Return advice on a setup without any question: the first loss is settled, and no other is."""
 
     def advice(setup: Setup, deployment: Deployment, *others: Any) -> Advice:
         sources, set_by, accepted, _ = others
@@ -307,7 +307,7 @@ def _advised() -> tuple[str, Document]:
 
 
 def _real_code(patch: pytest.MonkeyPatch) -> Found:
-    """Traces and walks on the real code, from transcripts; and a matrix on a LIB in which there is nothing but a name."""
+    """Return traces and conformance runs from transcripts, and a matrix on a LIB that has only a name."""
     found = []
     for bug, release in (("#4812", "4.17.4"), ("#2614", "4.13.0"), ("#2614", "4.17.4")):
         Path("kept.json").write_text(json.dumps(kept_trace(bug).to_json()), encoding="utf-8")
@@ -315,11 +315,11 @@ def _real_code(patch: pytest.MonkeyPatch) -> Found:
         found += [output("reproduce", "kept.json", "--playback", str(transcript)), *lines(transcript)]
     Path("bookkeeper-server-4.17.4.jar").write_bytes(b"")
     found.append(output("known", "4701", "2614", "--bookkeeper", "."))
-    found += [*lines(WALKS), output("conform", "--playback", str(WALKS))]
+    found += [*lines(RUNS), output("conform", "--playback", str(RUNS))]
     patch.setattr("fencepost.realcode.reproduction.differences", lambda model, code: APART)
     return [
         *found,
-        output("conform", "--playback", str(WALKS)),
+        output("conform", "--playback", str(RUNS)),
         output("reproduce", "kept.json", "--playback", str(transcript)),
     ]
 
@@ -344,7 +344,10 @@ def _sweep() -> Found:
 def test_what_the_commands_write_has_the_form_of_its_schema(
     everything: Found, request: pytest.FixtureRequest
 ) -> None:
-    """With the keys in the order of the schema, but for grids, which people write, and rows that are made up. Of each format something is written."""
+    """The keys are in the order of the schema, except in grids, which people write, and in made-up rows.
+
+    Each format has at least one document.
+    """
     if request.config.getoption("--refresh-goldens"):
         for name, document in reversed(everything):
             file_of(name, "example").write_text(text_of(shortened(document, SCHEMAS[name])), encoding="utf-8")
@@ -358,7 +361,7 @@ def test_what_the_commands_write_has_the_form_of_its_schema(
 @pytest.mark.slow
 @pytest.mark.xdist_group("formats")
 def test_what_may_be_null_is_sometimes_null_and_sometimes_not(everything: Found) -> None:
-    """Of the same key, wherever it stands. Not of rows: those here are made up."""
+    """The key is the same, wherever it stands. Rows do not count: those here are made up."""
     seen = defaultdict[tuple[str, str], set[bool]](set)
     for name, document in everything:
         for value, schema in objects(document, SCHEMAS[name]) if name != "row" else ():

@@ -1,4 +1,4 @@
-"""docs/generated/guards.md against the guards there are, and against what the smallest instances say of them now."""
+"""docs/generated/guards.md against the current guards, and against results on the smallest instances."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_page_is_of_the_guards_as_they_are_now(preset: str) -> None:
 
 
 def test_another_guard_has_another_fingerprint() -> None:
-    """Planted: one conjunct with another text, one that is gone, and two that have changed places."""
+    # Planted: one conjunct with another text, one that is gone, and two that have changed places.
     one, two = Conjunct("push", 1, 2), Conjunct("push", 2, 2)
     texts = {one: "a", two: "b"}
     others = [{one: "a", two: "c"}, {one: "a"}, {one: "b", two: "a"}]
@@ -80,8 +80,8 @@ def test_another_guard_has_another_fingerprint() -> None:
 
 
 def test_the_counts_of_open_conjuncts_in_the_text_are_those_of_the_page() -> None:
-    said = (PAGE.parents[1] / "bookkeeper.md").read_text(encoding="utf-8")
-    found = re.findall(r"(\d+) of (\d+) (?:are open )?in\s`(bookkeeper[^`]*)`", said.replace("\n", " "))
+    text = (PAGE.parents[1] / "bookkeeper.md").read_text(encoding="utf-8")
+    found = re.findall(r"(\d+) of (\d+) (?:are open )?in\s`(bookkeeper[^`]*)`", text.replace("\n", " "))
     assert {preset: (int(open_ones), int(all_of_them)) for open_ones, all_of_them, preset in found} == {
         preset: (counts(preset).by_outcome[Outcome.OPEN], counts(preset).conjuncts)
         for preset in PRESETS
@@ -92,28 +92,28 @@ def test_the_counts_of_open_conjuncts_in_the_text_are_those_of_the_page() -> Non
 @pytest.mark.long
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_smallest_instances_say_what_the_page_says(preset: str) -> None:
-    """The page lists open conjuncts only: of the settled ones the counts are compared."""
-    said, listed = counts(preset), open_rows(preset)
+    """The page lists open conjuncts only; for the settled ones the counts are compared."""
+    stated, listed = counts(preset), open_rows(preset)
     smallest = [one for one in instances(preset) if one.name in SMALLEST[preset]]
     findings = classify(smallest, Effort())
-    assert len(findings) > said.conjuncts / 2
+    assert len(findings) > stated.conjuncts / 2
     settled = (Outcome.CAUGHT, Outcome.REFUSED)
     assert not [f for f in findings if f.outcome in settled and str(f.conjunct) in listed]
     found = Counter(finding.outcome for finding in findings)
-    assert found[Outcome.CAUGHT] + found[Outcome.REFUSED] <= sum(said.by_outcome[o] for o in settled)
-    not_here = said.conjuncts - len(findings)
-    assert said.by_outcome[Outcome.IMPLIED] <= found[Outcome.IMPLIED] + not_here
+    assert found[Outcome.CAUGHT] + found[Outcome.REFUSED] <= sum(stated.by_outcome[o] for o in settled)
+    not_here = stated.conjuncts - len(findings)
+    assert stated.by_outcome[Outcome.IMPLIED] <= found[Outcome.IMPLIED] + not_here
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_counts_in_the_page_are_those_of_its_rows(preset: str) -> None:
-    said = counts(preset)
-    assert sum(said.by_outcome.values()) == said.conjuncts
-    assert len(open_rows(preset)) == said.by_outcome[Outcome.OPEN]
+    stated = counts(preset)
+    assert sum(stated.by_outcome.values()) == stated.conjuncts
+    assert len(open_rows(preset)) == stated.by_outcome[Outcome.OPEN]
 
 
 def test_the_page_lists_open_conjuncts_only() -> None:
-    """Planted: a generator that lists what is implied or caught, or that counts only what is open."""
+    # Planted: a generator that also lists implied or caught conjuncts, or counts only the open ones.
     outcomes = dict(enumerate(Outcome, 1))
     findings = [
         Finding(Conjunct("push", number, len(outcomes)), f"text {number}", outcome, "on A")

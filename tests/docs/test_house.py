@@ -49,12 +49,12 @@ def way_of(section: str) -> Way:
     return {process: re.findall(r"`([^`]+)`", modules) for process, modules in rows}
 
 
-def differences(told: Way, found: Way) -> list[str]:
-    """Return what a page says of a run that is not so: other processes, another order, a room left out."""
-    if told.keys() != found.keys():
-        return [f"processes: {sorted(told.keys() ^ found.keys())}"]
+def differences(stated: Way, found: Way) -> list[str]:
+    """Return the differences between a run and its table: other processes, another order, a missing room."""
+    if stated.keys() != found.keys():
+        return [f"processes: {sorted(stated.keys() ^ found.keys())}"]
     wrong = []
-    for process, modules in told.items():
+    for process, modules in stated.items():
         if [module for module in found[process] if module in modules] != list(modules):
             wrong.append(f"{process}: {modules} is not the order of the run")
         missing = rooms(found[process]) - rooms(modules)
@@ -63,7 +63,7 @@ def differences(told: Way, found: Way) -> list[str]:
 
 
 def rooms(modules: Sequence[str]) -> set[str]:
-    """Return the rooms of the engines that these modules stand in."""
+    """Return the rooms of the engines to which these modules belong."""
     found = {module.rsplit("/", 1)[0] for module in modules if module.count("/") == 2}
     worked_in = ("engine", "formulas", "rounds", "induction", "all_sizes", "evidence")
     return {room for room in found if room in {f"encoding/{name}" for name in worked_in}}
@@ -74,7 +74,7 @@ def rooms(modules: Sequence[str]) -> set[str]:
 def test_the_way_of_a_question_is_that_of_a_run(
     section: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Planted: a process left out, two modules exchanged, a room that is not named."""
+    # Planted: a process left out, two modules exchanged, a room that is not named.
     built: list[object] = []
     whole = Protocol.system
 
@@ -83,9 +83,9 @@ def test_the_way_of_a_question_is_that_of_a_run(
         return whole(protocol, parameters)
 
     monkeypatch.setattr(Protocol, "system", counted)
-    told, found = way_of(section), recorded(QUESTIONS[section], tmp_path / "calls")
-    assert differences(told, found) == []
+    stated, found = way_of(section), recorded(QUESTIONS[section], tmp_path / "calls")
+    assert differences(stated, found) == []
     assert len(built) == 1, "the system is built once"
-    assert differences({p: m for p, m in told.items() if p != "induction"}, found)
-    assert differences({**told, "questions": told["questions"][::-1]}, found)
-    assert differences({**told, "induction": ["encoding/engine/houdini.py"]}, found)
+    assert differences({p: m for p, m in stated.items() if p != "induction"}, found)
+    assert differences({**stated, "questions": stated["questions"][::-1]}, found)
+    assert differences({**stated, "induction": ["encoding/engine/houdini.py"]}, found)

@@ -36,7 +36,7 @@ ROOMS = (
     "evidence",
     "forms",
 )
-"""Of encoding/, in the same order: a module imports from its own room and those before it."""
+"""The rooms of encoding/, in the same order: a module imports from its own room and those before it."""
 
 
 def modules() -> list[Path]:
@@ -44,12 +44,12 @@ def modules() -> list[Path]:
 
 
 def full_name(path: Path) -> str:
-    """Under which a module is imported."""
+    """Return the name under which a module is imported."""
     return ".".join(("fencepost", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
 
 
 def imported(path: Path) -> set[str]:
-    """The full names of what a module imports, wherever in it, under TYPE_CHECKING too."""
+    """Return the full names that a module imports anywhere, also under TYPE_CHECKING."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -69,7 +69,7 @@ def graph() -> dict[str, set[str]]:
 
 
 def circle(arrows: Mapping[str, Collection[str]]) -> list[str] | None:
-    """Some names of which each has an arrow to the next, and the last to the first; None if there are none."""
+    """Return names with an arrow from each to the next and from the last to the first, or None."""
     try:
         TopologicalSorter(arrows).prepare()
     except CycleError as error:
@@ -78,7 +78,10 @@ def circle(arrows: Mapping[str, Collection[str]]) -> list[str] | None:
 
 
 def upward(arrows: Mapping[str, Collection[str]], order: Sequence[str], level: int) -> list[str]:
-    """Arrows from one part of the tree to another that stands after it, parts being told apart at that level of names."""
+    """Return the arrows from one part of the tree to a later part.
+
+    `level` says how many parts of a module's name make a part of the tree.
+    """
 
     def part(name: str) -> str:
         return (name.split(".") + [""] * level)[level]
@@ -138,7 +141,7 @@ def test_imports_that_only_types_need_count(tmp_path: Path) -> None:
 
 
 def unknown(text: str) -> set[str]:
-    """Modules that a page names, as `name.py`, and that are nowhere in the tree."""
+    """Return the modules that a page names, as `name.py`, and that do not exist."""
     there = {path.name for path in modules()} | {path.name for path in (ROOT / "tests").rglob("*.py")}
     return {name.rpartition("/")[2] for name in re.findall(r"`([\w/]+\.py)`", text)} - there
 
@@ -158,7 +161,7 @@ def test_the_namespace_is_named_in_imports(path: Path) -> None:
 
 
 LONGEST = 375
-"""Lines of a shipped file, at most, where it is not of a protocol or its properties."""
+"""The largest number of lines of a shipped file that is not of a protocol or its properties."""
 
 
 def too_long(lines: Mapping[str, int]) -> list[str]:

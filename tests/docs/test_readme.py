@@ -1,4 +1,4 @@
-"""README's commands: they are commands there are, they show what they show, and before a release all of them are run."""
+"""The commands of README exist, print what it shows, and are all run before a release."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 NEEDS = {"reproduce": "a BookKeeper", "conform": "a BookKeeper", "explore": "somebody who explores"} | (
     {} if shutil.which("java") else {"sweep": "a Java"}
 )
-"""Commands that need what is not here."""
+"""Commands that need something that is missing here."""
 
 
 def commands() -> Iterator[str]:
-    """Every line of README that calls fencepost, with those it goes on in, and without its remark."""
+    """Yield every line of README that calls fencepost, with its continuation lines, without its remark."""
     joined = README.replace("\\\n", "")
     for line in re.findall(r"^    (?:\$ )?(fencepost .*)$", joined, flags=re.MULTILINE):
         yield " ".join(re.split(r" +# ", line)[0].split())
@@ -38,12 +38,12 @@ def test_a_command_shows_what_stands_below_it(
     command: str, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(shlex.split(command)[1:])
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert shown.strip()
-    assert shows(shown, said)
+    assert shows(shown, output)
     *before, last = shown.strip().split("\n")
-    assert not shows("\n".join([last, *before]), said) or not before, "in another order it would do as well"
-    assert not shows(f"{shown}\nnothing like it", said)
+    assert not shows("\n".join([last, *before]), output) or not before, "in another order it would do as well"
+    assert not shows(f"{shown}\nnothing like it", output)
 
 
 def test_every_command_is_one() -> None:
@@ -57,7 +57,7 @@ def test_every_command_is_one() -> None:
 def test_all_of_them_run_one_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the order in which they stand: some read what others have written."""
+    """The commands run in the order of the page: some read files that others have written."""
     for folder in ("grids", "examples"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""A violation that a command has announced on stderr is never lost, however the process that found it ends."""
+"""A violation that a command has announced on stderr is never lost, however its process ends."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ late, clock = os.environ["LATE"], time.perf_counter
 supervisor.time = SimpleNamespace(perf_counter=lambda: clock() + (1e9 if os.path.exists(late) else 0.0))
 supervisor.main()
 """
-"""The command, which announces at once, and whose supervisor finds its time over as soon as the file `LATE` is there."""
+"""A command that announces at once, and a supervisor whose time is over as soon as the file `LATE` exists."""
 
 
 class Stopped:
-    """A command whose working process stands still since it announced a violation."""
+    """A command whose working process has been stopped since it announced a violation."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder = folder
@@ -59,7 +59,7 @@ class Stopped:
         os.kill(self.worker, signal.SIGSTOP)
 
     def end(self, how: Callable[[Stopped], None]) -> tuple[int, str, str]:
-        """Its exit code and what it says, ended like this."""
+        """End the command like this; return its exit code, stdout and stderr."""
         how(self)
         out, err = self.process.communicate(timeout=120)
         assert gone(self._below)
@@ -85,7 +85,7 @@ def by_ctrl_c(stopped: Stopped) -> None:
 
 
 def by_two(stopped: Stopped) -> None:
-    """The second comes while the first is answered."""
+    """Send a second signal while the first is handled."""
     by_ctrl_c(stopped)
     by_ctrl_c(stopped)
 
@@ -103,7 +103,7 @@ ENDS: list[tuple[Callable[[Stopped], None], int, str]] = [
 def test_an_announced_violation_is_reported_however_its_process_ends(
     how: Callable[[Stopped], None], code: int, why: str, tmp_path: Path
 ) -> None:
-    """Once it was lost: `undecided`, exit code 3 and nothing on stdout, after the trace on stderr."""
+    """The violation was lost once: `undecided`, exit code 3, no stdout, after the trace on stderr."""
     found, out, err = Stopped(tmp_path, *LONG, "--traces=found").end(how)
     assert found == code, err
     assert why in err
@@ -131,7 +131,7 @@ def test_json_has_it_too_and_a_file_if_one_is_asked_for(tmp_path: Path) -> None:
     assert len(result["trace"]["steps"]) == result["steps"]
 
 
-def test_a_page_is_written_and_its_verdict_told(tmp_path: Path) -> None:
+def test_a_page_is_written_and_its_verdict_printed(tmp_path: Path) -> None:
     found, out, err = Stopped(tmp_path, *LONG, "--format=html", "--output=found.html").end(by_a_kill)
     assert (found, out) == (1, "")
     assert "no-divergence: violated in " in err.splitlines()[-1]
@@ -139,7 +139,7 @@ def test_a_page_is_written_and_its_verdict_told(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_renamed_into_place_is_not_waited_for(tmp_path: Path) -> None:
-    """Nobody reads this pipe: the supervisor, which hears the signals, must not wait for somebody who does."""
+    """Nobody reads this pipe, and the supervisor, which receives the signals, must not wait for a reader."""
     os.mkfifo(tmp_path / "pipe")
     found, out, _ = Stopped(tmp_path, *LONG, "--output=pipe").end(by_time)
     assert found == 1
@@ -159,8 +159,8 @@ def test_the_options_decide_the_exit_code_as_ever(tmp_path: Path) -> None:
     assert Stopped(tmp_path, *LONG, "--expect=violated").end(by_time)[0] == 0
 
 
-def test_the_small_instances_of_a_check_are_told_of_too(tmp_path: Path) -> None:
-    """One was decided, one is under way: what is not begun is undecided."""
+def test_the_small_instances_of_a_check_are_reported_too(tmp_path: Path) -> None:
+    """One instance was decided and one is under way: those not begun are undecided."""
     stopped = Stopped(tmp_path, "check", "bookkeeper-4.13", "--minimize=steps", "--format=json")
     code, out, _ = stopped.end(by_a_kill)
     verdicts = {result["property"]: result["verdict"] for result in json.loads(out)["results"]}
@@ -168,7 +168,7 @@ def test_the_small_instances_of_a_check_are_told_of_too(tmp_path: Path) -> None:
     assert set(verdicts.values()) == {"violated", "undecided"}
 
 
-def test_the_table_of_known_bugs_is_told_as_far_as_it_is(tmp_path: Path) -> None:
+def test_the_table_of_known_bugs_is_printed_as_far_as_it_is(tmp_path: Path) -> None:
     stopped = Stopped(tmp_path, "known", "2614", "2615")
     code, out, err = stopped.end(by_a_kill)
     assert code in (1, 3), err
@@ -188,10 +188,10 @@ def test_a_mistake_of_ours_after_it_loses_nothing(
     monkeypatch.setattr("fencepost.cli.rendering.progress.HELD", 0.0)
     monkeypatch.setattr("fencepost.cli.commands.check.check", failing)
     assert run(["check", "bookkeeper-4.13", "--property=no-divergence", "--format=json"]) == 4
-    said = capsys.readouterr()
-    (found,) = json.loads(said.out)["results"]
+    output = capsys.readouterr()
+    (found,) = json.loads(output.out)["results"]
     assert found["verdict"] == "violated"
-    assert "internal error: planted" in said.err
+    assert "internal error: planted" in output.err
 
 
 class Unread:
@@ -260,7 +260,7 @@ threading.Thread(target=_end, daemon=True).start()
 
 
 def test_a_protocol_that_kills_its_process_has_no_verdict_without_evidence(tmp_path: Path) -> None:
-    """Nothing was found and nothing was handed over: bad input, whatever the process says of itself."""
+    """No violation was found or announced: the verdict is bad input, with any claim of the process."""
     (tmp_path / "own.py").write_text(f"{EXAMPLE.read_text()}\n{KILLS}\ntime.sleep(60)\n")
     process = supervised("check", "own.py", folder=tmp_path)
     out, err = process.communicate(timeout=120)

@@ -1,4 +1,4 @@
-"""Mistakes of a protocol's author: each is told in a sentence that says what to write instead, and never as a traceback."""
+"""Mistakes of a protocol's author: each gives a sentence with the remedy, and never a traceback."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def send(s, entry):
 
 def build(p):
     s = State(p)
-    found = Property("all-quiet", "nothing is sent", holds=~s.sent[1], witness=s.sent[1], witness_meaning="sent")
+    sent = s.sent[1]
+    found = Property("all-quiet", "nothing is sent", holds=~sent, witness=sent, witness_meaning="sent")
     return System(s, (each(send, s, s.entry),), (found,))
 
 
@@ -244,16 +245,16 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_with_what_to_write_instead(
+def test_a_mistake_is_explained_with_what_to_write_instead(
     mistake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     right, wrong, says = MISTAKES[mistake]
     assert right in RIGHT
     path = tmp_path / "quiet.py"
     path.write_text(RIGHT.replace(right, wrong), encoding="utf-8")
-    said = refused(capsys, "simulate", path, "--runs", "1")
-    assert says in said
-    assert "quiet" in said
+    line = refused(capsys, "simulate", path, "--runs", "1")
+    assert says in line
+    assert "quiet" in line
 
 
 @pytest.mark.parametrize(
@@ -272,9 +273,9 @@ def test_an_explanation_that_fails_does_not_hide_the_trace(
     path = tmp_path / "quiet.py"
     path.write_text(RIGHT.replace('witness_meaning="sent"', f'witness_meaning="sent", explain={explain}'))
     assert run(["simulate", str(path), "--runs", "1"]) == 1
-    told = capsys.readouterr()
-    assert says in told.out
-    assert "\x1b" not in told.out + told.err
+    output = capsys.readouterr()
+    assert says in output.out
+    assert "\x1b" not in output.out + output.err
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ Readers = dict[str, Callable[[Path], tuple[Path, tuple[str, ...]]]]
 
 
 def _file(name: str, *command: str) -> Callable[[Path], tuple[Path, tuple[str, ...]]]:
-    """Where a hostile file is put, and the command that reads it."""
+    """Return a function from a folder to the place of a hostile file and the command that reads it."""
 
     def put(folder: Path) -> tuple[Path, tuple[str, ...]]:
         path = folder / name
@@ -138,7 +138,7 @@ def test_what_is_no_file_is_not_waited_for(
 
 
 def set_to(*keys: str | int, value: Any) -> Callable[[Any], None]:
-    """The change of a document at these keys."""
+    """Return the change of a document at these keys."""
 
     def change(document: Any) -> None:
         for key in keys[:-1]:
@@ -149,7 +149,7 @@ def set_to(*keys: str | int, value: Any) -> Callable[[Any], None]:
 
 
 def with_a_part_of_another(document: Any) -> None:
-    """Which parts there must be follows from the instance, so the manifest names one and has them all."""
+    """Name every part of another instance, and one outside the folder."""
     subject = find("bookkeeper-4.13").instance(()).subject
     parts = ["well-defined", "completeness", "property-no-divergence", "witness-no-divergence", "../x"]
     document |= {"parameters": subject.parameters, "switches": subject.switches, "parts": parts}
@@ -391,7 +391,7 @@ SIZES = "managedLedgerDefault{}={}\n"
 
 
 def broker(ensemble: str, write: str = "2", ack: str = "2") -> str:
-    """A broker.conf with these sizes."""
+    """Return a broker.conf with these sizes."""
     sizes = {"EnsembleSize": ensemble, "WriteQuorum": write, "AckQuorum": ack}
     return "".join(SIZES.format(name, value) for name, value in sizes.items())
 

@@ -1,4 +1,4 @@
-"""Evidence that was forged or spoilt: what a file says decides neither what is run nor what a verdict is."""
+"""Forged or spoilt evidence: the text of a file decides neither the code that runs nor the verdict."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ Change = Callable[[dict[str, Any]], None]
 
 @pytest.fixture(scope="module", name="certificate")
 def fixture_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of a protocol of one's own; nobody writes to it."""
+    """Return a certificate of a user's own protocol; no test writes to it."""
     folder = tmp_path_factory.mktemp("made") / "certificate"
     assert run(["check", str(COPIES), "--set=fence=yes", "--certificates", str(folder)]) == 0
     return folder
 
 
 def forged(certificate: Path, folder: Path, change: Change) -> Path:
-    """A copy of the certificate with another manifest."""
+    """Return a copy of the certificate with another manifest."""
     shutil.copytree(certificate, folder / "forged")
     path = folder / "forged/manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -109,11 +109,11 @@ def test_a_protocol_file_cannot_say_that_it_ships(tmp_path: Path) -> None:
     assert protocol.subject(protocol.defaults, protocol.system(protocol.defaults)).system is not None
 
 
-# Certificates and traces of one's own protocols: the digest says which text.
+# Certificates and traces of users' protocols: the digest identifies the text.
 
 
 def edited(folder: Path, old: str, new: str) -> Path:
-    """The example with one place of its text changed."""
+    """Return the example with one place of its text changed."""
     text = COPIES.read_text(encoding="utf-8")
     assert old in text
     path = folder / "two_copies.py"
@@ -122,7 +122,7 @@ def edited(folder: Path, old: str, new: str) -> Path:
 
 
 GUARD = ("when=", "when=True if False else ")
-"""A change of the text that changes nothing in what it builds."""
+"""A change of the text that leaves the system unchanged."""
 
 
 def test_a_certificate_stands_for_the_text_it_was_made_from(
@@ -158,8 +158,8 @@ def test_a_certificate_of_another_text_is_rejected(
 def test_a_certificate_of_another_protocol_is_refused(
     certificate: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = refused(capsys, "certify", certificate, "--protocol", ROOT / "examples/lease_lock.py")
-    assert "not two-copies; give the file that holds it" in said
+    line = refused(capsys, "certify", certificate, "--protocol", ROOT / "examples/lease_lock.py")
+    assert "not two-copies; give the file that holds it" in line
     assert "for one of your own say --protocol FILE.py" in refused(capsys, "certify", certificate)
 
 
@@ -174,9 +174,9 @@ def test_a_trace_of_another_text_says_so_and_is_replayed(
     document = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(document | {"system": digest}), encoding="utf-8")
     assert run(["trace", str(path), "--protocol", str(COPIES)]) == 0
-    said = capsys.readouterr().err
-    assert said.startswith("two-copies: the trace ")
-    assert said.endswith("; it is replayed on this one\n")
+    line = capsys.readouterr().err
+    assert line.startswith("two-copies: the trace ")
+    assert line.endswith("; it is replayed on this one\n")
 
 
 @pytest.mark.parametrize(
@@ -221,9 +221,9 @@ def test_a_name_that_acts_is_shown_and_not_obeyed(tmp_path: Path, capsys: pytest
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     assert run(["trace", str(path)]) == 1
-    told = capsys.readouterr()
-    assert (told.out + told.err).count("\n") == 1
-    assert (told.out + told.err).rstrip("\n").isprintable()
+    output = capsys.readouterr()
+    assert (output.out + output.err).count("\n") == 1
+    assert (output.out + output.err).rstrip("\n").isprintable()
 
 
 # The digest of a ground system.
@@ -253,7 +253,7 @@ def test_the_digest_depends_on_every_parameter_and_switch() -> None:
 
 
 def test_a_poisoned_cache_proves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With every answer set to yes, 4.13 was proved."""
+    # Planted: a cache with every answer set to yes, with which 4.13 was proved.
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     check = [
         "check",
@@ -278,7 +278,7 @@ def fixture_rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
 
 
 def typed(folder: Path, row: Row) -> None:
-    """Type `proved` into the Parquet file of a row."""
+    """Write `proved` into the Parquet file of a row."""
     pa, pq = arrow()
     (file,) = folder.rglob(f"{row['id']}.parquet")
     table = pq.ParquetFile(file).read()
@@ -342,9 +342,9 @@ def test_a_wave_that_is_gone_is_missed(
     folder = stored_as(tmp_path, rows)
     shutil.rmtree(folder / "rows/wave=0001")
     assert run(["sweep", "report", str(folder)]) == 3
-    told = capsys.readouterr()
-    assert f"Not finished: 0 of {len(rows)} obligations have their row" in told.out
-    assert "Not finished" in told.err
+    output = capsys.readouterr()
+    assert f"Not finished: 0 of {len(rows)} obligations have their row" in output.out
+    assert "Not finished" in output.err
 
 
 def test_rows_that_nobody_asked_for_are_refused(
@@ -354,7 +354,7 @@ def test_rows_that_nobody_asked_for_are_refused(
     assert "has rows that this sweep did not ask for" in refused(capsys, "sweep", "report", folder)
 
 
-# Own protocols in sweeps: named on the command line, never by the grid.
+# Users' protocols in sweeps: the command line names them, never the grid.
 
 OWN = "[[grid]]\nprotocols = 'two-copies'\nproperties = 'nothing-lost'\nset.fence = ['no', 'yes']\n"
 
@@ -365,7 +365,7 @@ def test_a_grid_names_the_protocol_of_the_command_line_and_no_other(tmp_path: Pa
     with pytest.raises(BadInput, match="two-copies: no such protocol"):
         read_grid(grid)
     found = read_grid(grid, load(COPIES)).cases
-    assert [len(obligation.system or "") for obligation in found] == [64, 64]
+    assert [len(case.system or "") for case in found] == [64, 64]
     with pytest.raises(BadInput, match="with --protocol only that protocol can be named, as"):
         plan({"grid": [{"protocols": "bookkeeper"}]}, load(COPIES))
     with pytest.raises(BadInput, match="known: is about protocols that ship"):

@@ -1,4 +1,4 @@
-"""Certificates of inductions over one action: what stands, and what of them was forged or left out."""
+"""Certificates of induction over one action: accepted ones, and ones that were forged or are incomplete."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Change = Callable[[dict[str, Any]], object]
 
 @pytest.fixture(scope="module", name="made")
 def fixture_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of BookKeeper on two bookies; nobody writes to it."""
+    """Return a certificate of BookKeeper on two bookies; no test writes to it."""
     folder = tmp_path_factory.mktemp("made") / "certificate"
     assert run([*CHECK, "--certificates", str(folder)]) == 0
     return folder
@@ -36,7 +36,7 @@ def fixture_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(name="copy")
 def fixture_copy(made: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be tampered with."""
+    """Return a copy of the certificate that a test may change."""
     return shutil.copytree(made, tmp_path / "copy")
 
 
@@ -52,7 +52,7 @@ def edit(folder: Path, change: Change) -> None:
 
 
 def carried(folder: Path) -> list[str]:
-    """What the one claim of the manifest says that it carries along."""
+    """Return the invariants that the one claim of the manifest names."""
     (claim,) = manifest(folder)["claims"]
     names: list[str] = claim["invariants"]
     return names
@@ -63,17 +63,20 @@ def carries(names: Sequence[str]) -> Change:
 
 
 def rejected(capsys: pytest.CaptureFixture[str], folder: Path) -> str:
-    """Why the certificate is rejected."""
+    """Return the reason for which the certificate is rejected."""
     capsys.readouterr()
     assert run(["certify", str(folder)]) == 1
-    told = capsys.readouterr()
-    assert (told.err, told.out.count("\n")) == ("", 1)
-    assert told.out.startswith("rejected: ")
-    return told.out.removeprefix("rejected: ").rstrip("\n")
+    output = capsys.readouterr()
+    assert (output.err, output.out.count("\n")) == ("", 1)
+    assert output.out.startswith("rejected: ")
+    return output.out.removeprefix("rejected: ").rstrip("\n")
 
 
 def rewritten(folder: Path, names: Sequence[str]) -> list[str]:
-    """A forger with all of our code: questions about these claims, each with its proof; the parts that have none."""
+    """Write the questions about these claims with their proofs, as a forger with our code would.
+
+    Return the parts that have no proof.
+    """
     subject, without = INSTANCE.subject, []
     edit(folder, carries([name for name in names if name != "no-divergence"]))
     asking = Asking(INSTANCE.system, [], {})
@@ -89,7 +92,7 @@ def rewritten(folder: Path, names: Sequence[str]) -> list[str]:
     return without
 
 
-# What stands.
+# Accepted certificates.
 
 
 def test_an_induction_over_one_action_is_certified(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,17 +109,17 @@ def test_an_induction_over_one_action_is_certified(made: Path, capsys: pytest.Ca
 
 
 def test_it_says_no_more_than_what_the_proof_used(made: Path) -> None:
-    names = [fact.name for fact in INSTANCE.system.invariants]
+    names = [one.name for one in INSTANCE.system.invariants]
     assert set(carried(made)) < set(names)
 
 
-def test_all_facts_together_stand_too(copy: Path) -> None:
-    """Whoever names more of what is inductive has proved more."""
-    assert rewritten(copy, [fact.name for fact in INSTANCE.system.invariants]) == []
+def test_all_invariants_together_stand_too(copy: Path) -> None:
+    """A certificate that names more inductive invariants proves more."""
+    assert rewritten(copy, [one.name for one in INSTANCE.system.invariants]) == []
     assert run(["certify", str(copy)]) == 0
 
 
-# What is rejected.
+# Rejected certificates.
 
 
 @pytest.mark.parametrize(
@@ -129,15 +132,18 @@ def test_a_question_that_is_left_out(part: str, copy: Path, capsys: pytest.Captu
     assert rejected(capsys, copy) == f"no-divergence: its part {part} is missing from the certificate"
 
 
-def test_a_fact_that_the_manifest_leaves_out(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invariant_that_the_manifest_leaves_out(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edit(copy, carries(carried(copy)[1:]))
     assert "differs from those built from the manifest" in rejected(capsys, copy)
 
 
-def test_a_fact_that_is_needed_and_left_out_everywhere(
+def test_an_invariant_that_is_needed_and_left_out_everywhere(
     copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Questions written anew, without it: some action then breaks something, and has no proof that it does not."""
+    """The questions are written anew without it.
+
+    Then some action breaks a claim, and its question has no proof.
+    """
     without = rewritten(copy, [name for name in carried(copy) if name != "reading-fences"])
     assert without
     assert rejected(capsys, copy).startswith(f"{without[0]}: learnt clause 1 of the proof does not follow")
@@ -155,7 +161,7 @@ def test_a_proof_for_another_action(copy: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_only_some_of_the_actions_of_a_name(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without what handling an add at b2 may break, which one might take b1 to stand for."""
+    # Planted: no question about handling an add at b2, because b1 seems to stand for b2.
     file = copy / "action-handle-add.cnf"
     lines = file.read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if not line.endswith("after handle add(w, 1, 1, b2)")]
@@ -165,7 +171,10 @@ def test_only_some_of_the_actions_of_a_name(copy: Path, capsys: pytest.CaptureFi
 
 
 def test_another_instance(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the bug that the fact is about: facts and questions are those of the instance that the manifest names."""
+    """The other instance has the bug of the invariant.
+
+    The invariants and questions are those of the instance that the manifest names.
+    """
     edit(copy, lambda document: document["switches"].update(recovery_reads_fence="no"))
     assert "differs from those built from the manifest" in rejected(capsys, copy)
 

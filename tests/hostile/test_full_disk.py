@@ -1,4 +1,4 @@
-"""A full disk is one line and exit code 2, wherever in a command it is met: no mistake of ours, and no verdict."""
+"""A full disk is one line and exit code 2 in every part of a command: no internal error, and no verdict."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ def test_a_folder_on_a_full_disk_is_named(
     grid, _ = planned(tmp_path)
     monkeypatch.setattr(Path, "write_text", full)
     assert run(["sweep", "run", str(grid), str(tmp_path / "out")]) == 2
-    said = capsys.readouterr().err
-    assert said == (
+    error = capsys.readouterr().err
+    assert error == (
         "fencepost: sweep.json: cannot be written (No space left on device); make room, or write elsewhere\n"
     )
 
 
 @pytest.mark.parametrize(
-    ("said", "becomes"), [("java.io.IOException: No space left on device", BadInput), ("oh", InternalError)]
+    ("message", "becomes"),
+    [("java.io.IOException: No space left on device", BadInput), ("oh", InternalError)],
 )
 def test_spark_on_a_full_disk_is_no_mistake_of_ours(
-    said: str, becomes: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    message: str, becomes: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark, "spark_errors", lambda: (ConnectionError,))
     with pytest.raises(becomes, match=r"What is committed stays"), spark.halfway(tmp_path / "spark.log"):
-        raise ConnectionError(said)
+        raise ConnectionError(message)

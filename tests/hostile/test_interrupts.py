@@ -1,4 +1,4 @@
-"""Ctrl-C while a solver works, in each kind of question: nothing is decided by it, kept because of it, or left behind."""
+"""Ctrl-C while a solver works, in each kind of question: it decides nothing and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ BY_ROUNDS = ("--engine", "rounds")
 
 
 def uncached(folder: Path) -> Mapping[str, str]:
-    """Where nothing is known yet of what commutes."""
+    """Return the environment of a command without answers about commutation."""
     return {"FENCEPOST_CACHE": str(folder / "cache")}
 
 
 def when_it_says(process: subprocess.Popen[str], line: str) -> None:
-    """Wait until a command that tells what it does comes to that."""
+    """Wait until a command has printed a line that begins like this."""
     assert process.stderr is not None
-    while not (said := process.stderr.readline()).startswith(line):
-        assert said, process.communicate()
+    while not (printed := process.stderr.readline()).startswith(line):
+        assert printed, process.communicate()
 
 
 def end(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> tuple[str, str]:
-    """What a command says that is interrupted now; nothing is left of it."""
+    """Interrupt a command; return its stdout and stderr, after a check that no process is left."""
     below = children(process.pid)
     os.kill(process.pid, number)
     out, err = process.communicate(timeout=60)
@@ -47,7 +47,7 @@ def end(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) 
 
 
 def disturb(process: subprocess.Popen[str], seconds: float) -> None:
-    """Send Ctrl-C to everybody but the first process, again and again: as where a terminal reached them all."""
+    """Send Ctrl-C again and again to every process but the first, as a terminal does."""
     until = time.monotonic() + seconds
     while time.monotonic() < until and process.poll() is None:
         for pid in children(process.pid):
@@ -57,7 +57,7 @@ def disturb(process: subprocess.Popen[str], seconds: float) -> None:
 
 
 def known(cache: Path) -> dict[str, int]:
-    """What was kept of what commutes, by question."""
+    """Return the kept answers about commutation, by question."""
     found: dict[str, int] = {}
     for file in cache.glob("*.sqlite"):
         with closing(sqlite3.connect(file)) as database:
@@ -66,7 +66,7 @@ def known(cache: Path) -> dict[str, int]:
 
 
 def held(process: subprocess.Popen[str], seconds: float) -> None:
-    """Stop everybody but the first process for some seconds."""
+    """Stop every process but the first for some seconds."""
     below = children(process.pid)
     for number, wait in [(signal.SIGSTOP, seconds), (signal.SIGCONT, 0.0)]:
         for pid in below:
@@ -77,7 +77,7 @@ def held(process: subprocess.Popen[str], seconds: float) -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of a proof by rounds, which takes seconds to check."""
+    """Return a certificate of a proof by rounds, which takes seconds to check."""
     folder = tmp_path_factory.mktemp("certificates") / "made"
     process = supervised("check", *MENDED, *BY_ROUNDS, "--certificates", str(folder))
     out, err = process.communicate(timeout=300)
@@ -102,7 +102,7 @@ def test_an_interrupted_certify_says_so_in_json(certificate: Path) -> None:
 
 
 def test_a_certificate_stands_whoever_hears_ctrl_c_while_it_is_checked(certificate: Path) -> None:
-    """A question that was cut short may leave it undecided, and never refutes it."""
+    """An interrupted question may leave the certificate undecided, and never refutes it."""
     process = supervised("certify", str(certificate), "-v")
     when_it_says(process, "certificate: building")
     disturb(process, 3.0)
@@ -112,7 +112,7 @@ def test_a_certificate_stands_whoever_hears_ctrl_c_while_it_is_checked(certifica
 
 
 def test_time_that_is_up_is_neither_too(certificate: Path) -> None:
-    """However fast the machine is: those who work are held until their time is up."""
+    """The workers are stopped until their time is up, so the speed of the machine does not matter."""
     process = supervised("certify", str(certificate), "-v", "--timeout", "6")
     when_it_says(process, "certificate: building")
     held(process, 6.2)
@@ -126,13 +126,13 @@ def test_a_certificate_that_is_not_finished_leaves_nothing_behind(tmp_path: Path
     process = supervised("check", *MENDED, *BY_ROUNDS, "--certificates", "made", "-v", folder=tmp_path)
     when_it_says(process, "certificate: ")
     out, _ = end(process)
-    assert "no-divergence: proved" in out, "what is known is said"
+    assert "no-divergence: proved" in out, "the known result is printed"
     assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture(scope="module")
 def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
-    """What commutes, as a run finds that nobody disturbs."""
+    """Return the answers about commutation of a run without interrupts."""
     folder = tmp_path_factory.mktemp("right")
     process = supervised("check", *MENDED, *BY_ROUNDS, environment=uncached(folder))
     assert process.communicate(timeout=300) and process.returncode == 0

@@ -1,4 +1,4 @@
-"""Signals, time and the code of protocol files, each with a real process: nothing ends a command but in good order."""
+"""Signals, time limits and code in protocol files, with real processes: commands end in good order."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ LARGE = (
     "--property=no-divergence",
     "--engine=rounds",
 )
-"""By rounds it takes hours."""
+"""A question that takes hours by rounds."""
 SLOW = 20.0
-"""Seconds that stand for "at once" where other tests keep the machine busy; on an idle one it takes less than two."""
+"""Seconds that count as "at once" on a busy machine; on an idle one it takes less than two."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")]
 
 
 def with_code(folder: Path, code: str) -> str:
-    """A protocol file that runs some code when it is imported."""
+    """Write a protocol file that runs some code when it is imported."""
     text = EXAMPLE.read_text()
     (folder / "own.py").write_text(f"{text}\n{code}\n")
     return "own.py"
 
 
 def in_build(folder: Path, code: str) -> str:
-    """A protocol file that runs some code when its system is built."""
+    """Write a protocol file that runs some code when its system is built."""
     wrapped = "\n".join(f"    {line}" for line in code.splitlines())
     return with_code(
         folder,
@@ -92,8 +92,8 @@ def test_a_protocol_that_changes_folder_moves_no_file(written: Written, tmp_path
     name = written(tmp_path, "import os; os.chdir('other')")
     files = ("-o", "found.txt", "--traces", "traces", "--certificates", "certificates")
     process = supervised("check", name, *files, folder=tmp_path)
-    said = process.communicate(timeout=120)[1]
-    assert process.returncode == 1, said
+    stderr = process.communicate(timeout=120)[1]
+    assert process.returncode == 1, stderr
     assert (tmp_path / "found.txt").exists()
     assert list((tmp_path / "traces").iterdir())
     assert not list((tmp_path / "other").iterdir())
@@ -135,7 +135,7 @@ def test_a_protocol_that_never_ends_is_ended(written: Written, code: str, tmp_pa
 def interrupted(
     process: subprocess.Popen[str], number: signal.Signals, after: float = 1.0
 ) -> tuple[str, str]:
-    """What a command says that gets a signal when it is under way; it leaves nothing behind."""
+    """Send a signal to a running command; return its output, after a check that no process is left."""
     awaited(lambda: children(process.pid), process)
     time.sleep(after)
     below, begun = children(process.pid), time.monotonic()
@@ -192,8 +192,8 @@ def test_a_reader_who_goes_away_is_no_error() -> None:
     process = supervised("protocols", "bookkeeper")
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
-    said = process.communicate(timeout=60)[1]
-    assert (process.returncode, said) == (0, "")
+    stderr = process.communicate(timeout=60)[1]
+    assert (process.returncode, stderr) == (0, "")
 
 
 def test_a_full_disk_is_one_line() -> None:
@@ -248,7 +248,10 @@ except KeyboardInterrupt:
 
 
 def test_an_interrupt_in_a_finalizer_says_nothing_and_is_not_lost() -> None:
-    """Python prints what a finalizer raises, and goes on: so may anything do that cleans up behind Spark's objects."""
+    """Python prints the exception of a finalizer and continues.
+
+    Code that cleans up behind Spark's objects may do the same.
+    """
     process = subprocess.run(
         [sys.executable, "-c", IN_A_FINALIZER], capture_output=True, text=True, timeout=60, check=False
     )
@@ -279,7 +282,7 @@ except KeyboardInterrupt:
 
 
 def test_an_interrupt_while_an_argument_is_converted_is_no_error_of_its_own() -> None:
-    """ctypes, and so z3, makes an ArgumentError of whatever is raised there."""
+    """ctypes, and therefore z3, turns every exception raised there into an ArgumentError."""
     process = subprocess.run(
         [sys.executable, "-c", IN_A_CONVERSION], capture_output=True, text=True, timeout=60, check=False
     )

@@ -1,4 +1,4 @@
-"""The page of advice in a browser: the answer first, what each loss rests on, and readable on a phone and in the dark."""
+"""The page of advice in a browser: the answer first, each loss with its basis, readable on a phone."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from support.advising import smallest
 from support.browsing import complaints
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("chromium")]
-"""Chromium takes its time, and is started once."""
+"""Chromium takes seconds to start, and is started once."""
 
 
 @pytest.fixture
 def browser(chromium_of_this_run: webdriver.Chrome, tmp_path: Path) -> webdriver.Chrome:
-    """The page, just opened."""
+    """Return the browser with the page just opened."""
     file = tmp_path / "advice.html"
     file.write_text(page(smallest()), encoding="utf-8")
     chromium_of_this_run.set_window_size(1280, 900)
@@ -28,7 +28,7 @@ def browser(chromium_of_this_run: webdriver.Chrome, tmp_path: Path) -> webdriver
 
 
 def test_the_answer_comes_first_and_looks_like_it(browser: webdriver.Chrome) -> None:
-    """Planted: the answer drawn as proved because the last question was."""
+    # Planted: the answer drawn as proved because the last question was.
     answer = browser.find_element(By.CSS_SELECTOR, ".answer")
     assert answer.get_attribute("class") == "answer violated"
     deciding = ", ".join(r.bug.name for r, _ in smallest().losing if r.bug.name != "bare-fence")
@@ -38,7 +38,7 @@ def test_the_answer_comes_first_and_looks_like_it(browser: webdriver.Chrome) -> 
 
 
 def test_each_loss_shows_how_it_comes_about(browser: webdriver.Chrome) -> None:
-    """Planted: the diagram of another loss; details that stay closed."""
+    # Planted: the diagram of another loss; details that stay closed.
     cards = browser.find_elements(By.TAG_NAME, "article")
     assert len(cards) == len(smallest().losing) + 1
     for (risk, found), card in zip(smallest().losing, cards, strict=False):
@@ -55,7 +55,7 @@ def test_each_loss_shows_how_it_comes_about(browser: webdriver.Chrome) -> None:
 
 @pytest.mark.parametrize("width", [1400, 800, 400])
 def test_it_is_readable_at_any_width_in_light_and_in_the_dark(browser: webdriver.Chrome, width: int) -> None:
-    """Nothing is wider than the page, no text smaller than 11 px, and ink stands out from its paper."""
+    """Nothing is wider than the page, no text is smaller than 11 px, and the text has contrast."""
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     try:
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -81,6 +81,7 @@ const mean = (colour) => colour.match(/\\d+/g).slice(0, 3).reduce((sum, n) => su
 const texts = [...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && !e.closest('svg')
   && [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()));
 const body = getComputedStyle(document.body);
-return [document.documentElement.scrollWidth, Math.min(...texts.map((e) => parseFloat(getComputedStyle(e).fontSize))),
+return [document.documentElement.scrollWidth,
+  Math.min(...texts.map((e) => parseFloat(getComputedStyle(e).fontSize))),
   mean(body.backgroundColor), mean(body.color)];
 """

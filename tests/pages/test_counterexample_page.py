@@ -1,4 +1,4 @@
-"""The page of a counterexample in a browser: stepped through with the keys, from the first step to the last."""
+"""The page of a counterexample in a browser: the keys lead from the first step to the last."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from selenium.webdriver.common.keys import Keys
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.language.state import show
 from support.browsing import await_fragment, complaints
-from support.stories import TOLD, story
+from support.counterexamples import EXECUTIONS, counterexample_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("chromium")]
-"""Chromium takes its time, and is started once."""
+"""Chromium takes seconds to start, and is started once."""
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +25,11 @@ def browser(chromium_of_this_run: webdriver.Chrome) -> webdriver.Chrome:
     return chromium_of_this_run
 
 
-@pytest.fixture(params=TOLD)
+@pytest.fixture(params=EXECUTIONS)
 def page(request: pytest.FixtureRequest, browser: webdriver.Chrome, tmp_path: Path) -> str:
-    """One of the stories, open before its first step."""
+    """Return the name of a counterexample whose page is open before its first step."""
     file = tmp_path / "page.html"
-    file.write_text(FORMS["html"].write(story(request.param)), encoding="utf-8")
+    file.write_text(FORMS["html"].write(counterexample_of(request.param)), encoding="utf-8")
     browser.get_log("browser")
     browser.get(f"{file.as_uri()}#step=0")
     return str(request.param)
@@ -40,7 +40,7 @@ def press(browser: webdriver.Chrome, *keys: str) -> None:
 
 
 def step_shown(browser: webdriver.Chrome) -> int:
-    """The step that the page shows, the same wherever it says so."""
+    """Return the step that the page shows; fail if two places show different ones."""
     current = [
         int(row.get_attribute("data-step") or "")
         for row in browser.find_elements(By.CSS_SELECTOR, ".drawing.wide .row.current")
@@ -54,30 +54,30 @@ def step_shown(browser: webdriver.Chrome) -> int:
 
 
 def state_shown(browser: webdriver.Chrome) -> dict[str, tuple[str, bool]]:
-    """Each variable in view: its value, and whether it is marked as changed just now."""
+    """Return each variable in view with its value, and whether it is marked as changed by this step."""
     script = """return [...document.querySelectorAll('#state li')].map(
       (li) => [li.dataset.variable, li.querySelector('b').textContent, li.classList.contains('now')])"""
     return {name: (value, now) for name, value, now in browser.execute_script(script)}
 
 
 def test_every_step_shows_its_state_and_what_it_changed(browser: webdriver.Chrome, page: str) -> None:
-    told = story(page)
+    counterexample = counterexample_of(page)
     browser.find_element(By.ID, "all").click()
-    for index, state in enumerate(told.trace.states):
+    for index, state in enumerate(counterexample.trace.states):
         assert step_shown(browser) == index
-        changes = told.trace.steps[index - 1].changes if index else {}
+        changes = counterexample.trace.steps[index - 1].changes if index else {}
         shown = state_shown(browser)
         assert {n: v for n, v in shown.items() if n in state} == {
             name: (show(value), name in changes) for name, value in state.items()
         }
         press(browser, "j" if index % 2 else Keys.ARROW_RIGHT)
-    assert step_shown(browser) == len(told.trace.steps), "the end is the end"
+    assert step_shown(browser) == len(counterexample.trace.steps), "the end is the end"
     assert "is violated" in browser.find_element(By.ID, "step").text
 
 
 def test_keys_and_buttons_go_where_they_say(browser: webdriver.Chrome, page: str) -> None:
-    last = len(story(page).trace.steps)
-    walk = [
+    last = len(counterexample_of(page).trace.steps)
+    keys = [
         (Keys.END, last),
         (Keys.ARROW_LEFT, last - 1),
         ("k", last - 2),
@@ -87,7 +87,7 @@ def test_keys_and_buttons_go_where_they_say(browser: webdriver.Chrome, page: str
         ("j", 1),
         ("x", 1),
     ]
-    for key, expected in walk:
+    for key, expected in keys:
         press(browser, key)
         assert step_shown(browser) == expected
     for name, expected in (("last", last), ("back", last - 1), ("first", 0), ("on", 1)):
@@ -100,18 +100,19 @@ def test_keys_and_buttons_go_where_they_say(browser: webdriver.Chrome, page: str
 
 
 def test_what_is_to_come_is_faint_and_what_is_lost_is_marked(browser: webdriver.Chrome, page: str) -> None:
-    told = story(page)
+    counterexample = counterexample_of(page)
     script = """return [...document.querySelectorAll('.wide .travel:not(.touch)')].map(
-      (t) => [t.classList.contains('future'), t.classList.contains('air'), getComputedStyle(t).opacity < 0.3])"""
-    for index in range(len(told.trace.steps) + 1):
+      (t) => [t.classList.contains('future'), t.classList.contains('air'),
+        getComputedStyle(t).opacity < 0.3])"""
+    for index in range(len(counterexample.trace.steps) + 1):
         drawn = browser.execute_script(script)
         faint, air, weak = (sum(marks[place] for marks in drawn) for place in range(3))
-        assert faint == sum(t.sent > index for t in told.travels)
-        assert air == sum(t.sent <= index < (t.received or 0) for t in told.travels)
+        assert faint == sum(t.sent > index for t in counterexample.travels)
+        assert air == sum(t.sent <= index < (t.received or 0) for t in counterexample.travels)
         assert weak == (faint if index else 0), "before the first step all is seen"
         press(browser, "j")
     crosses = browser.find_elements(By.CSS_SELECTOR, ".wide .travel.lost .cross")
-    assert len(crosses) == sum(bool(t.message.lost) for t in told.travels)
+    assert len(crosses) == sum(bool(t.message.lost) for t in counterexample.travels)
     assert all(cross.is_displayed() for cross in crosses)
 
 
@@ -125,7 +126,7 @@ def test_a_step_named_in_the_sentence_leads_to_it(browser: webdriver.Chrome, pag
 
 
 def row_in_view(browser: webdriver.Chrome, layout: str) -> bool:
-    """The row that is marked lies below the heads and within the diagram, and that within the window."""
+    """Return whether the marked row is below the heads, within the diagram and within the window."""
     script = """
       const box = document.querySelector('.diagram').getBoundingClientRect();
       const row = document.querySelector(`.${arguments[0]} .band.current`).getBoundingClientRect();
@@ -139,14 +140,14 @@ def row_in_view(browser: webdriver.Chrome, layout: str) -> bool:
 
 
 def test_the_row_stepped_to_is_in_view(browser: webdriver.Chrome, page: str) -> None:
-    for key in [Keys.END, Keys.HOME, *"j" * len(story(page).trace.steps)]:
+    for key in [Keys.END, Keys.HOME, *"j" * len(counterexample_of(page).trace.steps)]:
         press(browser, key)
         assert row_in_view(browser, "wide")
 
 
 def test_the_page_opens_where_the_property_is_violated(browser: webdriver.Chrome, page: str) -> None:
     browser.get(browser.current_url.partition("#")[0])
-    assert step_shown(browser) == len(story(page).trace.steps)
+    assert step_shown(browser) == len(counterexample_of(page).trace.steps)
     assert row_in_view(browser, "wide")
     assert "is violated" in browser.find_element(By.ID, "step").text
     assert not browser.find_elements(By.CSS_SELECTOR, ".future"), "nothing is to come"
@@ -157,7 +158,7 @@ PHONE = {"width": 400, "height": 800, "deviceScaleFactor": 2, "mobile": True}
 
 @pytest.fixture
 def phone(browser: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
-    """The browser as if it were a phone: 400 pixels wide, and with fingers instead of keys."""
+    """Yield the browser as if it were a phone: 400 pixels wide, with touch in place of keys."""
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
     browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
     yield browser
@@ -173,7 +174,8 @@ def test_on_a_phone_the_page_is_read_and_stepped_through_with_a_finger(
         """
         const seen = (part) => part.getClientRects().length > 0;
         const box = (name) => document.querySelector(name).getBoundingClientRect();
-        const scale = box('.drawing.narrow').width / document.querySelector('.drawing.narrow').viewBox.baseVal.width;
+        const drawing = document.querySelector('.drawing.narrow');
+        const scale = drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width;
         return {
           wide: [...document.querySelectorAll('.wide')].some(seen),
           keys: seen(document.querySelector('.keys')),
@@ -186,14 +188,14 @@ def test_on_a_phone_the_page_is_read_and_stepped_through_with_a_finger(
         }"""
     )
     assert not found["wide"]
-    assert not found["keys"], "keys are told of where there are none"
+    assert not found["keys"], "keys are counterexample of where there are none"
     assert found["beyond"] <= 0, "the page scrolls sideways"
     assert found["letters"] >= 10.5
     assert found["over"] <= 0, "the panel lies over the diagram"
     assert min(found["buttons"]) >= 44, "too small for a finger"
     assert found["halo"] >= 7, "arrows are seen between the words that they pass behind"
     assert found["below"] <= 0, "the buttons are not in view when the page opens"
-    for name, expected in (("first", 0), ("on", 1), ("last", len(story(page).trace.steps))):
+    for name, expected in (("first", 0), ("on", 1), ("last", len(counterexample_of(page).trace.steps))):
         phone.find_element(By.CSS_SELECTOR, f"[data-go={name}]").click()
         assert phone.find_element(By.ID, "slider").get_property("value") == str(expected)
         assert row_in_view(phone, "narrow")
@@ -204,7 +206,7 @@ def test_on_a_phone_the_page_is_read_and_stepped_through_with_a_finger(
 def test_beside_a_narrow_diagram_nothing_runs_off_the_side(
     phone: webdriver.Chrome, page: str, touch: bool
 ) -> None:
-    """A window of 800 pixels, where the panel is at its narrowest: its buttons and the slider were cut off."""
+    """In a window of 800 pixels the panel is at its narrowest: its buttons and the slider were cut off."""
     phone.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride", PHONE | {"width": 800, "height": 900, "mobile": touch}
     )

@@ -1,4 +1,4 @@
-"""What an author asks, each done in a browser with the mouse and the keys."""
+"""An author's questions, each asked in a browser with the mouse and the keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def address() -> Iterator[str]:
 
 
 class Page:
-    """The page, and what people do with it."""
+    """The page, and the actions of its user."""
 
     def __init__(self, browser: webdriver.Chrome, address: str) -> None:
         self.browser, self.site = browser, address.split("#")[0]
@@ -42,7 +42,7 @@ class Page:
         browser.get(address)
         self.until(lambda: self.place() == "move 11 of 17, step 11")
 
-    def until(self, holds: Callable[[], object], why: str = "it does not come to that") -> None:
+    def until(self, holds: Callable[[], object], why: str = "this never happens") -> None:
         WebDriverWait(self.browser, 60, poll_frequency=0.05).until(lambda _: holds(), why)
 
     def place(self) -> str:
@@ -86,7 +86,7 @@ class Page:
         )
         return self.text("#answer .over")
 
-    def fact(self, name: str) -> bool:
+    def is_true(self, name: str) -> bool:
         return "holds" in str(
             self.browser.find_element(By.CSS_SELECTOR, f'[data-claim="{name}"]').get_attribute("class")
         )
@@ -97,7 +97,7 @@ def page(chromium_of_this_run: webdriver.Chrome, address: str) -> Page:
     return Page(chromium_of_this_run, address)
 
 
-def test_the_token_is_not_in_the_address_and_the_walk_is(page: Page) -> None:
+def test_the_token_is_not_in_the_address_and_the_path_is(page: Page) -> None:
     browser = page.browser
     assert "token" not in browser.current_url and "create+ledger" in browser.current_url
     page.press("u")
@@ -112,11 +112,11 @@ def test_the_token_is_not_in_the_address_and_the_walk_is(page: Page) -> None:
 
 def test_1_an_entry_is_acknowledged_and_the_ledger_closed(page: Page) -> None:
     page.go(0)
-    said = page.ask("acked[w, 1, b1] and acked[w, 1, b2] and status == closed")
-    assert "in 7 steps (fewest: no shorter way exists)" in said
+    answer = page.ask("acked[w, 1, b1] and acked[w, 1, b2] and status == closed")
+    assert "in 7 steps (fewest: no shorter way exists)" in answer
     page.click("#answer .way")
     page.until(lambda: page.place() == "move 7 of 7, step 7")
-    assert page.fact(PROPERTY)
+    assert page.is_true(PROPERTY)
     page.click("#state summary")
     assert page.text('[data-variable="status"]').strip() == "closed"
 
@@ -162,7 +162,7 @@ def test_5_back_to_step_3_and_another_way(page: Page) -> None:
     page.until(lambda: page.place() == "move 3 of 4, step 3")
 
 
-def test_6_a_walk_is_saved_and_replayed(
+def test_6_a_path_is_saved_and_replayed(
     page: Page, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page.browser.execute_cdp_cmd(
@@ -184,7 +184,7 @@ def test_7_a_saved_trace_is_opened(page: Page, tmp_path: Path) -> None:
     page.go(0)
     page.browser.find_element(By.ID, "open").send_keys(str(TRACE))
     page.until(lambda: page.place() == "move 17 of 17, step 17")
-    assert f"{PROPERTY} is violated here." in page.text("#now") and not page.fact(PROPERTY)
+    assert f"{PROPERTY} is violated here." in page.text("#now") and not page.is_true(PROPERTY)
     assert "Entry 1 is lost" in page.text("#now")
     broken = tmp_path / "broken.json"
     broken.write_text(json.dumps({"schema": "fencepost.trace/2"}))
@@ -235,9 +235,11 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(page: Page) -> None:
         page.until(lambda: page.place() == "move 10 of 17, step 10")
         wide = page.browser.execute_script("return document.documentElement.scrollWidth")
         assert wide <= 400
-        row = "const box = [...document.querySelectorAll('.band.current')].find((e) => e.getClientRects().length)"
+        bands = "[...document.querySelectorAll('.band.current')]"
+        row = f"const box = {bands}.find((e) => e.getClientRects().length)"
         seen = page.browser.execute_script(
-            f"{row}.getBoundingClientRect(); const all = document.getElementById('drawn').getBoundingClientRect();"
+            f"{row}.getBoundingClientRect();"
+            "const all = document.getElementById('drawn').getBoundingClientRect();"
             "return box.top >= all.top && box.bottom <= all.bottom"
         )
         assert seen, "the step is in view"
@@ -250,18 +252,23 @@ const site = SITE, found = [];
 const body = JSON.stringify({ moves: [], at: 0 });
 const ways = [
   () => fetch(site + "api/begin", { method: "POST", body: "{}" }).then((r) => r.text()),
-  () => fetch(site + "api/look", { method: "POST", body, headers: { "X-Fencepost-Token": "guess" } }).then((r) => r.text()),
+  () => fetch(site + "api/look", { method: "POST", body, headers: { "X-Fencepost-Token": "guess" } })
+    .then((r) => r.text()),
   () => fetch(site + "api/ask", { method: "POST", mode: "no-cors", body }).then((r) => r.text()),
   () => fetch(site).then((r) => r.text()),
   () => new Promise((done) => { const f = document.createElement("iframe"); f.src = site; f.onload = () => {
     try { done(f.contentDocument.body.innerText); } catch (e) { done(""); } }; document.body.append(f); }),
 ];
-Promise.all(ways.map((way) => way().catch(() => ""))).then((said) => { document.title = "done"; window.said = said; });
+Promise.all(ways.map((way) => way().catch(() => "")))
+  .then((answers) => { document.title = "done"; window.answers = answers; });
 </script><body></body>"""
 
 
 def test_a_page_of_another_origin_learns_nothing(page: Page) -> None:
-    """Another port of this host is another origin; what it sends has no token, and what is answered it cannot read."""
+    """Another port of this host is another origin.
+
+    Its requests have no token, and it cannot read the answers.
+    """
 
     class Attacker(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -277,7 +284,7 @@ def test_a_page_of_another_origin_learns_nothing(page: Page) -> None:
         Thread(target=attacker.serve_forever, daemon=True).start()
         page.browser.get(f"http://127.0.0.1:{attacker.server_port}/")
         page.until(lambda: page.browser.title == "done")
-        said = page.browser.execute_script("return window.said")
+        answers = page.browser.execute_script("return window.answers")
         attacker.shutdown()
-    assert said == [""] * 5
+    assert answers == [""] * 5
     page.browser.get_log("browser")

@@ -22,11 +22,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = re.compile(r"url\(\s*['\"]?((?:https?:)?//[^)'\"]+)|@import\s+['\"]((?:https?:)?//[^'\"]+)")
-"""What a style loads from elsewhere."""
+"""The addresses on other hosts that a style sheet loads."""
 
 
 class Page(HTMLParser):
-    """The links of a page, what it loads by itself, and its anchors."""
+    """The links of a page, the addresses that it loads by itself, and its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Page(HTMLParser):
         self.loads += [one or other for one, other in LOADED.findall(text)]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take in a tag."""
+        """Add the links and anchors of a tag."""
         given = {name: value or "" for name, value in attrs}
         self.classes.update(given.get("class", "").split())
         self.anchors.update(given[name] for name in ("id", "name") if name in given)
@@ -50,18 +50,21 @@ class Page(HTMLParser):
 
 @cache
 def page(file: Path) -> Page:
-    """A built page."""
+    """Return a built page."""
     return Page(file.read_text(encoding="utf-8"))
 
 
 def from_elsewhere(read: Page) -> list[str]:
-    """What a page loads from another host; the theme would fetch Mermaid for a diagram of that class."""
+    """Return the addresses that a page loads from other hosts.
+
+    For a diagram of that class the theme would load Mermaid.
+    """
     asked = [address for address in read.loads if urlsplit(address).netloc]
     return asked + [name for name in ("mermaid",) if name in read.classes]
 
 
 def dead_links(file: Path) -> Iterator[str]:
-    """The links of a page that lead to no file or anchor; `#step=15` is for the script of a page."""
+    """Yield the links of a page that lead to no file or anchor; `#step=15` is for the script of a page."""
     for link in page(file).links + page(file).loads:
         parts = urlsplit(link)
         if parts.scheme or parts.netloc:
@@ -75,7 +78,7 @@ def dead_links(file: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built without a warning."""
+    """Return the site, built without a warning."""
     folder = tmp_path_factory.mktemp("site")
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
@@ -110,7 +113,7 @@ def test_what_comes_from_elsewhere_is_noticed(planted: str) -> None:
 
 
 def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
-    """Links out of docs/ too: to code, to README.md, to CONTRIBUTING.md."""
+    """This includes links out of docs/: to code, to README.md, to CONTRIBUTING.md."""
     pages = [file for file in sorted(site.rglob("*.html")) if file.name != "404.html"]
     assert [dead for file in pages for dead in dead_links(file)] == []
     code = site / "repository" / "examples" / "two_copies.py.html"
@@ -125,12 +128,12 @@ def test_a_link_of_the_site_that_leads_nowhere_is_noticed(tmp_path: Path) -> Non
 
 
 def parts(html: str) -> Counter[str]:
-    """How many paragraphs of each kind a page has."""
+    """Return how many paragraphs of each kind a page has."""
     return Counter(re.findall(r"<(li|ul|ol|pre|tr|strong|em|img|h[1-6])[ >]", html))
 
 
 def test_a_page_has_the_lists_tables_and_code_in_the_site_that_it_has_on_the_forge(site: Path) -> None:
-    """Planted: lists left as they stand; two readers of Markdown differ in where a list begins."""
+    # Planted: lists left unchanged, though two readers of Markdown differ in where a list begins.
     pages = sorted((ROOT / "docs").rglob("*.md"))
     assert len(pages) > 20
     for file in pages:
@@ -141,7 +144,7 @@ def test_a_page_has_the_lists_tables_and_code_in_the_site_that_it_has_on_the_for
 
 
 def test_the_navigation_has_every_page_of_the_index(site: Path) -> None:
-    """Planted: navigation.indexes, which takes the index of a folder for the heading of its section."""
+    # Planted: navigation.indexes, which uses the index of a folder as the heading of its section.
     index = (site / "index.html").read_text(encoding="utf-8")
     named = re.findall(
         r"^- \[([^]]+)\]", (ROOT / "docs" / "README.md").read_text("utf-8"), flags=re.MULTILINE

@@ -1,4 +1,4 @@
-"""The page of a sweep in a browser: each cell leads to what it rests on, by mouse and by keys, and back."""
+"""The page of a sweep in a browser: each cell leads to its rows, by mouse and by keys, and back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.browsing import await_fragment, complaints
 from support.reports import fabricated, recounted
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("chromium")]
-"""Chromium takes its time, and is started once."""
+"""Chromium takes seconds to start, and is started once."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def page(browser: webdriver.Chrome, file: Path) -> None:
 
 
 def shown(browser: webdriver.Chrome) -> list[str]:
-    """The ids of the rows of which more is shown."""
+    """Return the ids of the rows whose details are shown."""
     return [d.get_attribute("id") or "" for d in browser.find_elements(By.CSS_SELECTOR, "dialog[open]")]
 
 
@@ -95,7 +95,7 @@ def test_keys_alone_lead_from_cell_to_cell_and_into_one(browser: webdriver.Chrom
         cells = table.find_elements(By.CSS_SELECTOR, "tbody tr")[line].find_elements(By.TAG_NAME, "td")
         return (cells[column].find_element(By.TAG_NAME, "a").get_attribute("href") or "").partition("#")[2]
 
-    walk = [
+    keys = [
         (Keys.ARROW_DOWN, at(1, 0)),
         (Keys.ARROW_RIGHT, at(1, 0)),  # 2/1/2 is no configuration
         (Keys.ARROW_DOWN, at(2, 0)),
@@ -104,7 +104,7 @@ def test_keys_alone_lead_from_cell_to_cell_and_into_one(browser: webdriver.Chrom
         (Keys.ARROW_LEFT, at(4, 0)),
         (Keys.TAB, at(4, 1)),
     ]
-    for key, expected in walk:
+    for key, expected in keys:
         browser.switch_to.active_element.send_keys(key)
         assert focused(browser) == expected
     browser.switch_to.active_element.send_keys(Keys.ENTER)
@@ -131,14 +131,15 @@ def test_nothing_runs_off_the_side(browser: webdriver.Chrome, width: int) -> Non
     script = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert browser.execute_script(script) == 0
     spilling = browser.execute_script(
-        "return [...document.querySelectorAll('.sized td a')].filter((a) => a.scrollWidth > a.clientWidth).length"
+        "return [...document.querySelectorAll('.sized td a')]"
+        ".filter((a) => a.scrollWidth > a.clientWidth).length"
     )
     assert spilling == 0
     browser.set_window_size(1280, 900)
 
 
 def test_the_picture_can_be_read_on_a_phone(browser: webdriver.Chrome) -> None:
-    """It is drawn for 600 pixels; on 400 its letters were of 7."""
+    """The picture is drawn for 600 pixels; on 400 its letters had 7 pixels."""
     phone = {"width": 400, "height": 800, "deviceScaleFactor": 2, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
     letters, beyond, overlaps = browser.execute_script(
@@ -146,7 +147,8 @@ def test_the_picture_can_be_read_on_a_phone(browser: webdriver.Chrome) -> None:
         const svg = document.querySelector('figure > svg'), box = svg.getBoundingClientRect();
         const texts = [...svg.querySelectorAll('text')], boxes = texts.map((t) => t.getBoundingClientRect());
         const size = parseFloat(getComputedStyle(texts[0]).fontSize) * box.width / svg.viewBox.baseVal.width;
-        const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+        const apart = (a, b) => a.right <= b.left || b.right <= a.left
+          || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
         const pairs = boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => !apart(a, b)));
         return [size, Math.max(...boxes.map((b) => b.right)) - window.innerWidth, pairs.length];"""
     )

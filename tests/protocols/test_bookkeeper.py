@@ -1,4 +1,7 @@
-"""BookKeeper 4.13: what is known of it besides the bugs of tests/protocols/test_known_bugs.py and properties/expected, and of its model."""
+"""BookKeeper 4.13 and its model, apart from the known bugs.
+
+tests/protocols/test_known_bugs.py and properties/expected have the bugs.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ FENCED = {"recovery_reads_fence": "yes"}
 
 
 LOSING = [(TWO_BOOKIES, 13), ({}, 17)]
-"""Instances that lose data, and in how many steps."""
+"""Instances that lose data, with the steps of the shortest violation."""
 
 
 @pytest.mark.parametrize(
@@ -90,7 +93,7 @@ def test_exploring_finds_the_data_loss_of_the_tla_preset_in_15_steps_too() -> No
     [TWO_OF_ONE, *(pytest.param(s, marks=pytest.mark.slow) for s in ({}, DEFECT_2 | {"fragments": 2}))],
 )
 def test_the_lac_never_falls(settings: Mapping[str, object]) -> None:
-    """Acknowledged is for ever: deriving the LAC from acks is right only if no action lowers it."""
+    """The LAC is computed from acks, which is right only if no action lowers it."""
     system, _ = built("bookkeeper-4.13", settings)
     assert isinstance(system.state, Ledger)
     concrete = Concrete(system)
@@ -99,7 +102,7 @@ def test_the_lac_never_falls(settings: Mapping[str, object]) -> None:
     for visit in itertools.islice(explore(system), 20_000):
         after = seen[visit.state] = [number(lac(visit.state)) for lac in lacs]
         if visit.parent is None or visit.action is None or visit.action.schema.name == "receive fence answer":
-            continue  # a recoverer's LAC starts where the fencing answers say
+            continue  # a recoverer's LAC starts at the value in the fencing answers
         before = seen[visit.parent]
         assert all(b <= a for b, a in zip(before, after, strict=True)), visit.action.name
 
@@ -124,7 +127,10 @@ receive fenced: w 1 1 b2"""
 def test_a_refusal_stops_the_writer_only_if_it_still_needs_that_ack(
     protocol: str, acked: bool, phase: Phase
 ) -> None:
-    """Seen on 4.17.4 by a random walk: the model's writer stopped whatever was refused, as the module's does."""
+    """A random run on 4.17.4 showed this difference.
+
+    The model's writer, like that of the module, stopped at every refusal.
+    """
     system, parameters = built(protocol, TWO_OF_ONE)
     assert isinstance(system.state, Ledger)
     steps = REFUSED.splitlines()

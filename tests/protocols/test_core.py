@@ -1,4 +1,4 @@
-"""BookKeeper's core: proved for all sizes, and so that the proof bites; its finite instances are instances of it."""
+"""BookKeeper's core: its proof for all sizes, that the proof needs each part, and its finite instances."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONJUNCTS = [i.name for i in OPEN.invariants]
 
 
 def refuted(system: System) -> Iterator[str]:
-    """The claims of a system that z3 refutes, one after another; none is left undecided."""
+    """Yield the claims of a system that z3 refutes, one after another; none may be left undecided."""
     for c in claims(system):
         reply = ask_z3(obligation(c.name, c.sentence, c.assume, c.claim).script, Deadline(60))
         if isinstance(answered(reply.answer, c.name), Yes):
@@ -39,7 +39,7 @@ def test_the_core_is_proved_for_all_sizes() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("left_out", CONJUNCTS)
 def test_no_conjunct_can_be_left_out(left_out: str) -> None:
-    """Without any one conjunct something else fails: none is there for show."""
+    """Without any one conjunct another claim fails, so each conjunct is needed."""
     kept = tuple(i for i in OPEN.invariants if i.name != left_out)
     assert any(refuted(replace(OPEN, invariants=kept)))
 
@@ -75,10 +75,10 @@ SMALL = [
 def test_all_that_is_proved_holds_in_every_state_of_a_small_instance(parameters: CoreParameters) -> None:
     system = with_properties(core(parameters))
     concrete = Concrete(system)
-    facts = {f.name: concrete.predicate(f.holds) for f in system.invariants}
-    facts |= {p.name: concrete.predicate(p.holds) for p in system.properties}
+    claims = {f.name: concrete.predicate(f.holds) for f in system.invariants}
+    claims |= {p.name: concrete.predicate(p.holds) for p in system.properties}
     for visit in explore(system):
-        assert [name for name, holds in facts.items() if not holds(visit.state)] == [], visit
+        assert [name for name, holds in claims.items() if not holds(visit.state)] == [], visit
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_what_is_taken_away_shows_in_a_shortest_execution(name: str) -> None:
 
 
 def test_a_proof_about_nothing_is_vacuous(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With no bookie that is ever small enough to look at, nothing shows what the properties speak of."""
+    """If no bookie is ever small enough to look at, no state shows what the properties are about."""
     monkeypatch.setattr("fencepost.properties.bookkeeper.lemmas.MOST_BOOKIES", 0)
     lemma = next(one for one in core_lemmas() if one.name == "limbo-suffices")
     assert lemma.decide(LemmaJob(arithmetic.BP46, 3, Deadline(120))).verdict is LemmaVerdict.VACUOUS

@@ -1,4 +1,4 @@
-"""What is durable when (layers/durability): what each storage loses, and with which mends it loses nothing."""
+"""Durability (layers/durability): the losses of each storage, and the mends that prevent them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from support.instances import checked_all
 ONE = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 AWAITED = {"negative_answers": "after-fence"}
 MENDED = {**AWAITED, "fence_record": "with-key", "flush_headers": "always", "db_checkpoint": "always"}
-"""The journal keeps all that it has to, and the mark passes nothing that is not in the index."""
+"""The journal keeps all that it must, and the mark never passes anything that is missing in the index."""
 
 
 STORE = (("push", 1, 1), ("handle add", "w", 1, 1, "b1"))
@@ -62,12 +62,12 @@ CELLS: list[tuple[str, tuple[Step, ...], tuple[str, ...]]] = [
     ),
     ("a fence that was replayed with an entry", (*STORE, *FENCE, CRASH, CRASH), EVERY),
 ]
-"""What is done, and in which storages the fence outlives it."""
+"""Steps, and the storages in which the fence survives them."""
 
 
 @cache
 def replayer_of(storage: str) -> tuple[Replayer, Ledger]:
-    """1/1/1, two entries, idle; `db, always` is DbLedgerStorage up to 4.15.0."""
+    """Return a replayer of 1/1/1, two entries, idle; `db, always` is DbLedgerStorage up to 4.15.0."""
     name, _, always = storage.partition(", ")
     settings = {**ONE, "entries": 2, "storage": name, "crashes": 2, "restarts": 2}
     instance = find("bookkeeper").instance(
@@ -78,7 +78,7 @@ def replayer_of(storage: str) -> tuple[Replayer, Ledger]:
 
 
 def state_after(storage: str, steps: tuple[Step, ...]) -> tuple[Replayer, Ledger, State]:
-    """The model after these steps; a checkpoint that would change nothing is none."""
+    """Return the model after these steps; a checkpoint that would change nothing is left out."""
     replayer, ledger = replayer_of(storage)
     states = replayer.follow([], [])
     for step in (("create ledger",), *steps):
@@ -121,7 +121,7 @@ def test_an_entry_outlives_what_the_page_says(
 
 
 def found(settings: dict[str, Any], *names: str) -> dict[str, object]:
-    """By property, the fewest steps of a violation, or the verdict."""
+    """Return for each property the fewest steps of a violation, or the verdict."""
     results = checked_all("bookkeeper", {**ONE, **settings}, names)
     return {r.property: r.steps if r.verdict is Verdict.VIOLATED else r.verdict.value for r in results}
 
@@ -231,7 +231,7 @@ def test_releases_decide_what_a_checkpoint_of_db_writes() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("storage", ["interleaved", "sorted", "db"])
 def test_one_clean_restart_loses_an_entry_of_a_ledger_that_is_not_empty(storage: str) -> None:
-    """3/3/2: recovery closes the ledger with an entry in it, and the writer's next one is acknowledged behind it."""
+    """On 3/3/2, recovery closes the ledger with one entry, and the next entry is acknowledged after it."""
     name = "no-divergence-behind-entries"
     settings = {**AWAITED, "bookies": 3, "entries": 2, "storage": storage, "restarts": 1}
     limits = Limits(jobs=1, minimize=Minimize.NONE)
@@ -249,7 +249,7 @@ def test_with_all_mends_two_bookies_lose_nothing_either(storage: str) -> None:
 
 
 def always(s: object, bookie: object) -> Term:
-    """Planted: a flush writes everything."""
+    """Return the condition of a planted flush that writes everything."""
     return TRUE
 
 
@@ -258,7 +258,7 @@ def always(s: object, bookie: object) -> Term:
 def test_a_mistake_in_what_a_flush_writes_is_seen(
     storage: str, flushes: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some cell of the page comes out otherwise."""
+    """At least one cell of the page's table is then different."""
     monkeypatch.setitem(getattr(durability, flushes), storage, always)
     replayer_of.cache_clear()
     wrong = []

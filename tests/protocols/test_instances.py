@@ -1,4 +1,4 @@
-"""The declared test instances: between those of a preset every action fires, and messages arrive as they were sent."""
+"""The declared test instances: those of a preset fire every action, and messages arrive as sent."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
 from fencepost.properties.catalogue import PROTOCOLS
 from fencepost.properties.instances import EXERCISED, INSTANCES
-from support.instances import built, fired, wanderings
+from support.instances import built, fired, simulations
 
 ROUNDS = 6
-"""A crash, the boot sequence and another crash, with a ledger in between, fit in so many."""
+"""Rounds enough for a crash, the boot sequence and another crash, with a ledger in between."""
 
 
 @pytest.mark.slow
@@ -40,20 +40,20 @@ def test_no_sending_happens_twice_with_one_loss(name: str) -> None:
         sent_at_most_once(built(name, settings)[0])
 
 
-WALKS = 20
+RUNS = 20
 
 
-def wander_and_look(system: System, walks: int) -> None:
-    """Take random walks, and look at them as traces."""
-    for _ in wanderings(Replayer(system, Subject("test", {}, {})), walks):
+def simulate_as_traces(system: System, runs: int) -> None:
+    """Run simulations, and make traces of them."""
+    for _ in simulations(Replayer(system, Subject("test", {}, {})), runs):
         pass
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_what_random_walks_receive_is_under_way(name: str) -> None:
+def test_what_simulations_receive_is_under_way(name: str) -> None:
     for settings in INSTANCES[name]:
-        wander_and_look(built(name, settings)[0], WALKS)
+        simulate_as_traces(built(name, settings)[0], RUNS)
 
 
 PLANTED = [
@@ -76,7 +76,7 @@ def test_a_guard_that_lets_something_else_be_received_is_found_out(
     system = protocol.build(protocol.defaults)
     conjunct = next(c for c in conjuncts(system) if (c.action, c.position) == (action, position))
     with pytest.raises(ModelError, match=says):
-        wander_and_look(without(system, conjunct), 400)
+        simulate_as_traces(without(system, conjunct), 400)
 
 
 CASES = [(preset, name) for preset, found in EXERCISED.items() for name in found]
@@ -84,11 +84,13 @@ CASES = [(preset, name) for preset, found in EXERCISED.items() for name in found
 
 @pytest.mark.parametrize(("preset", "name"), CASES)
 def test_what_is_vacuous_by_default_is_exercised_where_it_says(preset: str, name: str) -> None:
-    """Walks come upon its witness there."""
+    """Simulations reach its witness on that instance."""
     instance = PROTOCOLS[preset].instance(EXERCISED[preset][name].items())
     properties = instance.properties(name)
-    walks = (simulate(instance.system, instance.subject, properties, 400, seed) for seed in range(1, 20))
-    assert any(found.witnessing for found in walks)
+    simulations_of_it = (
+        simulate(instance.system, instance.subject, properties, 400, seed) for seed in range(1, 20)
+    )
+    assert any(found.witnessing for found in simulations_of_it)
 
 
 SETTLED = (Verdict.VIOLATED, Verdict.PROVED, Verdict.HOLDS)
@@ -96,7 +98,7 @@ SETTLED = (Verdict.VIOLATED, Verdict.PROVED, Verdict.HOLDS)
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_out_of_the_box_every_property_is_exercised_and_decided(name: str) -> None:
-    """Planted: an entry of EXERCISED left out; a default instance on which an answer takes minutes."""
+    # Planted: an entry of EXERCISED left out; a default instance on which an answer takes minutes.
     found = [
         result
         for instance, properties in PROTOCOLS[name].instances((), ())
@@ -113,7 +115,7 @@ def test_out_of_the_box_every_property_is_exercised_and_decided(name: str) -> No
 
 
 def test_a_property_has_an_instance_of_its_own_unless_sizes_are_given() -> None:
-    """Planted: settings of the instance winning over those asked for; a switch counted among the sizes."""
+    # Planted: settings of the instance winning over those asked for; a switch counted among the sizes.
     protocol = PROTOCOLS["bookkeeper-4.13"]
     (shared, most), (own, few) = protocol.instances([("recovery_floor", "fragment")], ())
     assert [p.name for p in few] == ["valid-fragments", "no-dirty-read"]

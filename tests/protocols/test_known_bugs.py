@@ -20,11 +20,11 @@ def title(value: object) -> str:
 
 
 QUICK = ("BOOKKEEPER-799", "#2614", "log-happy-path", "log-double-answer")
-"""What the quick tests run too; the slow ones run them all."""
+"""The bugs of the quick tests; the slow tests have all."""
 
 
 def marks(known: Expectation) -> list[pytest.MarkDecorator]:
-    """How long it may take to find: a row that says it is slow takes over 20 s."""
+    """Return the marks of a bug: a row that is marked slow takes over 20 s."""
     if known.slow:
         return [pytest.mark.long]
     return [] if known.name in QUICK else [pytest.mark.slow]
@@ -80,7 +80,7 @@ PROVED = replace(UNDECIDED, verdict=Verdict.PROVED, basis=Basis.ROUNDS, covering
 
 @pytest.fixture(scope="module")
 def violated() -> Result:
-    """What is really found of the first bug: no shorter trace exists."""
+    """Return the real result of the first bug: no shorter trace exists."""
     return found(Run(BUG, True))
 
 
@@ -119,7 +119,7 @@ def test_a_bug_that_nothing_mends_is_only_looked_for() -> None:
     assert (run.verdict, run.steps) == (Verdict.VIOLATED, 17)
 
 
-# The file.
+# The file of known bugs.
 
 ROW = """
 [[case]]
@@ -163,7 +163,7 @@ def test_a_row_without_a_switch_is_asked_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "reason"),
     [
         ('switch = "fence_atomic"\nbroken = "no"', "needs mended too"),
         ('switch = "a"\nbroken = "no"\nmended = "yes"\nset = { a = "no" }', "set: has the switch a"),
@@ -174,6 +174,6 @@ def test_a_row_without_a_switch_is_asked_once(tmp_path: Path) -> None:
         ("bug = 3", "bug: unknown key"),
     ],
 )
-def test_a_row_that_says_half_of_a_bug_is_refused(tmp_path: Path, more: str, said: str) -> None:
-    with pytest.raises(BadInput, match=f"^some.toml, line 2, case 1: .*{said}"):
+def test_a_row_that_says_half_of_a_bug_is_refused(tmp_path: Path, more: str, reason: str) -> None:
+    with pytest.raises(BadInput, match=f"^some.toml, line 2, case 1: .*{reason}"):
         read_rows(tmp_path, more)

@@ -1,4 +1,4 @@
-"""The chain of ledgers: which mutant breaks what, and the model against the module that it is after."""
+"""The chain of ledgers: the properties that each mutant breaks, and the model against its TLA+ module."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ TWO: Settings = {"clients": 2, "elections": 2}
 UNBOUNDED: Settings = {"clients": 2, "elections": 0}
 
 EXPECTED = read_by_instance(TABLES / "ledger-chain.toml")
-"""What the properties come to on the protocol as it is, then on each mutant."""
+"""The expected verdicts of the protocol as it is, and of each mutant."""
 
 
 def mutation(rows: InstanceExpectations) -> Settings:
-    """What a mutant changes."""
+    """Return the settings that a mutant changes."""
     return {name: value for name, value in rows[0].settings.items() if name not in TWO}
 
 
@@ -57,7 +57,7 @@ BY_QUICKNESS = [
     pytest.param(rows, marks=[pytest.mark.slow] if mutation(rows) else [], id=title(rows))
     for rows in EXPECTED
 ]
-"""The quick tests look at the protocol as it is; the slow ones at all mutants."""
+"""The quick tests have the protocol as it is; the slow tests have all mutants."""
 
 
 @pytest.mark.parametrize("rows", BY_QUICKNESS)
@@ -77,11 +77,11 @@ def test_exploring_finds_the_same_number_of_steps(row: Expectation) -> None:
     assert nearest_violation(CHAIN, row.settings, row.property) == row.steps
 
 
-# Without a bound on elections.
+# No bound on elections.
 
 
 def induced(system: System, parameters: object) -> set[str]:
-    """The properties that induction over one round proves."""
+    """Return the properties that induction over one round proves."""
     limits = Limits(jobs=1, rounds=1, minimize=Minimize.NONE, engines=("rounds", "k-induction"))
     outcome = check(Bare(system, find(CHAIN).subject(parameters)), system.properties, limits)
     return {r.property for r in outcome.results if r.basis is Basis.INDUCTION}
@@ -107,7 +107,7 @@ def test_each_invariant_is_needed(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", [{}, *MUTANTS], ids=str)
 def test_invariants_hold_in_every_state(mutant: Settings) -> None:
-    """By exploring: they are not true for want of states that the solver can think of."""
+    """Exploring shows it, so the proof does not depend on states that nothing reaches."""
     system, _ = built(CHAIN, {**UNBOUNDED, **mutant})
     concrete = Concrete(system)
     claims = {i.name: concrete.predicate(i.holds) for i in system.invariants}
@@ -126,14 +126,14 @@ COUNTS = [
     (2, 2, 10_778, 35),
     pytest.param(3, 2, 375_963, 39, marks=pytest.mark.long),
 ]
-"""Clients, ledgers; states that the module reaches with `md_next_lid` below ledgers + 2, and steps to the last.
+"""Clients, ledgers; the module's states with `md_next_lid` below ledgers + 2, and steps to the last of them.
 
 The last line is the module's own configuration. TLC counts the initial state as depth 1.
 """
 
 
 def module_state(system: System, code: State) -> World:
-    """A state of the protocol in the variables of the module."""
+    """Return a state of the protocol in the variables of the module."""
     values = {(v.family.name, *v.index): v.domain.values[code[v.place]] for v in system.variables}
     state = system.state
     assert isinstance(state, Chain)
@@ -189,11 +189,11 @@ def test_as_many_states_as_the_module_has(clients: int, ledgers: int, states: in
     assert (len(visits), visits[-1]) == (states, steps)
 
 
-# The module's OnlyOneLedgerOpenAtATime takes positions in the list for ledger ids.
+# The module's OnlyOneLedgerOpenAtATime uses positions in the list as ledger ids.
 
 
 def first_break(settings: Settings, holds: Callable[[Chain], Term]) -> int | None:
-    """Steps to the nearest state of the sound protocol in which that is not so; None if it is so in all."""
+    """Return the fewest steps of the sound protocol to a state in which the term is false, or None."""
     system, _ = built(CHAIN, settings)
     assert isinstance(system.state, Chain)
     so = Concrete(system).predicate(holds(system.state))
@@ -201,7 +201,7 @@ def first_break(settings: Settings, holds: Callable[[Chain], Term]) -> int | Non
 
 
 def one_open_by_position(s: Chain) -> Term:
-    """As the module has it: of the ledgers 1 to the length of the list, listed or not, at most one is open."""
+    """Return the module's property: of the ledgers 1 to the length of the list, at most one is open."""
 
     def is_open(m: Term) -> Term:
         return (m <= s.list_version) & (s.metadata[m] == ChainMetadata.OPEN)
@@ -215,7 +215,7 @@ def test_of_four_ledgers_two_that_were_never_appended_look_open_to_the_module() 
 
 
 def test_fenced_empty_ledgers_are_listed_too() -> None:
-    """AllNonEmptyLedgersInLedgerList, as the module has it."""
+    """The property is AllNonEmptyLedgersInLedgerList of the module."""
 
     def listed(s: Chain) -> Term:
         return forall(s.ledger, lambda m: implies(s.on_bookies(m), s.listed(m)))
@@ -223,7 +223,7 @@ def test_fenced_empty_ledgers_are_listed_too() -> None:
     assert first_break(UNBOUNDED, listed) is None
 
 
-# What a person is told, of executions as they were found.
+# The explanations of counterexamples as they were found.
 
 OVERTAKEN = """become leader: c1
 find no ledger: c1
@@ -233,7 +233,7 @@ become leader: c2
 find no ledger: c2
 create ledger: c2 2
 append ledger: c2 2"""
-"""A leader that has read the empty list, and then another one appends."""
+"""One leader has read the empty list, and then another one appends."""
 
 OVERWRITTEN = f"{OVERTAKEN}\nwrite: c2 2\nappend ledger: c1 1"
 RETRIED = f"{OVERTAKEN}\nread list again: c1 1\nappend ledger: c1 1"
@@ -250,17 +250,17 @@ create ledger: c2 2
 append ledger: c2 2
 write: c2 2
 write: c1 1"""
-"""Both mutants of the fence allow it: step 8 does not fence, or step 12 does not ask."""
+"""Both mutants of the fence allow it: step 8 does not fence, or step 12 does not check the fence."""
 
 
-TOLD = [
+EXPLAINED = [
     (
         {"append_compares": "no"},
         "written-ledgers-listed",
         OVERWRITTEN,
         (
-            "The entry of ledger 2 is outside the log: c2 wrote it in step 9. In step 10 c1 overwrote the list with "
-            "its copy of step 2, which did not have ledger 2."
+            "The entry of ledger 2 is outside the log: c2 wrote it in step 9. In step 10 c1 overwrote "
+            "the list with its copy of step 2, which did not have ledger 2."
         ),
     ),
     (
@@ -268,8 +268,8 @@ TOLD = [
         "one-open-ledger",
         RETRIED,
         (
-            "Ledgers 2 and 1 are both in the list and open: in step 10 c1 appended ledger 1 to its copy of the list of "
-            "step 9, and nobody had closed ledger 2."
+            "Ledgers 2 and 1 are both in the list and open: in step 10 c1 appended ledger 1 to its copy "
+            "of the list of step 9, and nobody had closed ledger 2."
         ),
     ),
     (
@@ -277,9 +277,9 @@ TOLD = [
         "entry-order",
         f"{RETRIED}\nwrite: c1 1\nwrite: c2 2",
         (
-            "Ledger 2 is before ledger 1 in the list but was written later: c1 wrote ledger 1 in step 11, and c2 wrote "
-            "ledger 2 in step 12. The late write was possible because in step 10 c1 appended ledger 1 to its copy of the "
-            "list of step 9, and nobody had closed ledger 2."
+            "Ledger 2 is before ledger 1 in the list but was written later: c1 wrote ledger 1 in step "
+            "11, and c2 wrote ledger 2 in step 12. The late write was possible because in step 10 c1 "
+            "appended ledger 1 to its copy of the list of step 9, and nobody had closed ledger 2."
         ),
     ),
     (
@@ -287,8 +287,9 @@ TOLD = [
         "entry-order",
         TAKEN_OVER,
         (
-            "Ledger 1 is before ledger 2 in the list but was written later: c2 wrote ledger 2 in step 11, and c1 wrote "
-            "ledger 1 in step 12. The late write was possible because c2 closed ledger 1 in step 8 and did not fence it."
+            "Ledger 1 is before ledger 2 in the list but was written later: c2 wrote ledger 2 in step "
+            "11, and c1 wrote ledger 1 in step 12. The late write was possible because c2 closed ledger "
+            "1 in step 8 and did not fence it."
         ),
     ),
     (
@@ -296,35 +297,37 @@ TOLD = [
         "entry-order",
         TAKEN_OVER,
         (
-            "Ledger 1 is before ledger 2 in the list but was written later: c2 wrote ledger 2 in step 11, and c1 wrote "
-            "ledger 1 in step 12. The late write was possible because the bookies accepted the entry although ledger 1 "
-            "was fenced in step 8."
+            "Ledger 1 is before ledger 2 in the list but was written later: c2 wrote ledger 2 in step "
+            "11, and c1 wrote ledger 1 in step 12. The late write was possible because the bookies "
+            "accepted the entry although ledger 1 was fenced in step 8."
         ),
     ),
 ]
 
 
-@pytest.mark.parametrize(("mutant", "prop", "steps", "told"), TOLD)
-def test_a_counterexample_is_told_in_one_sentence(mutant: Settings, prop: str, steps: str, told: str) -> None:
+@pytest.mark.parametrize(("mutant", "prop", "steps", "explanation"), EXPLAINED)
+def test_a_counterexample_is_explained_in_one_sentence(
+    mutant: Settings, prop: str, steps: str, explanation: str
+) -> None:
     trace = replayed(CHAIN, {**UNBOUNDED, **mutant}, prop, steps.splitlines())
     explain = choose(built(CHAIN, UNBOUNDED)[0], (prop,))[0].explain
     assert explain is not None
-    assert explain(trace) == told
+    assert explain(trace) == explanation
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
-def test_whatever_counterexample_random_walks_meet_can_be_told(mutant: Settings) -> None:
+def test_every_counterexample_that_simulations_meet_can_be_explained(mutant: Settings) -> None:
     everything = {"close_fences": "no", "write_checks_fence": "no", **mutant}
     system, parameters = built(CHAIN, {"ledgers": 4, "elections": 0, **everything})
-    told: set[str] = set()
+    explanations: set[str] = set()
     for seed in range(1, 9):
         found = simulate(system, find(CHAIN).subject(parameters), system.properties, 25, seed, longest=150)
         for prop in system.properties:
             if prop.name in found.traces and prop.explain is not None:
-                told.add(prop.explain(found.traces[prop.name]))
-    assert told
-    assert all(sentence.endswith(".") for sentence in told)
+                explanations.add(prop.explain(found.traces[prop.name]))
+    assert explanations
+    assert all(sentence.endswith(".") for sentence in explanations)
 
 
 # Parameters.
@@ -343,7 +346,7 @@ def test_elections_are_a_cap_if_they_are_bounded() -> None:
 
 
 def test_a_trace_is_asked_by_variable_not_by_name() -> None:
-    """What a trace leaves out because it never changes has the value it had at first."""
+    """A variable that the trace leaves out never changes: it has its initial value."""
     s = Chain(ChainParameters(ledgers=2))
     waiting = TraceStep(1, "wait", {}, "c1", None, (), "", {"entry[1]": 1})
     again = TraceStep(2, "wait", {}, "c2", None, (), "", {"entry[1]": 2})

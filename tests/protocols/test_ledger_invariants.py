@@ -1,4 +1,4 @@
-"""Why a ledger is safe: the facts hold in all states that can be visited, are inductive, and each is needed."""
+"""Why a ledger is safe: its invariants hold in all explored states, are inductive, and needed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DURABLE: Settings = {
     "fence_record": "with-key",
     "db_checkpoint": "always",
 }
-"""With all that mends what releases lose."""
+"""The settings that mend all losses of releases."""
 SORTED: Settings = {
     **{name: value for name, value in DURABLE.items() if name != "db_checkpoint"},
     "storage": "sorted",
@@ -43,7 +43,7 @@ SORTED: Settings = {
 
 @dataclass(frozen=True)
 class Case:
-    """An instance, and what does not hold of it."""
+    """An instance, and the properties and invariants that are false on it."""
 
     protocol: str
     settings: Settings
@@ -53,11 +53,14 @@ class Case:
         return built(self.protocol, self.settings)[0]
 
     def broken(self, without: str | None = None, first: bool = False) -> Mapping[str, str]:
-        """What is not inductive of the facts, but for one, and the properties that hold; with the action that breaks it."""
+        """Return the invariants and true properties that are not inductive, with the action that breaks each.
+
+        `without` is an invariant that is left out.
+        """
         system = self.system()
-        facts = [fact for fact in ledger_invariants(system) if fact.name != without]
+        invariants = [invariant for invariant in ledger_invariants(system) if invariant.name != without]
         held = [p for p in system.properties if p.name not in self.violated]
-        return broken(system, [*facts, *held], first=first)
+        return broken(system, [*invariants, *held], first=first)
 
 
 CASES = {
@@ -94,13 +97,16 @@ CASES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_the_facts_and_every_property_that_holds_are_inductive(name: str) -> None:
+def test_the_invariants_and_every_property_that_holds_are_inductive(name: str) -> None:
     assert CASES[name].broken() == {}
 
 
 @pytest.mark.slow
 def test_two_recoverers_may_leave_too_few_copies() -> None:
-    """No fact is declared that would hold with one recoverer only: this property is not inductive then."""
+    """No invariant is declared that holds with one recoverer only.
+
+    With such an invariant the property would be proved.
+    """
     case = replace(CASES["two-recoverers"], violated=("no-dirty-read",))
     assert case.broken() == {"ack-quorum-reached": "finish recovery"}
 
@@ -112,18 +118,20 @@ SMALL = {
     "boot": Case("bookkeeper-no-journal", {**ONE_OF_TWO, "bookies": 1, "entries": 1, "boot": "whole"}),
     "durable": Case("bookkeeper", {**DURABLE, "entries": 1, "crashes": 1}),
 }
-"""Instances small enough to visit all of their states."""
+"""Instances small enough to explore completely."""
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_every_reachable_state_of_a_tiny_instance_meets_the_facts(name: str) -> None:
+def test_every_reachable_state_of_a_tiny_instance_meets_the_invariants(name: str) -> None:
     system = SMALL[name].system()
     concrete = Concrete(system)
-    facts = {fact.name: concrete.predicate(fact.holds) for fact in ledger_invariants(system)}
+    invariants = {
+        invariant.name: concrete.predicate(invariant.holds) for invariant in ledger_invariants(system)
+    }
     states = 0
     for visit in explore(system):
         states += 1
-        false = [name for name, holds in facts.items() if not holds(visit.state)]
+        false = [name for name, holds in invariants.items() if not holds(visit.state)]
         assert not false, f"after {visit.steps} steps: {false}"
     assert states > 100
 
@@ -144,40 +152,45 @@ NEEDED = {
     "keys-are-replayed": "durable-db",
     "fences-are-replayed": "durable-db",
 }
-"""Where a fact is needed, if not where one bookie of two holds everything."""
+"""The instance on which an invariant is needed, if one bookie of two that holds everything is not it."""
 
 
 def names() -> list[str]:
-    """Every fact about a ledger."""
+    """Return the names of all invariants about a ledger."""
     systems = (
         CASES[name].system() for name in ("one-of-two", "no-journal", "4.13-tla-mended", "boot", "durable-db")
     )
-    return list(dict.fromkeys(fact.name for system in systems for fact in ledger_invariants(system)))
+    return list(
+        dict.fromkeys(invariant.name for system in systems for invariant in ledger_invariants(system))
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names())
-def test_without_a_fact_something_else_is_not_inductive(name: str) -> None:
+def test_without_an_invariant_something_else_is_not_inductive(name: str) -> None:
     found = CASES[NEEDED.get(name, "one-of-two")].broken(without=name, first=True)
     assert found
     assert name not in found
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_fact_turned_round_is_noticed(name: str) -> None:
+def test_an_invariant_turned_round_is_noticed(name: str) -> None:
     for case in SMALL.values():
         system = case.system()
-        facts = {fact.name: fact for fact in ledger_invariants(system)}
-        if name in facts:
-            facts[name] = replace(facts[name], holds=~facts[name].holds)
-            assert name in broken(system, list(facts.values()))
+        invariants = {invariant.name: invariant for invariant in ledger_invariants(system)}
+        if name in invariants:
+            invariants[name] = replace(invariants[name], holds=~invariants[name].holds)
+            assert name in broken(system, list(invariants.values()))
             return
     raise AssertionError(f"no small instance declares {name}")
 
 
 @pytest.mark.slow
 def test_where_recovery_commits_at_once_the_metadata_is_not_the_writers() -> None:
-    """The fact that today's code has breaks at the first change of a recoverer; the one that stands in for it does not."""
+    """The invariant of today's code breaks at the first change of a recoverer.
+
+    The invariant in its place does not.
+    """
     system = CASES["4.13-tla-mended"].system()
     state = system.state
     assert isinstance(state, Ledger)
@@ -262,11 +275,14 @@ BUGS: dict[str, tuple[str, Settings, Settings, str]] = {
         "checked-and-serving",
     ),
 }
-"""A known bug, or a step of the boot sequence left out: where, how it is switched on, and the fact that it breaks."""
+"""Known bugs, or steps of the boot sequence left out.
+
+For each: the instance, the settings that switch it on, and the invariant that it breaks.
+"""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS)
-def test_a_known_bug_breaks_the_fact_that_stands_for_its_rule(bug: str) -> None:
-    protocol, settings, switched_on, fact = BUGS[bug]
-    assert fact in Case(protocol, {**settings, **switched_on}).broken()
+def test_a_known_bug_breaks_the_invariant_that_stands_for_its_rule(bug: str) -> None:
+    protocol, settings, switched_on, invariant = BUGS[bug]
+    assert invariant in Case(protocol, {**settings, **switched_on}).broken()

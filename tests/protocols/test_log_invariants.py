@@ -1,4 +1,4 @@
-"""Why a Verified Log is safe: the facts hold in all states that can be visited, are inductive, and each is needed."""
+"""Why a Verified Log is safe: its invariants hold in all explored states, are inductive, and needed."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ CODED = (
     "grants-respect-takeover",
     "progress",
 )
-"""What stage 04 violates as it is coded."""
+"""The properties that stage 04 violates as it is coded."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An instance, and what does not hold of it."""
+    """An instance, and the properties and invariants that are false on it."""
 
     protocol: str
     settings: Settings
@@ -51,11 +51,14 @@ class Case:
         return built(self.protocol, self.settings)[0]
 
     def broken(self, without: str | None = None, first: bool = False) -> Mapping[str, str]:
-        """What is not inductive of the facts, but for one, and the properties that hold; with the action that breaks it."""
+        """Return the invariants and true properties that are not inductive, with the action that breaks each.
+
+        `without` is an invariant that is left out.
+        """
         system = self.system()
-        facts = [fact for fact in system.invariants if fact.name != without]
+        invariants = [invariant for invariant in system.invariants if invariant.name != without]
         held = [p for p in system.properties if p.name not in self.violated]
-        return broken(system, [*facts, *held], first=first)
+        return broken(system, [*invariants, *held], first=first)
 
 
 CASES = {
@@ -78,7 +81,7 @@ CASES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_the_facts_and_every_property_that_holds_are_inductive(name: str) -> None:
+def test_the_invariants_and_every_property_that_holds_are_inductive(name: str) -> None:
     case = CASES[name]
     assert set(case.broken()) <= set(case.violated)
 
@@ -90,26 +93,29 @@ SMALL = {
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_every_reachable_state_of_a_tiny_instance_meets_the_facts(name: str) -> None:
+def test_every_reachable_state_of_a_tiny_instance_meets_the_invariants(name: str) -> None:
     system = SMALL[name].system()
     concrete = Concrete(system)
-    facts = {fact.name: concrete.predicate(fact.holds) for fact in system.invariants}
+    invariants = {invariant.name: concrete.predicate(invariant.holds) for invariant in system.invariants}
     states = 0
     for visit in explore(system):
         states += 1
-        false = [name for name, holds in facts.items() if not holds(visit.state)]
+        false = [name for name, holds in invariants.items() if not holds(visit.state)]
         assert not false, f"after {visit.steps} steps: {false}"
     assert states > 80
 
 
 ONE = Case(STAGE_4, {**ALONE, **REPAIRS, **READ}, CODED[:1])
-"""One node holds what is written, taken over, read and repaired: nearly every fact is needed there."""
+"""One node holds what is written, taken over, read and repaired: nearly every invariant is needed there."""
 
 SPARE = Case(STAGE_4, {"replicas": 1}, CODED)
 LATE = Case(STAGE_4, {**ALONE, "segments": 3, "attempts": 2}, CODED)
 
 TWICE = Case(STAGE_4, {**ALONE, **READ, "segments": 4, "attempts": 2}, CASES["as-coded-and-read"].violated)
-"""A producer that has not heard of its second segment may be granted the fourth, when somebody else took the third."""
+"""A producer may be granted the fourth segment before it knows of its second.
+
+Another producer took the third meanwhile.
+"""
 
 NEEDED = {
     "nodes-of-a-segment": SPARE,
@@ -123,29 +129,29 @@ NEEDED = {
     "newcomers-are-last": LATE,
     "turns-in-order": CASES["repaired-and-read"],
 }
-"""Where a fact is needed, if not there."""
+"""The instance on which an invariant is needed, if it is another one."""
 
 
 def names() -> list[str]:
-    """Every fact about a log."""
+    """Return the names of all invariants about a log."""
     systems = (case.system() for case in (ONE, CASES["a-crash"]))
-    return list(dict.fromkeys(fact.name for system in systems for fact in system.invariants))
+    return list(dict.fromkeys(invariant.name for system in systems for invariant in system.invariants))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names())
-def test_without_a_fact_something_else_is_not_inductive(name: str) -> None:
+def test_without_an_invariant_something_else_is_not_inductive(name: str) -> None:
     found = NEEDED.get(name, ONE).broken(without=name, first=True)
     assert found
     assert name not in found
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_fact_turned_round_is_noticed(name: str) -> None:
+def test_an_invariant_turned_round_is_noticed(name: str) -> None:
     system = NEEDED.get(name, ONE).system()
-    facts = {fact.name: fact for fact in system.invariants}
-    facts[name] = replace(facts[name], holds=~facts[name].holds)
-    assert name in broken(system, list(facts.values()), first=True)
+    invariants = {invariant.name: invariant for invariant in system.invariants}
+    invariants[name] = replace(invariants[name], holds=~invariants[name].holds)
+    assert name in broken(system, list(invariants.values()), first=True)
 
 
 BUGS: Mapping[str, tuple[Case, Settings, str]] = {
@@ -168,12 +174,15 @@ BUGS: Mapping[str, tuple[Case, Settings, str]] = {
     ),
     "overlap": (Case(STAGE_4, ALONE), {"overlap": "yes"}, "newcomers-are-last"),
 }
-"""A known bug, or an ingredient taken away: where, how it is switched on, and the fact that it breaks."""
+"""Known bugs, or ingredients left out.
+
+For each: the instance, the settings that switch it on, and the invariant that it breaks.
+"""
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_a_known_bug_breaks_the_fact_that_stands_for_its_rule(bug: str) -> None:
-    case, settings, fact = BUGS[bug]
+def test_a_known_bug_breaks_the_invariant_that_stands_for_its_rule(bug: str) -> None:
+    case, settings, invariant = BUGS[bug]
     mended, buggy = (replace(case, settings={**case.settings, **more}).system() for more in ({}, settings))
     assert broken(mended, mended.invariants) == {}
-    assert fact in broken(buggy, buggy.invariants)
+    assert invariant in broken(buggy, buggy.invariants)

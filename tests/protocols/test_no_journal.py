@@ -1,4 +1,7 @@
-"""BookKeeper without the journal: what each step of the boot sequence is worth (properties/expected has BP-46's matrix)."""
+"""BookKeeper without the journal: the effect of each step of the boot sequence.
+
+properties/expected has BP-46's matrix.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ KEPT = {
     "entries-and-bare-fences": (False, True),
     "entries": (True, True),
 }
-"""By `lose`, whether a crash leaves a bookie its fence: of a ledger that it has nothing of, and of one with an entry."""
+"""For each value of `lose`, whether a bookie keeps its fence in a crash.
+
+First of a ledger of which it holds nothing, then of one with an entry.
+"""
 
 FENCED = (("begin recovery", "r1"), ("handle fence", "r1", "b1"))
 STORED = (("push", "1", "1"), ("handle add", "w", "1", "1", "b1"))
@@ -61,12 +67,15 @@ STORED = (("push", "1", "1"), ("handle add", "w", "1", "1", "b1"))
 
 @pytest.mark.parametrize("boot", ["at-once", "whole"])
 def test_a_crash_loses_the_fences_that_it_says(boot: str) -> None:
-    """Planted: with the whole boot sequence `bare-fences` took every fence."""
+    # Planted: with the whole boot sequence `bare-fences` took every fence.
     assert {lose: kept(boot, lose) for lose in KEPT} == KEPT
 
 
 def kept(boot: str, lose: str) -> tuple[bool, ...]:
-    """Whether b1, which recovery has fenced, is fenced after a crash, without an entry and with one; nobody fences it again."""
+    """Return whether b1 is still fenced after a crash, without an entry and with one.
+
+    Recovery fenced b1 before the crash, and nothing fences it again.
+    """
     one = dict.fromkeys(("bookies", "ensemble", "write_quorum", "ack_quorum"), 1)
     never = {"fence_on_unclean_shutdown": "no", "limbo_on_unclean_shutdown": "no"}
     system, parameters = built(PROTOCOL, {**one, **never, "lose": lose, "boot": boot})

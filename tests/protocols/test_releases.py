@@ -1,4 +1,4 @@
-"""The table of releases: it is whole, it is what the presets say, and the known bugs come and go with it."""
+"""The table of releases: it is complete, agrees with the presets, and decides which known bugs are found."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_releases_are_ordered_as_numbers() -> None:
 
 
 def test_every_switch_has_a_rule_but_those_that_say_what_happens() -> None:
-    """And every value of the table is one of its switch."""
+    """Every value of the table is a value of its switch, too."""
     assert {f.name for f in fields(Switches)} - set(RULES) == {
         "lose",
         "boot",
@@ -68,7 +68,10 @@ def test_a_change_is_in_the_releases_that_follow_it_on_their_line_and_in_later_l
 
 
 def test_the_presets_are_releases_but_for_what_is_named() -> None:
-    """`bookkeeper` is the newest release read, without a race between the client's threads; it is said where it is listed."""
+    """`bookkeeper` is the newest release read, without a race between the client's threads.
+
+    The list of presets says so.
+    """
     assert differing(NEWEST, TODAY) == {"lac_read_in_change": "racing"}
     assert differing("4.13.0", V4_13) == {"fence_atomic": "no"}
     assert f"release {NEWEST} with #4651 fixed" in find("bookkeeper").summary
@@ -88,7 +91,8 @@ def test_what_users_set_up_stays_where_the_release_has_it() -> None:
 
 
 def test_a_release_before_the_check_of_bp_46_boots_without_it() -> None:
-    """#4812 was undecided on all of them: the boot in which a bookie is set up anew was refused. Planted: phase one there."""
+    # Planted: phase one in such a release. #4812 was undecided on all of them, because the boot of a newly
+    # formatted bookie was refused.
     booted = as_in("4.14.8", replace(NO_JOURNAL, boot="whole", reimages=1))
     never = (booted.unclean_check, booted.fence_on_unclean_shutdown, booted.limbo_on_unclean_shutdown)
     assert never == ("no", "no", "no")
@@ -127,7 +131,7 @@ def test_the_commits_are_those_of_the_tags() -> None:
 
 
 def containing(commit: str) -> list[str]:
-    """The releases whose tags have that commit."""
+    """Return the releases whose tags contain that commit."""
     return [tag.removeprefix("release-") for tag in git("tag", "--contains", commit).split()]
 
 
@@ -141,7 +145,7 @@ def git(*arguments: str) -> str:
 
 
 def verdict(known: Expectation, parameters: BookKeeperParameters) -> Verdict:
-    """What checking the property of a bug on that instance comes to."""
+    """Return the verdict on the property of a bug on that instance."""
     protocol = find(known.protocol)
     system = protocol.system(parameters)
     properties = [p for p in system.properties if p.name == known.property]
@@ -151,14 +155,14 @@ def verdict(known: Expectation, parameters: BookKeeperParameters) -> Verdict:
 
 
 def instance(known: Expectation) -> BookKeeperParameters:
-    """The instance that shows a bug, without the bug."""
+    """Return the instance that shows a bug, without the bug."""
     parameters = find(known.protocol).parameters(known.settings.items())
     assert isinstance(parameters, BookKeeperParameters)
     return parameters if known.switch is None else assign(parameters, [(known.switch, known.mended)])
 
 
 def values() -> list[tuple[Expectation, str, str]]:
-    """Each bug with each value that its switch has in some release, and the first such release."""
+    """Yield each bug with each value that its switch has in some release, and the first such release."""
     found: dict[tuple[str, str], tuple[Expectation, str, str]] = {}
     for known in KNOWN:
         if known.protocol in OF_BOOKKEEPER and known.switch is not None and known.mended_bound is None:
@@ -170,7 +174,7 @@ def values() -> list[tuple[Expectation, str, str]]:
 
 
 def marks(known: Expectation, value: str) -> list[pytest.MarkDecorator]:
-    """When it is run: at once, before a change is shared, or before a release."""
+    """Return the marks of a case: quick, slow or long."""
     if known.name in QUICK:
         return []
     return [pytest.mark.slow if known.name in SLOW else pytest.mark.long]
@@ -186,7 +190,7 @@ QUICK, SLOW = ("#1067",), ("#2614-2/2/2", "pulsar#6505", "#2615", "BOOKKEEPER-79
 def test_a_bug_is_found_with_the_value_of_a_release_that_has_it_and_gone_with_that_of_another(
     known: Expectation, value: str, release: str
 ) -> None:
-    """Nothing else is changed, so that no other bug of the release answers for it.
+    """Only that switch is changed, so no other bug of the release explains the result.
 
     Planted: a row whose `broken` and `mended` are exchanged.
     """
@@ -220,7 +224,7 @@ def test_a_bug_may_depend_on_what_is_set_up() -> None:
 
 
 def test_the_table_of_known_bugs_says_where_they_were_mended() -> None:
-    """Planted: the change of 4.17.4 in the rule of #4701 left out, or ascribed to 4.17.3."""
+    # Planted: the change of 4.17.4 missing in the rule of #4701, or ascribed to 4.17.3.
     named = {bug[0].name: mended(bug) for bug in bugs_of_releases() if mended(bug)}
     assert named.keys() == {"early-commit", "#1067", "pulsar#6505", "#2614", "#2615", "#4701"}
     for known in chosen(KNOWN, list(named)):
@@ -235,13 +239,13 @@ def test_the_rows_of_a_bug_are_in_the_same_releases() -> None:
 # The command.
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert run(["releases", *arguments]) == 0
     return capsys.readouterr().out
 
 
 def test_releases_lists_the_bugs_by_the_releases_that_have_them(capsys: pytest.CaptureFixture[str]) -> None:
-    bugs = {bug["bug"]: bug for bug in json.loads(said(capsys, "--format", "json"))["bugs"]}
+    bugs = {bug["bug"]: bug for bug in json.loads(printed(capsys, "--format", "json"))["bugs"]}
     assert bugs["#4701"]["mended"] == ["4.17.4", "4.18.0"]
     assert bugs["#4701"]["affected"][-1] == "4.17.3"
     assert bugs["#2614"]["seen"]["4.13.0"] == "has it"
@@ -252,26 +256,26 @@ def test_releases_lists_the_bugs_by_the_releases_that_have_them(capsys: pytest.C
 
 
 def test_what_was_seen_has_a_verdict_for_each_storage(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of too-few-copies it said "interleaved" and no more. Planted: the text up to the first comma."""
-    rows = {line.split()[0]: line for line in said(capsys).splitlines() if line}
+    """For too-few-copies the text was "interleaved" and no more. Planted: the text up to the first comma."""
+    rows = {line.split()[0]: line for line in printed(capsys).splitlines() if line}
     assert rows["too-few-copies"].endswith("4.17.4: has it (interleaved, db), refuses it (sorted)")
     assert rows["#4812"].endswith("4.17.3, 4.17.4: has it (db)")
     assert "  journal off, dataIntegrityChecking on  " in rows["BP-46-served"]
-    assert "; needs journal off, dataIntegrityChecking on" in " ".join(said(capsys, "4.17.4").split())
+    assert "; needs journal off, dataIntegrityChecking on" in " ".join(printed(capsys, "4.17.4").split())
 
 
 def test_each_part_of_what_was_seen_is_understood() -> None:
-    """Planted: a part that is misspelt, and so left out."""
+    # Planted: a part that is misspelt, and therefore left out.
     for cell in (cell for cells in seen().values() for cell in cells.values()):
         others = [p for p in cell.split("; ") if "cannot be driven" in p or p == "not this release's"]
         assert len(driven(cell)) + len(others) == len(cell.split("; ")), cell
 
 
 def test_a_release_says_its_bugs_and_its_switches(capsys: pytest.CaptureFixture[str]) -> None:
-    document = json.loads(said(capsys, "4.17.4", "--format", "json"))
+    document = json.loads(printed(capsys, "4.17.4", "--format", "json"))
     assert document["switches"]["fence_atomic"] == "yes"
     assert "#4701" not in document["bugs"]
-    assert "  fence_atomic=no\n" in said(capsys, "4.17.3")
+    assert "  fence_atomic=no\n" in printed(capsys, "4.17.3")
 
 
 def test_check_takes_a_release_and_set_wins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -294,11 +298,11 @@ def test_check_takes_a_release_and_set_wins(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_an_instance_says_in_what_it_is_not_the_newest_release() -> None:
-    """Planted: the bugs of the release that the instance has too; nothing said without `--release`."""
-    said = heading(find("bookkeeper").instance(), Limits())
+    # Planted: the bugs that the release and the instance share; no text without `--release`.
+    text = heading(find("bookkeeper").instance(), Limits())
     assert (
         f"\nunlike release {NEWEST}: lac_read_in_change=blocked; that has #4651: check --release {NEWEST}\n"
-        in said
+        in text
     )
     racing = heading(find("bookkeeper").instance([("lac_read_in_change", "racing")]), Limits())
     assert "unlike release" not in racing

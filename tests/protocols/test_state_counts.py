@@ -1,4 +1,4 @@
-"""How many states each BookKeeper preset reaches at 2/2/2, N=2, L=1: a change of the model shows as another number."""
+"""The number of states of each BookKeeper preset at 2/2/2, N=2, L=1; it changes if the model does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TWO_OF_TWO = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2, "
     ],
 )
 def test_the_states_reached_are_as_many_as_ever(preset: str, steps: int | None, states: int) -> None:
-    """Within so many steps, or in all."""
+    """The states are those within so many steps, or all."""
     system, _ = built(preset, TWO_OF_TWO)
     visits = itertools.takewhile(lambda visit: steps is None or visit.steps <= steps, explore(system))
     assert sum(1 for _ in visits) == states

@@ -1,4 +1,4 @@
-"""Today's BookKeeper does nothing that its core does not: on a dozen instances, and not with a mistake planted."""
+"""Today's BookKeeper refines its core: on a dozen instances, and not with a planted mistake."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def forgets_acks(right: Refinement) -> dict[str, Any]:
 
 
 def stays_at_the_start(right: Refinement) -> dict[str, Any]:
-    """Everything is mapped to the first state of the core, and nothing ever happens there."""
+    """Return a refinement that maps every state to the first one of the core, which never takes a step."""
     first = {v.name: value for v, value in zip(right.core.variables, right.core.initial, strict=True)}
 
     def constant(name: str) -> ByValue:
@@ -108,7 +108,7 @@ def confirms_first(right: Refinement) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "reason"),
     [
         (forgets_acks, "receive ack(w, 1, 1, b1): acked[w, 1, b1] is yes in the core and no by the mapping"),
         (stays_at_the_start, "no-divergence"),
@@ -116,10 +116,10 @@ def confirms_first(right: Refinement) -> dict[str, Any]:
         (confirms_first, "receive ack(w, 1, 1, b1): the core cannot take confirm(w, 1, b1)"),
     ],
 )
-def test_a_planted_mistake_is_found(spoil: Any, said: str) -> None:
+def test_a_planted_mistake_is_found(spoil: Any, reason: str) -> None:
     right = refinement(SMALL)
     found = check_refinement(replace(right, **spoil(right)), Deadline(60))
-    assert isinstance(found, Untied) and said in found.why
+    assert isinstance(found, Untied) and reason in found.why
 
 
 def test_a_core_whose_acks_stay_at_a_change_is_not_followed() -> None:
@@ -150,7 +150,7 @@ def test_a_step_of_the_core_that_nothing_takes_makes_it_vacuous(monkeypatch: pyt
 
 
 def test_prove_names_what_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments, said in [
+    for arguments, reason in [
         (("slack", "--most-bookies", "2"), "--most-bookies 2: none of these is a theorem"),
         (("slack", "--set", "bookies=2"), "--set bookies=2: none of these is a theorem"),
         (("bookkeeper", "--set", "bookies=0"), "bookies=0: must be 1 or more"),
@@ -159,7 +159,7 @@ def test_prove_names_what_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
     ]:
         assert run(["prove", *arguments]) == 2
         err = capsys.readouterr().err
-        assert said in err and err.count("\n") == 1
+        assert reason in err and err.count("\n") == 1
 
 
 @pytest.mark.slow

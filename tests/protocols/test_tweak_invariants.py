@@ -1,4 +1,4 @@
-"""Why the tweaks are safe: the facts hold in all states that can be visited, are inductive, and each is needed."""
+"""Why the tweaks are safe: their invariants hold in all explored states, are inductive, and needed."""
 
 from __future__ import annotations
 
@@ -21,27 +21,33 @@ UNBOUNDED = "bookkeeper-unbounded"
 
 @dataclass(frozen=True)
 class Tweak:
-    """A tweak and its instances: those on which all but what is named holds, where a fact is needed, and its mutants."""
+    """A tweak and its instances.
+
+    On some all but the named properties hold, on some an invariant is needed, and some are mutants.
+    """
 
     name: str
     proved: Mapping[str, tuple[Settings, Sequence[str]]]
     small: Settings
     tiny: Settings
     mutants: Mapping[str, tuple[Settings, str]]
-    """By switch: the mutant, and the fact that stands for the rule that it breaks."""
+    """By switch: the mutant, and the invariant that stands for the rule that it breaks."""
     usual: Settings
-    """Where a fact is needed, if `needed` names no other instance."""
+    """The instance on which an invariant is needed, if `needed` names no other."""
     needed: Mapping[str, Settings] = field(default_factory=dict)
 
     def system(self, settings: Settings) -> System:
         return built(self.name, settings)[0]
 
     def broken(self, settings: Settings, *but_for: str, first: bool = False) -> Mapping[str, str]:
-        """What is not inductive of the facts and properties but for these; with the action that breaks it."""
+        """Return the invariants and properties that are not inductive, with the action that breaks each.
+
+        `but_for` has the names that are left out.
+        """
         asked = self.system(settings)
-        facts = [fact for fact in asked.invariants if fact.name not in but_for]
+        kept = [one for one in asked.invariants if one.name not in but_for]
         properties = [p for p in asked.properties if p.name not in but_for]
-        return broken(asked, [*facts, *properties], first=first)
+        return broken(asked, [*kept, *properties], first=first)
 
 
 ONE_VALUE: Settings = {"values": 1}
@@ -113,46 +119,50 @@ TWEAKS = {
 
 PROVED = [(name, instance) for name, tweak in TWEAKS.items() for instance in tweak.proved]
 MUTANTS = [(name, switch) for name, tweak in TWEAKS.items() for switch in tweak.mutants]
-FACTS = [(name, fact.name) for name, tweak in TWEAKS.items() for fact in tweak.system(tweak.small).invariants]
+INVARIANTS = [
+    (name, invariant.name)
+    for name, tweak in TWEAKS.items()
+    for invariant in tweak.system(tweak.small).invariants
+]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "instance"), PROVED)
-def test_the_facts_and_every_property_that_holds_are_inductive(name: str, instance: str) -> None:
+def test_the_invariants_and_every_property_that_holds_are_inductive(name: str, instance: str) -> None:
     settings, violated = TWEAKS[name].proved[instance]
     assert TWEAKS[name].broken(settings, *violated) == {}
 
 
 @pytest.mark.parametrize("name", TWEAKS)
-def test_every_reachable_state_of_a_tiny_instance_meets_the_facts(name: str) -> None:
+def test_every_reachable_state_of_a_tiny_instance_meets_the_invariants(name: str) -> None:
     asked = TWEAKS[name].system(TWEAKS[name].tiny)
     concrete = Concrete(asked)
-    facts = {fact.name: concrete.predicate(fact.holds) for fact in asked.invariants}
+    invariants = {invariant.name: concrete.predicate(invariant.holds) for invariant in asked.invariants}
     states = 0
     for visit in explore(asked):
         states += 1
-        false = [name for name, holds in facts.items() if not holds(visit.state)]
+        false = [name for name, holds in invariants.items() if not holds(visit.state)]
         assert not false, f"after {visit.steps} steps: {false}"
     assert states > 100
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "fact"), FACTS)
-def test_without_a_fact_something_else_is_not_inductive(name: str, fact: str) -> None:
+@pytest.mark.parametrize(("name", "invariant"), INVARIANTS)
+def test_without_an_invariant_something_else_is_not_inductive(name: str, invariant: str) -> None:
     tweak = TWEAKS[name]
-    assert tweak.broken(tweak.needed.get(fact, tweak.usual), fact, first=True)
+    assert tweak.broken(tweak.needed.get(invariant, tweak.usual), invariant, first=True)
 
 
-@pytest.mark.parametrize(("name", "fact"), FACTS)
-def test_a_fact_turned_round_is_noticed(name: str, fact: str) -> None:
+@pytest.mark.parametrize(("name", "invariant"), INVARIANTS)
+def test_an_invariant_turned_round_is_noticed(name: str, invariant: str) -> None:
     asked = TWEAKS[name].system(TWEAKS[name].small)
-    facts = {fact.name: fact for fact in asked.invariants}
-    facts[fact] = replace(facts[fact], holds=~facts[fact].holds)
-    assert fact in broken(asked, list(facts.values()))
+    invariants = {invariant.name: invariant for invariant in asked.invariants}
+    invariants[invariant] = replace(invariants[invariant], holds=~invariants[invariant].holds)
+    assert invariant in broken(asked, list(invariants.values()))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "switch"), MUTANTS)
-def test_a_mutant_breaks_the_fact_that_stands_for_its_rule(name: str, switch: str) -> None:
-    settings, fact = TWEAKS[name].mutants[switch]
-    assert fact in TWEAKS[name].broken(settings)
+def test_a_mutant_breaks_the_invariant_that_stands_for_its_rule(name: str, switch: str) -> None:
+    settings, invariant = TWEAKS[name].mutants[switch]
+    assert invariant in TWEAKS[name].broken(settings)

@@ -1,4 +1,4 @@
-"""The two tweaks of the BookKeeper protocol, as exploring and walking have them (properties/expected has their mutants)."""
+"""The two tweaks of the BookKeeper protocol, explored and simulated; properties/expected has the mutants."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ receive ack: r1 1 1 b2
 finish recovery: r2 1
 write back: r1 1 2
 handle add: r1 1 2 b1"""
-"""r1 finds both entries on b1 and writes them back, while r2 has heard only b2 and closes the ledger as empty."""
+"""r1 finds both entries on b1 and writes them back.
+
+Meanwhile r2 has only the answer of b2, and closes the ledger as empty.
+"""
 
 TAKEN_OVER = """take over: c2
 handle fence: c2 b1
@@ -77,7 +80,7 @@ handle add: c1 1 1 b3
 push: c2 1 2 v2
 handle add: c2 1 2 b2
 handle add: c2 1 2 b3"""
-"""b3 never sees the NoOp of term 2, and keeps what it stored for the client of term 1 in its place."""
+"""b3 never gets the NoOp of term 2, and keeps in its place the entry of the client of term 1."""
 
 NOT_TRUNCATED = f"""create ledger:
 push: c1 1 1 v1
@@ -112,7 +115,7 @@ FOUND = [
         ("add_lost[c1, 1, 1, b2]", "add_lost[c2, 1, 2, b2]"),
     ),
 ]
-"""Violations that take minutes to find in fewest steps, kept as they were found (docs/tweaks.md)."""
+"""Violations whose fewest steps take minutes to find, as they were found (docs/tweaks.md)."""
 
 
 REPLACED_TWICE = """create ledger:
@@ -141,7 +144,10 @@ change ensemble: c2 2 b2 b1
 handle add: c2 2 2 b3
 receive ack: c2 2 2 b3
 """
-"""b1 has entry 2 of term 1, is replaced before it sees the NoOp of term 2, and comes back for entry 2, which it never gets."""
+"""b1 has entry 2 of term 1, and is replaced before it gets the NoOp of term 2.
+
+It comes back for the later entry 2, which it never gets.
+"""
 
 TWO_TOLD = f"""{REPLACED_TWICE}push: c2 3 3 v4
 handle add: c2 3 3 b1
@@ -207,11 +213,11 @@ def test_exploring_finds_the_same_number_of_steps(
 
 
 STARTS = ("begin recovery", "take over", "receive fence answer")
-"""Actions that say where a client's LAC and LAFR start."""
+"""Actions that set the first value of a client's LAC and LAFR."""
 
 
-def falls(system: System, terms: Mapping[str, Term], walks: int = 150) -> set[str]:
-    """The names of the terms that some action lowers, in random walks to the end."""
+def falls(system: System, terms: Mapping[str, Term], runs: int = 150) -> set[str]:
+    """Return the names of the terms that some action lowers, in simulations to the end."""
     concrete, chance = Concrete(system), random.Random(1)
     functions = {name: concrete.function(term, {}) for name, term in terms.items()}
 
@@ -219,7 +225,7 @@ def falls(system: System, terms: Mapping[str, Term], walks: int = 150) -> set[st
         return {name: number(function(state)) for name, function in functions.items()}
 
     found: set[str] = set()
-    for _ in range(walks):
+    for _ in range(runs):
         state = concrete.initial()
         before = values(state)
         while following := [(step.action, s) for step in concrete.steps for s in step.successors(state)]:
@@ -235,7 +241,7 @@ ACKS_ALONE = "run of entries that AQ have acked, of the writer"
 
 
 def prefixes(s: ReplicatedLedger) -> dict[str, Term]:
-    """The LAC and the LAFR of each client; and what the LAC of the writer would be by its acks alone."""
+    """Return the LAC and the LAFR of each client, and the LAC that the writer's acks alone would give."""
     lacs = {f"LAC of {c}": s.lac(str(c)) for c in s.client}
     lafrs = {f"LAFR of {c}": s.lafr(str(c)) for c in s.client}
     return lacs | lafrs | {ACKS_ALONE: s.run(str(s.client.values[0]), s.parameters.ack_quorum)}
@@ -253,7 +259,7 @@ def prefixes(s: ReplicatedLedger) -> dict[str, Term]:
     ids=str,
 )
 def test_lac_and_lafr_never_fall(name: str, settings: Settings, fallen: set[str]) -> None:
-    """Without pinning the acks alone would let the LAC fall, so what it was at a change is kept."""
+    """The acks alone would let the LAC fall, so its value at a change of the ensemble is kept."""
     system = built(name, settings)[0]
     assert isinstance(system.state, ReplicatedLedger)
     assert falls(system, prefixes(system.state)) == fallen

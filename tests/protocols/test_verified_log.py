@@ -1,4 +1,4 @@
-"""The Verified Log: each mutant breaks what it should in as few steps as by hand, and the network keeps its order."""
+"""The Verified Log: each mutant is found in as few steps as by hand, and the network keeps its order."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ from fencepost.encoding.language.traces import Json, Sending, Subject, TraceStep
 from fencepost.properties.expectations import TABLES, Expectation, differs, read
 from fencepost.protocols.verified_log.network import Network
 from fencepost.protocols.verified_log.state import ProducerPhase
-from support.instances import built, checked, checked_all, happens, nearest_violation, wanderings
+from support.instances import built, checked, checked_all, happens, nearest_violation, simulations
 
 Settings = Mapping[str, object]
 
 STAGE_1, STAGE_2, STAGE_3, STAGE_4 = (f"verified-log-0{number}" for number in range(1, 5))
 
 ALONE: Settings = {"nodes": 1, "replicas": 1}
-"""One log node, which holds every segment; of stages 02 and 03, where a node crashes unless told otherwise: `SAFE`."""
+"""One log node, which holds every segment.
+
+In stages 02 and 03 a node crashes by default: see `SAFE`.
+"""
 
 SAFE: Settings = {**ALONE, "crashes": 0}
 READ: Settings = {"consumers": 1}
@@ -40,7 +43,7 @@ LONG: Settings = {**ALONE, "entries": 2}
 
 
 def known(name: str, bug: str) -> Expectation:
-    """The known bug by that name of the posts: tests/protocols/test_known_bugs.py breaks and mends it."""
+    """Return the known bug of that name in the posts. tests/protocols/test_known_bugs.py tests it."""
     (found,) = chosen(KNOWN, [bug])
     return replace(found, name=name)
 
@@ -51,7 +54,7 @@ BUGS = [
     known("B3", "log-lost-close"),
     known("B4", "log-double-answer"),
 ]
-"""Explored here."""
+"""The mutants that are explored here."""
 
 OTHERS = read(TABLES / "verified-log-mutants.toml")
 
@@ -74,7 +77,7 @@ def test_a_mutant_breaks_one_property_in_as_many_steps_as_by_hand(mutant: Expect
 
 
 def broken(mutant: Expectation) -> dict[str, str]:
-    """What is set on the instance with the mistake."""
+    """Return the settings of the instance with the mistake."""
     return mutant.runs()[0].settings
 
 
@@ -95,11 +98,14 @@ WITHOUT_LOSSES = {
     "B5c": (9, 10, None),
     "B5d": (9, 9, 9),
 }
-"""Steps where no message is lost: in any order, in order on each link, in order at each machine. None: no violation."""
+"""Steps without losses: in any order, in order on each link, in order at each machine.
+
+None: no violation.
+"""
 
 
 def nearest(mutant: Expectation, network: str) -> int | None:
-    """Steps to the nearest violation if no message is lost; None if there is none."""
+    """Return the steps to the nearest violation without losses; None if there is none."""
     settings = {**broken(mutant), "losses": "no", "network": network}
     with contextlib.suppress(StopIteration):
         return nearest_violation(mutant.protocol, settings, mutant.property)
@@ -109,14 +115,14 @@ def nearest(mutant: Expectation, network: str) -> int | None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", [m for m in MUTANTS if m.name in WITHOUT_LOSSES], ids=label)
 def test_what_must_be_lost_depends_on_the_order_that_the_network_keeps(mutant: Expectation) -> None:
-    """To overtake takes no loss; where nothing overtakes, what is in the way must be lost."""
+    """If the network keeps an order, a message overtakes others only if those are lost."""
     found = tuple(nearest(mutant, network) for network in ("bag", "link", "causal"))
     assert found == WITHOUT_LOSSES[mutant.name]
 
 
 @pytest.mark.slow
 def test_b4_takes_two_losses_if_messages_keep_their_order() -> None:
-    """The answers OK to both requests; in any order ALREADY may overtake them."""
+    """The lost messages are the answers OK to both requests; in any order ALREADY may overtake them."""
 
     def broken(**settings: object) -> Mapping[str, int] | None:
         return checked(STAGE_3, {**TWICE, **settings}, "assertions").faults
@@ -139,17 +145,17 @@ def test_b3_takes_a_crash_and_a_lost_close_order() -> None:
 
 @pytest.mark.slow
 def test_a_producer_commits_what_all_nodes_of_the_segment_hold() -> None:
-    """Of two; an ack from before a time-out, or from another segment, does not count."""
+    """There are two nodes. An ack from before a time-out, or from another segment, does not count."""
     assert checked(STAGE_2, {"nodes": 2, "crashes": 0}, "commit-on-all").verdict.value == "proved"
 
 
-# What stage 04 comes to.
+# The verdicts of stage 04.
 
 _RESULTS: dict[object, dict[str, Result]] = {}
 
 
 def everything(settings: Settings) -> dict[str, Result]:
-    """What all properties of an instance of stage 04 come to, asked together and once."""
+    """Return the results of all properties of an instance of stage 04, asked together and once."""
     system, instance = built(STAGE_4, settings)
     if instance not in _RESULTS:
         results = checked_all(STAGE_4, settings, [p.name for p in system.properties])
@@ -193,15 +199,15 @@ CODED = {
     "answers-end-orders": 7,
     "grants-respect-takeover": 9,
 }
-"""What one node with one entry of each producer violates, and in how many steps. The rest is proved."""
+"""The violations of one node with one entry of each producer, with their steps. The rest is proved."""
 
 REPAIRS = {"suspend_demotes": "no", "ack_matches": "yes", "one_order": "yes", "late_takeover": "ignored"}
 
 
 def violated(settings: Settings) -> dict[str, int | None]:
-    """What an instance of stage 04 violates, and in how few steps; all else must be proved.
+    """Return the violated properties of an instance of stage 04 with their steps; all others must be proved.
 
-    Save that of one entry nothing need be reported, so `progress` says nothing.
+    `progress` is an exception: with one entry, nothing need be reported.
     """
     results = everything(settings).values()
     undecided = {r.property for r in results if r.verdict.value not in ("violated", "proved")}
@@ -221,7 +227,7 @@ def test_exploring_finds_what_stage_04_violates_in_the_same_number_of_steps(prop
 
 @pytest.mark.slow
 def test_what_stage_04_violates_as_coded_with_two_nodes() -> None:
-    """That nodes disagree takes two."""
+    """Two nodes are needed for nodes that disagree."""
     assert violated({}) == {**CODED, "naive-single-producer": 11, "closed-agreement": 12}
 
 
@@ -249,14 +255,14 @@ NEEDED = [
 
 @pytest.mark.parametrize(("instance", "repair", "comes_back"), NEEDED)
 def test_each_repair_is_needed(instance: Settings, repair: str, comes_back: Mapping[str, int]) -> None:
-    """What the other repairs do not mend; for `late_takeover` see below."""
+    """These bugs stay with the other repairs. For `late_takeover` see below."""
     others = {name: value for name, value in REPAIRS.items() if name != repair}
     assert violated({**instance, **others}) == {"naive-single-producer": 9, **comes_back}
 
 
 @pytest.mark.slow
 def test_to_forget_an_answered_order_loses_a_committed_entry_where_a_segment_gets_two_counts() -> None:
-    """Whoever mends `ack_matches` alone makes it worse."""
+    """With `ack_matches` alone mended, the loss is worse."""
     found = checked(STAGE_4, {**ALONE, "ack_matches": "yes"}, "committed-kept")
     assert (found.verdict.value, found.steps, found.fewest) == ("violated", 13, Fewest.OF_ALL)
     assert everything(ALONE)["committed-kept"].verdict.value == "proved"
@@ -285,7 +291,7 @@ receive answer: p2 2 1"""
 
 
 def test_a_late_take_over_halts_the_last_producer() -> None:
-    """Not the fewest steps, but those that a search found."""
+    """A search found these steps; they are not the fewest."""
     settings, steps = {**LONG, "attempts": 2}, LATE_TAKEOVER.splitlines()
     assert happens(STAGE_4, settings, "progress", steps)
     assert not happens(STAGE_4, {**settings, "late_takeover": "ignored"}, "progress", steps)
@@ -313,14 +319,16 @@ WALKED = [
 ]
 
 
-def walks(stage: str, settings: Settings) -> Iterator[tuple[Replayer, tuple[TraceStep, ...], list[State]]]:
+def simulated(
+    stage: str, settings: Settings
+) -> Iterator[tuple[Replayer, tuple[TraceStep, ...], list[State]]]:
     replayer = Replayer(built(stage, settings)[0], Subject("test", {}, {}))
-    for steps, states in wanderings(replayer, 30):
+    for steps, states in simulations(replayer, 30):
         yield replayer, steps, states
 
 
 def overtakes(steps: Sequence[TraceStep], channel: Channel) -> bool:
-    """Some message is received after one of the same channel that was sent later."""
+    """Return whether some message is received after one of the same channel that was sent later."""
     posted = [m for step in steps for m in step.sent]
     number = {m.key: n for n, m in enumerate(posted)}
     latest: dict[object, int] = {}
@@ -347,28 +355,31 @@ def overtakes(steps: Sequence[TraceStep], channel: Channel) -> bool:
 def test_messages_arrive_in_the_order_that_the_network_keeps(
     network: str, channel: Channel, kept: bool, stage: str, settings: Settings
 ) -> None:
-    """Where it keeps none, some walk shows it."""
-    taken = walks(stage, {**settings, "network": network})
+    """If the network keeps no order, some simulation shows it."""
+    taken = simulated(stage, {**settings, "network": network})
     assert any(overtakes(steps, channel) for _, steps, _ in taken) is not kept
 
 
 @pytest.mark.parametrize(("stage", "settings"), WALKED)
 def test_no_message_is_sent_or_received_twice_nor_received_if_lost(stage: str, settings: Settings) -> None:
     lost = 0
-    for _, steps, _ in walks(stage, settings):
+    for _, steps, _ in simulated(stage, settings):
         sent = Counter(m.key for step in steps for m in step.sent)
         received = Counter(step.received.key for step in steps if step.received is not None)
         never = {m.key for step in steps for m in step.sent if m.lost}
         assert max([*sent.values(), *received.values()]) == 1
         assert never.isdisjoint(received)
         lost += len(never)
-    assert lost, "nothing was lost in any walk"
+    assert lost, "nothing was lost in any simulation"
 
 
 def under_way(
     replayer: Replayer, steps: Sequence[TraceStep], states: Sequence[State]
 ) -> Iterator[Counter[Json]]:
-    """How many messages each machine has still to receive, after each step; what is sent to one that is gone is not."""
+    """Yield how many messages each machine has still to receive, after each step.
+
+    Messages to a machine that is gone do not count.
+    """
     named = {v.name: v for v in replayer.system.variables}
 
     def gone(machine: Json, state: State) -> bool:
@@ -391,7 +402,7 @@ def under_way(
 
 
 def queued(replayer: Replayer, state: State) -> Counter[Json]:
-    """How many messages the queue of each machine has."""
+    """Return how many messages the queue of each machine has."""
     filled = (
         v
         for v in replayer.system.variables
@@ -401,9 +412,12 @@ def queued(replayer: Replayer, state: State) -> Counter[Json]:
 
 
 def longest_queue(stage: str, settings: Settings) -> int:
-    """The most messages in one queue in random walks; all that is under way to a machine must be in its queue."""
+    """Return the largest number of messages in one queue, in simulations.
+
+    All messages that are under way to a machine must be in its queue.
+    """
     longest = 0
-    for replayer, steps, states in walks(stage, {**settings, "network": "causal"}):
+    for replayer, steps, states in simulated(stage, {**settings, "network": "causal"}):
         for waiting, state in zip(under_way(replayer, steps, states), states[1:], strict=True):
             assert queued(replayer, state) == waiting
             longest = max([longest, *waiting.values()])
@@ -445,7 +459,7 @@ def test_a_guard_that_lets_something_else_be_received_is_found_out(
     conjunct = next(c for c in conjuncts(system) if (c.action, c.position) == (action, position))
     replayer = Replayer(without(system, conjunct), Subject("test", {}, {}))
     with pytest.raises(ModelError, match=says):
-        list(wanderings(replayer, 400))
+        list(simulations(replayer, 400))
 
 
 # Instances that mean nothing.

@@ -1,4 +1,4 @@
-"""Advice for tests: the smallest setup, on a release with a race that loses an entry of it."""
+"""Advice for tests: the smallest setup, on a release with a race that loses one of its entries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SET_BY = {name: Setter("option", flag) for name, flag in OPTIONS.items()} | {
 
 @cache
 def smallest() -> Advice:
-    """On 1/1/1 and one bookie of 4.17.3, with bare-fence accepted: two losses decide."""
+    """Return advice on 1/1/1 and one bookie of 4.17.3, with bare-fence accepted: two losses decide."""
     setup = Setup(Configuration(1, 1, 1), 1, "4.17.3")
     deployment = Deployment(setup.configuration, setup.bookies)
     return advice_on(setup, deployment, {}, SET_BY, frozenset({"bare-fence"}), 300.0)

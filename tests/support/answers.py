@@ -1,7 +1,8 @@
-"""Answers of this run: a question that several tests ask is put to the solver once, by whoever asks first.
+"""Answers of this run: a question that several tests ask is put to the solver once.
 
-They lie in the folder of the run, which the workers of pytest-xdist share, and no later run looks there. What a question
-is called must say all that its answer depends on; the program itself is part of every name.
+The answers are files in the folder of the run. The workers of pytest-xdist share this folder, and no later
+run reads it. The name of a question must say all that its answer depends on; the version of the program is
+added to every name.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from fencepost.sweeps.engine_version import engine
 Answer = TypeVar("Answer")
 
 FOLDER = "FENCEPOST_TEST_ANSWERS"
-"""The environment's name for the folder of the run; tests/conftest.py sets it."""
+"""The environment variable that names the folder of the run; tests/conftest.py sets it."""
 
 
 def once(question: str, ask: Callable[[], Answer]) -> Answer:
-    """The answer to a question of that name: kept, or asked for now, while others who ask the same wait.
+    """Return the kept answer to the question of that name, or ask for it now.
 
-    What raises is not kept: the next who asks sees it too.
+    Other processes that ask the same question wait meanwhile. An exception is not kept: the next process asks
+    again.
     """
     folder = Path(os.environ[FOLDER])
     folder.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,7 @@ FLAGS = (
 
 @contextmanager
 def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
-    """A browser with that folder for its own files; what it logs and asks the network for can be read."""
+    """Yield a browser with its own profile folder, and with logs of its console and its requests."""
     options = webdriver.ChromeOptions()
     binary, driver = which("chromium"), which("chromedriver")
     assert binary and driver, "make browser installs Chromium and its driver"
@@ -40,13 +40,13 @@ def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
 
 
 def complaints(browser: webdriver.Chrome) -> list[object]:
-    """What the page complained of on the console, and what it loaded besides itself."""
+    """Return the messages on the page's console, and the addresses of everything that the page loaded."""
     loaded = browser.execute_script("return performance.getEntriesByType('resource').map((e) => e.name)")
     return [*browser.get_log("browser"), *loaded]
 
 
 def await_fragment(browser: webdriver.Chrome, fragment: str) -> None:
-    """Wait until the address ends in that fragment, or has none: the browser hears of it after the page."""
+    """Wait until the address ends in that fragment, or has none: the browser updates it after the page."""
     WebDriverWait(browser, 10).until(
         lambda browser: urldefrag(browser.current_url).fragment == fragment,
         f"the address does not come to end in #{fragment}",

@@ -13,7 +13,7 @@ from support.processes import supervised
 
 @contextmanager
 def served(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The address of the page that `fencepost explore` serves with these arguments, token and all, and its process."""
+    """Yield the address of a page that `fencepost explore` serves, with its token, and the process."""
     process = supervised("explore", *arguments, "--no-browser")
     assert process.stdout is not None
     try:

@@ -1,6 +1,7 @@
-"""Every document that a command reads or writes, with its keys, and docs/formats/ made of them.
+"""Every document that a command reads or writes, with its keys; docs/formats/ is made of them.
 
-python -m support.formats     writes the schemas; pytest tests/docs/test_formats.py --refresh-goldens the examples
+python -m support.formats                                      writes the schemas
+    pytest tests/docs/test_formats.py --refresh-goldens            writes the examples
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ _TABLES = {
 }
 GRID = k.keys(
     grid=k.ruled(
-        list, "tables: of instances, of known bugs, or of walks on the code", minItems=1, items=_TABLES
+        list, "tables: of instances, of known bugs, or of conformance runs", minItems=1, items=_TABLES
     )
 )
 _NAMED: tuple[Keys, ...] = (
@@ -103,7 +104,7 @@ WIDTH = 110
 
 
 def text_of(document: object) -> str:
-    """Return the text of a file in docs/formats/: each value on one line, if it fits there; texts always."""
+    """Return the text of a file in docs/formats/: a value on one line if it fits, a list of texts always."""
     return _text(document, "") + "\n"
 
 
@@ -125,7 +126,7 @@ def _are_texts(value: object) -> bool:
 
 
 def rules_for(value: object, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema itself, or of the alternatives in it the one that the value names or has the keys of."""
+    """Return the alternative of the schema that fits the value by name or keys, or else the schema itself."""
     for one in schema.get("anyOf", ()):
         if not isinstance(value, dict) or one.get("title") != value.get("schema"):
             continue
@@ -135,7 +136,7 @@ def rules_for(value: object, schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def parts(value: object, schema: Mapping[str, Any]) -> Iterator[tuple[str | int, Any, Mapping[str, Any]]]:
-    """Yield what a value holds: the key or the place of each part, the part and its schema."""
+    """Yield the key or index of each part of a value, the part, and the schema of the part."""
     schema = rules_for(value, schema)
     if isinstance(value, dict):
         others = schema.get("additionalProperties") or {}

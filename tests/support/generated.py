@@ -1,4 +1,4 @@
-"""Small transition systems made at random, and the comparison of two readings of a system, state by state."""
+"""Small transition systems made at random, and the comparison of two readings of a system by their states."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLAGS, ACTIONS, REPEATS, ROUNDS = 4, 6, 2, 5
 
 
 def by_seeds(few: int, many: int) -> pytest.MarkDecorator:
-    """A test of the systems of so many seeds: of a few quickly, of all of them in the slow run."""
+    """Parametrize a test over seeds: a few of them in the quick case, all in the slow case."""
     cases = [range(few), pytest.param(range(many), marks=pytest.mark.slow)]
     return pytest.mark.parametrize("seeds", cases, ids=[f"{few} seeds", f"{many} seeds"])
 
@@ -43,9 +43,10 @@ class Cells(StateSpace):
 
 
 def generate(seed: int, ends: bool = True) -> System:
-    """A system with actions that fire repeatedly and one-way commutations.
+    """Return a system with actions that fire repeatedly and with one-way commutations.
 
-    It comes to an end, or has no counters and may go on for ever; then its number has values that nothing leads to.
+    With `ends` every execution ends. Otherwise it has no counters and may run for ever; its number then has
+    values that no action leads to.
     """
     chance, s = random.Random(seed), Cells(2 if ends else 4)
     actions = tuple(_action(chance, s, number, ends) for number in range(1, ACTIONS + 1))
@@ -69,12 +70,12 @@ def _action(chance: random.Random, s: Cells, number: int, ends: bool) -> Schema:
 
 
 def _following(s: Cells) -> Term:
-    """The next number, round and round."""
+    """Return a term for the next number; the first follows the last."""
     return if_(s.number[1] == 2, 0, s.number[1] + 1)
 
 
 def _anywhere(chance: random.Random, s: Cells) -> Term:
-    """Another number for each number, which some of them are never."""
+    """Return a term that maps each number to one chosen at random, so that some are never reached."""
     after: Term = s.number[1]
     for number in s.number.domain:
         after = if_(s.number[1] == number, chance.choice(s.number.domain.values), after)
@@ -94,7 +95,7 @@ def _literal(chance: random.Random, s: Cells, loss: bool = True) -> Term:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The states at the end of a complete number of rounds against the states explored."""
+    """The states at the end of complete rounds, compared with the explored states."""
 
     rounds: int
     missing: frozenset[bytes]
@@ -127,7 +128,7 @@ def _without(state: State, choices: Sequence[int]) -> bytes:
 
 
 def complete(session: RoundSolver) -> int:
-    """Deepen until no execution needs more rounds than that; afterwards the last cannot fire."""
+    """Deepen until no execution needs more rounds; afterwards the last round is empty."""
     while True:
         session.deepen()
         guard = session.fires_last()
@@ -136,7 +137,7 @@ def complete(session: RoundSolver) -> int:
 
 
 def _final_states(session: RoundSolver, symbolic: Symbolic) -> set[bytes]:
-    """Every state at the end of the last round, by blocking one after another."""
+    """Return every state at the end of the last round, by blocking one after another."""
     system, found = symbolic.system, set()
     places = [v for v in system.variables if not v.is_choice and v.place in symbolic.written]
     first = Concrete(system).initial({})

@@ -1,4 +1,4 @@
-"""Instances of the protocols that ship: built, checked, explored, and asked which of their actions can fire."""
+"""Instances of the shipped protocols: built, checked, explored, and asked which of their actions can fire."""
 
 from __future__ import annotations
 
@@ -31,29 +31,32 @@ TWO_BOOKIES: dict[str, int] = {"bookies": 2, "ensemble": 2, "write_quorum": 2}
 """2/2/2: the smallest instance on which 4.13 loses data, in 13 steps. Less than half the work of 3/3/2."""
 
 SMALL_BUG = replace(chosen(KNOWN, ["#2614"])[0], name="#2614-N=2", settings=TWO_BOOKIES, steps=13)
-"""That as a known bug, for what is asked of tables of known bugs."""
+"""This instance as a known bug, for tests of the tables of known bugs."""
 
 ONE_PROCESS = Limits(jobs=1, timeout=1800)
-"""One search after the other, in one process: the other core is for another test. It waits longer than `check` does by itself, for a
-machine that is busy with something else: what is asked here ends."""
+"""One search after the other, in one process: the other core is for another test.
+
+The time limit is longer than that of `check`, because the machine may be busy; the questions of the tests do
+end.
+"""
 
 
 def built(name: str, settings: Mapping[str, object]) -> tuple[System, object]:
-    """The system of that protocol with those settings, and its parameters."""
+    """Return the system of that protocol with those settings, and its parameters."""
     protocol = find(name)
     parameters = protocol.parameters(settings.items())
     return protocol.system(parameters), parameters
 
 
 def checked(name: str, settings: Mapping[str, object], prop: str, limits: Limits | None = None) -> Result:
-    """What checking one property of an instance comes to."""
+    """Return the result of checking one property of an instance."""
     return checked_all(name, settings, (prop,), limits)[0]
 
 
 def checked_all(
     name: str, settings: Mapping[str, object], props: Sequence[str], limits: Limits | None = None
 ) -> tuple[Result, ...]:
-    """What checking those properties of an instance together comes to; asked once in a run."""
+    """Return the result of checking those properties of an instance together; asked once in a run."""
     system, parameters = built(name, settings)
     limits = limits or ONE_PROCESS
 
@@ -66,9 +69,9 @@ def checked_all(
 
 
 def found(run: Run) -> Result:
-    """What a run of the table of known bugs comes to; asked once in a run of the tests.
+    """Return the result of a run of the table of known bugs; asked once in a run of the tests.
 
-    Where two bugs are mended on the same instance, that is one question.
+    Two bugs that are mended on the same instance are one question.
     """
     parameters = find(run.known.protocol).parameters(run.settings.items())
     asked = run.known.protocol, parameters, run.known.property, run.bound, run.with_bug, run.minimize
@@ -81,34 +84,38 @@ def differences(way: InstanceExpectations) -> dict[str, int | str]:
 
 
 def number(value: Value) -> int:
-    """A value that is known to be a number."""
+    """Return a value after a check that it is a number."""
     assert isinstance(value, int)
     return value
 
 
 def nearest_violation(name: str, settings: Mapping[str, object], prop: str) -> int:
-    """Steps to the nearest violation, by visiting states in breadth-first order: no formula, no solver."""
+    """Return the number of steps to the nearest violation.
+
+    It visits the states in breadth-first order, without formulas and without a solver.
+    """
     system, _ = built(name, settings)
     holds = Concrete(system).predicate(choose(system, (prop,))[0].holds)
     return next(visit.steps for visit in explore(system) if not holds(visit.state))
 
 
-def wanderings(
-    replayer: Replayer, walks: int, longest: int = 200
+def simulations(
+    replayer: Replayer, runs: int, longest: int = 200
 ) -> Iterator[tuple[tuple[TraceStep, ...], list[State]]]:
-    """Random walks as traces, every other one with losses: the steps, and the states before and after them.
+    """Yield random simulations as traces, every other one with losses.
 
-    Raises ModelError if a step receives what is not under way.
+    Each item has the steps, and the states before and after them. Raises ModelError if a step receives a
+    message that is not under way.
     """
     chance = random.Random(1)
-    for number in range(walks):
+    for number in range(runs):
         walked = list(itertools.islice(random_execution(replayer.concrete, chance, number % 2 == 1), longest))
         states = [state for _, state in walked]
         yield replayer.steps(walked[-1][0], states), states
 
 
 def fired(system: System, wanted: set[str], rounds: int) -> set[str]:
-    """Those of the wanted actions that fire in some execution of up to so many rounds."""
+    """Return the wanted actions that fire in some execution of at most so many rounds."""
     symbolic = Symbolic(system)
     everything = list(range(len(symbolic.actions)))
     session = RoundSolver(template(symbolic, [everything for _ in everything], {}), "cadical")
@@ -123,7 +130,7 @@ def fired(system: System, wanted: set[str], rounds: int) -> set[str]:
 
 
 def _fires(session: RoundSolver, slots: Sequence[int]) -> bool:
-    """One of the slots fires in the last round."""
+    """Return whether one of the slots fires in the last round."""
     guard = session.unrolling.fresh()
     session.add([[-guard, *(session.unrolling.fire(slot, session.rounds) for slot in slots)]])
     return session.solve([guard])
@@ -132,14 +139,17 @@ def _fires(session: RoundSolver, slots: Sequence[int]) -> bool:
 def replayed(
     name: str, settings: Mapping[str, object], prop: str, steps: Sequence[str], lost: Sequence[str] = ()
 ) -> Trace:
-    """Those steps, such as `push: w 1 2`, with those losses; raises NotAnExecution unless they violate the property."""
+    """Return the trace of steps such as `push: w 1 2` with those losses.
+
+    Raises NotAnExecution unless the last step violates the property.
+    """
     system, parameters = built(name, settings)
     replayer = Replayer(system, find(name).subject(parameters))
     return replayer.replay(choose(system, (prop,))[0], actions(system, steps), lost)
 
 
 def actions(system: System, steps: Sequence[str]) -> list[GroundAction]:
-    """The actions that such lines name: `push: w 1 2`."""
+    """Return the actions that lines such as `push: w 1 2` name."""
     named = [system.find(action, given.split()) for action, _, given in (s.partition(":") for s in steps)]
     found = [action for action in named if action is not None]
     assert len(found) == len(steps), "a step that is no action of the instance"
@@ -149,7 +159,7 @@ def actions(system: System, steps: Sequence[str]) -> list[GroundAction]:
 def happens(
     name: str, settings: Mapping[str, object], prop: str, steps: Sequence[str], lost: Sequence[str] = ()
 ) -> bool:
-    """Those steps can be taken with those losses, and the last of them violates the property."""
+    """Return whether those steps are possible with those losses and the last violates the property."""
     try:
         return len(replayed(name, settings, prop, steps, lost).steps) == len(steps)
     except NotAnExecution:

@@ -1,4 +1,7 @@
-"""LedgerChaining.tla read once more: plain Python, no terms, with the module's own variables and nothing derived."""
+"""LedgerChaining.tla read a second time, in plain Python.
+
+It has no terms. Its variables are those of the TLA+ module, and nothing is derived.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ class Written(NamedTuple):
 
 
 class World(NamedTuple):
-    """All variables; `ledgers[i - 1]` is md_ledgers[i], `bookies[i - 1]` the member of b_ledgers with id i, if any."""
+    """All variables.
+
+    `ledgers[i - 1]` is md_ledgers[i]; `bookies[i - 1]` is the member of b_ledgers with id i, if there is one.
+    """
 
     clients: tuple[Client, ...]
     leader: int = 0
@@ -48,7 +54,7 @@ class World(NamedTuple):
 
 
 def successors(w: World, most: int) -> Iterator[World]:
-    """Every world one step on, of at most so many ledgers."""
+    """Yield every world that is one step away and has at most so many ledgers."""
     for c in range(len(w.clients)):
         if w.leader != c:
             yield w._replace(leader=c)
@@ -58,7 +64,7 @@ def successors(w: World, most: int) -> Iterator[World]:
 
 
 def _office(w: World, c: int) -> Iterator[World]:
-    """BecomeLeader, Abdicate."""
+    """Yield the worlds after BecomeLeader and Abdicate."""
     if not w.clients[c].leader and w.leader == c:
         yield _client(w, c, leader=True, status=ChainStatus.GET_LAST_LEDGER)
     if w.clients[c].leader and w.leader != c:
@@ -66,7 +72,7 @@ def _office(w: World, c: int) -> Iterator[World]:
 
 
 def _leads(w: World, c: int, most: int) -> Iterator[World]:
-    """What a client does that believes it leads, by its status."""
+    """Yield the worlds after a step of a client that believes it is the leader, by its status."""
     me = w.clients[c]
     own = me.ledger
     match me.status:
@@ -111,7 +117,7 @@ def _gives_up(w: World, c: int) -> World:
 
 
 def _closed(w: World, c: int) -> World:
-    """The client has closed the ledger it has in hand, on the store, and goes on to create one."""
+    """Return the world in which the client has closed its ledger on the store and is about to create one."""
     i = w.clients[c].ledger.id
     closed = Ledger(i, False, w.ledgers[i - 1].version + 1)
     return _client(

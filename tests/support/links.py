@@ -1,8 +1,8 @@
-"""Links in the pages that lead nowhere: to a file that is not there, or to a heading that its page does not have.
+"""Broken links in the pages: to a file that does not exist, or to a heading that its page does not have.
 
-    python -m support.links [PAGE ...]        all Markdown files that git tracks, if none is named
+python -m support.links [PAGE ...]        all Markdown files that git tracks, if none is named
 
-Addresses of the web are not asked for. Exit code 1 if something leads nowhere.
+Web addresses are not requested. Exit code 1 if a link is broken.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TARGETS = {"link_open": "href", "image": "src"}
 
 
 def dead_links(page: Path, root: Path) -> Iterator[str]:
-    """What leads nowhere on a page, a line each; a link out of the project is one of them."""
+    """Yield a line for each broken link of a page; a link out of the project counts as broken."""
     for target, line in _links(page):
         parts = urlsplit(target)
         if parts.scheme or parts.netloc:
@@ -39,7 +39,7 @@ def dead_links(page: Path, root: Path) -> Iterator[str]:
 
 
 def _links(page: Path) -> Iterator[tuple[str, int]]:
-    """Every link and image of a page with the line on which its paragraph begins."""
+    """Yield every link and image of a page with the line on which its paragraph begins."""
     for block in _tokens(page):
         for token in block.children or ():
             if token.type in TARGETS:
@@ -52,7 +52,7 @@ def _tokens(page: Path) -> list[Token]:
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """Where a link into a page can lead: its headings as GitHub names them, and the anchors set by hand."""
+    """Return the anchors of a page: its headings as GitHub names them, and anchors set by hand."""
     if page.suffix != ".md":
         return frozenset()
     tokens, seen, found = _tokens(page), Counter[str](), set[str]()
@@ -66,17 +66,17 @@ def anchors(page: Path) -> frozenset[str]:
 
 
 def _words(inline: Token) -> str:
-    """The text of a heading without its marks."""
+    """Return the text of a heading without its marks."""
     return "".join(token.content for token in inline.children or ())
 
 
 def slug(heading: str) -> str:
-    """The anchor that GitHub makes of a heading: lower case, without punctuation, a hyphen for each space."""
+    """Return GitHub's anchor of a heading: lower case, no punctuation, a hyphen for each space."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print what leads nowhere."""
+    """Print the broken links."""
     root = Path.cwd()
     tracked = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
     names = arguments or subprocess.run(tracked, capture_output=True, text=True, check=True).stdout.split(

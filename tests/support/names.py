@@ -1,10 +1,10 @@
-"""Names of code in the pages that stand for nothing.
+"""Names in the pages for which the code has nothing.
 
-Such a name is a file that is not there, or an attribute that its module or class lacks.
+Such a name is a file that does not exist, or an attribute that its module or class lacks.
 
-    python -m support.names [PAGE ...]        all pages but the changelog, if none is named
+python -m support.names [PAGE ...]        all pages but the changelog, if none is named
 
-Looked at is everything in backticks within a sentence that has the form of a file or of a Python name.
+The check covers everything in backticks within a sentence that has the form of a file or of a Python name.
 """
 
 from __future__ import annotations
@@ -51,22 +51,22 @@ OF_OTHERS = {
 
 @dataclass
 class Code:
-    """What the project's files define, and every word in them."""
+    """The names that the project's files define, and every word in them."""
 
     files: Collection[str]
     modules: dict[str, set[str]] = field(default_factory=dict)
     """The names at the top of each module, by its path; files of tests are left out."""
     classes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """What the classes of a name have, with the names of the classes below them."""
+    """The attributes of the classes of a name, with the names of their base classes."""
     text: str = ""
     words: set[str] = field(default_factory=set)
 
     def ends(self, path: str) -> list[str]:
-        """Return the files whose path ends so, from a folder on."""
+        """Return the files whose path ends with these folders and this name."""
         return [name for name in self.files if f"/{name}".endswith(f"/{path}")]
 
     def inherited(self, owner: str) -> set[str]:
-        """Return what a class of that name has, with what those have that it is derived from."""
+        """Return the attributes of the classes of that name and of all their base classes."""
         found, seen, waiting = set[str](), set[str](), {owner}
         while waiting:
             seen |= waiting
@@ -77,7 +77,7 @@ class Code:
 
 @cache
 def code() -> Code:
-    """Return what is in the files that git knows or would add, pages aside."""
+    """Return the names in the files that git tracks or would add, without the pages."""
     tracked = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(tracked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     found = Code([name for name in listed.split("\n") if name and (ROOT / name).is_file()])
@@ -92,7 +92,7 @@ def code() -> Code:
 
 
 def _define(found: Code, name: str, text: str) -> None:
-    """Take in what a module has at its top, and what each of its classes has."""
+    """Add the top-level names of a module and the attributes of each of its classes."""
     tree, lines = ast.parse(text), text.split("\n")
     found.modules[name] = set(_names(tree.body))
     for node in tree.body:
@@ -103,7 +103,7 @@ def _define(found: Code, name: str, text: str) -> None:
 
 
 def _names(body: Sequence[ast.stmt]) -> Iterator[str]:
-    """Yield what these statements define or import."""
+    """Yield the names that these statements define or import."""
     for node in body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name
@@ -115,9 +115,9 @@ def _names(body: Sequence[ast.stmt]) -> Iterator[str]:
 
 
 def dead_names(text: str) -> Iterator[str]:
-    """Yield what stands in backticks in a page, has the form of a file or a name, and stands for nothing.
+    """Yield the code spans of a page that have the form of a file or a name and refer to nothing.
 
-    A file that the page's own commands read or write stands for something.
+    Files that the page's own commands read or write are known.
     """
     blocks = READER.parse(text)
     commands = "".join(block.content for block in blocks if block.type in ("fence", "code_block"))
@@ -131,7 +131,7 @@ def dead_names(text: str) -> Iterator[str]:
 
 
 def stands(span: str) -> bool:
-    """Return whether that is a file or a name that there is, or has the form of neither."""
+    """Return whether the text names an existing file or name, or has the form of neither."""
     if FILE.fullmatch(span):
         return _is_there(span)
     dotted = DOTTED.fullmatch(span)
@@ -139,7 +139,7 @@ def stands(span: str) -> bool:
 
 
 def _is_there(path: str) -> bool:
-    """Return whether a path leads to a file or folder of the project, or is that of somebody else."""
+    """Return whether a path leads to a file or folder of the project, or belongs to another project."""
     known = code()
     if path.endswith(".py"):
         return bool(known.ends(path)) or Path(path).stem.isupper()
@@ -150,7 +150,7 @@ def _is_there(path: str) -> bool:
 
 
 def _is_known(name: str) -> bool:
-    """Return whether a name is defined where it says, or is that of somebody else.
+    """Return whether a name is defined in the given place, or belongs to another project.
 
     A single word needs to occur in the code.
     """
@@ -167,7 +167,7 @@ def _is_known(name: str) -> bool:
 
 
 def _places(before: str, owner: str) -> list[set[str]]:
-    """Return what the modules, packages and classes have that may be meant; `trace` may be a `Trace` too."""
+    """Return the names in each module, package and class that may be meant; `trace` may be a `Trace` too."""
     known = code()
     classes = [known.inherited(name) for name in (owner, owner.title()) if name in known.classes]
     path = f"{before}/{owner}".removeprefix("/").removeprefix("fencepost/")
@@ -181,12 +181,12 @@ def _places(before: str, owner: str) -> list[set[str]]:
 
 
 def pages() -> list[Path]:
-    """Return the pages, the changelog aside: it tells of names that are gone."""
+    """Return the pages without the changelog, which mentions names that are gone."""
     return [ROOT / name for name in code().files if name.endswith(".md") and name != "CHANGELOG.md"]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print what stands for nothing, page by page."""
+    """Print the names that refer to nothing, page by page."""
     found = [
         f"{page}: {name}"
         for page in map(Path, arguments or pages())

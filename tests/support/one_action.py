@@ -1,4 +1,4 @@
-"""Asking in one process which claims are inductive over one action."""
+"""A check, in one process, of which claims are inductive over one action."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ Claims = Sequence[Property | Invariant]
 
 
 def broken(system: System, claims: Claims, orbits: bool = True, first: bool = False) -> Mapping[str, str]:
-    """Each claim that had to be withdrawn, in that order, with the action that makes it false; or only the first."""
+    """Return each withdrawn claim, in that order, with the action that makes it false.
+
+    With `first`, only the first one.
+    """
     symbolic = Symbolic(system)
     slots = [INITIALLY, *representatives(symbolic, claims)] if orbits else None
     asked = obligations(symbolic, claims, slots)

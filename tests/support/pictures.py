@@ -1,4 +1,4 @@
-"""Take the pictures in docs/pictures again: `PYTHONPATH=tests python -m support.pictures docs/pictures`."""
+"""The pictures in docs/pictures, taken again: `PYTHONPATH=tests python -m support.pictures docs/pictures`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from support.exploring import served
 
 TRACE = Path("docs/traces/bookkeeper-4.13.no-divergence.json")
 SIZES = {1400: 900, 400: 860}
-"""By width in pixels, the height."""
+"""The height for each width, in pixels."""
 
 
 def look(browser: webdriver.Chrome, width: int, scheme: str) -> None:
-    """A screen so wide, light or dark; a narrow one is a phone's."""
+    """Set the width and the colour scheme of the screen; a narrow screen is a phone's."""
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
     phone = width < 600
@@ -30,7 +30,7 @@ def look(browser: webdriver.Chrome, width: int, scheme: str) -> None:
 
 
 def explore(folder: Path, browser: webdriver.Chrome, address: str) -> None:
-    """The counterexample of 4.13 at step 11, and what the solver says of the loss from there."""
+    """Take pictures of the counterexample of 4.13 at step 11, with the solver's answer about the loss."""
     for width in SIZES:
         for scheme in ("light", "dark"):
             look(browser, width, scheme)
@@ -45,7 +45,7 @@ def explore(folder: Path, browser: webdriver.Chrome, address: str) -> None:
 
 
 def main(folder: Path) -> None:
-    """Every picture."""
+    """Take every picture."""
     with (
         tempfile.TemporaryDirectory() as profile,
         chromium(Path(profile)) as browser,

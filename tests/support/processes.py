@@ -1,4 +1,4 @@
-"""Processes that tests start, kill and look for, as the kernel lists them."""
+"""Processes that tests start, kill and look for in the kernel's list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Found = TypeVar("Found")
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process has started, and theirs."""
+    """Return the processes that a process has started, directly or through others."""
     started: dict[int, list[int]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
         started.setdefault(parent(int(entry.name)), []).append(int(entry.name))
@@ -26,9 +26,9 @@ def children(pid: int) -> list[int]:
 
 
 def gone(pids: Sequence[int]) -> bool:
-    """None of the processes runs any more, looking for it many times; who only waits to be reaped does not.
+    """Return whether all of the processes end soon; a process that only waits to be reaped has ended.
 
-    Looks are counted, not seconds: on a machine that stood still for a while, those are over at once.
+    It counts looks, not seconds: on a machine that stood still for a while, the seconds are over at once.
     """
     for _ in range(600):
         if not any(map(_runs, pids)):
@@ -43,7 +43,7 @@ def _runs(pid: int) -> bool:
 
 
 def stat(pid: int) -> list[str]:
-    """What the kernel says of a process, from its state on; nothing if it is no more."""
+    """Return the kernel's fields of a process, from its state on; none if it has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -61,7 +61,7 @@ def hears(pid: int, number: signal.Signals) -> bool:
 
 
 def command(pid: int) -> bytes:
-    """The command line of a process; empty if it is no more."""
+    """Return the command line of a process; empty if it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -69,7 +69,7 @@ def command(pid: int) -> bytes:
 
 
 def awaited(look: Callable[[], list[Found]], process: subprocess.Popen[str]) -> list[Found]:
-    """What a look finds at last: it must be there before the process ends."""
+    """Return the first result of `look` that is not empty; it must come before the process ends."""
     while not (found := look()):
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.02)
@@ -77,7 +77,7 @@ def awaited(look: Callable[[], list[Found]], process: subprocess.Popen[str]) -> 
 
 
 def kill_one(look: Callable[[], list[int]], process: subprocess.Popen[str]) -> list[int]:
-    """Kill the first process that a look finds; those that it had started."""
+    """Kill the first process that `look` finds, and return the processes that it had started."""
     while True:
         victim = awaited(look, process)[0]
         below = children(victim)
@@ -89,7 +89,7 @@ def kill_one(look: Callable[[], list[int]], process: subprocess.Popen[str]) -> l
 
 
 def busy_workers(driver: int) -> list[int]:
-    """Python workers of Spark's that are about an obligation: executor, daemon, worker, obligation."""
+    """Return Spark's Python workers that answer a case: executor, daemon, worker, case."""
     return [
         pid
         for pid in children(driver)
@@ -101,12 +101,15 @@ def busy_workers(driver: int) -> list[int]:
 
 
 def _is_python(pid: int) -> bool:
-    """It is Spark's daemon, or was forked from it; an executor's Java has other words with `pyspark` in them."""
+    """Return whether the process is Spark's daemon or was forked from it.
+
+    The command line of an executor's Java has `pyspark` in it too, but not the daemon's name.
+    """
     return b"pyspark.daemon" in command(pid)
 
 
 def busy_executors(driver: int) -> list[int]:
-    """Executors, each a Java of its own, with an obligation under way."""
+    """Return the executors, each a Java process of its own, that answer a case."""
     return [
         pid
         for pid in children(driver)
@@ -115,12 +118,12 @@ def busy_executors(driver: int) -> list[int]:
 
 
 def parent(pid: int) -> int:
-    """Who started a process; 0, which is nobody, if it is no more."""
+    """Return the parent of a process; 0, which is no process, if it has ended."""
     return int((stat(pid) or ["", "0"])[1])
 
 
 def printed(code: str, *arguments: str) -> set[str]:
-    """What a Python program prints, run thrice, each time with another order of sets."""
+    """Return the outputs of a Python program that runs three times, each time with another order of sets."""
     tests = str(Path(__file__).parents[1])
     path = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))
     return {
@@ -136,16 +139,19 @@ def printed(code: str, *arguments: str) -> set[str]:
 
 
 def time_is_up(process: subprocess.Popen[str]) -> None:
-    """Have a supervisor look at its clock: it wakes as if a child had changed."""
+    """Make a supervisor look at its clock: it wakes as if a child had changed."""
     os.kill(process.pid, signal.SIGCHLD)
 
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
-"""The signals that end a command, which whoever started pytest may have had ignored."""
+"""The signals that end a command. The parent of pytest may have made it ignore some of them."""
 
 
-def hearing(ignored: Sequence[signal.Signals] = ()) -> list[str]:
-    """Before a command line: the process hears every signal but those to be ignored, whatever pytest itself hears."""
+def signal_prefix(ignored: Sequence[signal.Signals] = ()) -> list[str]:
+    """Return the start of a command line: its process ignores these signals and no others.
+
+    The signals that pytest itself ignores make no difference.
+    """
 
     def names(signals: Sequence[signal.Signals]) -> str:
         return ",".join(number.name.removeprefix("SIG") for number in signals)
@@ -162,15 +168,15 @@ def supervised(
     program: str | None = None,
     cpu: str | None = None,
 ) -> subprocess.Popen[str]:
-    """A `fencepost` as a shell starts it, in a folder, with these signals ignored and these variables set.
+    """Start `fencepost` as a shell does, in a folder, with these signals ignored and these variables set.
 
-    With a `program`, the command as this Python text starts it. `cpu` is its soft and its hard limit in
-    seconds, as `prlimit` takes them.
+    With a `program`, this Python text starts the command. `cpu` has the soft and the hard limit in seconds,
+    as `prlimit` takes them.
     """
     bounded = [] if cpu is None else ["prlimit", f"--cpu={cpu}"]
     started = ("-m", "fencepost.cli") if program is None else ("-c", program)
     return subprocess.Popen(
-        [*hearing(ignored), *bounded, sys.executable, *started, *arguments],
+        [*signal_prefix(ignored), *bounded, sys.executable, *started, *arguments],
         cwd=folder,
         env={**os.environ, **(environment or {})},
         stdin=subprocess.DEVNULL,

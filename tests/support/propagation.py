@@ -1,4 +1,4 @@
-"""A second checker of clausal proofs: plain Python, slow, written from the definition and nothing else."""
+"""A second checker of clausal proofs: plain and slow Python, written from the definition alone."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ from collections.abc import Iterable
 from fencepost.encoding.solving.clauses import Clause
 
 
-def refutes(clauses: Iterable[Clause], learnt: Iterable[Clause]) -> bool:
-    """Each learnt clause follows by unit propagation from the clauses and those before it, up to an empty one."""
+def refutes(clauses: Iterable[Clause], learnt_clauses: Iterable[Clause]) -> bool:
+    """Return whether the learnt clauses refute the clauses, by unit propagation alone.
+
+    Each must follow from the clauses and from the learnt clauses before it, up to an empty one.
+    """
     known = [set(clause) for clause in clauses]
-    for clause in learnt:
-        if not contradictory(known, {-literal for literal in clause}):
+    for learnt in learnt_clauses:
+        if not contradictory(known, {-literal for literal in learnt}):
             return False
-        if not clause:
+        if not learnt:
             return True
-        known.append(set(clause))
+        known.append(set(learnt))
     return False
 
 
 def contradictory(clauses: list[set[int]], assumed: set[int]) -> bool:
-    """Whether unit propagation from these literals makes every literal of some clause false."""
+    """Return whether unit propagation from these literals makes every literal of some clause false."""
     true, changed = set(assumed), True
     while changed:
         if any(-literal in true for literal in true):

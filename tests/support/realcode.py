@@ -1,4 +1,4 @@
-"""Known bugs as they are kept for the real code, and transcripts of real runs."""
+"""The kept traces of known bugs for the real code, and transcripts of real runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRANSCRIPTS = Path(__file__).parent.parent / "realcode" / "transcripts"
 
 
 def kept_trace(bug: str) -> Trace:
-    """The counterexample that is kept for a known bug, replayed."""
+    """Return the kept counterexample of a known bug, replayed."""
     (known,) = chosen(KNOWN, [bug])
     instance = find(known.protocol).instance(Run(known).settings.items())
     (prop,) = instance.properties(known.property)
@@ -24,6 +24,6 @@ def kept_trace(bug: str) -> Trace:
 
 
 def transcript_of(bug: str, release: str, storage: str = "sorted") -> Transcript:
-    """The transcript of a real run of that bug's counterexample."""
+    """Return the transcript of a real run of that bug's counterexample."""
     name = bug.removeprefix("#").replace("/", "-")
     return read_transcript(TRANSCRIPTS / f"{name}.{release}.{storage}.jsonl")

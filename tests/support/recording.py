@@ -16,10 +16,10 @@ HOME = Path(fencepost.encoding.__file__).parent.parent
 
 
 def recorded(work: Callable[[], object], file: Path) -> dict[str, list[str]]:
-    """Call `work`, and return for each process the modules entered by calls, in the order of first calls.
+    """Call `work` and return, by process, the modules that calls enter, in the order of first calls.
 
-    Modules are paths such as `encoding/engine/check.py`. A process is named as its worker is, the first one `command`.
-    Calls while a module is imported do not count. `file` is where the processes write.
+    Modules are paths such as `encoding/engine/check.py`. A process has the name of its worker; the first
+    process is `command`. Calls while a module is imported do not count. `file` is where the processes write.
     """
     with _profiled(file):
         work()

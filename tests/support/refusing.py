@@ -1,4 +1,7 @@
-"""What every refusal is like: exit code 2, nothing on stdout, one line on stderr that can be shown as it is."""
+"""The common form of every refusal.
+
+Exit code 2, nothing on stdout, and one line on stderr that can be shown as it is.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ import pytest
 from fencepost.cli.main import run
 
 LONGEST = 2100
-"""Characters of such a line, at most."""
+"""The largest number of characters of such a line."""
 
 
 @contextmanager
 def slow_machine() -> Iterator[None]:
-    """All that a command says after some time of going on, it says at once."""
+    """Print at once the messages that a command prints after some time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fencepost.cli.rendering.progress.PAUSE", 0.0)
         patch.setattr("fencepost.cli.rendering.progress.HELD", 0.0)
@@ -23,14 +26,14 @@ def slow_machine() -> Iterator[None]:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """The line with which a command is refused; fails if it is anything else, as on a machine that takes long."""
+    """Return the line that refuses a command; fail on any other outcome, as on a slow machine."""
     capsys.readouterr()
     with slow_machine():
         code = run([str(argument) for argument in arguments])
-    told = capsys.readouterr()
-    assert code == 2, (code, told)
-    assert told.out == ""
-    line = told.err.removesuffix("\n")
+    output = capsys.readouterr()
+    assert code == 2, (code, output)
+    assert output.out == ""
+    line = output.err.removesuffix("\n")
     assert line.startswith("fencepost: ")
     assert line.isprintable(), line
     assert len(line) <= LONGEST, len(line)

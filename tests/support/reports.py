@@ -1,4 +1,4 @@
-"""A sweep that was never run: rows of every verdict, two with a counterexample that replays, and what they come to."""
+"""A sweep that was never run: rows of every verdict, two with a counterexample that replays, and the sums."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from fencepost.sweeps.rows import VERDICTS, Row, asked, to_arrow, unanswered
 from fencepost.sweeps.store import Store, opened
 from fencepost.sweeps.summary import SIZES
-from support.stories import story
+from support.counterexamples import counterexample_of
 from support.sweeps import planned
 
 ENGINE = "0.0+test"
@@ -36,7 +36,10 @@ set = { append_compares = ["no", "yes"] }
 """
 """Six questions to two solvers."""
 
-TRACES = {(told.trace.protocol, told.trace.property): told.trace for told in map(story, ("late", "chained"))}
+TRACES = {
+    (example.trace.protocol, example.trace.property): example.trace
+    for example in map(counterexample_of, ("late", "chained"))
+}
 
 OTHERS: Sequence[Row] = (
     {"verdict": "proved", "basis": "rounds", "rounds": 5, "complete": True, "witness": True, "reason": None},
@@ -52,17 +55,17 @@ OTHERS: Sequence[Row] = (
     {"verdict": "vacuous", "reason": "never reached within the bound: <nothing>"},
     {"verdict": "error", "reason": "Traceback\n</dialog><script>alert('&')</script>"},
 )
-"""What the other rows say, in turn."""
+"""The values of the other rows, in turn."""
 
 
 def fabricated(folder: Path, text: str = SIZED + LISTED) -> list[Row]:
-    """A row for each obligation of a grid; those of which a story is told are violated."""
+    """Return a row for each case of a grid; the cases with a counterexample here are violated."""
     others = cycle(OTHERS)
     rows = []
-    for number, obligation in enumerate(planned(folder, text)[1].cases):
-        row = {**asked(obligation, ENGINE), **unanswered("", "", 0.5 + number), "host": "here"}
+    for number, case in enumerate(planned(folder, text)[1].cases):
+        row = {**asked(case, ENGINE), **unanswered("", "", 0.5 + number), "host": "here"}
         trace = TRACES.get((row["protocol"], row["property"]))
-        if trace is not None and told_by(trace) == row["settings"]:
+        if trace is not None and settings_of(trace) == row["settings"]:
             violated = {"verdict": "violated", "steps": len(trace.steps), "fewest": "of-all", "rounds": 2}
             found = {**violated, "faults": dict(trace.faults), "trace": json.dumps(trace.to_json())}
             rows.append({**row, **found, "reason": None})
@@ -71,13 +74,13 @@ def fabricated(folder: Path, text: str = SIZED + LISTED) -> list[Row]:
     return rows
 
 
-def told_by(trace: Any) -> dict[str, str]:
-    """The settings that a trace is of."""
+def settings_of(trace: Any) -> dict[str, str]:
+    """Return the settings of the instance of a trace."""
     return {name: str(value) for name, value in {**trace.parameters, **trace.switches}.items()}
 
 
 def stored_as(folder: Path, rows: Sequence[Row], finished: bool = True, text: str = SIZED + LISTED) -> Path:
-    """The folder of the sweep of that grid with those rows, and their sums if it is finished."""
+    """Return the folder of a sweep of that grid with those rows, and with their sums if it is finished."""
     pa, pq = arrow()
     with opened(folder / "out", planned(folder, text)[1], ENGINE, resume=False) as store:
         store.commit(stage(store, rows))
@@ -91,7 +94,7 @@ def stored_as(folder: Path, rows: Sequence[Row], finished: bool = True, text: st
 
 
 def arrow() -> tuple[Any, Any]:
-    """PyArrow and what writes Parquet; without them the test is skipped."""
+    """Import PyArrow and its Parquet writer, or skip the test."""
     reason = "rows as Arrow need the extra spark"
     return pytest.importorskip("pyarrow", reason=reason), pytest.importorskip(
         "pyarrow.parquet", reason=reason
@@ -99,7 +102,7 @@ def arrow() -> tuple[Any, Any]:
 
 
 def stage(store: Store, rows: Iterable[Row]) -> Path:
-    """A wave as Spark writes it: by protocol, the protocol in the folder's name only."""
+    """Write a wave as Spark does: a folder for each protocol, which is no column of the files."""
     pa, pq = arrow()
     staged = store.stage()
     for row in rows:
@@ -110,13 +113,13 @@ def stage(store: Store, rows: Iterable[Row]) -> Path:
     return staged
 
 
-# What the tables of a sweep must say, counted again.
+# The tables of a sweep, counted a second time.
 
 Lines = list[dict[str, Any]]
 
 
 def recounted(rows: Sequence[Row]) -> dict[str, Lines]:
-    """The tables of a sweep, counted one row after another."""
+    """Return the tables of a sweep, counted one row after another."""
     return {
         "properties": [
             {**named, "obligations": len(found), **verdicts(found), "seconds": seconds(found)}
@@ -177,7 +180,7 @@ def seconds(rows: Sequence[Row]) -> float:
 
 
 def of_solver(solver: str, rows: Sequence[Row]) -> dict[str, Any]:
-    """What one solver did beside the others, question by question."""
+    """Return the sums of one solver compared with the others, question by question."""
 
     def question(row: Row) -> str:
         kept = {n: row[n] for n in ("protocol", "settings", "property", "bound", "most_rounds", "minimize")}

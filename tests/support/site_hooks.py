@@ -1,4 +1,4 @@
-"""The hooks of `make site`: docs/README.md gives the navigation, and pages read as they do on the forge.
+"""The hooks of `make site`: docs/README.md gives the navigation, and pages look as they do on GitHub.
 
 A file outside docs/ that a page links to becomes a page of the site, under repository/.
 """

@@ -1,4 +1,4 @@
-"""A grid of small instances, what a plain loop makes of it, and sweeps as real processes."""
+"""A grid of small instances, the rows that a plain loop makes of it, and sweeps as real processes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from fencepost.sweeps.rows import Row
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.store import Store
 from fencepost.sweeps.sweep_cases import together
-from support.processes import hearing
+from support.processes import signal_prefix
 
-COMMAND = [*hearing(), sys.executable, "-m", "fencepost.cli", "sweep"]
+COMMAND = [*signal_prefix(), sys.executable, "-m", "fencepost.cli", "sweep"]
 
 TINY = """
 [[grid]]
@@ -50,22 +50,22 @@ protocols = "verified-log-01"
 properties = "durability"
 bounds = "1..12"
 """
-"""Twelve more, a second each: together with `TINY` more than two waves on two cores."""
+"""Twelve more cases of a second each. With `TINY` they are more than two waves on two cores."""
 
 CONFLICTS = 500
 """A limit that some of `TINY` run into."""
 
 
 def planned(folder: Path, text: str = TINY) -> tuple[Path, Plan]:
-    """A grid of that text as a file, and its obligations."""
+    """Write a grid of that text to a file; return the file and its cases."""
     file = folder / "grid.toml"
     file.write_text(text)
-    return file, obligations(text)
+    return file, cases_of(text)
 
 
 @cache
-def obligations(text: str) -> Plan:
-    """What a grid of that text asks for, whatever its file is called."""
+def cases_of(text: str) -> Plan:
+    """Return the cases of a grid of that text."""
     return plan(tomllib.loads(text))
 
 
@@ -74,20 +74,20 @@ VARYING = ("seconds", "host")
 
 
 def looped(made: Plan, conflicts: int | None = None) -> dict[str, Row]:
-    """The rows of those obligations by id, one after another, without Spark."""
+    """Return the rows of those cases by id, answered one after another, without Spark."""
     allowance = Allowance(conflicts=conflicts)
     rows = [row for task in together(made.cases) for row in solve_all(task, engine(), allowance)]
     return {row["id"]: comparable(row) for row in rows}
 
 
 def comparable(row: Row) -> Row:
-    """A row without what may differ from run to run."""
+    """Return a row without the columns that may differ from run to run."""
     return {name: value for name, value in row.items() if name not in VARYING}
 
 
 @dataclass(frozen=True)
 class Spark:
-    """On what a sweep runs: a master, and the seed with which Python hashes text there."""
+    """The master of a Spark, and the seed with which Python hashes text there."""
 
     master: str = "local[2]"
     seed: str = "1"
@@ -95,7 +95,10 @@ class Spark:
 
 @contextmanager
 def started(grid: Path, out: Path, *options: str, spark: Spark = Spark()) -> Iterator[subprocess.Popen[str]]:
-    """`fencepost sweep run`, under way with a limit of `CONFLICTS`, as a shell starts it; in the end it is there no more."""
+    """Start `fencepost sweep run` as a shell does, with a limit of `CONFLICTS`; yield its process.
+
+    The process has ended when the context is left.
+    """
     command = [*COMMAND, "run", str(grid), str(out), "--master", spark.master, "-v"]
     with subprocess.Popen(
         [*command, "--conflicts-per-case", str(CONFLICTS), *options],
@@ -112,18 +115,18 @@ def started(grid: Path, out: Path, *options: str, spark: Spark = Spark()) -> Ite
 
 
 def swept(grid: Path, out: Path, *options: str, spark: Spark = Spark()) -> tuple[int, str, str]:
-    """The same, run to its end: exit code, stdout and stderr."""
+    """Run `fencepost sweep run` to its end; return its exit code, stdout and stderr."""
     with started(grid, out, *options, spark=spark) as process:
-        told, said = process.communicate(timeout=600)
-    return process.returncode, told, said
+        stdout, stderr = process.communicate(timeout=600)
+    return process.returncode, stdout, stderr
 
 
 def stored(out: Path) -> list[Row]:
-    """The committed rows of a sweep, as far as two runs must agree."""
+    """Return the committed rows of a sweep without the columns in which two runs may differ."""
     return [comparable(row) for row in Store(out).rows()]
 
 
 def agree(rows: list[Row], expected: dict[str, Row]) -> None:
-    """None is there twice, none is missing, and each says what it should."""
+    """Check that no row is missing or there twice, and that each row has the expected values."""
     assert len(rows) == len({row["id"] for row in rows}), "a row is there twice"
     assert {row["id"]: row for row in rows} == expected

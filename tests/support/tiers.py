@@ -1,7 +1,7 @@
-"""Tiers of cases: from the marks in the code, and from the recorded durations in `tests/durations.json`.
+"""Tiers of cases: from the marks in the code, and from the durations recorded in `tests/durations.json`.
 
-The file has, by file of tests and by case, the seconds of the last recording, rounded up to a step. A line that names no case
-is ignored, and the next recording of the whole suite leaves it out.
+The file holds, by test file and by case, the seconds of the last recording, rounded up to a step. A line that
+names no case is ignored, and the next recording of the whole suite leaves it out.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def _step(seconds: float) -> int:
 def sort_into_tiers(items: list[pytest.Item], durations: Durations) -> None:
     """Mark each case whose record is over the limit of a tier, and put the longest first.
 
-    A mark in the code is the least tier of its case: a record moves a case to a longer tier, never to a shorter one.
+    A mark in the code is the least tier of its case: a record moves a case to a longer tier, never to a
+    shorter one.
     """
     for item in items:
         seconds = durations.get(name(item.nodeid), 0)

@@ -1,8 +1,8 @@
-"""Varied small systems made at random: what authors write, mistakes too, to hold every engine against plain exploring.
+"""Varied small systems made at random, with authors' mistakes too; every engine is compared with exploring.
 
-They have sorts that overlap or are made of others, orders between numbers, labels in guards, updates and claims, constants
-that tell labels apart, losses that are shared or forgotten, domains that are overrun, and claims that are false. An action
-happens at most once with the same arguments, so every execution ends.
+They have sorts that overlap or are made of others, orders between numbers, labels in guards, updates and
+claims, constants that tell labels apart, losses that are shared or forgotten, domains that are overrun, and
+claims that are false. An action happens at most once with the same arguments, so every execution ends.
 """
 
 from __future__ import annotations
@@ -42,10 +42,13 @@ from fencepost.encoding.rounds.round_solver import RoundSolver
 from support.generated import complete
 
 MOST_STATES = 3000
-"""States of a system that is looked at, at most."""
+"""The largest number of states of a system that a test uses."""
 
 Scope = Mapping[str, Sequence[Term]]
-"""The terms that may be named, by type: the parameters of an action, and the values that a quantifier binds."""
+"""The terms that may be named, by type.
+
+They are the parameters of an action and the values that a quantifier binds.
+"""
 
 NEEDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("up", "has", "leads", "chosen", "follows another"), ("node",)),
@@ -59,7 +62,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "number": (),
     "several": (),
 }
-"""The kinds of literals, and what each is about."""
+"""The kinds of literals, and the variables of each kind."""
 
 SELDOM = {
     "chosen": 0.2,
@@ -72,17 +75,23 @@ SELDOM = {
     "passed": 0.4,
     "order": 0.4,
 }
-"""How often a system has what a kind of literals is about. A constant that tells nodes apart leaves little symmetry."""
+"""The probability that a system has the variables of a kind.
+
+A constant that tells nodes apart leaves little symmetry.
+"""
 
 MAILED = ("got", "noticed")
 """The kinds that exist only where nodes send messages."""
 
 MISTAKES = (None, None, None, None, "shared", "again", "forgotten again")
-"""Mistakes in the losses of messages: one for several, one for a message sent again, one that is not named."""
+"""Mistakes in the losses of messages.
+
+One loss for several messages, one for a message that is sent again, and one that the message does not name.
+"""
 
 
 class Net(StateSpace):
-    """Nodes and clients, what they hold, what constants say of them, and what each node has got from which."""
+    """Nodes and clients: their variables, their constants, and the messages between nodes."""
 
     def __init__(self, chance: random.Random, mailing: bool) -> None:
         self.node = labels("node", "n", 2 if mailing else chance.choice((2, 3, 3)))
@@ -133,7 +142,7 @@ def _turned(values: Sequence[Value], value: Value, by: int) -> Value:
 
 
 def generate(seed: int, chosen: bool = True) -> System:
-    """The system of a seed. Losses are choices made up front, or are decided one by one as messages are sent.
+    """Return the system of a seed; losses are choices made up front, or are decided as messages are sent.
 
     Raises ModelError if its text is refused.
     """
@@ -146,11 +155,11 @@ class _Maker:
     chosen: bool
     schemas: list[Schema] = field(default_factory=list)
     terse: bool = False
-    """One action makes one thing true: then some claims are broken by it and by nothing else."""
+    """Whether one action makes one thing true: then that action alone breaks some claims."""
     labelled: str = ""
-    """Where labels are written out. One is enough to tell it apart from the others."""
+    """The place in which labels are written out. One is enough to tell it apart from the others."""
     within: str = "guards"
-    """Where the next term belongs."""
+    """The place that the next term belongs to."""
 
     def system(self) -> System:
         chance = self.chance
@@ -163,17 +172,20 @@ class _Maker:
         for _ in range(1 if mailing or self.terse else chance.choice((2, 2, 3))):
             self._act_somehow()
         self.within = "claims"
-        facts = [
+        invariants = [
             Invariant(f"i{n}", "", self._claim())
             for n in range(4 if self.terse else chance.choice((1, 2, 3, 4)))
         ]
         wanted = Property("p", "", self._claim(), self._literal({}), "it is so")
-        return System(self.s, tuple(self.schemas), (wanted,), invariants=tuple(facts))
+        return System(self.s, tuple(self.schemas), (wanted,), invariants=tuple(invariants))
 
     # Actions.
 
     def _add(self, over: Sequence[Sort], then: Callable[..., Action], further: Sequence[Sort] = ()) -> Family:
-        """An action over these sorts that happens at most once for the same values of `over`: when it has."""
+        """Add an action over these sorts that happens at most once for the same values of `over`.
+
+        Returns the variable that says when it has happened.
+        """
         name = f"act{len(self.schemas)}"
         done = family(BOOL, *over)
         setattr(self.s, f"{name}_done", done)
@@ -233,7 +245,7 @@ class _Maker:
     # Messages.
 
     def _mail(self) -> None:
-        """A node sends to each node, and what is not lost may be received; somebody may notice a loss."""
+        """Add an action that sends to a node, one that receives, and sometimes one that notices a loss."""
         s, chance = self.s, self.chance
         mistake, singly = chance.choice(MISTAKES), chance.random() < 0.3
         index = chance.choice(((0,), (1,))) if mistake == "shared" else (0, 1)
@@ -283,14 +295,14 @@ class _Maker:
     # Terms.
 
     def _of(self, kind: str, scope: Scope) -> Term:
-        """Something of that type that may be named, or now and then a label written out."""
+        """Return a term of that type that may be named, or sometimes a label written out."""
         sorts = {"node": self.s.node, "twin": self.s.twin, "client": self.s.client, "pair": self.s.pair}
         if kind in sorts and self.labelled == self.within and self.chance.random() < 0.3:
             return Constant(kind, self.chance.choice((sorts[kind].values[0], *sorts[kind].values)))
         return self.chance.choice(scope[kind])
 
     def _literal(self, scope: Scope, kind: str | None = None) -> Term:
-        """A literal about what may be named, or about all or some of a sort."""
+        """Return a literal about terms that may be named, or about all or some members of a sort."""
         s, chance = self.s, self.chance
         kind = kind or chance.choice(s.kinds)
         missing = next((wanted for wanted in NEEDS[kind] if wanted not in scope), None)
@@ -348,14 +360,17 @@ class _Maker:
                 return at_least(2, s.node, lambda n: s.up[n])
 
     def _claim(self) -> Term:
-        """Something that is said of all of one sort or two: most often that a flag is down unless something else is so."""
+        """Return a claim about all members of one sort or two.
+
+        Most claims say that a flag is down unless some literal holds.
+        """
         s, chance = self.s, self.chance
         nodes = ((s.node, s.node), (s.node, s.node), (s.node,), (s.some,))
         over = chance.choice((*nodes, (s.client, s.client), (s.writer, s.reader), (s.reader,), (s.twin,), ()))
 
-        def said(sorts: Sequence[Sort], scope: Scope) -> Term:
+        def quantified(sorts: Sequence[Sort], scope: Scope) -> Term:
             if sorts:
-                return forall(sorts[0], lambda value: said(sorts[1:], _with(scope, value)))
+                return forall(sorts[0], lambda value: quantified(sorts[1:], _with(scope, value)))
             flags = [kind for kind in ("up", "has", "seen", "known", *MAILED) if kind in s.kinds]
             down = [kind for kind in flags if all(wanted in scope for wanted in NEEDS[kind])]
             telling = [kind for kind in s.kinds if kind in ("leads", "next", "same", "has")]
@@ -365,21 +380,23 @@ class _Maker:
             ]
             return any_of(*(~self._atom(chance.choice(down), scope) for _ in down[:1]), *some)
 
-        return said(over, {})
+        return quantified(over, {})
 
 
 def _with(scope: Scope, named: Term) -> Scope:
-    """The same with one more thing that may be named."""
+    """Return the scope with one more term that may be named."""
     return {**scope, named.type: [*scope.get(named.type, ()), named]}
 
 
-# What is true of a system, and what engines say.
+# The truth about a system, and the answers of engines.
 
 
 @dataclass(frozen=True)
 class Truth:
-    """The result of plain exploring: in how few steps each claim is false, whether the witness is reached, and whether a step
-    is badly defined."""
+    """The result of plain exploring.
+
+    In how few steps each claim is false, whether the witness is reached, and whether a step is badly defined.
+    """
 
     false: Mapping[str, int]
     witnessed: bool
@@ -387,7 +404,7 @@ class Truth:
 
 
 def explored(system: System) -> Truth | None:
-    """Explore a system; None if it has more than `MOST_STATES` states."""
+    """Explore a system; return None if it has more than `MOST_STATES` states."""
     concrete = Concrete(system)
     (wanted,) = system.properties
     claims = {**{i.name: i.holds for i in system.invariants}, wanted.name: wanted.holds}
@@ -423,7 +440,7 @@ def inductive(system: System) -> Houdini:
 
 
 def by_rounds(system: System) -> Truth:
-    """The same as `explored` says, by as many rounds as cover every execution; not in how few steps."""
+    """Return the same as `explored`, by as many rounds as cover every execution; steps are not counted."""
     (wanted,) = system.properties
     claims = {**{i.name: i.holds for i in system.invariants}, wanted.name: wanted.holds}
     symbolic = Symbolic(system)

@@ -1,4 +1,4 @@
-"""benchmarks/mutants.py: which changes it makes, that they reach the live function, and that its lists are not stale."""
+"""benchmarks/mutants.py: its changes, that they reach the live function, and that its lists are current."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ CHANGED = {
 
 @pytest.mark.parametrize("text", CHANGED)
 def test_each_operator_changes_one_place(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change that is forgotten, or made twice, is seen in the texts."""
+    """The texts show a change that is forgotten, or made twice."""
     assert _after(f"x = {text}", tmp_path, monkeypatch) == {f"x = {after}" for after in CHANGED[text]}
 
 
 def test_statements_are_dropped_and_what_is_returned_negated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A docstring stays, and a generator that loses its only yield is a generator still."""
+    """A docstring stays, and a generator that loses its only yield is still a generator."""
     assert _after("'''Doc.'''", tmp_path, monkeypatch) == set()
     assert _after("f(a)", tmp_path, monkeypatch) == {"pass"}
     assert _after("return a", tmp_path, monkeypatch) == {"return not a"}
@@ -48,7 +48,7 @@ def test_statements_are_dropped_and_what_is_returned_negated(
 
 
 def _after(statement: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The texts that the mutants of a function of one statement have; each of them compiles."""
+    """Return the texts of the mutants of a function of one statement; each text compiles."""
     (folder / "toy.py").write_text(f"def toy(a, b, c) -> bool:\n    {statement}\n", encoding="utf-8")
     monkeypatch.setattr(mutants, "ROOT", folder)
     found = list(mutants.mutants("toy.py"))
@@ -58,7 +58,7 @@ def _after(statement: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> set
 
 
 def test_a_mutant_reaches_the_function_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A property of a class that other modules have imported already."""
+    """The mutant is a property of a class that other modules have imported already."""
     file, asked = "encoding/evidence/queries.py", Query(Kind.COMPLETENESS, 3)
     name, operator = "Query.unrolled", "+ becomes -"
     found = [m for m in mutants.mutants(file) if (m.function, m.operator) == (name, operator)]
@@ -70,7 +70,7 @@ def test_a_mutant_reaches_the_function_that_runs(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_change_that_the_tests_do_not_run_to_the_end_with_is_not_taken_for_noticed() -> None:
-    """pytest that finds no tests, or a change that cannot be made, is a mistake of the run."""
+    """A run in which pytest finds no tests, or in which the change cannot be made, is an error."""
     assert [mutants.outcome(status) for status in (0, 1 << 8, signal.SIGSEGV, None)] == [
         *(mutants.LIVED, mutants.NOTICED, mutants.NOTICED, mutants.BY_TIME),
     ]
@@ -89,7 +89,7 @@ def test_every_file_has_functions_that_can_be_changed_and_tests_that_are_there()
 
 
 def test_every_reason_is_about_a_mutant_that_there_is() -> None:
-    """A reason whose code has changed is taken out, or given anew."""
+    """A reason whose code has changed is removed, or written anew."""
     reasons = tomllib.loads(mutants.REASONS.read_text(encoding="utf-8"))
     there = {mutant.description for file in mutants.targets() for mutant in mutants.mutants(file)}
     assert reasons.keys() <= there

@@ -1,4 +1,4 @@
-"""What other tests lean on: the answers of a run, and the check of the links."""
+"""The support of other tests: the kept answers of a run, and the checks of links, names and records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.tiers import LIMITS, name, read, sort_into_tiers, updated, write
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file to which every question that is really asked adds a line; the run has no answers yet."""
+    """Return a file to which every question that is really asked adds a line; the run has no answers yet."""
     monkeypatch.setenv(FOLDER, str(tmp_path / "answers"))
     return tmp_path / "asked"
 
@@ -37,7 +37,7 @@ def test_a_question_is_asked_once_and_another_one_too(asked: Path) -> None:
 
 
 def test_those_who_ask_at_the_same_time_ask_once(asked: Path) -> None:
-    """Each opens the lock for itself, as processes do."""
+    """Each thread opens the lock for itself, as processes do."""
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda _: ask("a", asked), range(4))) == ["A"] * 4
     assert asked.read_text().split() == ["a"]
@@ -139,7 +139,7 @@ def pytest_runtest_logreport(report):
 
 RECORDED = {"recorded_slow": 5, "recorded_long": 60, "stale": 60, "marked": 60, "marked_long": 5}
 DURATIONS = {f"test_a.py::test_{case}": seconds for case, seconds in RECORDED.items()} | {"gone.py::a": 5}
-"""Planted: a case over each limit, marked cases with another record, a case that is gone, and a file that is gone."""
+"""Planted: a case over each limit, marked cases with another record, a missing case, and a missing file."""
 
 
 def test_the_tier_of_a_case_is_the_longer_of_its_mark_and_its_record(pytester: pytest.Pytester) -> None:
@@ -164,7 +164,7 @@ def test_the_tier_of_a_case_is_the_longer_of_its_mark_and_its_record(pytester: p
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> Path:
-    """A suite of five cases with a file of durations, and that file."""
+    """Return a suite of five cases with a file of durations, and that file."""
     pytester.makeini("[pytest]\ntestpaths = .\nmarkers =\n    slow\n    long\n")
     pytester.makeconftest(SUITE_CONFTEST)
     pytester.makepyfile(test_a=SUITE)
@@ -180,7 +180,10 @@ def cases_run(pytester: pytest.Pytester, *options: str) -> list[str]:
 
 
 def test_a_recording_of_the_suite_drops_stale_lines(suite: Path, pytester: pytest.Pytester) -> None:
-    """The stale lines stop nothing. The quick case takes 31 s now. A case that did not run keeps its record."""
+    """The stale lines stop no test.
+
+    The quick case takes 31 s now. A case that did not run keeps its record.
+    """
     assert cases_run(pytester, "--record-durations", "-m", "not long") == ["recorded_slow", "quick"]
     recorded = {"quick": 60, "recorded_long": 60, "marked": 60, "marked_long": 5}
     assert read(suite) == {f"test_a.py::test_{case}": seconds for case, seconds in recorded.items()}
@@ -200,7 +203,7 @@ def test_a_record_is_rounded_up_and_stays_in_its_tier(seconds: float, record: in
 
 
 def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
-    """A file of tests is named once: if it moves, one line of the records changes."""
+    """The records name a test file once: if it moves, one line of the records changes."""
     durations = {"b.py::test_b[x::y]": 5, "a.toml::≠ 2/2/2, unfenced": 60, "a.toml::a": 2}
     write(tmp_path / "durations.json", durations)
     assert read(tmp_path / "durations.json") == durations
@@ -225,14 +228,14 @@ def test_that_shares(case):
 
 @pytest.mark.slow
 def test_tests_of_a_group_are_run_by_one_worker(pytester: pytest.Pytester) -> None:
-    """As they are not with pytest 9.2 and pytest-xdist 3.8: two browsers, two Sparks, and each fixture made twice."""
+    """With pytest 9.2 and pytest-xdist 3.8 two workers run them, with two browsers and two Sparks."""
     pytester.makepyfile(GROUPED)
     assert pytester.runpytest_subprocess("-n2", "--dist=loadgroup", "-p", "no:fencepost").ret == 0
     assert len(list(pytester.path.glob("worker-*"))) == 1
 
 
 @pytest.mark.parametrize(
-    ("shown", "said"),
+    ("shown", "found_in_order"),
     [
         ("one …\nthree", True),
         ("one two three [0.5 s]", True),
@@ -243,9 +246,9 @@ def test_tests_of_a_group_are_run_by_one_worker(pytester: pytest.Pytester) -> No
         ("one one", False),
     ],
 )
-def test_what_a_page_shows_is_said_in_its_order(shown: str, said: bool) -> None:
-    """Else a page could show anything."""
-    assert shows(shown, "  one   two\nthree  [12.3 s]\n") is said
+def test_the_lines_of_a_page_are_printed_in_its_order(shown: str, found_in_order: bool) -> None:
+    """Otherwise a page could show anything."""
+    assert shows(shown, "  one   two\nthree  [12.3 s]\n") is found_in_order
 
 
 def test_what_stands_below_a_command_ends_where_the_next_one_begins() -> None:

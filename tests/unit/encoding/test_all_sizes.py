@@ -1,4 +1,4 @@
-"""The reading over sorts of any size: it agrees with the concrete one, and refuses what it cannot read."""
+"""The reading over sorts of any size: it agrees with the concrete reading, or refuses a term."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Finite:
             anything = z3.Const(f"any!{name}", self.reading.sort(free))
             self.pinned.add(z3.ForAll([anything], z3.Or(*(anything == thing for thing in own))))
 
-    def said(self, facts: Any, state: State) -> list[Any]:
-        """That the facts are those of a state of the finite instance, one formula for each place."""
+    def fixed_to(self, variables: Any, state: State) -> list[Any]:
+        """Return formulas that give the state variables their values in a state, one for each place."""
         by_name: Mapping[str, Family] = {f.name: f for f in self.open.state.families}
         concrete = Concrete(self.small)
         found = []
@@ -57,7 +57,7 @@ class Finite:
             free = by_name[place.family.name]
             index = [self.things[sort.name, v] for sort, v in zip(free.over, place.index, strict=True)]
             value = concrete.value(state, place)
-            read = facts[free](*index)
+            read = variables[free](*index)
             found.append(
                 read == self.things[free.domain.name, value] if not free.domain.counted else read[value]
             )
@@ -65,7 +65,7 @@ class Finite:
 
 
 def test_each_step_of_the_core_is_the_same_in_both_readings() -> None:
-    """Random steps of a finite instance, possible or not, read over sorts of which it lists the things."""
+    """Random steps of a finite instance, possible or not, are read over sorts whose members are listed."""
     both, chance = Finite(), random.Random(7)
     concrete = Concrete(both.small)
     schemas = {s.name: s for s in both.open.schemas}
@@ -76,7 +76,7 @@ def test_each_step_of_the_core_is_the_same_in_both_readings() -> None:
         ]
         for state in chance.sample(states, min(5, len(states))):
             both.pinned.push()
-            both.pinned.add(*both.said(both.reading.before, state))
+            both.pinned.add(*both.fixed_to(both.reading.before, state))
             assert both.pinned.check() == z3.sat
             for step in chance.sample(concrete.steps, 12):
                 schema = schemas[step.action.schema.name]
@@ -89,7 +89,7 @@ def test_each_step_of_the_core_is_the_same_in_both_readings() -> None:
                 agrees = guard
                 if after is not None:
                     fired.add(schema.name)
-                    agrees = z3.And(guard, *both.said(both.reading.after(schema, environment), after))
+                    agrees = z3.And(guard, *both.fixed_to(both.reading.after(schema, environment), after))
                 both.pinned.push()
                 both.pinned.add(z3.Not(agrees) if after is not None else guard)
                 assert both.pinned.check() == z3.unsat, step.action.name
@@ -99,7 +99,7 @@ def test_each_step_of_the_core_is_the_same_in_both_readings() -> None:
 
 
 class Lamps(StateSpace):
-    """Any number of lamps, of which one is the last that was lit."""
+    """Any number of lamps, and the one that was lit last."""
 
     def __init__(self) -> None:
         self.lamp = of_any_size("lamp")
@@ -108,7 +108,7 @@ class Lamps(StateSpace):
 
 
 def light(s: Lamps, lamp: Parameter) -> Action:
-    """A lamp is lit, and no other."""
+    """Light one lamp, and no other."""
     return Action(
         when=TRUE,
         then=[*everywhere(s.lamp, lambda k: s.lit[k].set(k == lamp)), s.last.set(lamp)],
@@ -122,7 +122,7 @@ def lamps(*invariants: Invariant) -> tuple[Lamps, System]:
 
 
 def proved(system: System) -> list[str]:
-    """The names of the claims that z3 proves."""
+    """Return the names of the claims that z3 proves."""
 
     def holds(assume: tuple[Any, ...], claim: Any) -> bool:
         solver = z3.Solver()
@@ -149,11 +149,11 @@ def test_two_updates_that_may_meet_are_a_claim_of_their_own() -> None:
     s = Lamps()
 
     def twice(s: Lamps, one: Parameter, other: Parameter) -> Action:
-        """Two lamps change, which may be one."""
+        """Change two lamps, which may be the same."""
         return Action(when=TRUE, then=[s.lit[one].set(True), s.lit[other].set(False)], actor="a")
 
     def apart(s: Lamps, one: Parameter, other: Parameter) -> Action:
-        """Two lamps change."""
+        """Change two lamps."""
         then: list[Update] = [s.lit[one].set(True), s.lit[other].set(False)]
         return Action(when=one != other, then=then, actor="a")
 
@@ -208,12 +208,12 @@ class Signals(StateSpace):
 
 
 def forget(s: Signals, signal: Parameter) -> Action:
-    """What was seen of a green signal is forgotten."""
+    """Forget what was seen of a green signal."""
     return Action(when=s.shows[signal] == Colour.GREEN, then=[s.seen[signal].set(False)], actor="a")
 
 
 def test_a_variable_has_one_of_three_values() -> None:
-    """Planted: a signal that is red and green at once, of which no claim about red ones would be kept."""
+    # Planted: a signal that is red and green at once, which would break every claim about red ones.
     s = Signals()
     red = Invariant("red", "", forall(s.signal, lambda k: (s.shows[k] != Colour.RED) | s.seen[k]))
     green = Invariant("green", "", forall(s.signal, lambda k: (s.shows[k] != Colour.GREEN) | s.seen[k]))
@@ -231,7 +231,7 @@ def test_equal_terms_are_read_as_equal_formulas() -> None:
 
 
 def shows_none(levels: Family, level: Value, lamp: Parameter) -> Term:
-    """That lamp is not at that level."""
+    """Return the term that the lamp is not at that level."""
     return levels[lamp] != level
 
 
@@ -239,7 +239,8 @@ def shows_none(levels: Family, level: Value, lamp: Parameter) -> Term:
     "domain", [integers(0, 2), integers(1, 3), integers(0, 1)], ids=["0-2", "1-3", "0-1"]
 )
 def test_a_number_is_no_truth_value(domain: Sort) -> None:
-    """1 == True in Python: a family of numbers was read as one of truth values after an update, and 2 was never reached."""
+    # A family of numbers was once read as truth values. 1 == True in Python, so after an update 2 was never
+    # reached.
 
     class Levels(StateSpace):
         def __init__(self) -> None:
@@ -247,7 +248,7 @@ def test_a_number_is_no_truth_value(domain: Sort) -> None:
             self.level = family(domain, self.lamp)
 
     def turn(s: Levels, lamp: Parameter) -> Action:
-        """To the highest level."""
+        """Go to the highest level."""
         return Action(when=TRUE, then=[s.level[lamp].set(domain.values[-1])], actor="a")
 
     s = Levels()

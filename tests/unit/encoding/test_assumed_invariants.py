@@ -1,4 +1,4 @@
-"""Facts that are inductive over one action are taken for granted by searches for violations; others never are."""
+"""Searches for violations assume the invariants that are inductive over one action, and no others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "two_phase_commit.p
 
 
 def checked() -> tuple[Verdict, int | None]:
-    """The verdict on the property that a majority of votes violates, and in how few steps."""
+    """Return the verdict on the property that a majority of votes violates, and the number of its steps."""
     protocol = load(EXAMPLE)
     instance = protocol.instance([("votes", "majority")])
     outcome = check(instance, instance.properties()[:1], Limits())
@@ -28,7 +28,7 @@ def checked() -> tuple[Verdict, int | None]:
 
 
 def assume(monkeypatch: pytest.MonkeyPatch, which: str) -> list[str]:
-    """Assume these facts: `all`, `none`, or those that are `inductive`. Names of those assumed are in the list afterwards."""
+    """Make searches assume `all`, `none` or the `inductive` invariants; return the list of their names."""
     inductive, assumed = inductive_proof.proved_of, list[str]()
 
     def chosen(houdini: Houdini, invariants: Sequence[Invariant]) -> tuple[Invariant, ...]:
@@ -41,7 +41,10 @@ def assume(monkeypatch: pytest.MonkeyPatch, which: str) -> list[str]:
 
 
 def test_what_is_inductive_is_assumed_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the facts one is false where a majority decides; the violation is found as if none were assumed."""
+    """One of the invariants is false if a majority decides.
+
+    The violation is found as if none were assumed.
+    """
     assumed = assume(monkeypatch, "inductive")
     assert checked() == (Verdict.VIOLATED, 7)
     assert assumed == ["heard-has-voted", "abort-is-told-or-own"]
@@ -49,7 +52,7 @@ def test_what_is_inductive_is_assumed_and_nothing_else(monkeypatch: pytest.Monke
     assert checked() == (Verdict.VIOLATED, 7)
 
 
-def test_a_false_fact_that_is_assumed_hides_the_violation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So what is assumed reaches the search, and must be true."""
+def test_a_false_invariant_that_is_assumed_hides_the_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The assumed invariants reach the search, and they must be true."""
     assume(monkeypatch, "all")
     assert checked()[0] is not Verdict.VIOLATED

@@ -1,4 +1,4 @@
-"""Certificates: what is proved can be checked without the solver, and whatever does not hold is rejected."""
+"""Certificates: they can be checked without the solver, and a certificate that proves nothing is rejected."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Fencepost = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(name="fencepost")
 def fixture_fencepost(capsys: pytest.CaptureFixture[str]) -> Fencepost:
-    """Exit code, stdout and stderr of a command."""
+    """Return a function that runs a command and returns exit code, stdout and stderr."""
 
     def call(*arguments: str | Path) -> tuple[int, str, str]:
         code = run([str(argument) for argument in arguments])
@@ -50,7 +50,7 @@ def fixture_fencepost(capsys: pytest.CaptureFixture[str]) -> Fencepost:
 
 @pytest.fixture(scope="module", name="made")
 def fixture_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of BookKeeper on two bookies, by rounds; nobody writes to it."""
+    """Return a certificate of BookKeeper on two bookies, by rounds; no test writes to it."""
     folder = tmp_path_factory.mktemp("certificates") / "made"
     assert run(["check", *SMALL, "--certificates", str(folder)]) == 0
     return folder
@@ -58,7 +58,7 @@ def fixture_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(name="copy")
 def fixture_copy(made: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be tampered with."""
+    """Return a copy of the certificate that a test may change."""
     return shutil.copytree(made, tmp_path / "copy")
 
 
@@ -74,7 +74,7 @@ def edit_manifest(folder: Path, change: Callable[[dict[str, object]], object]) -
 
 
 def leave_out(folder: Path, part: str) -> None:
-    """Take a part away, and out of the manifest."""
+    """Remove a part from the folder and from the manifest."""
     path = folder / "manifest.json"
     document = json.loads(path.read_text())
     document["parts"].remove(part)
@@ -83,7 +83,7 @@ def leave_out(folder: Path, part: str) -> None:
         file.unlink()
 
 
-# What stands.
+# Accepted certificates.
 
 
 def test_what_is_proved_is_certified(made: Path, fencepost: Fencepost) -> None:
@@ -138,7 +138,8 @@ def test_a_budget_is_part_of_what_is_certified(tmp_path: Path, fencepost: Fencep
 
 
 def test_a_witness_with_more_faults_than_the_budget_is_rejected(tmp_path: Path, fencepost: Fencepost) -> None:
-    """Planted: faults of the witness are not counted, and a property is exercised by what the budget excludes."""
+    # Planted: the faults of the witness are not counted. Then an execution outside the budget exercises a
+    # property.
     arguments = (
         "check",
         COPIES,
@@ -166,14 +167,14 @@ def test_a_witness_with_more_faults_than_the_budget_is_rejected(tmp_path: Path, 
 
 
 def test_each_claim_of_a_certificate_is_asked_about() -> None:
-    """Planted: the questions of the first claim alone, so that a proof of the second may be anything."""
+    # Planted: only the questions of the first claim, so that any proof of the second passes.
     claims = [Claim(name, Basis.ROUNDS, 2) for name in ("one", "other")]
     asked = [question.name for question in questions(claims, built("bookkeeper-4.13", TWO_BOOKIES)[0])]
     assert asked == ["well-defined", "completeness", "property-one", "property-other"]
 
 
 CERTIFIED = ("BOOKKEEPER-799", "#2614", "early-commit", "#1067")
-"""What the certificates of the others take has not been measured."""
+"""The bugs whose certificates are made. The time of the others has not been measured."""
 
 
 @pytest.mark.slow
@@ -190,11 +191,11 @@ def test_the_mended_side_of_a_known_bug_is_certified(
     assert code == 0, out
 
 
-# What is rejected.
+# Rejected certificates.
 
 
 def rejected(fencepost: Fencepost, folder: Path, *more: str) -> str:
-    """Why the certificate is rejected."""
+    """Return the reason for which the certificate is rejected."""
     code, out, err = fencepost("certify", folder, *more)
     assert (code, err) == (1, "")
     assert out.startswith("rejected: ")
@@ -317,11 +318,11 @@ def test_a_witness_that_does_not_come_about(copy: Path, fencepost: Fencepost) ->
     assert rejected(fencepost, copy).startswith("witness-no-divergence: ")
 
 
-# What cannot be read.
+# Certificates that cannot be read.
 
 
 def refused(fencepost: Fencepost, *arguments: str | Path) -> str:
-    """Why the command refuses its input, in one line, however long it has taken."""
+    """Return the one line with which the command refuses its input, however long the command took."""
     with slow_machine():
         code, out, err = fencepost(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
@@ -376,7 +377,7 @@ def test_a_line_that_is_no_learnt_clause(line: str, copy: Path, fencepost: Fence
     assert f"{PROOF}: line 1 is no learnt clause" in refused(fencepost, "certify", copy)
 
 
-# Making them.
+# Making certificates.
 
 
 def test_a_folder_that_is_there_already_stays_as_it_is(copy: Path, fencepost: Fencepost) -> None:
@@ -392,7 +393,7 @@ def test_nothing_proved_leaves_nothing_behind(tmp_path: Path, fencepost: Fencepo
 
 
 def test_an_empty_folder_is_filled(tmp_path: Path, fencepost: Fencepost) -> None:
-    """The help and the page once asked for a new one."""
+    """The help and the page once asked for a new folder."""
     code, _, _ = fencepost("check", OWNER, "--certificates", tmp_path)
     assert code == 0
     assert (tmp_path / "manifest.json").exists()
@@ -402,7 +403,8 @@ def test_an_empty_folder_is_filled(tmp_path: Path, fencepost: Fencepost) -> None
 def test_a_result_without_a_certificate_is_named_with_the_reason(
     tmp_path: Path, fencepost: Fencepost
 ) -> None:
-    """A certificate is of one instance: what is checked on a small one of its own without it has none, and nobody said so."""
+    # The reason was once missing. A property that is checked on a small instance of its own has no
+    # certificate, because a certificate is of one instance.
     of_three = [f"--property={name}" for name in ("no-divergence", "entries-in-order", "valid-fragments")]
     asked = ("check", "bookkeeper-4.13", *of_three, "--certificates", tmp_path / "made", "--format=json")
     code, out, err = fencepost(*asked)
@@ -428,10 +430,10 @@ def test_a_time_out_leaves_nothing_behind(
     monkeypatch.setattr(contents, "refutation", lambda clauses, name: time.sleep(600))
     code, out, err = fencepost("check", *SMALL, "--certificates", tmp_path / "made", "--timeout", "8")
     assert "no-divergence: proved" in out
-    said = (
+    message = (
         "no certificate for no-divergence: time-out after 8 s, for the proof and its certificate together\n"
     )
-    assert (code, err) == (3, said)
+    assert (code, err) == (3, message)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -448,7 +450,7 @@ def test_a_query_that_has_an_answer_has_no_proof() -> None:
 
 
 def tiny() -> Iterator[tuple[str, Clauses]]:
-    """Every query of two proofs of tiny instances."""
+    """Yield every query of two proofs of tiny instances."""
     copies = load(Path(COPIES))
     fenced = copies.system(copies.parameters([("fence", "yes")]))
     for kind in (Kind.WELL_DEFINED, Kind.COMPLETENESS):
@@ -459,7 +461,7 @@ def tiny() -> Iterator[tuple[str, Clauses]]:
 
 
 def random() -> Iterator[tuple[str, Clauses]]:
-    """Random clauses of three literals that cannot all hold, so that few learnt clauses are there for nothing."""
+    """Yield random contradictory clauses of three literals, whose proofs need most learnt clauses."""
     source = Random(1)
     for number in range(4):
         clauses = [[v * source.choice((1, -1)) for v in source.sample(range(1, 31), 3)] for _ in range(170)]
@@ -472,11 +474,11 @@ def three_owners() -> System:
 
 
 TRIVIAL = ("well-defined", "property", "base")
-"""Refuted by unit propagation alone: whatever is left of the proof stands, as long as it has the empty clause."""
+"""Queries that unit propagation alone refutes. Any part of their proof with the empty clause is enough."""
 
 
 def stands(clauses: Clauses, lines: list[str]) -> bool:
-    """Whether the proof stands, by the checker that ships."""
+    """Return whether the shipped checker accepts the proof."""
     try:
         check_proof(clauses, read_proof("\n".join(lines), Path("proof")))
     except RejectedError:
@@ -489,7 +491,7 @@ def without(lines: list[str], number: int) -> list[str]:
 
 
 def flip(line: str) -> str:
-    """The learnt clause with its first literal negated."""
+    """Return the learnt clause with its first literal negated."""
     first, *rest = line.split()
     return " ".join([str(-int(first)), *rest])
 

@@ -1,4 +1,4 @@
-"""What commutes is asked once; the answers that are kept cost time if they are lost, and nothing else."""
+"""Commutation is asked once. A lost cache costs time and changes no answer."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def symbolic() -> Symbolic:
 
 @cache
 def right() -> list[list[int]]:
-    """What the solver says if nothing is kept."""
+    """Return the solver's answer without a cache."""
     return Commutation(symbolic(), Cache(None)).blockers()
 
 
 def asked(folder: Path) -> int:
-    """How many pairs are put to the solver with the answers in that folder, which must make no difference."""
+    """Return the number of pairs asked with the answers in that folder; check that the result is the same."""
     commutation = Commutation(symbolic(), Cache(folder))
     assert commutation.blockers() == right()
     return commutation.asked
@@ -91,7 +91,7 @@ def test_rows_of_another_encoder_do_not_count(tmp_path: Path, monkeypatch: pytes
 
 
 def test_an_answer_that_is_kept_is_believed(tmp_path: Path) -> None:
-    """Whoever can compute a digest can forge an answer: that is why the folder must be nobody else's."""
+    """Anybody who can compute a digest can forge an answer, so the folder must belong to the user alone."""
     asked(tmp_path)
     with sqlite3.connect(file(tmp_path)) as database:
         forged = [
@@ -135,9 +135,9 @@ def test_a_folder_that_others_may_write_to_is_left_unused(
     usable.cache_clear()
     assert asked(tmp_path / "cache") > 50
     assert asked(tmp_path / "cache") > 50
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "others own it or may write to it" in said
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "others own it or may write to it" in error
 
 
 def test_a_folder_of_somebody_else_is_left_unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,37 +216,40 @@ class Marks(StateSpace):
 
 
 def turn(s: Marks) -> Action:
-    """Turns the switch on."""
+    """Turn the switch on."""
     return Action(when=TRUE, then=[s.switch.set(True)], actor="me")
 
 
 def mark(s: Marks) -> Action:
-    """Makes the first mark, and once more if the switch is on: then it sets a variable twice."""
+    """Make the first mark, and again if the switch is on, which sets a variable twice."""
     again = s.mark[1].set(True, when=s.switch)
     return Action(when=s.switch | ~s.switch, then=[s.mark[1].set(True), again], actor="me")
 
 
 def mark_once(s: Marks) -> Action:
-    """Makes the second mark, whether the switch is on or not."""
+    """Make the second mark, whether the switch is on or not."""
     return Action(when=s.switch | ~s.switch, then=[s.mark[2].set(True)], actor="me")
 
 
 def may_move(system: System, cache: Cache) -> dict[str, bool]:
-    """For each action but the first: whether it may move left past that one."""
+    """Return for each action but the first whether it may move left past the first."""
     commutation = Commutation(Symbolic(system), cache)
     blockers = commutation.blockers()
     return {action.name: 0 not in blockers[slot] for slot, action in enumerate(commutation.symbolic.actions)}
 
 
 def test_a_step_that_is_badly_defined_in_one_order_only_does_not_move() -> None:
-    """The state is the same in both orders. Planted: that nothing is asked but the state."""
+    """The state is the same in both orders. Planted: only the state is compared."""
     s = Marks()
     moving = may_move(System(s, (each(turn, s), each(mark, s))), Cache(None))
     assert not moving["mark"]
 
 
 def test_questions_that_differ_in_badly_defined_steps_alone_have_two_answers() -> None:
-    """Both actions make one mark, in the same formulas. Planted: a key without the formula of a badly defined step."""
+    """Both actions make one mark, in the same formulas.
+
+    Planted: a key without the formula of a badly defined step.
+    """
     s = Marks()
     for handlers in ((turn, mark_once, mark), (turn, mark, mark_once)):
         moving = may_move(System(s, tuple(each(handler, s) for handler in handlers)), Cache(None))

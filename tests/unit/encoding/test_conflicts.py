@@ -1,4 +1,4 @@
-"""A limit in conflicts: the searches of one process share it, a spent one is `undecided`, and no clock has a say."""
+"""A limit in conflicts: the searches of a process share it, its end is `undecided`, no clock matters."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from fencepost.encoding.solving.solvers import SLICE, SOLVERS, UNCOUNTED, Purse
 from support.instances import checked
 
 EMPTY = Template([], 0, 0, [], 0, [], {}, [], [])
-"""No variables, no clauses: what is asked does not matter to `Ponders`."""
+"""No variables and no clauses: `Ponders` ignores its question."""
 
 
 class Ponders:
-    """A solver that takes every conflict it may, and as many more as it overlooks, and never knows."""
+    """A solver that takes every conflict it may, and some more, and never has an answer."""
 
     def __init__(self, overlooks: int = 0) -> None:
         self._overlooks, self._taken = overlooks, 0
         self.allowed: list[int] = []
 
     def add(self, clauses: Iterable[Clause]) -> None:
-        """They are of no interest."""
+        """Ignore the clauses."""
 
     def ask(self, assumptions: Sequence[int], conflicts: int = SLICE) -> GaveUp:
-        """Not this time."""
+        """Give up."""
         self.allowed.append(conflicts)
         self._taken += conflicts + self._overlooks
         return GaveUp("spent", may_go_on=True)
 
     def core(self) -> Sequence[int]:
-        """There is none."""
+        """Return no core."""
         return []
 
     def conflicts(self) -> int:
-        """What it took so far."""
+        """Return the number of conflicts so far."""
         return self._taken
 
 

@@ -1,4 +1,4 @@
-"""Folding: what never changes is written out, and nothing else is."""
+"""Folding: a variable that never changes is replaced by its value, and no other is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NODE = integers(1, 2)
 
 
 class Room(StateSpace):
-    """Lamps that a switch turns on; a fuse that only a layer blows, and what follows from that."""
+    """Lamps with a switch, a fuse that only a layer blows, and a variable that follows from the fuse."""
 
     def __init__(self) -> None:
         self.node = NODE
@@ -64,13 +64,13 @@ def test_what_no_action_writes_is_constant_and_so_is_what_only_gets_what_it_has(
     assert folded(system).properties[0].holds is TRUE
 
 
-def test_a_layer_that_writes_a_fact_keeps_it_and_what_follows_from_it() -> None:
+def test_a_layer_that_writes_a_variable_keeps_it_and_what_follows_from_it() -> None:
     assert names(room(turn_on, blow)) == set()
 
 
 def test_an_action_that_cannot_happen_writes_nothing() -> None:
     def blow_never(s: Room, node: Parameter) -> Action:
-        """Blows what only a dark room would blow."""
+        """Blow the fuse only in a dark room."""
         return Action(when=s.dark[node], then=[s.fuse_blown[node].set(True)], actor="someone")
 
     assert names(room(turn_on, blow_never)) == {"fuse_blown", "dark"}

@@ -1,6 +1,6 @@
-"""Every engine on tiny systems that are right, and on the same with a mistake: all come to the same, whichever solver answers.
+"""Every engine and solver has the same answers on tiny systems that are right, and on those with a mistake.
 
-An engine that takes everything for right, or for wrong, is red here.
+An engine that finds everything right, or everything wrong, fails here.
 """
 
 from __future__ import annotations
@@ -30,13 +30,16 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 class Case(NamedTuple):
-    """An instance of an example: the first of its properties holds, or is violated in so many steps."""
+    """An instance of an example, whose first property holds or is violated in so many steps."""
 
     example: str
     settings: Mapping[str, str]
     steps: int | None
     rounds: int
-    """In so many rounds it is violated, or every execution fits; or, if there are ever longer ones, it holds in them."""
+    """The rounds in which it is violated, or in which every execution fits.
+
+    If there are always longer executions, the property holds in so many rounds.
+    """
 
     @property
     def name(self) -> str:
@@ -63,7 +66,7 @@ CASES = [
 SUBJECT = Subject("tiny", {}, {})
 
 Engine = Callable[[Case, str], int | None]
-"""Fewest steps to a violation; None if there is none. Takes the name of a solver."""
+"""A function from a case and a solver's name to the fewest steps of a violation; None if there is none."""
 
 
 def checking(case: Case, limits: Limits) -> int | None:
@@ -76,17 +79,17 @@ def checking(case: Case, limits: Limits) -> int | None:
 
 
 def rounds(case: Case, solver: str) -> int | None:
-    """One search after the other."""
+    """Run one search after the other."""
     return checking(case, Limits(jobs=1, solver=solver, rounds=case.system().default_rounds))
 
 
 def two_jobs(case: Case, solver: str) -> int | None:
-    """Violations and longer executions side by side."""
+    """Search for violations and for longer executions side by side."""
     return checking(case, Limits(jobs=2, solver=solver, rounds=case.system().default_rounds))
 
 
 def query(case: Case, solver: str) -> int | None:
-    """The clauses that `fencepost export` writes, of all rounds at once."""
+    """Ask the clauses that `fencepost export` writes, of all rounds at once."""
     system = case.system()
     asked = Query(Kind.PROPERTY, case.rounds, system.properties[0].name)
     found = backend(solver)
@@ -95,15 +98,15 @@ def query(case: Case, solver: str) -> int | None:
     return case.steps if isinstance(answer, Yes) else None
 
 
-def exploring(case: Case, solver: str) -> int | None:
-    """Every state, breadth first, on plain values."""
+def explored(case: Case, solver: str) -> int | None:
+    """Explore every state, breadth first, on plain values."""
     system = case.system()
     holds = Concrete(system).predicate(system.properties[0].holds)
     return next((visit.steps for visit in explore(system) if not holds(visit.state)), None)
 
 
-def walking(case: Case, solver: str) -> int | None:
-    """Random walks: what they meet is so, but need not be the shortest."""
+def simulated(case: Case, solver: str) -> int | None:
+    """Run random simulations: their violations are real, but need not be the shortest."""
     system = case.system()
     traces = simulate(system, SUBJECT, system.properties[:1], count=100, seed=1, longest=100).traces
     lengths = [len(trace.steps) for trace in traces.values()]
@@ -112,8 +115,8 @@ def walking(case: Case, solver: str) -> int | None:
 
 
 BY_SOLVER: tuple[Engine, ...] = (rounds, query)
-ALONE: tuple[Engine, ...] = (exploring, walking, two_jobs)
-"""These ask no solver, or what is around it is what is asked."""
+ALONE: tuple[Engine, ...] = (explored, simulated, two_jobs)
+"""Engines that ask no solver, or whose test is about the processes around it."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -128,7 +131,8 @@ def test_every_engine_says_the_same(engine: Engine, solver: str, case: Case) -> 
     assert engine(case, solver) == case.steps
 
 
-# examples/two_phase_commit.py has as many states as in Stateright, which pins these numbers in examples/2pc.rs.
+# examples/two_phase_commit.py has as many states as in Stateright, which pins these numbers in
+# examples/2pc.rs.
 
 
 @pytest.mark.parametrize(("participants", "states"), [(3, 288), (5, 8_832)])
@@ -141,7 +145,7 @@ def test_two_phase_commit_has_as_many_states_as_in_stateright(participants: int,
 
 
 def test_both_of_its_properties_are_proved_and_their_witnesses_are_reached() -> None:
-    """Stateright's `sometimes`: all commit, all abort."""
+    """These are Stateright's `sometimes`: all commit, all abort."""
     system = load(EXAMPLES / "two_phase_commit.py").system(
         load(EXAMPLES / "two_phase_commit.py").parameters([])
     )

@@ -34,7 +34,7 @@ SUBJECT = Subject("counter", {}, {})
 
 
 class Counter(StateSpace):
-    """A number that is counted up, from where it may jump, and a flag that nothing sets."""
+    """A number that is counted up and may jump, and a flag that nothing sets."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -45,36 +45,36 @@ class Counter(StateSpace):
 
 
 def count(s: Counter) -> Action:
-    """Counts up, whatever the number is."""
+    """Count up from any number."""
     return Action(when=TRUE, then=[s.number.set(s.number + 1)], actor="me")
 
 
 def count_to(most: int) -> Callable[[Counter], Action]:
-    """Counts up to that number."""
+    """Return an action that counts up to that number."""
 
     def count(s: Counter) -> Action:
-        """Counts up."""
+        """Count up."""
         return Action(when=s.number < most, then=[s.number.set(s.number + 1)], actor="me")
 
     return count
 
 
 def stop_short(s: Counter) -> Action:
-    """Counts up from anything but 1: what is beyond 1 is never reached, and counts past the end."""
+    """Count up from any number but 1; the numbers beyond 1 are never reached, and count past the end."""
     return Action(when=s.number != 1, then=[s.number.set(s.number + 1)], actor="me")
 
 
 def system(
     s: Counter, *handlers: Callable[[Counter], Action], name: str = "p", holds: Term | None = None
 ) -> System:
-    """With a property that the flag is down, if no other is given, and the fact that it is."""
+    """Return a system with the invariant that the flag is down, and by default with that as its property."""
     prop = Property(name, "", ~s.flag if holds is None else holds, s.number == 1, "one is counted")
-    facts = (Invariant("flag-down", "", ~s.flag),)
-    return System(s, tuple(each(h, s) for h in handlers), (prop,), default_rounds=4, invariants=facts)
+    invariants = (Invariant("flag-down", "", ~s.flag),)
+    return System(s, tuple(each(h, s) for h in handlers), (prop,), default_rounds=4, invariants=invariants)
 
 
 CHOICES = ((), ("rounds", "k-induction"), ("rounds",))
-"""Engines asked: those that suit the system, or these."""
+"""The engines asked: those that suit the system, or these."""
 
 
 def result(made: System, *engines: str) -> Result:
@@ -86,18 +86,21 @@ def result(made: System, *engines: str) -> Result:
 
 
 def pass_first(s: Counter) -> Action:
-    """Passes while one more can be counted."""
+    """Pass while one more can be counted."""
     return Action(when=~s.passed[1] & (s.number < s.most), then=[s.passed[1].set(True)], actor="me")
 
 
 def count_once(s: Counter) -> Action:
-    """Counts up, once for each time that it was passed."""
+    """Count up, once for each time that it was passed."""
     then = [s.number.set(s.number + 1), s.passed[1].set(False)]
     return Action(when=s.passed[1], then=then, actor="me")
 
 
-def test_a_proof_names_the_fact_that_keeps_each_step_well_defined() -> None:
-    """A certificate asks about steps from what is named. Planted: only what the property was proved from."""
+def test_a_proof_names_the_invariant_that_keeps_each_step_well_defined() -> None:
+    """A certificate asks about steps from the named invariants.
+
+    Planted: only those from which the property was proved.
+    """
     s = Counter(2)
     room = Invariant("room-left", "", ~s.passed[1] | (s.number < s.most))
     made = replace(system(s, pass_first, count_once), invariants=(room,))
@@ -107,26 +110,29 @@ def test_a_proof_names_the_fact_that_keeps_each_step_well_defined() -> None:
 
 @pytest.mark.parametrize("engines", CHOICES)
 def test_nothing_is_proved_where_a_badly_defined_step_is_reached(engines: tuple[str, ...]) -> None:
-    """Planted: proved although the claim of well-definedness was withdrawn."""
+    # Planted: the proof stands although the claim of well-definedness was withdrawn.
     with pytest.raises(ModelError, match=r"count sets number to 3, outside 0\.\.2"):
         result(system(Counter(2), count), *engines)
 
 
-def test_facts_name_a_badly_defined_step_that_is_reached() -> None:
-    """Planted: what every action keeps is said to be kept, and nothing is said of the step."""
+def test_invariants_name_a_badly_defined_step_that_is_reached() -> None:
+    # Planted: the invariants that every action keeps are reported, and the step is not.
     made = system(Counter(2), count)
     with pytest.raises(ModelError, match=r"count sets number to 3, outside 0\.\.2"):
         list(examine(None, made, SUBJECT, made.properties, 4)[0])
 
 
 def test_a_badly_defined_step_that_is_not_reached_leaves_the_proof_to_rounds() -> None:
-    """From 2 the number leaves its domain; no execution comes to 2, which induction over one action does not see."""
+    """The number leaves its domain from 2, and no execution reaches 2.
+
+    Induction over one action does not see that.
+    """
     found = result(system(Counter(2), stop_short))
     assert (found.verdict, found.basis) == (Verdict.PROVED, Basis.ROUNDS)
 
 
 def test_a_witness_is_not_called_unreachable_where_a_step_may_be_badly_defined() -> None:
-    """Planted: `vacuous` from an induction that withdrew the claim of well-definedness."""
+    # Planted: `vacuous` from an induction that withdrew the claim of well-definedness.
     s = Counter(2)
     prop = Property("p", "", TRUE, s.flag, "the flag is up")
     made = System(s, (each(count, s),), (prop,), default_rounds=4, invariants=(Invariant("i", "", ~s.flag),))
@@ -138,12 +144,12 @@ def test_a_witness_is_not_called_unreachable_where_a_step_may_be_badly_defined()
 
 
 def fall(s: Counter) -> Action:
-    """A crash."""
+    """Crash."""
     return Action(when=~s.flag, then=[s.flag.set(True)], actor="me", fault="crashes")
 
 
 def after_a_fall(s: Counter) -> Action:
-    """Counts once more after a crash."""
+    """Count once more after a crash."""
     return Action(when=s.flag & (s.number == 1), then=[s.number.set(2)], actor="me")
 
 
@@ -172,11 +178,14 @@ def test_a_script_for_other_solvers_counts_the_faults_of_every_round(most: int, 
     assert isinstance(solver.ask([], 10_000), answer)
 
 
-# Names of the engine's own.
+# Names that the engine uses itself.
 
 
 def test_no_property_has_the_name_of_a_claim_of_the_engine() -> None:
-    """Each is the key of its question: a property of that name was never asked about, and certified."""
+    """Each name is the key of a question.
+
+    A property of that name was once certified and never asked about.
+    """
     s = Counter(2)
     mine = system(s, count_to(2)).properties[0]
     for name in (WELL_DEFINED, Never(mine).name):
@@ -198,11 +207,11 @@ def test_a_property_whose_name_sounds_like_one_is_asked_about(name: str) -> None
 
 @pytest.mark.parametrize("most", [300, pytest.param(MOST_VALUES - 1, marks=pytest.mark.slow)])
 def test_a_large_domain_works_in_every_engine(most: int) -> None:
-    """More values than fit in a byte, and the most that there may be."""
+    """More values than fit in a byte, and the largest number that is allowed."""
     s = Counter(most)
 
     def jump(s: Counter) -> Action:
-        """Goes to the largest number but one."""
+        """Go to the largest number but one."""
         return Action(when=s.number == 1, then=[s.number.set(most - 1)], actor="me")
 
     right, wrong = (system(s, count_to(most), jump, holds=h) for h in (s.number <= most, s.number < most))
@@ -216,7 +225,10 @@ def test_a_large_domain_works_in_every_engine(most: int) -> None:
 
 
 def test_clauses_and_formulas_of_a_large_domain_have_the_same_answer() -> None:
-    """Of a large domain that it has one value is said by further Booleans, which a script declares."""
+    """Further Booleans say that a variable of a large domain has one value.
+
+    A script must declare them.
+    """
     s = Counter(12)
     asked = steps(system(s, count_to(12), holds=s.number <= 12), ["p"])
     for holds, answers in ((s.number <= 12, {"unsat"}), (s.number < 12, {"unsat", "sat"})):
@@ -239,7 +251,7 @@ def test_one_value_too_many_is_refused_in_one_line() -> None:
 
 
 def test_two_values_at_once_are_no_state_of_a_large_domain() -> None:
-    """Planted: a ladder that lacks a rung; then a variable of many values may have two of them."""
+    # Planted: a ladder without one rung, so that a variable of many values may have two of them.
     s = Counter(20)
     symbolic = Symbolic(system(s, count_to(20)))
     bits = symbolic.bits[0]
@@ -250,11 +262,11 @@ def test_two_values_at_once_are_no_state_of_a_large_domain() -> None:
         assert type(states.ask(one)).__name__ == "Yes"
 
 
-# An index that the state decides.
+# An index that depends on the state.
 
 
 def pass_at(s: Counter) -> Action:
-    """Passes the step of the number, which there is not for 0."""
+    """Pass the step of the number; there is none for 0."""
     return Action(when=~s.passed[s.number], then=[s.number.set(1)], actor="me")
 
 

@@ -1,4 +1,4 @@
-"""Each form tells the story of the trace: no message more, none less, none at another place."""
+"""Each form shows every message and every state of the trace, at its place, and nothing else."""
 
 from __future__ import annotations
 
@@ -25,23 +25,31 @@ from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.language.traces import Json, Sending, TraceStep
 from fencepost.properties.catalogue import PROTOCOLS
 from fencepost.protocols.ledger_chain import Chain, ChainMetadata
-from support.stories import TOLD, replayed, story
+from support.counterexamples import EXECUTIONS, counterexample_of, replayed
 
 ROOT = Path(__file__).parents[3]
 TRACES = ROOT / "docs" / "traces"
 SAVED = TRACES / "bookkeeper-4.13.no-divergence.json"
 
 
-@pytest.fixture(params=TOLD)
-def told(request: pytest.FixtureRequest) -> Counterexample:
-    """Each of the stories."""
-    return story(request.param)
+@pytest.fixture(params=EXECUTIONS)
+def counterexample(request: pytest.FixtureRequest) -> Counterexample:
+    """Return each of the counterexamples."""
+    return counterexample_of(request.param)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_same_story_is_told_in_the_same_words(told: Counterexample, form: str) -> None:
-    again = Counterexample(told.trace, told.system, told.prop, told.verdict, told.changed_switches)
-    assert FORMS[form].write(again) == FORMS[form].write(told)
+def test_the_same_counterexample_is_written_in_the_same_words(
+    counterexample: Counterexample, form: str
+) -> None:
+    again = Counterexample(
+        counterexample.trace,
+        counterexample.system,
+        counterexample.prop,
+        counterexample.verdict,
+        counterexample.changed_switches,
+    )
+    assert FORMS[form].write(again) == FORMS[form].write(counterexample)
 
 
 @pytest.mark.parametrize("form", ["text", *FORMS])
@@ -72,26 +80,26 @@ def test_the_diagram_in_the_docs_is_the_one_that_is_kept(request: pytest.Fixture
     assert text == expected
 
 
-# Stories.
+# Counterexamples.
 
 
 def test_participants_stand_in_the_order_of_their_kinds() -> None:
-    assert story("late").participants == ("w", "r1", "b1", "b2", "zk")
-    assert story("lost").participants == ("primary", "c1", "c2", "new primary")
-    assert story("chained").participants == ("c1", "c2", "store")
+    assert counterexample_of("late").participants == ("w", "r1", "b1", "b2", "zk")
+    assert counterexample_of("lost").participants == ("primary", "c1", "c2", "new primary")
+    assert counterexample_of("chained").participants == ("c1", "c2", "store")
 
 
-def test_what_becomes_of_a_message_is_what_the_trace_says(told: Counterexample) -> None:
-    trace = told.trace
-    assert [t.message for t in told.travels] == [m for step in trace.steps for m in step.sent]
-    assert [s.index for s in trace.steps if s.received] == sorted(told.arrivals)
-    for index, travel in told.arrivals.items():
+def test_what_becomes_of_a_message_is_what_the_trace_says(counterexample: Counterexample) -> None:
+    trace = counterexample.trace
+    assert [t.message for t in counterexample.travels] == [m for step in trace.steps for m in step.sent]
+    assert [s.index for s in trace.steps if s.received] == sorted(counterexample.arrivals)
+    for index, travel in counterexample.arrivals.items():
         received = trace.steps[index - 1].received
         assert received is not None
         assert travel.message.key == received.key
         assert travel.sent < index
         assert not travel.message.lost
-    assert [t.message for t in told.in_flight] == trace.in_flight()
+    assert [t.message for t in counterexample.in_flight] == trace.in_flight()
 
 
 def chain() -> Chain:
@@ -102,8 +110,8 @@ def chain() -> Chain:
 
 
 def test_the_last_change_of_a_variable_is_found_by_its_value_and_by_what_came_after() -> None:
-    """The ledger is appended in step 8, and the list with it overwritten in step 10."""
-    trace, position = story("chained").trace, chain().position
+    """Step 8 appends the ledger, and step 10 overwrites the list with the ledger in it."""
+    trace, position = counterexample_of("chained").trace, chain().position
     assert trace.last_change(position, 1).index == 10
     assert trace.last_change(position, 1, to=0).index == 10
     assert trace.last_change(position, 1, to=1).index == 8
@@ -114,8 +122,8 @@ def test_the_last_change_of_a_variable_is_found_by_its_value_and_by_what_came_af
 
 
 def test_a_trace_tells_what_a_variable_held_as_a_value_of_its_domain() -> None:
-    """What never changes is not in the trace: it is what it was at first."""
-    trace, s = story("chained").trace, chain()
+    """A variable that never changes is not in the trace: it has its initial value."""
+    trace, s = counterexample_of("chained").trace, chain()
     assert [trace.value(s.position, 1, after=step) for step in (0, 7, 8, 10)] == [0, 0, 1, 0]
     assert trace.value(s.metadata, 1) in ChainMetadata
     assert trace.value(s.metadata, 1, after=0) is ChainMetadata.NOT_CREATED
@@ -124,7 +132,7 @@ def test_a_trace_tells_what_a_variable_held_as_a_value_of_its_domain() -> None:
 
 
 def test_of_two_alike_the_one_is_received_that_says_the_same() -> None:
-    told = story("lost")
+    counterexample = counterexample_of("lost")
 
     def step(index: int, says: int, is_receipt: bool) -> TraceStep:
         message = Sending("note", "a", "b", {"says": says}, None if is_receipt else False)
@@ -132,18 +140,18 @@ def test_of_two_alike_the_one_is_received_that_says_the_same() -> None:
         return TraceStep(index, "go", {}, "b" if is_receipt else "a", received, sent, "", {})
 
     steps = (step(1, 1, False), step(2, 2, False), step(3, 2, True), step(4, 1, True))
-    travels = replace(told, trace=replace(told.trace, steps=steps)).travels
+    travels = replace(counterexample, trace=replace(counterexample.trace, steps=steps)).travels
     assert [(t.sent, t.received) for t in travels] == [(1, 4), (2, 3)]
 
 
-def test_marks_are_told_only_if_the_property_is_about_them() -> None:
-    told = story("lost")
-    assert told.noted_families >= {"stored", "acknowledged", "taken_over", "kept"}
-    assert not told.noted_families & {"sent", "handled", "answered"}
+def test_marks_are_shown_only_if_the_property_is_about_them() -> None:
+    counterexample = counterexample_of("lost")
+    assert counterexample.noted_families >= {"stored", "acknowledged", "taken_over", "kept"}
+    assert not counterexample.noted_families & {"sent", "handled", "answered"}
 
 
 class Lamp(StateSpace):
-    """Switched on once, but put out too."""
+    """A lamp that is lit once and may be put out."""
 
     def __init__(self) -> None:
         self.lit = variable(BOOL)
@@ -151,20 +159,20 @@ class Lamp(StateSpace):
 
 
 def put_out(s: Lamp) -> Action:
-    """It goes out."""
+    """Put the lamp out."""
     return Action(when=s.lit, then=[s.lit.set(False)], actor="wind")
 
 
 def light(s: Lamp) -> Action:
-    """It is lit."""
+    """Light the lamp."""
     return Action(when=~s.lit & ~s.tried, then=[s.lit.set(True), s.tried.set(True)], actor="hand")
 
 
-def test_a_fact_that_can_be_undone_is_no_mark() -> None:
+def test_a_variable_that_can_be_reset_is_no_mark() -> None:
     lamp = Lamp()
-    prop = Property("dark", "nothing is said", TRUE, TRUE, "nothing is needed")
+    prop = Property("dark", "nothing is required", TRUE, TRUE, "nothing is needed")
     system = System(lamp, (each(put_out, lamp), each(light, lamp)), (prop,))
-    assert replace(story("lost"), system=system, prop=prop).noted_families == {"lit"}
+    assert replace(counterexample_of("lost"), system=system, prop=prop).noted_families == {"lit"}
 
 
 def test_stores_hold_families_that_there_are() -> None:
@@ -186,7 +194,7 @@ def test_names_are_spelled_apart() -> None:
 
 
 def flattened(state: Any, families: list[str]) -> Iterator[tuple[str, Any]]:
-    """Each variable of a state as itf-py reads it, under the name it has in traces."""
+    """Yield each variable of a state as itf-py reads it, under its name in traces."""
     for family in families:
         value = state.values[family]
         if not isinstance(value, dict) and not hasattr(value, "items"):
@@ -197,23 +205,23 @@ def flattened(state: Any, families: list[str]) -> Iterator[tuple[str, Any]]:
             yield f"{family}[{', '.join(map(str, parts))}]", inner
 
 
-def test_itf_py_reads_the_states_of_the_trace(told: Counterexample) -> None:
-    document = json.loads(FORMS["itf"].write(told))
+def test_itf_py_reads_the_states_of_the_trace(counterexample: Counterexample) -> None:
+    document = json.loads(FORMS["itf"].write(counterexample))
     read = itf_py.trace_from_json(document)
     *families, taken = read.vars
-    assert len(read.states) == len(told.trace.steps) + 1
+    assert len(read.states) == len(counterexample.trace.steps) + 1
     for index, state in enumerate(read.states):
         shown = dict(flattened(state, families))
-        expected = told.trace.states[index]
+        expected = counterexample.trace.states[index]
         assert {name: value for name, value in shown.items() if name in expected} == expected
         assert all(shown[name] is False for name in shown.keys() - expected.keys()), "a choice not taken"
-        step = told.trace.steps[index - 1] if index else None
+        step = counterexample.trace.steps[index - 1] if index else None
         assert state.values[taken] == (step.action if step else "init")
         assert state.meta["index"] == index
 
 
-def test_itf_writes_integers_as_its_readers_want_them(told: Counterexample) -> None:
-    document = json.loads(FORMS["itf"].write(told))
+def test_itf_writes_integers_as_its_readers_want_them(counterexample: Counterexample) -> None:
+    document = json.loads(FORMS["itf"].write(counterexample))
     types = document["#meta"]["varTypes"]
     for state in document["states"]:
         assert set(state) == {"#meta", *document["vars"]} == {"#meta", *types}
@@ -223,7 +231,7 @@ def test_itf_writes_integers_as_its_readers_want_them(told: Counterexample) -> N
 
 
 def kinds(kind: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The simple values in a value, each with its type."""
+    """Yield the simple values in a value, each with its type."""
     if "->" not in kind:
         yield kind, value
         return
@@ -257,10 +265,10 @@ LINES = {
 LOST = {"sequencediagram": "--x", "mermaid": "-x"}
 
 
-def diagram(told: Counterexample, form: str) -> Iterator[dict[str, str]]:
-    """The lines of a diagram, each of which must have the form of one."""
+def diagram(counterexample: Counterexample, form: str) -> Iterator[dict[str, str]]:
+    """Yield the lines of a diagram; fail on a line that has not the form of one."""
     declared: set[str] = set()
-    for line in FORMS[form].write(told).rstrip("\n").split("\n"):
+    for line in FORMS[form].write(counterexample).rstrip("\n").split("\n"):
         match = LINES[form].fullmatch(line)
         assert match, f"not a line of a {form}: {line!r}"
         parts = {name: text for name, text in match.groupdict().items() if text}
@@ -271,59 +279,66 @@ def diagram(told: Counterexample, form: str) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.parametrize("form", LINES)
-def test_each_message_is_drawn_where_it_is_received_or_lost(told: Counterexample, form: str) -> None:
-    words = identifiers(told.participants)
+def test_each_message_is_drawn_where_it_is_received_or_lost(
+    counterexample: Counterexample, form: str
+) -> None:
+    words = identifiers(counterexample.participants)
     drawn = {"received": [], "lost": []}  # type: dict[str, list[tuple[str, str, int, str]]]
-    for parts in diagram(told, form):
+    for parts in diagram(counterexample, form):
         if "arrow" not in parts:
             continue
         number, _, text = parts["text"].partition(". ")
         arrow = (parts["from"], parts["to"], int(number), re.split(r" \[|<br/>|\\n", text)[0])
-        step = told.trace.steps[int(number) - 1]
+        step = counterexample.trace.steps[int(number) - 1]
         if parts["arrow"] == LOST[form]:
             drawn["lost"].append(arrow)
         elif step.received is not None and text.startswith(step.received.kind):
             drawn["received"].append(arrow)
         else:
-            stores = [words[s] for s in told.touched(step)]
+            stores = [words[s] for s in counterexample.touched(step)]
             assert arrow[0] == words[show(step.actor)]
             assert arrow[1] in (arrow[0], *stores), "an arrow of a message that there is not"
     expected = [
-        (words[t.sender], words[t.receiver], index, t.message.kind) for index, t in told.arrivals.items()
+        (words[t.sender], words[t.receiver], index, t.message.kind)
+        for index, t in counterexample.arrivals.items()
     ]
     lost = [
-        (words[t.sender], words[t.receiver], t.sent, t.message.kind) for t in told.travels if t.message.lost
+        (words[t.sender], words[t.receiver], t.sent, t.message.kind)
+        for t in counterexample.travels
+        if t.message.lost
     ]
     assert drawn == {"received": sorted(expected, key=lambda arrow: arrow[2]), "lost": lost}
 
 
-def test_notes_say_what_changed_and_where(told: Counterexample) -> None:
-    """Each change of a fact that tells something, at who took the step, or at the store that holds it."""
-    stores = {family: store for store, names in told.system.state.stores.items() for family in names}
+def test_notes_say_what_changed_and_where(counterexample: Counterexample) -> None:
+    """Each change of a marked variable is noted at the actor of the step, or at the store that holds it."""
+    stores = {
+        family: store for store, names in counterexample.system.state.stores.items() for family in names
+    }
     expected = []
-    for before, step in zip(told.trace.states, told.trace.steps, strict=False):
+    for before, step in zip(counterexample.trace.states, counterexample.trace.steps, strict=False):
         for name, value in step.changes.items():
             family = name.split("[")[0]
-            if family in told.noted_families:
+            if family in counterexample.noted_families:
                 holder = stores.get(family, show(step.actor))
                 expected.append((holder, f"{name}: {show(before[name])} → {show(value)}"))
-    text = FORMS["sequencediagram"].write(told)
+    text = FORMS["sequencediagram"].write(counterexample)
     notes = re.findall(r"^note over (\w+): (.*)$", text, flags=re.MULTILINE)
     found = [(over, line) for over, lines in notes for line in lines.split(r"\n")]
-    words = identifiers(told.participants)
+    words = identifiers(counterexample.participants)
     assert sorted(found) == sorted((words[holder], line) for holder, line in expected)
 
 
 def test_a_late_message_says_so() -> None:
-    text = FORMS["sequencediagram"].write(story("late"))
+    text = FORMS["sequencediagram"].write(counterexample_of("late"))
     (line,) = [line for line in text.splitlines() if "LATE" in line]
     assert line.startswith("w->b1: 12. add [")
     assert line.endswith(r"LATE: sent in step 2, overtaken by a message sent after it")
 
 
 def test_the_published_diagram_is_recognisable_in_ours() -> None:
-    """What is drawn of the same story in the seed's `recovery-reads-without-fencing.txt`, in the same notation."""
-    lines = FORMS["sequencediagram"].write(story("late")).splitlines()
+    """Compare with the same execution in `recovery-reads-without-fencing.txt`, in the same notation."""
+    lines = FORMS["sequencediagram"].write(counterexample_of("late")).splitlines()
     for wanted in (
         "participant zk",
         r"r1->zk: \d+. begin recovery: .*",
@@ -343,7 +358,7 @@ def test_the_published_diagram_is_recognisable_in_ours() -> None:
 
 
 class Page(HTMLParser):
-    """What a page consists of, if its tags fit together."""
+    """The elements of a page; parsing fails if its tags do not match."""
 
     VOID = frozenset({"meta", "input", "br"})
 
@@ -371,12 +386,12 @@ class Page(HTMLParser):
         self.texts[self.open[-1] if self.open else ""] = data
 
     def classed(self, name: str) -> list[dict[str, str]]:
-        """The attributes of the elements of a class."""
+        """Return the attributes of the elements of a class."""
         return [attributes for _, attributes in self.elements if name in attributes.get("class", "").split()]
 
 
-def test_the_page_needs_nothing_else(told: Counterexample) -> None:
-    text = FORMS["html"].write(told)
+def test_the_page_needs_nothing_else(counterexample: Counterexample) -> None:
+    text = FORMS["html"].write(counterexample)
     page = Page(text)
     for tag, attributes in page.elements:
         assert tag not in ("link", "img", "iframe", "object")
@@ -385,27 +400,28 @@ def test_the_page_needs_nothing_else(told: Counterexample) -> None:
     assert not re.search(r"https?:|@import|url\(|fetch\(|XMLHttp", text)
 
 
-def test_the_page_draws_each_message_once(told: Counterexample) -> None:
-    """Once for wide places, and once for narrow ones."""
+def test_the_page_draws_each_message_once(counterexample: Counterexample) -> None:
+    """Once in the wide layout, and once in the narrow one."""
     for layout in (WIDE, NARROW):
-        drawing = Page(f"<div>{Drawing(told, layout).body()}</div>")
+        drawing = Page(f"<div>{Drawing(counterexample, layout).body()}</div>")
         drawn = [
             (a["data-sent"], a.get("data-received", ""), "lost" in a["class"], "late" in a["class"])
             for a in drawing.classed("travel")
             if "touch" not in a["class"]
         ]
         expected = [
-            (str(t.sent), str(t.received or ""), bool(t.message.lost), told.is_late(t)) for t in told.travels
+            (str(t.sent), str(t.received or ""), bool(t.message.lost), counterexample.is_late(t))
+            for t in counterexample.travels
         ]
         assert sorted(drawn) == sorted(expected)
         for part in ("row", "band"):
             steps = [a["data-step"] for a in drawing.classed(part)]
-            assert steps == [str(i) for i in range(len(told.trace.steps) + 1)]
-        assert Drawing(told, layout).body() in FORMS["html"].write(told)
+            assert steps == [str(i) for i in range(len(counterexample.trace.steps) + 1)]
+        assert Drawing(counterexample, layout).body() in FORMS["html"].write(counterexample)
 
 
 def lie_on(drawing: Drawing) -> list[str]:
-    """The words of a drawing through which an arrow goes, or other words."""
+    """Return the words of a drawing that an arrow or other words cross."""
     labels = list(drawing.labels.values())
     ways = [way for arrow in drawing.arrows for way in arrow.segments]
     return [
@@ -417,19 +433,19 @@ def lie_on(drawing: Drawing) -> list[str]:
 
 
 @pytest.mark.parametrize("layout", [WIDE, NARROW], ids=lambda layout: layout.name)
-def test_words_are_not_struck_through(told: Counterexample, layout: Layout) -> None:
-    """By none of the arrows, their own among them."""
-    drawing = Drawing(told, layout)
+def test_words_are_not_struck_through(counterexample: Counterexample, layout: Layout) -> None:
+    """No arrow crosses them, not even their own."""
+    drawing = Drawing(counterexample, layout)
     assert drawing.labels
     assert lie_on(drawing) == []
 
 
 def test_words_that_stand_anywhere_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last place there is for them, instead of the best."""
+    # Planted: the last possible place for the words instead of the best.
     monkeypatch.setattr(
         "fencepost.encoding.forms.lifelines.place_labels", lambda wanted, *_: [p[-1] for p in wanted]
     )
-    assert lie_on(Drawing(story("late"), WIDE))
+    assert lie_on(Drawing(counterexample_of("late"), WIDE))
 
 
 @pytest.mark.parametrize(
@@ -450,26 +466,28 @@ def test_a_box_knows_what_goes_through_it(segment: Segment, crossed: bool) -> No
     assert box.is_crossed_by(segment) is box.is_crossed_by((end, start)) is crossed
 
 
-def test_the_page_holds_every_state(told: Counterexample) -> None:
-    text = FORMS["html"].write(told)
+def test_the_page_holds_every_state(counterexample: Counterexample) -> None:
+    text = FORMS["html"].write(counterexample)
     found = re.search(r'<script type="application/json" id="counterexample">(.*?)</script>', text, re.DOTALL)
     assert found
     data = json.loads(found[1])
     state = data["initial"]
     for index, step in enumerate([None, *data["steps"]]):
         state = {**state, **(step["changes"] if step else {})}
-        expected = {name: show(value) for name, value in told.trace.states[index].items()}
+        expected = {name: show(value) for name, value in counterexample.trace.states[index].items()}
         assert {name: value for name, value in state.items() if name in expected} == expected
     assert {v["name"] for family in data["families"] for v in family["variables"]} == set(data["initial"])
 
 
 def test_nothing_that_a_protocol_says_becomes_markup() -> None:
     evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"quoted\" 'too'; #35; -- ** end"
-    told = story("lost")
-    steps = tuple(replace(step, note=evil) for step in told.trace.steps)
-    prop = replace(told.prop, meaning=evil, explain=lambda trace: evil)
-    spoiled = replace(told, trace=replace(told.trace, steps=steps), prop=prop, verdict=evil)
-    honest, page = Page(FORMS["html"].write(told)), Page(FORMS["html"].write(spoiled))
+    counterexample = counterexample_of("lost")
+    steps = tuple(replace(step, note=evil) for step in counterexample.trace.steps)
+    prop = replace(counterexample.prop, meaning=evil, explain=lambda trace: evil)
+    spoiled = replace(
+        counterexample, trace=replace(counterexample.trace, steps=steps), prop=prop, verdict=evil
+    )
+    honest, page = Page(FORMS["html"].write(counterexample)), Page(FORMS["html"].write(spoiled))
     tags = [[tag for tag, _ in p.elements if tag != "a"] for p in (honest, page)]
     assert tags[0] == tags[1]
     for form in LINES:
@@ -477,14 +495,18 @@ def test_nothing_that_a_protocol_says_becomes_markup() -> None:
     assert "<script" not in FORMS["mermaid"].write(spoiled)
 
 
-def test_a_story_that_is_no_execution_is_not_told() -> None:
-    told = TOLD["lost"]
+def test_steps_that_are_no_execution_are_not_written() -> None:
+    counterexample = EXECUTIONS["lost"]
     with pytest.raises(Exception, match="step 5, take over"):
-        replayed(replace(told, steps=[*told.steps[:3], "take over: c2", *told.steps[4:]]))
+        replayed(
+            replace(
+                counterexample, steps=[*counterexample.steps[:3], "take over: c2", *counterexample.steps[4:]]
+            )
+        )
 
 
 @pytest.mark.parametrize(
-    ("actor", "arguments", "said"),
+    ("actor", "arguments", "text"),
     [
         ("b1", {"entry": 1, "bookie": "b1"}, "store (entry 1)"),
         (1, {"node": 1, "entry": 2}, "store (entry 2)"),
@@ -493,7 +515,7 @@ def test_a_story_that_is_no_execution_is_not_told() -> None:
     ],
 )
 def test_an_argument_is_left_out_only_if_it_can_be_the_actor(
-    actor: Json, arguments: dict[str, Json], said: str
+    actor: Json, arguments: dict[str, Json], text: str
 ) -> None:
-    """An entry 1 beside a node 1 that acts was left out with it."""
-    assert action_line(TraceStep(1, "store", arguments, actor, None, (), "", {})) == said
+    """An entry 1 was left out with the node 1 that acts."""
+    assert action_line(TraceStep(1, "store", arguments, actor, None, (), "", {})) == text

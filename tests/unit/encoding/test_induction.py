@@ -1,4 +1,4 @@
-"""Induction over rounds: what it proves of systems that never end, and what it must not prove."""
+"""Induction over rounds: its proofs of systems that never end, and the properties that it must not prove."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SUBJECT = Subject("test", {}, {})
 
 
 def result(system: System, **limits: object) -> Result:
-    """What checking the first property comes to."""
+    """Return the result of checking the first property."""
     given = replace(Limits(jobs=1, rounds=ROUNDS, timeout=60, engines=("rounds", "k-induction")), **limits)  # type: ignore[arg-type]
     return check(Bare(system, SUBJECT), system.properties[:1], given).results[0]
 
@@ -56,7 +56,7 @@ def result(system: System, **limits: object) -> Result:
 
 
 class Lock(StateSpace):
-    """Who has it, and which requests are lost."""
+    """The owner of the lock, and the requests that are lost."""
 
     def __init__(self) -> None:
         self.client = integers(1, 2)
@@ -65,13 +65,13 @@ class Lock(StateSpace):
 
 
 def take(s: Lock, client: Parameter) -> Action:
-    """A client takes the lock, unless somebody has it."""
+    """Take the lock, unless some client has it."""
     free = forall(s.client, lambda c: ~s.has[c])
     return Action(when=free & ~s.lost[client], then=[s.has[client].set(True)], actor=client)
 
 
 def release(s: Lock, client: Parameter) -> Action:
-    """It lets go."""
+    """Release the lock."""
     return Action(when=s.has[client], then=[s.has[client].set(False)], actor=client)
 
 
@@ -113,7 +113,7 @@ def test_what_is_inductive_at_once_is_proved_once_its_witness_is_reached() -> No
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
-def test_what_holds_is_said_though_induction_comes_to_no_end(
+def test_what_holds_is_reported_though_induction_does_not_end(
     jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def hard(session: RoundSolver, task: Task) -> Iterator[Finding]:
@@ -139,7 +139,10 @@ LAST = 6
 
 
 class Dial(StateSpace):
-    """One number out of seven: six Booleans, of which most patterns mean nothing. And whether it is broken."""
+    """One number out of seven, and whether the dial is broken.
+
+    The number takes six Booleans, most of whose patterns mean nothing.
+    """
 
     def __init__(self) -> None:
         self.shows = variable(integers(0, LAST))
@@ -149,11 +152,11 @@ class Dial(StateSpace):
 def dial(
     turns: Sequence[tuple[int, int]], bad: int, *invariants: tuple[str, Term], s: Dial | None = None
 ) -> System:
-    """Turns from one number to another; it should never show `bad`."""
+    """Return a dial that turns from one number to another and should never show `bad`."""
     s = s or Dial()
 
     def turn(s: Dial) -> Action:
-        """Turn it."""
+        """Turn the dial."""
         after: Term = s.shows
         for start, end in turns:
             after = if_(s.shows == start, end, after)
@@ -176,17 +179,17 @@ def test_it_takes_as_many_rounds_as_the_longest_way_from_nowhere_to_a_violation(
 
 
 SWITCHED = ((3, 5), (5, 3))
-"""Off the circle, a way round that never ends: with an exit, it can be as long as you like."""
+"""Off the circle, a cycle that never ends: with an exit, it can be as long as you like."""
 
 
 def exits(*invariants: str) -> System:
-    """A dial that could show 4 if it had ever shown 3 or 5, which it never does."""
+    """Return a dial that could show 4 after 3 or 5, which it never shows."""
     s = Dial()
-    facts = {"small": s.shows <= 2, "tiny": s.shows <= 1, "off": s.shows >= 3}
-    s_exits = dial([*CIRCLE, *SWITCHED], 4, *((name, facts[name]) for name in invariants), s=s)
+    conditions = {"small": s.shows <= 2, "tiny": s.shows <= 1, "off": s.shows >= 3}
+    s_exits = dial([*CIRCLE, *SWITCHED], 4, *((name, conditions[name]) for name in invariants), s=s)
 
     def leave(s: Dial) -> Action:
-        """From 3 to 4."""
+        """Go from 3 to 4."""
         return Action(when=s.shows == 3, then=[s.shows.set(4)], actor="me")
 
     return replace(s_exits, actions=(*s_exits.actions, each(leave, s)))
@@ -198,7 +201,7 @@ def test_without_an_invariant_it_only_holds_and_the_reason_says_what_fails() -> 
     assert found.reason == f"not inductive over {ROUNDS} rounds: fails for never"
 
 
-def test_an_author_is_told_how_it_fails() -> None:
+def test_an_author_reads_how_it_fails() -> None:
     remarks = remarks_on(exits())
     ways = ("leave from a state in which shows = 3", "turn; leave from a state in which shows = 5")
     assert remarks[0] in [f"never is not inductive over 1 round: fails for never, by {way}" for way in ways]
@@ -206,7 +209,7 @@ def test_an_author_is_told_how_it_fails() -> None:
 
 
 def remarks_on(system: System) -> list[str]:
-    """What is remarked while a system is checked."""
+    """Return the remarks while a system is checked."""
     remarks: list[str] = []
     limits = Limits(jobs=1, rounds=system.default_rounds, timeout=60, engines=("rounds", "k-induction"))
     check(
@@ -227,7 +230,10 @@ def test_with_an_invariant_it_is_proved() -> None:
     ("name", "says"), [("tiny", "is false after 2 steps"), ("off", "is false after 0 steps")]
 )
 def test_a_false_invariant_proves_nothing_and_is_named(name: str, says: str) -> None:
-    """`off` is inductive, and `never` with it: only that it does not hold at first keeps them from being proved."""
+    """`off` is inductive, and so is `never` with it.
+
+    Only the initial state keeps them from being proved.
+    """
     system = exits("small", name)
     found = result(system)
     assert (found.verdict, found.reason) == (Verdict.HOLDS, f"the invariant {name} {says}")
@@ -245,11 +251,11 @@ def test_a_violation_beyond_the_rounds_searched_is_never_proved_away() -> None:
 
 
 def test_an_update_that_may_leave_its_domain_is_not_proved_away() -> None:
-    """Nobody sees the number, so the property is inductive; that it is well-defined is not."""
+    """No guard reads the number, so the property is inductive; the claim of well-definedness is not."""
     s = Dial()
 
     def count(s: Dial) -> Action:
-        """Once too often: it leaves its domain after as many steps as it has numbers."""
+        """Count once too often: the number leaves its domain after as many steps as it has values."""
         return Action(when=s.shows >= 0, then=[s.shows.set(s.shows + 1)], actor="me")
 
     seen = Property("seen", "", s.shows >= 0, s.shows == 1, "it shows 1")
@@ -263,7 +269,7 @@ def test_an_update_that_may_leave_its_domain_is_not_proved_away() -> None:
 
 
 def test_a_system_that_ends_is_not_put_to_induction() -> None:
-    """It would be inductive over one round."""
+    """The property would be inductive over one round."""
     system = replace(lock(), default_rounds=None)
     assert result(system, rounds=2).verdict is Verdict.HOLDS
 
@@ -274,7 +280,7 @@ SEEDS = range(60)
 
 
 def inductive_over(system: System, window: type[Unrolling] = Window) -> int | None:
-    """Over how many rounds the property is inductive; None if not within `ROUNDS`."""
+    """Return over how many rounds the property is inductive; None if not within `ROUNDS`."""
     (prop,) = system.properties
     session, task = prepared(system, window), Task((prop.name,), rounds=ROUNDS)
     messages = [m for m in induct(session, task) if isinstance(m, Inductive | NotInductive)]
@@ -282,7 +288,7 @@ def inductive_over(system: System, window: type[Unrolling] = Window) -> int | No
 
 
 def violated_in(system: System) -> int | None:
-    """Within how many rounds the property is violated first; None if not within `ROUNDS`."""
+    """Return in how many rounds the property is first violated; None if not within `ROUNDS`."""
     (prop,) = system.properties
     found = hunt(prepared(system, Unrolling), Task((prop.name,), rounds=ROUNDS))
     return next((m.execution.rounds for m in found if isinstance(m, Violated)), None)
@@ -309,25 +315,25 @@ def test_what_is_proved_of_generated_systems_is_so_in_every_state_explored(seeds
     assert proved >= len(seeds) // 4, f"only {proved} of {len(seeds)} are proved by induction"
 
 
-# The planted mistakes.
+# Planted mistakes.
 
 
 class FirstRoundNotExempt(Window):
-    """The first round that fires needs its reasons inside the window."""
+    """A planted mistake: the first round that fires needs its reasons inside the window."""
 
     def normal_form(self, round_: int) -> Iterator[Clause]:
         return Unrolling.normal_form(self, round_)
 
 
 class OnlyFromTheStart(Window):
-    """The window begins in the initial state."""
+    """A planted mistake: the window begins in the initial state."""
 
     def start(self) -> list[Clause]:
         return Unrolling.start(self)
 
 
 def unsound(system: System, window: type[Unrolling], short: int = 0) -> bool:
-    """Induction over such windows would prove what is violated, its base so many rounds short."""
+    """Return whether induction over such windows and so short a base proves a violated property."""
     rounds, violated = inductive_over(system, window), violated_in(system)
     return rounds is not None and violated is not None and violated > base(rounds) - short
 
@@ -353,7 +359,7 @@ def test_a_mistake_in_the_window_is_noticed(mistake: type[Window]) -> None:
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 4])
 def test_a_base_one_round_short_is_noticed(steps: int) -> None:
-    """A violation in the last round of the base: nothing leads to where the way to it begins."""
+    """The violation is in the last round of the base. No state leads to the beginning of its execution."""
     line = dial([(n, n + 1) for n in range(steps)], bad=steps)
     assert (violated_in(line), inductive_over(line)) == (steps, steps + 1)
     assert base(steps + 1) == steps
@@ -362,7 +368,7 @@ def test_a_base_one_round_short_is_noticed(steps: int) -> None:
 
 
 class AnyPattern(Window):
-    """Patterns of a variable's Booleans that mean no value are not left out."""
+    """A planted mistake: the patterns of a variable's Booleans that mean no value are allowed."""
 
     def start(self) -> list[Clause]:
         return []
@@ -372,7 +378,7 @@ def test_patterns_that_mean_no_value_would_spoil_induction() -> None:
     s = Dial()
 
     def break_it(s: Dial) -> Action:
-        """While it shows two numbers at once."""
+        """Break the dial while it shows two numbers at once."""
         return Action(when=(s.shows == 1) & (s.shows == 2), then=[s.broken.set(True)], actor="me")
 
     turning = dial(CIRCLE, 4, s=s)

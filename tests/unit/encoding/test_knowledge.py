@@ -1,4 +1,7 @@
-"""Knowledge: what messages come to, without a process or a solver. Each row is a rule; planted mistakes break some."""
+"""Knowledge: the verdict that messages justify, without a process or a solver.
+
+Each row is a rule; planted mistakes break some of the rules.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +39,13 @@ NO_INDUCTION = NotInductive("safe", 4, ("safe",), (), ANYTHING)
 
 
 def trace(steps: int) -> Trace:
-    """Of so many steps, in which nothing is done."""
+    """Return a trace of so many steps that change nothing."""
     nothing = [TraceStep(n, "wait", {}, "w", None, (), "", {}) for n in range(1, steps + 1)]
     return Trace("test", {}, {}, "safe", {}, {}, tuple(nothing))
 
 
 def violated(steps: int, rounds: int = 2, faults: int = 0) -> Replayed:
-    """With costs in faults, then steps."""
+    """Return a violation whose costs are faults, then steps."""
     return Replayed("safe", trace(steps), rounds, (faults, steps))
 
 
@@ -52,7 +55,7 @@ def clean(rounds: int, below: tuple[int, ...] | None = None) -> Clean:
 
 @dataclass(frozen=True)
 class Rule:
-    """What these messages come to: a verdict (None: nothing), and whether there is nothing to wait for."""
+    """The verdict that these messages justify, None if none, and whether a search may end."""
 
     says: str
     messages: Sequence[Heard]
@@ -71,7 +74,10 @@ ROUNDS = Basis.ROUNDS
 RULES = (
     Rule("nothing is known", [], None, False),
     Rule("no violation so far is no proof", [SEEN, clean(9)], None, False),
-    Rule("complete rounds that were searched are one", [SEEN, Complete(3, None), clean(3)], PROVED, True, basis=ROUNDS),
+    Rule(
+        "complete rounds that were searched are one",
+        [SEEN, Complete(3, None), clean(3)], PROVED, True, basis=ROUNDS,
+    ),
     Rule("complete rounds that were not searched are none", [SEEN, Complete(3, None), clean(2)], None, False),
     Rule("a proof about nothing is none", [Complete(3, None), clean(3)], VACUOUS, True),
     Rule("short executions that fit say nothing of long ones", [SEEN, Complete(3, 9), clean(5)], None, False),
@@ -126,9 +132,13 @@ RULES = (
     ),
     Rule(
         "induction with an invariant that is none",
-        [SEEN, INDUCTION, clean(2), Upheld(2), Untrue(trace(3))], None, False, inducing=True, invariants=("kept",),
+        [SEEN, INDUCTION, clean(2), Upheld(2), Untrue(trace(3))], None, False,
+        inducing=True, invariants=("kept",),
     ),
-    Rule("induction over one action, about something", [SEEN, BY_ACTIONS], PROVED, True, basis=Basis.INDUCTION),
+    Rule(
+        "induction over one action, about something",
+        [SEEN, BY_ACTIONS], PROVED, True, basis=Basis.INDUCTION,
+    ),
     Rule("induction over one action, about nothing so far", [BY_ACTIONS], None, False),
     Rule("induction over one action, about nothing ever", [BY_ACTIONS, Unreached("safe")], VACUOUS, True),
     Rule("no induction over one action", [SEEN, NotByActions("safe", "not inductive")], None, False),
@@ -138,7 +148,10 @@ RULES = (
     ),
     Rule("a violation may still be made smaller", [violated(9)], VIOLATED, False),
     Rule("… or need not", [violated(9)], VIOLATED, True, Limits(minimize=Minimize.NONE)),
-    Rule("… what was clean before it was found says nothing of it", [clean(9), Complete(3, None), violated(9)], VIOLATED, False),
+    Rule(
+        "… what was clean before it was found says nothing of it",
+        [clean(9), Complete(3, None), violated(9)], VIOLATED, False,
+    ),
     Rule(
         "… nor does what was found clean of cheaper ones than another",
         [violated(9), Complete(3, None), clean(3, (0, 8))], VIOLATED, False,
@@ -153,7 +166,8 @@ RULES = (
     ),
     Rule(
         "… which are not enough while there are faults to save",
-        [violated(9, faults=1), clean(2, (1, 9)), Complete(2, 8)], VIOLATED, False, fewest=Fewest.WITHIN_ROUNDS,
+        [violated(9, faults=1), clean(2, (1, 9)), Complete(2, 8)], VIOLATED, False,
+        fewest=Fewest.WITHIN_ROUNDS,
     ),
     Rule(
         "no cheaper one in all rounds asked for",
@@ -164,7 +178,7 @@ RULES = (
 
 
 def knowledge(rule: Rule, kind: type[Knowledge] = Knowledge) -> Knowledge:
-    """What is known after the messages of a rule."""
+    """Return the knowledge after the messages of a rule."""
     known = kind([SAFE], rule.limits, rule.inducing, rule.invariants)
     for message in rule.messages:
         known.hear(message)
@@ -189,7 +203,7 @@ def test_what_is_known_comes_to_a_verdict_or_to_nothing(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.says)
 def test_messages_of_two_searches_may_come_in_any_order(rule: Rule) -> None:
-    """Those of one search come in the order in which it says them."""
+    """The messages of one search come in the order in which it sends them."""
     hunting = (Replayed, Clean, Witnessed, Upheld, Untrue)
     messages = sorted(rule.messages, key=lambda message: isinstance(message, hunting))
     other = Rule(**{**rule.__dict__, "messages": messages})
@@ -231,7 +245,7 @@ class FirstFoundIsFewest(Knowledge):
 
 
 class WithoutAWitness(Knowledge):
-    """Takes every property for witnessed."""
+    """A planted mistake: every property counts as witnessed."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -244,7 +258,7 @@ class AnyLongerExecutionCounts(Knowledge):
 
 
 class WhatWasCleanStaysClean(Knowledge):
-    """What was found clean, it takes for clean of whatever costs less than the last violation."""
+    """A planted mistake: clean rounds count as clean of everything cheaper than the last violation."""
 
     def hear(self, message: Heard) -> None:
         super().hear(message)
@@ -280,7 +294,7 @@ def test_a_planted_mistake_breaks_a_rule(mistake: type[Knowledge]) -> None:
     assert [comes_to(knowledge(rule, mistake)) for rule in RULES] != expected
 
 
-# What results say.
+# The texts of results.
 
 
 def test_why_nothing_is_decided() -> None:
@@ -307,13 +321,13 @@ def test_only_shorter_executions_are_of_use_once_everything_is_violated() -> Non
 
 
 def test_shorter_executions_are_of_use_where_steps_are_all_that_is_counted() -> None:
-    """The last cost is the steps; what is counted before them, if anything, is faults."""
+    """The last cost is the steps. The costs before it, if there are any, are faults."""
     only_steps = Replayed("safe", trace(9), 2, (9,))
     assert knowledge(Rule("", [only_steps, clean(2, (9,))], VIOLATED, False)).longest_useful() == 8
 
 
 def test_a_larger_bound_may_reach_a_witness_that_the_bound_leaves_out_and_no_other() -> None:
-    """Where every execution was covered without a bound, the reason promises nothing of a larger one."""
+    """If every execution was covered without a bound, the reason promises nothing about a larger one."""
     cut = Rule("", [clean(3), Complete(3, 9), Surpassed(True)], VACUOUS, True, Limits(bound=9))
     whole = Rule("", [clean(3), Complete(3, None)], VACUOUS, True)
     says = [knowledge(rule).result("safe", 1.0, "").reason or "" for rule in (cut, whole)]

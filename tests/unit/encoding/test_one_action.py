@@ -1,4 +1,4 @@
-"""Induction over one action: what is withdrawn, what remains, and which actions may stand for others."""
+"""Induction over one action: the claims withdrawn, the claims kept, and actions that may stand for others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from support.one_action import broken
 
 
 class Tokens(StateSpace):
-    """Who has a token, who had it once, and who is the first to be asked."""
+    """The nodes that have a token, those that once had one, and the first node to be asked."""
 
     def __init__(self, constant: bool = False) -> None:
         self.node = labels("node", "n", 3)
@@ -43,7 +43,7 @@ class Tokens(StateSpace):
 
 
 def take(s: Tokens, node: Parameter) -> Action:
-    """A node takes a token."""
+    """Take a token."""
     return Action(
         when=~s.had[node] & (s.count < 3),
         then=[s.has[node].set(True), s.had[node].set(True), s.count.set(s.count + 1)],
@@ -52,7 +52,7 @@ def take(s: Tokens, node: Parameter) -> Action:
 
 
 def give_back(s: Tokens, node: Parameter) -> Action:
-    """And gives it back."""
+    """Give the token back."""
     return Action(when=s.has[node], then=[s.has[node].set(False)], actor=node)
 
 
@@ -80,7 +80,7 @@ def test_what_each_action_keeps_is_inductive() -> None:
 
 
 def test_what_an_action_makes_false_is_withdrawn_with_what_was_proved_from_it() -> None:
-    """The second claim is kept only as long as the first one is assumed, which is wrong."""
+    """The second claim is kept only while the first one is assumed, and the first one is false."""
     system = tokens()
     s = state(system)
     never, follows = claim("never", ~s.has["n1"]), claim("follows", ~s.has["n1"] | s.had["n2"])
@@ -96,14 +96,17 @@ def test_a_step_that_leaves_its_domain_is_noticed() -> None:
     s = Tokens()
 
     def count(s: Tokens) -> Action:
-        """Counts without end."""
+        """Count without end."""
         return Action(when=TRUE, then=[s.count.set(s.count + 1)], actor="n1")
 
     assert broken(System(s, (each(count, s),)), []) == {WELL_DEFINED: "count"}
 
 
 def test_an_action_left_out_of_the_questions_is_missed() -> None:
-    """Why every slot needs a question, or one that stands for it: without `take` anything is proved."""
+    """Every slot needs a question, its own or that of a slot that stands for it.
+
+    Planted: no question about `take`, without which any claim is proved.
+    """
     system = tokens()
     s = state(system)
     symbolic = Symbolic(system)
@@ -124,7 +127,7 @@ def test_every_slot_has_a_question() -> None:
 
 
 @pytest.mark.parametrize("solver", ["cadical", "glucose", "minisat", "z3"])
-def test_what_an_answer_used_is_said(solver: str) -> None:
+def test_an_answer_names_the_claims_it_used(solver: str) -> None:
     system = tokens()
     s = state(system)
     symbolic = Symbolic(system)
@@ -171,12 +174,15 @@ def test_a_label_that_a_claim_names_stands_for_no_other() -> None:
 
 
 def take_after_n1(s: Tokens, node: Parameter) -> Action:
-    """A node takes a token once n1 has had one."""
+    """Take a token after n1 has had one."""
     return replace(take(s, node), when=~s.had[node] & s.had["n1"])
 
 
 def test_a_label_that_a_guard_names_stands_for_no_other() -> None:
-    """Asking about n1 alone would prove that nobody has a token who did not have one before: n1 cannot take another."""
+    """Asking about n1 alone would prove that only nodes with an earlier token have one.
+
+    The reason is that n1 cannot take another.
+    """
     s = Tokens()
     system = System(s, (each(take_after_n1, s, s.node),))
     assert len(orbits_of(system, who_has_it_had_it(s))) == 3
@@ -205,9 +211,10 @@ def test_a_claim_may_not_read_a_choice() -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_a_counterexample_is_as_small_as_its_clauses_allow(seed: int) -> None:
-    """No choice is true and no variable has another value than at first, unless the clauses and those before it ask for it.
+    """No choice is true and no variable has a new value, unless the clauses and those before it ask for it.
 
-    The clauses are made at random over three Booleans of state, two choices and one claim; all assignments are tried.
+    The clauses are made at random over three Booleans of state, two choices and one claim; all assignments
+    are tried.
     """
     dice = random.Random(seed)
     clauses = [[dice.choice((-1, 1)) * v for v in dice.sample(range(1, 7), 3)] for _ in range(14)]
@@ -235,8 +242,11 @@ def test_a_counterexample_is_as_small_as_its_clauses_allow(seed: int) -> None:
     assert found in [[literal > 0 for literal in model[:5]] for model in models]
 
 
-def test_a_walk_tells_of_each_witness_and_of_each_false_fact_once() -> None:
-    """A witness that nothing reaches keeps it walking, and a fact that was told of before is not told of again."""
+def test_a_simulation_reports_each_witness_and_each_false_invariant_once() -> None:
+    """A witness that is never reached keeps the simulation running.
+
+    A false invariant that was reported is not reported again.
+    """
     system = tokens()
     s = state(system)
     never, had = claim("never", ~s.had["n1"]), who_has_it_had_it(s)

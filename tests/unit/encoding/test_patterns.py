@@ -1,4 +1,4 @@
-"""Every kind of term is named wherever all are: a new one cannot fall through in silence."""
+"""Every `match` over terms names each kind of term, so that a new kind cannot be forgotten silently."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fencepost.encoding.language.terms import TRUE, Node, Term, children
 
 @dataclass(frozen=True, eq=False)
 class Eventually(Term):
-    """A kind of term that nothing knows."""
+    """A kind of term that no reading knows."""
 
     body: Term
 
@@ -27,9 +27,9 @@ def test_the_kinds_of_terms_are_the_classes_that_there_are() -> None:
 
 def test_a_kind_that_is_not_named_is_noticed() -> None:
     planted = Eventually("bool", TRUE)
-    for walk in (children, line, lambda term: rewritten(term, lambda read: read)):
+    for visit in (children, line, lambda term: rewritten(term, lambda read: read)):
         with pytest.raises(AssertionError, match="Eventually"):
-            walk(planted)
+            visit(planted)
 
 
 def test_what_has_no_parts_has_no_children() -> None:

@@ -1,4 +1,4 @@
-"""A process that the system ends: the reason names the signal, and a limit on CPU time is no want of memory."""
+"""A process that a signal ends: the reason names the signal, and a CPU limit is not a lack of memory."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def crashed() -> None:
 
 
 def ended(doing: Callable[[], None]) -> Ended:
-    """The last thing heard of a process that does this."""
+    """Return the last message of a process that does this."""
 
     def make(send: Callable[[Any], None]) -> Sequence[Iterator[Any]]:
         doing()
@@ -54,11 +54,11 @@ def ended(doing: Callable[[], None]) -> Ended:
 
     worker = Worker("planted", make, gib=None)
     try:
-        said = worker.receive()
+        message = worker.receive()
     finally:
         worker.kill()
-    assert isinstance(said, Ended)
-    return said
+    assert isinstance(message, Ended)
+    return message
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def ended(doing: Callable[[], None]) -> Ended:
     ],
 )
 def test_the_signal_is_named_and_decides_nothing(doing: Callable[[], None], gave_up: str) -> None:
-    """A process that was at its CPU limit was an internal error, or out of memory."""
-    said = ended(doing)
-    assert said.gave_up == gave_up
-    assert isinstance(failure(said, "planted"), SolverGaveUpError)
+    """A process at its CPU limit was reported as an internal error, or as out of memory."""
+    message = ended(doing)
+    assert message.gave_up == gave_up
+    assert isinstance(failure(message, "planted"), SolverGaveUpError)
 
 
 def test_another_signal_is_a_mistake_of_ours() -> None:
@@ -89,8 +89,11 @@ print(ended(burn).gave_up)
 
 
 @pytest.mark.slow
-def test_a_kill_at_the_hard_limit_is_told_from_another() -> None:
-    """`ulimit -t` sets both limits, and at the hard one the kernel sends SIGKILL, which says nothing of its reason."""
+def test_a_kill_at_the_hard_limit_is_distinguished_from_another() -> None:
+    """`ulimit -t` sets both limits.
+
+    At the hard limit the kernel sends SIGKILL, which gives no reason.
+    """
     folders = [str(folder) for folder in Path(__file__).parents[:3]]
     process = subprocess.run(
         ["prlimit", "--cpu=3:3", sys.executable, "-c", AT_THE_HARD_LIMIT, *folders],
@@ -103,13 +106,13 @@ def test_a_kill_at_the_hard_limit_is_told_from_another() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "cpu, said",
+    "cpu, message",
     [("3:3", "CPU limit of 3 s reached (SIGKILL)"), ("3:unlimited", "CPU limit reached (SIGXCPU)")],
 )
-def test_a_command_at_its_cpu_limit_is_undecided(cpu: str, said: str, tmp_path: Path) -> None:
-    """It was blamed on the code of the protocol file, or an internal error."""
+def test_a_command_at_its_cpu_limit_is_undecided(cpu: str, message: str, tmp_path: Path) -> None:
+    """The end was blamed on the code of the protocol file, or was an internal error."""
     example = Path(__file__).parents[3] / "examples" / "lease_lock.py"
     (tmp_path / "own.py").write_text(f"{example.read_text()}\nwhile True: pass\n")
     process = supervised("check", "own.py", folder=tmp_path, cpu=cpu)
     out, err = process.communicate(timeout=120)
-    assert (process.returncode, out, err) == (3, "", f"fencepost: undecided: {said}\n")
+    assert (process.returncode, out, err) == (3, "", f"fencepost: undecided: {message}\n")

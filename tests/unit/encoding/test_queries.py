@@ -1,4 +1,4 @@
-"""Queries that other solvers answer: SMT-LIB 2 by cvc5, DIMACS by two more SAT solvers, all as the search has it."""
+"""Queries for other solvers agree with the search: SMT-LIB 2 for cvc5, DIMACS for two SAT solvers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def protocol_of(name: str) -> Protocol:
 
 
 def searched(name: str, settings: Mapping[str, object], about: str, budgets: Mapping[str, int]) -> Result:
-    """What the search says."""
+    """Return the result of the search."""
     protocol = protocol_of(name)
     parameters = protocol.parameters(settings.items())
     system = protocol.system(parameters)
@@ -66,7 +66,7 @@ def searched(name: str, settings: Mapping[str, object], about: str, budgets: Map
 
 
 def expected(result: Result) -> Iterator[tuple[str, int, bool]]:
-    """Queries, so many rounds, and whether they have an answer, by what the search came to."""
+    """Yield queries, their rounds, and whether they have an answer, as the search's result implies."""
     if result.verdict is Verdict.VIOLATED:
         yield "property", result.rounds, True
         yield "base", result.rounds + 1, True
@@ -87,7 +87,7 @@ def expected(result: Result) -> Iterator[tuple[str, int, bool]]:
 
 
 def exported(tmp_path: Path, *arguments: str) -> tuple[Path, str]:
-    """The query as a DIMACS file, and as a script."""
+    """Return the query as a DIMACS file, and as a script."""
     files = [tmp_path / "query.cnf", tmp_path / "query.smt2"]
     for form, file in zip(("dimacs", "smt2"), files, strict=True):
         assert run(["export", *arguments, "--format", form, "--output", str(file)]) == 0
@@ -115,14 +115,14 @@ def test_other_solvers_answer_as_the_search_does(
 
 
 def answers(dimacs: Path, script: str) -> dict[str, bool]:
-    """Whether the query has an answer, by each of three solvers that no search asks."""
+    """Return whether the query has an answer, by each of three solvers that no search uses."""
     found = {}
     for solver in ("glucose4", "lingeling"):
         with Solver(solver, bootstrap_with=CNF(from_file=str(dimacs)).clauses) as other:
             found[solver] = other.solve()
-    said = ask_cvc5(script, Deadline(120))
-    assert isinstance(said, Yes | No)
-    return {**found, "cvc5": isinstance(said, Yes)}
+    answer = ask_cvc5(script, Deadline(120))
+    assert isinstance(answer, Yes | No)
+    return {**found, "cvc5": isinstance(answer, Yes)}
 
 
 ON_TWO = [f"--set={name}={value}" for name, value in TWO_BOOKIES.items()]
@@ -142,7 +142,7 @@ UNFENCED = ("--set", "recovery_reads_fence=no")
 def test_other_solvers_answer_what_is_asked_of_one_action(
     asked: list[str], answer: bool, tmp_path: Path
 ) -> None:
-    """The last is an action that breaks a fact: a recovery read that does not fence."""
+    """The last question is about an action that breaks an invariant: a recovery read that does not fence."""
     assert set(answers(*exported(tmp_path, "bookkeeper", *ON_TWO, *asked)).values()) == {answer}
 
 
@@ -160,15 +160,15 @@ def test_the_files_say_what_they_are(tmp_path: Path) -> None:
     arguments = ("--property", "nothing-lost", "--rounds", "2", "--budget", "lost=1")
     dimacs, script = exported(tmp_path, COPIES, *arguments)
     lines = dimacs.read_text(encoding="utf-8").splitlines()
-    said = [line.removeprefix("c ") for line in lines[:7]]
-    assert said == [line.removeprefix("; ") for line in script.splitlines()[:7]]
-    assert said[0].startswith("Fencepost ")
-    assert said[1] == "two-copies: entries=1 fence=no acknowledge=both storage=disk"
-    assert said[2] == "at most: lost 1"
-    assert said[3] == "property-nothing-lost: is nothing-lost false after an execution of up to 2 rounds?"
-    assert said[4].startswith("sat: nothing-lost is violated")
-    assert said[5].startswith("unsat: nothing-lost holds within these rounds. If ")
-    assert said[6].startswith("names: ")
+    header = [line.removeprefix("c ") for line in lines[:7]]
+    assert header == [line.removeprefix("; ") for line in script.splitlines()[:7]]
+    assert header[0].startswith("Fencepost ")
+    assert header[1] == "two-copies: entries=1 fence=no acknowledge=both storage=disk"
+    assert header[2] == "at most: lost 1"
+    assert header[3] == "property-nothing-lost: is nothing-lost false after an execution of up to 2 rounds?"
+    assert header[4].startswith("sat: nothing-lost is violated")
+    assert header[5].startswith("unsat: nothing-lost holds within these rounds. If ")
+    assert header[6].startswith("names: ")
     assert "(set-logic QF_LIA)" in script
     (problem,) = [line for line in lines if line.startswith("p cnf ")]
     clauses = lines[lines.index(problem) + 1 :]
@@ -196,7 +196,10 @@ class Counter(StateSpace):
 
 
 def counting(below: int, claimed: int = 4) -> System:
-    """It counts while it is below that number. Its property is always true, its invariant if it stays below `claimed`."""
+    """Return a system that counts while it is below that number.
+
+    Its property is always true. Its invariant is true if the number stays below `claimed`.
+    """
     s = Counter()
     small = Property("small", "", s.n < 5, s.n == 2, "two is reached")
     action = Action(s.n < below, [s.n.set(s.n + 1)], actor="me")

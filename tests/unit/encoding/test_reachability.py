@@ -1,4 +1,4 @@
-"""How something can become true from a state: the solver's answer against all states that can be reached from there."""
+"""How a goal can become true from a state: the solver's answer against all states reachable from there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITS = Limits(timeout=60)
 
 
 def begun(replayer: Replayer, chance: random.Random) -> Origin:
-    """A walk of a few steps, in which something is lost or not."""
+    """Return the end of a simulation of a few steps, in which something is lost or not."""
     system, concrete = replayer.system, replayer.concrete
     lost = [variable.name for variable in system.choices if chance.random() < 0.5]
     states, actions = replayer.follow([], lost), list[GroundAction]()
@@ -36,7 +36,7 @@ def begun(replayer: Replayer, chance: random.Random) -> Origin:
 
 
 def undecided(concrete: Concrete, start: Origin) -> State:
-    """The state with every choice open again that neither is true nor was looked at."""
+    """Return the state in which every choice is open that is neither true nor was read."""
     looked = {place for action in start.actions for place in concrete.step(action).choices}
     state = bytearray(start.state)
     for variable in concrete.system.choices:
@@ -46,7 +46,7 @@ def undecided(concrete: Concrete, start: Origin) -> State:
 
 
 def distance(concrete: Concrete, start: Origin, goal: Term | GroundAction) -> int | None:
-    """The fewest steps to a state in which the goal is reached, by visiting all; None if there is none."""
+    """Return the fewest steps to the goal, by visiting all states; None if it cannot be reached."""
 
     def reached(state: State) -> bool:
         if isinstance(goal, GroundAction):
@@ -77,22 +77,22 @@ def answered(replayer: Replayer, start: Origin, goal: Term | GroundAction) -> Re
         question.stop()
 
 
-def told(answer: ReachabilityAnswer) -> int | None:
-    """The steps of the shortest way, or that there is none; anything else is no answer."""
+def steps_of(answer: ReachabilityAnswer) -> int | None:
+    """Return the steps of the shortest path, or None if there is none; fail if the solver gave up."""
     assert answer.over, answer
     assert answer.fewest or answer.never, answer
     return len(answer.way.actions) if answer.way is not None else None
 
 
 def differing(seeds: range) -> tuple[list[int], list[int | None]]:
-    """The seeds whose answers are not what visiting all states gives, and all of those."""
+    """Return the seeds whose answers differ from those of visiting all states, and all answers."""
     wrong, found = [], list[int | None]()
     for seed in seeds:
         replayer = Replayer(generate(seed), SUBJECT)
         start = begun(replayer, random.Random(seed))
         for goal in goals(replayer.system):
             found.append(distance(replayer.concrete, start, goal))
-            if told(answered(replayer, start, goal)) != found[-1]:
+            if steps_of(answered(replayer, start, goal)) != found[-1]:
                 wrong.append(seed)
     return wrong, found
 

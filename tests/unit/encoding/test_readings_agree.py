@@ -1,7 +1,7 @@
-"""The check of the checker: what the rounds reach is what exploring reaches, state by state.
+"""The rounds reach the same states as exploring.
 
 If the normal form drops an execution, or a round allows a step that is none, a state is missing or extra.
-Each planted mistake below must turn this red.
+Each planted mistake below must fail this check.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ TINY = (
         marks=pytest.mark.slow,
     ),
 )
-"""Shipped instances, and how many states they have: a number that moves says that the model has."""
+"""Shipped instances and the number of their states, which changes if the model does."""
 
 
 def instance(name: str, settings: str) -> System:
@@ -78,7 +78,7 @@ def test_generated_systems_agree_state_by_state_and_are_not_trivial(seeds: range
 
 
 def fewest_steps(system: System) -> int | None:
-    """Steps to the nearest violation of the first property, by exploring breadth first."""
+    """Return the steps to the nearest violation of the first property, by exploring breadth first."""
     holds = Concrete(system).predicate(system.properties[0].holds)
     return next((visit.steps for visit in explore(system) if not holds(visit.state)), None)
 
@@ -104,11 +104,11 @@ def test_verdicts_and_fewest_steps_of_generated_systems_agree_with_exploring(see
     assert violated >= len(seeds) // 5, f"only {violated} are violated: the sample tests too little"
 
 
-# The planted mistakes.
+# Planted mistakes.
 
 
 class OwnSlotLeftOut(Unrolling):
-    """An action may not fire twice in a row: its own firing does not count as a reason."""
+    """A planted mistake: its own firing is no reason for an action, so it cannot fire twice in a row."""
 
     def normal_form(self, round_: int) -> Iterator[Clause]:
         for slot, clause in enumerate(super().normal_form(round_)):
@@ -116,7 +116,7 @@ class OwnSlotLeftOut(Unrolling):
 
 
 class IntervalStartsTooLate(Unrolling):
-    """What fired in the slot right after one's own, a round earlier, does not count."""
+    """A planted mistake: the slot right after one's own, a round earlier, does not count."""
 
     def normal_form(self, round_: int) -> Iterator[Clause]:
         slots = len(self.template.fires)
@@ -126,7 +126,7 @@ class IntervalStartsTooLate(Unrolling):
 
 
 class IntervalEndsTooEarly(Unrolling):
-    """What fired in the slot right before one's own, in the same round, does not count."""
+    """A planted mistake: the slot right before one's own, in the same round, does not count."""
 
     def normal_form(self, round_: int) -> Iterator[Clause]:
         for slot, clause in enumerate(super().normal_form(round_)):
@@ -135,7 +135,7 @@ class IntervalEndsTooEarly(Unrolling):
 
 
 class Reversed(Commutation):
-    """Takes "a may move left past b" for "b may move left past a"."""
+    """A planted mistake: "a may move left past b" is taken for "b may move left past a"."""
 
     def may_move_left(self, b: int, a: int) -> bool:
         return super().may_move_left(a, b)
@@ -151,7 +151,7 @@ def test_commutation_taken_the_wrong_way_round_is_noticed() -> None:
 
 
 def test_a_stale_cache_entry_is_noticed() -> None:
-    """One entry at a time that says "may be swapped" of a pair that may not."""
+    # Planted: one entry at a time that says "may be swapped" of a pair that may not.
     for seed in SEEDS:
         system, true = generate(seed), Cache(None)
         assert compare(system, cache=true).agree

@@ -1,4 +1,4 @@
-"""Traces in which a step receives what is not under way to it are refused: each planted guard below allows one."""
+"""A trace in which a step receives a message that is not under way is refused; planted guards allow one."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from support.bare import Bare
 
 SUBJECT = Subject("post", {}, {})
 GUARD = ("sent", "not lost", "not received")
-"""The guard of receiving, whole."""
+"""The parts of the complete guard of receiving."""
 
 
 class Post(StateSpace):
-    """Letters are sent once, may be lost, and are received. `guard`: what receiving demands."""
+    """Letters that are sent once, may be lost, and are received; `guard` has the conditions of receiving."""
 
     def __init__(self, guard: Sequence[str], forged: bool) -> None:
         self.guard, self.forged = guard, forged
@@ -41,13 +41,13 @@ class Post(StateSpace):
 
 
 def send(s: Post, letter: Parameter) -> Action:
-    """A letter is sent."""
+    """Send a letter."""
     post = s.letters(letter, 1, True)
     return Action(when=~s.sent[letter], then=[s.sent[letter].set(True)], actor="me", sent=[post])
 
 
 def receive(s: Post, letter: Parameter) -> Action:
-    """A letter is received."""
+    """Receive a letter."""
     whole = {"sent": s.sent[letter], "not lost": ~s.lost[letter], "not received": ~s.received[letter]}
     pages = if_(s.received[letter], 1, 2) if s.forged else 1
     return Action(
@@ -65,7 +65,7 @@ def post(guard: Sequence[str] = GUARD, forged: bool = False) -> System:
 
 
 def run(system: System, steps: str, lost: Sequence[str] = ()) -> None:
-    """Take the steps, such as `send 1, receive 1`, and look at them as a trace."""
+    """Take the steps, such as `send 1, receive 1`, and make a trace of them."""
     found = [system.find(name, [number]) for name, number in (step.split() for step in steps.split(", "))]
     actions = [action for action in found if action is not None]
     replayer = Replayer(system, SUBJECT)
@@ -124,14 +124,14 @@ def test_checking_refuses_a_trace_that_receives_what_was_never_sent() -> None:
         check(Bare(system, SUBJECT), system.properties, Limits(jobs=1))
 
 
-def test_random_walks_refuse_it_too() -> None:
+def test_simulations_refuse_it_too() -> None:
     system = without("sent")
     with pytest.raises(ModelError, match="never sent"):
         simulate(system, SUBJECT, system.properties, 20, seed=1)
 
 
 def test_a_conjunct_without_which_something_else_is_received_is_caught() -> None:
-    """No property minds: the only one says that nothing is received, which is violated anyway."""
+    """The only property says that nothing is received. It is violated anyway, so it does not help."""
     findings = {f.text: f for f in classify([Instance("A", post(), SUBJECT)], Effort())}
     received = [f for text, f in findings.items() if str(f.conjunct).startswith("receive")]
     assert len(received) == len(GUARD)

@@ -1,4 +1,4 @@
-"""Refinement on toys: what follows is accepted by both readings, and each planted mistake is found by both."""
+"""Refinement on toys: both readings accept the right refinement, and both find each planted mistake."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST = 2
 
 
 class Tank(StateSpace):
-    """How many pumps of three have run, and which; the whole."""
+    """The whole: the pumps that have run, of three, and their number."""
 
     def __init__(self) -> None:
         self.pump = labels("pump", "p", 3)
@@ -35,14 +35,14 @@ class Tank(StateSpace):
 
 
 def run_pump(s: Tank, pump: Parameter) -> Action:
-    """A pump runs once; when two have run the tank is full."""
+    """Run a pump, once; when two have run the tank is full."""
     other = exists(s.pump, lambda p: (p != pump) & s.ran[p])
     then = [s.ran[pump].set(True), s.full.set(True, when=other)]
     return Action(when=~s.ran[pump], then=then, actor=pump)
 
 
 class Count(StateSpace):
-    """The core: that pumps ran, and the pair of which the tank was filled."""
+    """The core: whether pumps ran, and the pair that filled the tank."""
 
     def __init__(self) -> None:
         self.pump = labels("pump", "p", 3)
@@ -53,28 +53,28 @@ class Count(StateSpace):
 
 
 def turn_on(s: Count, pump: Parameter) -> Action:
-    """A pump runs."""
+    """Run a pump."""
     return Action(when=TRUE, then=[s.ran[pump].set(True)], actor=pump)
 
 
 def fill(s: Count, pair: Parameter) -> Action:
-    """Two pumps have run: the tank is full."""
+    """Fill the tank after two pumps have run."""
     both = all_of(*(~s.member[p, pair] | s.ran[p] for p in s.pump))
     return Action(when=both & (s.amount == 0), then=[s.amount.set(MOST)], actor="tank")
 
 
-def said(name: str, holds: Term) -> Property:
+def claim(name: str, holds: Term) -> Property:
     return Property(name, "the tank is never full", holds, witness=TRUE, witness_meaning="always")
 
 
 def pieces() -> tuple[Tank, dict[str, Any]]:
-    """A refinement that is right, to be spoiled."""
+    """Return the parts of a correct refinement, for tests that change one of them."""
     s = Tank()
     return s, pieces_of(s)
 
 
 def pieces_of(s: Tank) -> dict[str, Any]:
-    """The refinement of that tank."""
+    """Return the parts of the refinement of that tank."""
     c = Count()
 
     def fills(pump: str) -> list[CoreStep]:
@@ -85,9 +85,9 @@ def pieces_of(s: Tank) -> dict[str, Any]:
         ]
 
     return {
-        "whole": System(s, (each(run_pump, s, s.pump),), properties=(said("never-full", ~s.full),)),
+        "whole": System(s, (each(run_pump, s, s.pump),), properties=(claim("never-full", ~s.full),)),
         "core": System(
-            c, (each(turn_on, c, c.pump), each(fill, c, c.pair)), properties=(said("empty", c.amount == 0),)
+            c, (each(turn_on, c, c.pump), each(fill, c, c.pair)), properties=(claim("empty", c.amount == 0),)
         ),
         "mapping": {
             "ran": lambda p: s.ran[p],
@@ -100,7 +100,7 @@ def pieces_of(s: Tank) -> dict[str, Any]:
 
 
 def strays(refinement: Refinement) -> list[str]:
-    """By the solver: the ways in which the core may fail to follow, the mapping's own first."""
+    """Return the solver's list of ways in which the core may fail to follow, the mapping's own first."""
     refining = RefinementFormulas(refinement)
     states = refining.whole.states()
 
@@ -116,7 +116,7 @@ def strays(refinement: Refinement) -> list[str]:
 
 
 def strays_on_executions(refinement: Refinement) -> str | None:
-    """By following every step from every reachable state: the first thing that is wrong."""
+    """Follow every step from every reachable state; return the first mistake."""
     follower = Follower(refinement)
     try:
         for visit in explore(refinement.whole):
@@ -218,7 +218,7 @@ def only_the_last_does_nothing(s: Tank) -> Callable[..., list[CoreStep]]:
 
 
 def several(value: object) -> Term:
-    """A mapping that gives 0 and the most at once."""
+    """Return a mapping that gives 0 and the largest value at once."""
     return lift(value in (0, MOST))
 
 
@@ -235,8 +235,8 @@ def test_each_planted_mistake_is_found_by_both_readings(mistake: str) -> None:
     spoil, by_solver, by_following = SPOILED[mistake]
     wrong = Refinement(**{**right, **spoil(s)})
     assert by_solver in strays(wrong)
-    said = strays_on_executions(wrong)
-    assert said is not None and by_following in said
+    found = strays_on_executions(wrong)
+    assert found is not None and by_following in found
     settled = check_refinement(wrong, Deadline(60))
     assert isinstance(settled, Untied) and by_following in settled.why
 
@@ -255,14 +255,14 @@ BEGINNINGS: Mapping[str, tuple[Callable[[Tank], dict[str, Any]], str]] = {
 
 @pytest.mark.parametrize("mistake", BEGINNINGS)
 def test_the_beginning_is_asked_about(mistake: str) -> None:
-    """Planted: the core's first state is not compared, or the invariants are not checked in it."""
+    # Planted: the core's first state is not compared, or the invariants are asked of actions alone.
     s, right = pieces()
     spoil, why = BEGINNINGS[mistake]
     assert check_refinement(Refinement(**{**right, **spoil(s)}), Deadline(60)) == Untied(why)
 
 
 def test_axioms_of_the_core_must_be_true_of_its_instance() -> None:
-    """Planted: a theorem about cores in which each pair has all pumps, said of one in which it has two."""
+    # Planted: a theorem about cores in which each pair has all pumps, for a core in which it has two.
     _, right = pieces()
     c = right["core"].state
     axiom = Axiom("all-in-each", "", forall(c.pump, lambda p: forall(c.pair, lambda pair: c.member[p, pair])))
@@ -272,12 +272,12 @@ def test_axioms_of_the_core_must_be_true_of_its_instance() -> None:
 
 
 def fill_beyond(s: Count, pair: Parameter) -> Action:
-    """The tank is filled with more than the core's instance can say."""
+    """Fill the tank with more than the core's instance can express."""
     return Action(when=s.amount == 0, then=[s.amount.set(MOST + 1)], actor="tank")
 
 
 def test_a_step_of_the_core_that_is_badly_defined_is_none() -> None:
-    """Planted: a core whose instance is too small, and takes the value that it lacks for the first one."""
+    # Planted: a core whose instance is too small, and reads the missing value as the first one.
     s, right = pieces()
     c = right["core"].state
     core = System(c, (each(turn_on, c, c.pump), replace(each(fill_beyond, c, c.pair), name="fill")))
@@ -287,7 +287,10 @@ def test_a_step_of_the_core_that_is_badly_defined_is_none() -> None:
 
 
 def test_a_mapping_of_everything_to_the_start_implies_nothing() -> None:
-    """No step strays if nothing ever happens in the core; but then a property of the core says nothing of the whole."""
+    """No step strays if nothing ever happens in the core.
+
+    But then a property of the core implies nothing about the whole.
+    """
     _, right = pieces()
     still = {
         "ran": lambda p: False,
@@ -310,10 +313,10 @@ def test_what_is_left_out_is_an_error_of_the_model() -> None:
         strays(Refinement(**{**right, "scripts": {"run pump": lambda p: [CoreStep("dance")]}}))
 
 
-def test_a_fact_that_no_step_may_break_is_broken() -> None:
+def test_an_invariant_that_no_step_may_break_is_broken() -> None:
     s, right = pieces()
-    fact = Invariant("first-never-runs", "the first pump never runs", ~s.ran["p1"])
-    settled = check_refinement(Refinement(**{**right, "invariants": (fact,)}), Deadline(60))
+    invariant = Invariant("first-never-runs", "the first pump never runs", ~s.ran["p1"])
+    settled = check_refinement(Refinement(**{**right, "invariants": (invariant,)}), Deadline(60))
     assert settled == Untied("run pump(p1): violates first-never-runs, which the refinement assumes")
 
 
@@ -331,9 +334,9 @@ def test_a_disjunction_of_all_ways_is_what_is_asked() -> None:
 
 
 def test_only_the_property_that_does_not_follow_is_named() -> None:
-    """Of two properties of the whole one follows from the core's, and is not blamed."""
+    """One of two properties of the whole follows from the core's. It is not named."""
     s, right = pieces()
-    never_early = replace(said("never-early", ~s.full), holds=TRUE)
+    never_early = replace(claim("never-early", ~s.full), holds=TRUE)
     whole = replace(right["whole"], properties=(*right["whole"].properties, never_early))
     still = {"ran": lambda p: False, "amount": ByValue(lambda v: TRUE if v == 0 else FALSE)}
     lazy = {"mapping": still, "scripts": {"run pump": nothing}, "whole": whole}
@@ -343,7 +346,10 @@ def test_only_the_property_that_does_not_follow_is_named() -> None:
 
 
 def test_a_property_that_this_core_lacks_is_not_asked_about() -> None:
-    """A core in which copies may vanish has no property of copies, and the others are compared all the same."""
+    """A core in which copies may vanish has no property about copies.
+
+    The other properties are compared all the same.
+    """
     _, right = pieces()
     refinement = Refinement(**{**right, "implied": {"never-full": "readable"}})
     assert RefinementFormulas(refinement).unimplied() == {}

@@ -1,4 +1,4 @@
-"""Texts that would be read as something smaller than they say, and proved: `check` must refuse them."""
+"""Texts whose reading is smaller than their meaning, and was proved: `check` must refuse them."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def step(s: Row, cell: Parameter) -> Action:
 
 
 def mark_next(s: Row, cell: Parameter) -> Action:
-    """Pass a cell and mark the next one: there is none after the last."""
+    """Pass a cell and mark the next one; the last cell has none."""
     then = [s.passed[cell].set(True), s.marked[cell + 1].set(True)]
     return Action(when=~s.passed[cell], then=then, actor="me")
 
 
 def mark_within(s: Row, cell: Parameter) -> Action:
-    """The same, but only where there is a next one."""
+    """Pass a cell and mark the next one if there is one."""
     some_next = exists(s.cell, lambda c: c == cell + 1)
     then = [s.passed[cell].set(True), s.marked[cell + 1].set(True, when=some_next)]
     return Action(when=~s.passed[cell], then=then, actor="me")
 
 
 def verdict(s: Row, holds: Term, *actions: Schema) -> str:
-    """The verdict on a property with a witness that is easy to reach."""
+    """Return the verdict on a property whose witness is easy to reach."""
     system = System(s, actions, (Property("p", "", holds, s.passed[1], "the first cell is passed"),))
     return (
         check(Bare(system, Subject("row", {}, {})), system.properties, Limits(jobs=1))
@@ -96,7 +96,7 @@ def test_a_property_and_an_invariant_of_one_name_are_not_taken_for_each_other() 
 
 
 def test_two_sorts_of_one_name_are_refused() -> None:
-    """Labels of both were once numbered together, and half of the actions never asked about."""
+    # Labels of both sorts were once numbered together, and half of the actions were never asked about.
 
     def claim(kind: Sort) -> Invariant:
         return Invariant("all", "", exists(kind, lambda c: c == kind.values[0]))
@@ -134,7 +134,7 @@ def test_two_actions_that_are_shown_alike_are_refused() -> None:
 
 
 def read_next(s: Row, cell: Parameter) -> Action:
-    """Pass a cell if the next one is not marked: there is none after the last."""
+    """Pass a cell if the next one is not marked; the last cell has none."""
     return Action(when=~s.marked[cell + 1], then=[s.passed[cell].set(True)], actor="me")
 
 
@@ -148,69 +148,69 @@ def test_an_index_outside_its_sort_is_refused_with_the_action_and_the_term() -> 
         System(s, (each(step, s, s.cell),), invariants=(beyond,))
 
 
-# One loss stands for one sending: what is refused says which of the three ways out it is.
+# One loss stands for one sending: a refusal names the way out that fits, of three.
 
 
-def sends(s: Row, cell: Parameter, fact: Read, value: TermLike, lost: Read) -> Action:
-    """Sends a token while a fact is not so, and gives that fact a value."""
+def sends(s: Row, cell: Parameter, variable: Read, value: TermLike, lost: Read) -> Action:
+    """Send a token while a variable is not true, and set that variable."""
     return Action(
-        when=~fact, then=[fact.set(value)], actor="me", sent=[message("token", "me", cell, lost=lost)]
+        when=~variable, then=[variable.set(value)], actor="me", sent=[message("token", "me", cell, lost=lost)]
     )
 
 
 def first_sender(s: Row, cell: Parameter) -> Action:
-    """Sends a cell's token, and marks it passed."""
+    """Send a cell's token, and mark it passed."""
     return sends(s, cell, s.passed[cell], True, s.lost[cell])
 
 
 def second_sender(s: Row, cell: Parameter) -> Action:
-    """Sends the same token, and marks something else."""
+    """Send the same token, and mark something else."""
     return sends(s, cell, s.marked[cell], True, s.lost[cell])
 
 
 def sharing_sender(s: Row, cell: Parameter) -> Action:
-    """Sends the same token under the same fact, with a value that is true either way."""
+    """Send the same token under the same variable, with a value that is true in both cases."""
     return sends(s, cell, s.passed[cell], if_(s.marked[cell], True, True), s.lost[cell])
 
 
 def wavering_sender(s: Row, cell: Parameter) -> Action:
-    """Sends a token, and may leave the fact as it was."""
+    """Send a token, and sometimes leave the variable as it was."""
     return sends(s, cell, s.passed[cell], if_(s.marked[cell], True, False), s.lost[cell])
 
 
 def sender_of_one_loss(s: Row, cell: Parameter) -> Action:
-    """Sends the token of each cell with the loss of the first."""
+    """Send the token of each cell with the loss of the first."""
     return sends(s, cell, s.passed[cell], True, s.lost[1])
 
 
 def sender_to_each(s: Row, cell: Parameter) -> Action:
-    """Sends one token to each cell, all with the loss of the sender."""
+    """Send one token to each cell, all with the loss of the sender."""
     return all_sent(s, cell, to_each(s.cell, lambda c: message("token", cell, c, lost=s.lost[cell])))
 
 
 def sender_of_two(s: Row, cell: Parameter) -> Action:
-    """Sends a token and a copy of it, both with one loss."""
+    """Send a token and a copy of it, both with one loss."""
     return all_sent(s, cell, *(message(kind, "me", cell, lost=s.lost[cell]) for kind in ("token", "copy")))
 
 
 def sender_without_a_loss(s: Row, cell: Parameter) -> Action:
-    """Sends a token again and again, and does not say that it can be lost."""
+    """Send a token again and again, without a loss."""
     return Action(when=s.passed[cell], then=[], actor="me", sent=[message("token", "me", cell)])
 
 
 def receiver(s: Row, cell: Parameter) -> Action:
-    """Receives a token that is not lost."""
+    """Receive a token that is not lost."""
     got = message("token", "me", cell)
     return Action(when=~s.lost[cell], then=[s.marked[cell].set(True)], actor="you", received=got)
 
 
 def all_sent(s: Row, cell: Parameter, *sent: Message | Broadcast) -> Action:
-    """Sends all this once."""
+    """Send all these messages once."""
     return Action(when=~s.passed[cell], then=[s.passed[cell].set(True)], actor="me", sent=sent)
 
 
 def forget(s: Row, cell: Parameter) -> Action:
-    """A cell has not been passed."""
+    """Forget that a cell has been passed."""
     return Action(when=s.passed[cell], then=[s.passed[cell].set(False)], actor="me")
 
 
@@ -242,7 +242,7 @@ def forget(s: Row, cell: Parameter) -> Action:
         ),
     ],
     ids=[
-        "two facts",
+        "two variables",
         "undone",
         "perhaps not set",
         "one loss for all",
@@ -259,7 +259,7 @@ def test_a_loss_that_stands_for_two_sendings_is_refused(handlers: list[Handler],
 
 
 def sender_to_either(s: Row, cell: Parameter) -> Action:
-    """Sends a token with the loss of its cell, or another one with the same loss."""
+    """Send a token with the loss of its cell, or another one with the same loss."""
     other = s.marked[cell]
     sent = [message("token", "me", cell, lost=s.lost[cell], when=way) for way in (other, ~other)]
     return all_sent(s, cell, *sent)
@@ -270,6 +270,6 @@ def test_messages_of_one_action_may_share_a_loss_if_only_one_of_them_is_sent() -
     sent_at_most_once(System(s, (each(sender_to_either, s, s.cell),)))
 
 
-def test_two_senders_may_share_a_loss_with_the_fact_that_one_has_sent() -> None:
+def test_two_senders_may_share_a_loss_with_the_variable_that_says_one_has_sent() -> None:
     s = Row()
     sent_at_most_once(System(s, (each(first_sender, s, s.cell), each(sharing_sender, s, s.cell))))

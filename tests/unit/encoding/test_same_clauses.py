@@ -1,4 +1,4 @@
-"""The same instance gives the same clauses, whatever this process did before and whatever order Python's sets have."""
+"""The same instance gives the same clauses in every process and with every order of Python's sets."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ import hashlib, runpy
 made = runpy.run_path({file!r})["made"]
 print(hashlib.sha256(repr(made()).encode()).hexdigest())
 """
-"""What another process prints of the instance: a digest of everything in the template."""
+"""The program of another process that prints a digest of everything in the template."""
 
 
 def made(cache: Cache | None = None) -> Template:
-    """One round of 2/2/2; without a cache every pair is put to the solver, which makes many terms first."""
+    """Return one round of 2/2/2. Without a cache the solver answers every pair, which makes many terms."""
     system, _ = built("bookkeeper-4.13", TWO_BOOKIES)
     symbolic = Symbolic(system)
     blockers = Commutation(symbolic, cache or Cache(None)).blockers()

@@ -1,4 +1,4 @@
-"""Random walks: where they begin, what they count, and that they come upon what they should."""
+"""Simulations: where they begin, what they count, and that they find what they should."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from fencepost.encoding.language.traces import Subject
 from fencepost.properties.catalogue import find
 
 
-def walks_to(name: str, seed: int, walks: int, first: bool = True) -> Simulation:
-    """Walks on the instance of a known bug, with the bug."""
+def simulated(name: str, seed: int, runs: int, first: bool = True) -> Simulation:
+    """Simulate the instance of a known bug, with the bug."""
     known = next(known for known in KNOWN if known.name == name)
     switch = {known.switch: known.broken} if known.switch else {}
     instance = find(known.protocol).instance({**known.settings, **switch}.items())
     properties = instance.properties(known.property)
-    return simulate(instance.system, instance.subject, properties, walks, seed, first=first)
+    return simulate(instance.system, instance.subject, properties, runs, seed, first=first)
 
 
 class Lock(StateSpace):
-    """A lock with twelve dials: a wrong number at any of them, and it never opens."""
+    """A lock with twelve dials: after a wrong number at any of them it never opens."""
 
     def __init__(self) -> None:
         self.dial = integers(1, 12)
@@ -45,7 +45,7 @@ class Lock(StateSpace):
 
 
 def turn(s: Lock, dial: Parameter, number: Parameter) -> Action:
-    """The next dial is turned to a number."""
+    """Turn the next dial to a number."""
     return Action(
         when=(s.level == dial - 1) & ~s.jammed,
         then=[s.level.set(dial, when=number == 4), s.jammed.set(True, when=number != 4)],
@@ -53,8 +53,13 @@ def turn(s: Lock, dial: Parameter, number: Parameter) -> Action:
     )
 
 
-def test_a_lock_opens_where_walks_begin_anywhere_and_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twelve numbers out of four are guessed one after the other, never all at once; in order, the right ones come last."""
+def test_a_lock_opens_where_simulations_begin_anywhere_and_in_any_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Twelve numbers out of four are guessed one after the other, never all at once.
+
+    In the order of the numbers the right ones come last.
+    """
     lock = Lock()
     shut = Property("shut", "the lock does not open", lock.level < 12, lock.level > 0, "a dial is turned")
     system = System(lock, (each(turn, lock, lock.dial, lock.number),), (shut,))
@@ -69,8 +74,8 @@ def test_a_lock_opens_where_walks_begin_anywhere_and_in_any_order(monkeypatch: p
             assert not any(map(opened, (1, 2, 3)))
 
 
-def test_of_the_shortest_ways_the_last_is_where_walks_begin() -> None:
-    """Planted: the first one for ever, which may lead nowhere; or the last one, however long it is."""
+def test_of_the_shortest_ways_the_last_is_where_simulations_begin() -> None:
+    # Planted: always the first of the shortest paths; or always the last path, however long.
     (action, *_) = find("bookkeeper").instance(()).system.ground_actions
     situations = simulation._Situations([0])
     for state, length in ((b"\0\1", 2), (b"\0\2", 2), (b"\0\3", 3), (b"\1\4", 9)):
@@ -78,12 +83,12 @@ def test_of_the_shortest_ways_the_last_is_where_walks_begin() -> None:
     assert [kept.state for kept in situations.found.values()] == [b"\0\2", b"\1\4"]
 
 
-def finders(name: str, seeds: int, walks: int) -> int:
-    """How many seeds, from 1 on, find a known bug within so many walks."""
-    return sum(bool(walks_to(name, seed, walks).traces) for seed in range(1, seeds + 1))
+def finders(name: str, seeds: int, runs: int) -> int:
+    """Return how many seeds, from 1 on, find a known bug within so many simulations."""
+    return sum(bool(simulated(name, seed, runs).traces) for seed in range(1, seeds + 1))
 
 
-def test_walks_need_actions_that_come_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulations_need_actions_that_come_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bookie stores an entry after its fence: the add is sent first, and taken later or never."""
     assert finders("#4701", 3, 4000) == 3
     monkeypatch.setattr(simulation, "LEFT_OUT", (0.0,))
@@ -92,19 +97,22 @@ def test_walks_need_actions_that_come_late(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("name", ["bare-fence", "PR-2281"])
 def test_nine_of_the_first_ten_seeds_find_a_loss(name: str) -> None:
-    """Those that walks found worst: until passes had late actions, 1 of 10 seeds and 7 of 10; of 20, 17 find bare-fence."""
+    """These bugs were the hardest for simulations.
+
+    Until passes had late actions, 1 of 10 seeds and 7 of 10 found them; 17 of 20 find bare-fence.
+    """
     assert finders(name, 10, 50_000) >= 9
 
 
-def test_the_same_seed_takes_the_same_walks() -> None:
-    one, two = (walks_to("BOOKKEEPER-799", 7, 60, first=False) for _ in range(2))
+def test_the_same_seed_makes_the_same_simulations() -> None:
+    one, two = (simulated("BOOKKEEPER-799", 7, 60, first=False) for _ in range(2))
     assert one == two
     assert one.traces
-    assert walks_to("BOOKKEEPER-799", 6, 60, first=False) != one
+    assert simulated("BOOKKEEPER-799", 6, 60, first=False) != one
 
 
-def test_walks_count_what_they_meet() -> None:
-    found = walks_to("BOOKKEEPER-799", 7, 60, first=False)
+def test_simulations_count_what_they_meet() -> None:
+    found = simulated("BOOKKEEPER-799", 7, 60, first=False)
     (name,) = found.traces
     assert 1 <= found.violating[name] <= found.count == 60
     assert 1 <= found.witnessing[name] <= 60
@@ -112,13 +120,16 @@ def test_walks_count_what_they_meet() -> None:
 
 
 def test_with_the_first_violation_it_may_end() -> None:
-    found = walks_to("BOOKKEEPER-799", 7, 1000)
+    found = simulated("BOOKKEEPER-799", 7, 1000)
     assert found.traces
     assert found.count < 1000
 
 
 def test_terms_in_terms_are_looked_at_once() -> None:
-    """The property about stuck recoveries is built of definitions built on definitions: a tree of it has no end."""
+    """The property about stuck recoveries is made of definitions within definitions.
+
+    Written out as a tree it would be far too large.
+    """
     instance = find("bookkeeper").instance(())
     (prop,) = instance.properties("recovery-can-finish")
     assert {"status", "phase"} <= read_by(prop)

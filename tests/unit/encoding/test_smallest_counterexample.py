@@ -1,4 +1,4 @@
-"""The smallest story: what is minimized, what is claimed of it, and how counterexamples differ from each other."""
+"""The smallest counterexample: the costs minimized, the claims about it, and differences between several."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ from fencepost.encoding.rounds.search import Broken, Finding, Footprint, Task, U
 from support.bare import Bare
 from support.generated import ACTIONS, by_seeds, generate
 
-SUBJECT = Subject("story", {}, {})
+SUBJECT = Subject("test", {}, {})
 TWO_COPIES = load(Path(__file__).parents[3] / "examples" / "two_copies.py")
 
 Cost = tuple[int, int, int]
-"""Faults, crashes among them, steps."""
+"""Faults, the crashes among them, steps."""
 
 
 def result_of(system: System, limits: Limits) -> Result:
-    """What checking the first property comes to."""
+    """Return the result of checking the first property."""
     return check(Bare(system, SUBJECT), system.properties[:1], limits).results[0]
 
 
 def copies(limits: Limits, **settings: str) -> Result:
-    """The same of examples/two_copies.py with those switches."""
+    """Return the result of checking examples/two_copies.py with those switches."""
     return result_of(TWO_COPIES.system(TWO_COPIES.parameters(settings.items())), limits)
 
 
 # Fewest faults, then fewest crashes, then fewest steps.
 
 FAULTS = {1: "crashes", 2: "crashes", 3: "restarts", 4: "restarts", 5: "restarts"}
-"""Which actions of a generated system are made faults."""
+"""The actions of a generated system that are made faults."""
 
 
 def faulty(seed: int) -> System:
-    """A generated system with one loss, in which most actions are faults."""
+    """Return a generated system with one loss, in which most actions are faults."""
     system = generate(seed)
     schemas = [
         replace(schema, action=replace(schema.action, fault=FAULTS.get(number, "")))
@@ -67,7 +67,10 @@ def faulty(seed: int) -> System:
 
 
 def cheapest(system: System) -> Cost | None:
-    """What the cheapest violation costs, by visiting states in the order of what they cost: no formula, no solver."""
+    """Return the cost of the cheapest violation, by visiting states in the order of their costs.
+
+    It uses no formula and no solver.
+    """
     concrete = Concrete(system)
     holds = concrete.predicate(system.properties[0].holds)
     (lost,) = (v.place for v in system.choices)
@@ -105,7 +108,7 @@ def test_the_fewest_faults_of_generated_systems_are_those_of_exploring(seeds: ra
     assert some if len(seeds) < 40 else len(kinds) == 3, "the sample tests too little"
 
 
-# What is claimed: steps and faults are two things.
+# The claims: steps and faults are two things.
 
 
 def test_the_shortest_trace_may_need_a_fault_that_a_longer_one_does_without() -> None:
@@ -130,7 +133,7 @@ def test_a_needed_fault_is_named_first() -> None:
 
 @pytest.mark.slow
 def test_without_any_fault_only_shorter_executions_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then fewest is proved even where no rounds cover every execution: nothing here ever ends."""
+    """Then fewest is proved even if no number of rounds covers every execution: nothing here ever ends."""
     monkeypatch.setattr(bounded_search, "PATIENCE", 0.0)
     result = result_of(ring(), Limits(minimize=Minimize.FAULTS, timeout=20))
     assert (result.steps, result.faults, result.fewest, result.complete) == (3, {}, Fewest.OF_ALL, False)
@@ -148,15 +151,15 @@ def ring() -> System:
     s = Ring()
 
     def go_on(s: Ring) -> Action:
-        """To the next place."""
+        """Go to the next place."""
         return Action(when=s.at < 3, then=[s.at.set(s.at + 1)], actor="token")
 
     def go_back(s: Ring) -> Action:
-        """To the first place."""
+        """Go back to the first place."""
         return Action(when=s.at > 0, then=[s.at.set(0)], actor="token")
 
     def drop(s: Ring) -> Action:
-        """The token is dropped."""
+        """Drop the token."""
         return Action(when=~s.dropped, then=[s.dropped.set(True)], actor="token", fault="drops")
 
     never = Property("never", "the third place is not reached", s.at < 3, TRUE, "always")
@@ -164,14 +167,14 @@ def ring() -> System:
 
 
 def stop_at_the_first(session: RoundSolver, task: Task) -> Iterator[Finding]:
-    """A hunt that gives out while it makes the first counterexample smaller."""
-    for said in hunt(session, task):
-        yield said
-        if isinstance(said, Violated):
+    """Yield the findings of a hunt that gives up while it makes the first counterexample smaller."""
+    for finding in hunt(session, task):
+        yield finding
+        if isinstance(finding, Violated):
             return
 
 
-def test_fewest_is_not_said_before_the_rounds_of_the_trace_are_searched(
+def test_fewest_is_not_claimed_before_the_rounds_of_the_trace_are_searched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(searches, "hunt", stop_at_the_first)
@@ -181,7 +184,10 @@ def test_fewest_is_not_said_before_the_rounds_of_the_trace_are_searched(
 
 
 def hunted(task: Task) -> list[Finding]:
-    """What a hunt in the ring says, where the invariant `begun` says that the token stays at the first place."""
+    """Return the findings of a hunt in the ring.
+
+    The invariant `begun` says that the token stays at the first place.
+    """
     symbolic = Symbolic(ring())
     (never,) = symbolic.system.properties
     at = symbolic.system.variables[0].family[()]
@@ -190,19 +196,22 @@ def hunted(task: Task) -> list[Finding]:
     return list(hunt(session, task))
 
 
-def test_a_story_that_does_less_than_one_that_was_told_is_another() -> None:
-    """Of two stories one may fire all that the other fires, and more: the other is not left out with it."""
+def test_a_counterexample_that_does_less_than_a_reported_one_is_another() -> None:
+    """One of two counterexamples may fire all that the other fires, and more.
+
+    The other is not left out with it.
+    """
     go_on, _, drop = range(3)
-    told = Footprint(frozenset({go_on, drop}), frozenset())
-    (found,) = [m for m in hunted(Task(("never",), rounds=3, avoid=(told,))) if isinstance(m, Violated)]
+    reported = Footprint(frozenset({go_on, drop}), frozenset())
+    (found,) = [m for m in hunted(Task(("never",), rounds=3, avoid=(reported,))) if isinstance(m, Violated)]
     assert drop not in found.execution.slots
-    both = (told, Footprint(frozenset({go_on}), frozenset()))
+    both = (reported, Footprint(frozenset({go_on}), frozenset()))
     (other,) = [m for m in hunted(Task(("never",), rounds=4, avoid=both)) if isinstance(m, Violated)]
     assert set(other.execution.slots) not in ({go_on}, {go_on, drop})
 
 
-def test_an_invariant_that_is_false_is_told_of_once() -> None:
-    """And without invariants there is nothing to uphold."""
+def test_an_invariant_that_is_false_is_reported_once() -> None:
+    """Without invariants no message says that they are upheld."""
     kinds = [type(m) for m in hunted(Task(("never",), rounds=3, invariants=("begun",)))]
     assert (kinds.count(Broken), kinds.count(Upheld)) == (1, 0)
     kinds = [type(m) for m in hunted(Task(("never",), rounds=3))]
@@ -234,11 +243,11 @@ class Letters(StateSpace):
 
 
 def letters(late: int) -> System:
-    """The violation: all letters are received, the last one sent first of all."""
+    """Return a system whose violation is that all letters are received, the one sent last first."""
     s, last = Letters(late + 1), late + 1
 
     def send(s: Letters, letter: Parameter) -> Action:
-        """A letter is sent after those before it."""
+        """Send a letter after those before it."""
         before = [s.sent[n] for n in s.letter]
         earlier = TRUE
         for n, sent in enumerate(before, 1):
@@ -249,7 +258,7 @@ def letters(late: int) -> System:
         )
 
     def receive(s: Letters, letter: Parameter) -> Action:
-        """A letter is received, once the last one is."""
+        """Receive a letter, once the last one is received."""
         return Action(
             when=s.sent[letter] & ~s.received[letter] & (s.received[last] | (letter == last)),
             then=[s.received[letter].set(True)],
@@ -264,7 +273,7 @@ def letters(late: int) -> System:
     return System(s, (each(send, s, s.letter), each(receive, s, s.letter)), (never,))
 
 
-# Counterexamples that differ.
+# Several counterexamples.
 
 
 class Parcels(StateSpace):
@@ -278,16 +287,19 @@ class Parcels(StateSpace):
 
 
 def parcels() -> System:
-    """Complaining takes that all were sent, and that the first or the second is lost: the third does not matter."""
+    """Return a system in which a complaint needs that all were sent and that the first or the second is lost.
+
+    The loss of the third does not matter.
+    """
     s = Parcels()
 
     def send(s: Parcels, parcel: Parameter) -> Action:
-        """A parcel is sent."""
+        """Send a parcel."""
         sent = message("parcel", "shop", "you", about={"number": parcel}, lost=s.lost[parcel])
         return Action(when=~s.sent[parcel], then=[s.sent[parcel].set(True)], actor="shop", sent=[sent])
 
     def complain(s: Parcels) -> Action:
-        """Something is missing."""
+        """Complain that something is missing."""
         missing = s.sent[1] & s.sent[2] & s.sent[3] & (s.lost[1] | s.lost[2])
         return Action(when=missing & ~s.complained, then=[s.complained.set(True)], actor="you")
 
@@ -303,12 +315,14 @@ def losses(trace: Trace | None) -> list[str]:
 def test_counterexamples_may_differ_in_what_is_lost_alone() -> None:
     result = result_of(parcels(), Limits(jobs=1, count=5))
     found = [losses(trace) for trace in (result.trace, *result.more_traces)]
-    assert sorted(found) == [["lost[1]"], ["lost[2]"]], "a loss that changes nothing is no other story"
+    assert sorted(found) == [["lost[1]"], ["lost[2]"]], (
+        "a loss that changes nothing is no other counterexample"
+    )
     assert result.reason == "there is no other within 1 round"
     assert violated(result).endswith("; 2 counterexamples: there is no other within 1 round")
 
 
-def test_nothing_is_said_about_others_where_all_asked_for_were_found() -> None:
+def test_nothing_is_claimed_about_others_where_all_asked_for_were_found() -> None:
     assert result_of(parcels(), Limits(jobs=1, count=2)).reason is None
     assert result_of(parcels(), Limits(jobs=1)).reason is None
 
@@ -317,28 +331,28 @@ def test_nothing_is_said_about_others_where_all_asked_for_were_found() -> None:
     "minimize",
     [pytest.param(what, marks=[pytest.mark.slow] * (what is not Minimize.STEPS)) for what in Minimize],
 )
-def test_no_two_counterexamples_tell_the_same_story(minimize: Minimize) -> None:
+def test_no_two_counterexamples_are_the_same(minimize: Minimize) -> None:
     result = copies(Limits(jobs=1, count=40, minimize=minimize), acknowledge="reachable", storage="memory")
     traces = [result.trace, *result.more_traces]
-    stories = [
+    descriptions = [
         (frozenset((step.action, *step.arguments.values()) for step in t.steps), *losses_of(t))
         for t in traces
         if t is not None
     ]
-    assert len(set(stories)) == len(stories) > 8
+    assert len(set(descriptions)) == len(descriptions) > 8
     steps = [len(t.steps) for t in traces if t is not None]
     assert minimize is not Minimize.STEPS or steps == sorted(steps), "the shortest first"
 
 
 class Way(Enum):
-    """Two short cuts."""
+    """The two short cuts."""
 
     LEFT = "left"
     RIGHT = "right"
 
 
 class Walk(StateSpace):
-    """A long way, and two ways with a turn in them."""
+    """A long way, and two short cuts."""
 
     def __init__(self) -> None:
         self.way = members(Way)
@@ -348,21 +362,24 @@ class Walk(StateSpace):
 
 
 def ways() -> System:
-    """There in four steps and one round, or in two steps: but the second of these has the earlier slot."""
+    """Return a system that arrives in four steps and one round, or in two steps and two rounds.
+
+    The second of the two steps has the earlier slot.
+    """
     s = Walk()
 
     def arrive(s: Walk, way: Parameter) -> Action:
-        """After a turn."""
+        """Arrive after a turn."""
         return Action(when=s.turned[way] & ~s.there, then=[s.there.set(True)], actor="me")
 
     def turn(s: Walk, way: Parameter) -> Action:
-        """Into a short cut, before anything else."""
+        """Turn into a short cut, before any other step."""
         none = ~s.turned[Way.LEFT] & ~s.turned[Way.RIGHT] & (s.gone == 0)
         return Action(when=none, then=[s.turned[way].set(True)], actor="me")
 
     def plod(done: int) -> Schema:
         def go(s: Walk) -> Action:
-            """A step of the long way."""
+            """Take a step of the long way."""
             here = (s.gone == done) & ~s.turned[Way.LEFT] & ~s.turned[Way.RIGHT] & ~s.there
             then = [s.gone.set(done + 1)] if done < 3 else [s.there.set(True)]
             return Action(when=here, then=then, actor="me")

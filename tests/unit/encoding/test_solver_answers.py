@@ -1,4 +1,4 @@
-"""One door to solvers: every question goes through it, and no answer is neither yes nor no, wherever it was asked."""
+"""One door to solvers: every question goes through it, and giving up is never taken for yes or no."""
 
 from __future__ import annotations
 
@@ -30,18 +30,21 @@ FLOORS = ("encoding", "quorums", "protocols", "properties", "realcode", "sweeps"
 DOOR = Path("encoding/solving")
 
 MODULES = {"pysat.solvers", "pysolvers", "cvc5"}
-"""Nobody but the door imports these."""
+"""Modules that only the door imports."""
 NAMES = {
-    "Solver", "SolverFor", "SimpleSolver", "Optimize", "Fixedpoint", "Tactic", "Then", "OrElse", "TryFor", "Goal",
-    "prove", "solve", "solve_using", "simplify_using",
+    "Solver", "SolverFor", "SimpleSolver", "Optimize", "Fixedpoint", "Tactic", "Then", "OrElse", "TryFor",
+    "Goal", "prove", "solve", "solve_using", "simplify_using",
 }  # fmt: skip
 """What z3 answers or transforms with; terms may be built anywhere."""
 CALLS = {"check", "solve_limited", "propagate", "solve_using", "check_sat"}
-"""Methods that ask a solver; `session.solve` is a question to the door, so `solve` is not among them."""
+"""Methods that ask a solver.
+
+`solve` is not among them, because `session.solve` is a question to the door.
+"""
 
 
 def knocks(source: str) -> Iterator[str]:
-    """How a module asks a solver past the door, line by line."""
+    """Yield the lines on which a module asks a solver past the door."""
     tree = ast.parse(source)
     uses_z3 = any(
         isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "z3" for alias in node.names)
@@ -69,7 +72,7 @@ def shipped() -> list[Path]:
 
 def test_nobody_asks_a_solver_past_the_door() -> None:
     found = {str(path): list(knocks((ROOT / path).read_text())) for path in shipped()}
-    assert {path: said for path, said in found.items() if said} == {}
+    assert {path: lines for path, lines in found.items() if lines} == {}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +99,7 @@ def test_terms_and_encodings_may_be_made_anywhere() -> None:
     assert not list(knocks("import z3\nfrom pysat.card import CardEnc\nz3.And(z3.Bool('a'), z3.Not(b))"))
 
 
-# What the door says.
+# The answers of the door.
 
 A, B = z3.Bools("a b")
 
@@ -110,7 +113,7 @@ def test_terms_are_answered_with_yes_no_or_why_not() -> None:
 
 
 def hard() -> list[z3.BoolRef]:
-    """The factors of a prime: no solver finds at once that there are none."""
+    """Return the factors of a prime, which no solver refutes quickly."""
     x, y = z3.BitVecs("x y", 64)
     half = z3.BitVecVal(1 << 32, 64)
     return [x * y == 2**63 - 25, z3.ULT(x, half), z3.ULT(y, half), z3.UGT(x, 1), z3.UGT(y, 1)]
@@ -123,8 +126,8 @@ def test_time_that_is_up_is_no_answer() -> None:
 def test_memory_that_is_out_is_no_answer() -> None:
     terms = Terms("QF_BV", hard())
     terms._solver.set("max_memory", 1)
-    said = terms.ask()
-    assert isinstance(said, GaveUp) and said != TIME_OUT
+    answer = terms.ask()
+    assert isinstance(answer, GaveUp) and answer != TIME_OUT
 
 
 def test_a_formula_that_z3_does_not_make_clauses_of_is_no_answer() -> None:
@@ -146,7 +149,7 @@ def test_every_solver_says_the_same(name: str) -> None:
 
 
 def pigeons(holes: int) -> list[list[int]]:
-    """One more pigeon than holes."""
+    """Return the clauses for one pigeon more than holes."""
     place = {(p, h): p * holes + h + 1 for p in range(holes + 1) for h in range(holes)}
     clauses = [[place[p, h] for h in range(holes)] for p in range(holes + 1)]
     pairs = [(p, q) for p in range(holes + 1) for q in range(p)]
@@ -156,8 +159,8 @@ def pigeons(holes: int) -> list[list[int]]:
 def test_conflicts_that_are_spent_are_no_answer_and_more_may_be_one() -> None:
     solver = backend("cadical")
     solver.add(pigeons(6))
-    said = solver.ask([], 3)
-    assert isinstance(said, GaveUp) and said.may_go_on
+    answer = solver.ask([], 3)
+    assert isinstance(answer, GaveUp) and answer.may_go_on
     assert solver.ask([], 10**6) == No()
 
 
@@ -168,13 +171,13 @@ def test_time_is_up_for_clauses_too() -> None:
 
 
 def test_a_refutation_comes_with_its_proof() -> None:
-    said = refute("cadical195", pigeons(3))
-    assert isinstance(said, Refuted) and said.proof[-1] == "0"
+    answer = refute("cadical195", pigeons(3))
+    assert isinstance(answer, Refuted) and answer.proof[-1] == "0"
     assert isinstance(refute("cadical195", [[1]]), Yes)
 
 
 def test_an_error_of_pysats_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So it says that it was interrupted."""
+    """The answer says that the solver was interrupted."""
     import pysolvers
 
     def interrupted() -> bool:
@@ -183,12 +186,12 @@ def test_an_error_of_pysats_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     assert solvers._answer(interrupted) == GaveUp("Caught keyboard interrupt")
 
 
-# Who asks, and is not answered.
+# Callers that get no answer.
 
 
 @pytest.fixture
 def gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on z3 has no answer to any question in terms, as if it was interrupted."""
+    """Make z3 give up on every question in terms, as if it was interrupted."""
     monkeypatch.setattr(Terms, "_check", lambda self, *given: GaveUp("canceled"))
 
 
@@ -212,9 +215,9 @@ def test_a_pair_without_an_answer_may_not_commute_in_this_run_alone(
         cautious = silent.blockers()
         assert silent.undecided > 0
         assert not list(tmp_path.iterdir()), "nothing is kept"
-    told = Commutation(made, Cache(tmp_path))
-    right = told.blockers()
-    assert told.undecided == 0 and told.asked > 0
+    commutation = Commutation(made, Cache(tmp_path))
+    right = commutation.blockers()
+    assert commutation.undecided == 0 and commutation.asked > 0
     assert right != cautious
     assert all(set(few) <= set(many) for few, many in zip(right, cautious, strict=True))
 

@@ -1,4 +1,4 @@
-"""The language: what it refuses, and that both readings give a term the same value."""
+"""The language: the terms that it refuses, and that both readings give a term the same value."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Box(StateSpace):
 
 
 def shuffle(s: Box, bookie: Term) -> Action:
-    """Everything may become anything, so that no variable is a constant."""
+    """Give every variable any value, so that no variable is a constant."""
     then = [s.flag[bookie].set(~s.flag[bookie]), s.chosen.set(bookie), s.colour.set(Colour.BLUE)]
     return Action(
         when=lift(True), then=[*then, s.number[1].set(1), s.number[2].set(1), s.offset.set(2)], actor=bookie
@@ -65,7 +65,7 @@ CONCRETE, SYMBOLIC = Concrete(SYSTEM), Symbolic(SYSTEM)
 
 
 def numbers(depth: int) -> st.SearchStrategy[Term]:
-    """Terms of type int, nested so deep."""
+    """Return a strategy for terms of type int, nested so deep."""
     plain = st.one_of(
         st.integers(0, 4).map(lift),
         st.sampled_from([0, 1, 2]).map(lambda i: (BOX.number[1], BOX.number[2], BOX.offset)[i]),
@@ -83,7 +83,7 @@ def numbers(depth: int) -> st.SearchStrategy[Term]:
 
 
 def truths(depth: int) -> st.SearchStrategy[Term]:
-    """Terms of type bool, nested so deep."""
+    """Return a strategy for terms of type bool, nested so deep."""
     flags = (BOX.flag["b1"], BOX.flag["b3"], BOX.flag[BOX.chosen])
     plain = st.one_of(
         st.booleans().map(lift),

@@ -1,4 +1,4 @@
-"""A trap is believed only if it lasts: from every state in which it holds, reachable or not, whatever happens."""
+"""A trap is accepted only if every action keeps it, in every state in which it holds, reachable or not."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ class Lamps(StateSpace):
         self.lit = family(BOOL, self.lamp)
         self.broken = family(BOOL, self.lamp)
         self.spare = variable(integers(0, 2))
-        """None, ordered, here."""
+        """The spare bulb: none, ordered, here."""
 
 
 def turn_on(s: Lamps, lamp: Parameter) -> Action:
-    """Somebody turns on a lamp that is not broken."""
+    """Turn on a lamp that is not broken."""
     return Action(when=~s.lit[lamp] & ~s.broken[lamp], then=[s.lit[lamp].set(True)], actor="me")
 
 
 def turn_on_anyway(s: Lamps, lamp: Parameter) -> Action:
-    """The same without looking whether it is broken."""
+    """Turn on a lamp, even a broken one."""
     return Action(when=~s.lit[lamp], then=[s.lit[lamp].set(True)], actor="me")
 
 
 def break_down(s: Lamps, lamp: Parameter) -> Action:
-    """A lamp breaks, and goes out."""
+    """Break a lamp, which goes out."""
     then = [s.lit[lamp].set(False), s.broken[lamp].set(True)]
     return Action(when=~s.broken[lamp], then=then, actor=lamp)
 
 
 def order_spare(s: Lamps) -> Action:
-    """Somebody orders a bulb."""
+    """Order a bulb."""
     return Action(when=s.spare == 0, then=[s.spare.set(1)], actor="me")
 
 
 def fit_spare(s: Lamps, lamp: Parameter) -> Action:
-    """Somebody fits the bulb once it is here."""
+    """Fit the bulb once it is here."""
     return Action(when=s.spare == 2, then=[s.broken[lamp].set(False), s.spare.set(0)], actor="me")
 
 
 def verdict(s: Lamps, trap: Term, *actions: Schema) -> str:
-    """What becomes of a property that says that this trap is not reached."""
+    """Return the verdict on a property that says that this trap is not reached."""
     prop = Property("light", "", ~trap, s.lit[1], "lamp 1 is lit", traps={"dark": trap})
     system = System(s, actions, (prop,), default_rounds=4)
     return (
@@ -65,7 +65,7 @@ def verdict(s: Lamps, trap: Term, *actions: Schema) -> str:
 
 
 def dark(s: Lamps) -> Term:
-    """Lamp 2 is broken and gives no light."""
+    """Return the term that lamp 2 is broken and gives no light."""
     return s.broken[2] & ~s.lit[2]
 
 
@@ -88,7 +88,7 @@ def test_an_action_that_ends_a_trap_is_named() -> None:
 
 
 def test_a_trap_that_ends_only_where_nothing_leads_is_refused() -> None:
-    """No spare ever arrives. Whoever says so in the trap, and so why it lasts, is believed."""
+    """No spare ever arrives. A trap that says so explicitly is accepted."""
     s = Lamps()
     actions = each(break_down, s, s.lamp), each(order_spare, s), each(fit_spare, s, s.lamp)
     lit = each(turn_on, s, s.lamp)
@@ -98,13 +98,13 @@ def test_a_trap_that_ends_only_where_nothing_leads_is_refused() -> None:
 
 
 def test_a_variable_has_one_value_in_every_state_asked_about() -> None:
-    """Were a spare ordered and here at once, fitting it would end the trap."""
+    """If a spare were ordered and here at once, fitting it would end the trap."""
     s = Lamps()
     actions = each(turn_on, s, s.lamp), each(order_spare, s), each(fit_spare, s, s.lamp)
     assert verdict(s, s.spare == 1, *actions) == "violated"
 
 
-def test_whoever_walks_without_a_solver_can_ask_too() -> None:
+def test_a_simulation_without_a_solver_can_ask_too() -> None:
     s = Lamps()
     prop = Property("light", "", ~dark(s), s.lit[1], "lamp 1 is lit", traps={"dark": dark(s)})
     system = System(s, (each(turn_on_anyway, s, s.lamp), each(break_down, s, s.lamp)), (prop,))

@@ -1,6 +1,7 @@
-"""Every engine against plain exploring, on varied systems made at random; and planted mistakes, each shown by some system.
+"""Every engine against plain exploring, on varied random systems; some system shows each planted mistake.
 
-A system that is refused, or has too many states, is left out. docs/encoding.md says how many systems were looked at.
+A system that is refused, or has too many states, is left out. docs/encoding.md says how many systems were
+looked at.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from support.varied import Truth, by_rounds, explored, generate, inductive
 
 
 def seeds_of_each_tier(few: int, some: int, many: int) -> pytest.MarkDecorator:
-    """A few systems quickly, more in the slow run, many in the long one."""
+    """Parametrize a test over seeds: a few in the quick case, more in the slow one, many in the long one."""
     cases = [
         pytest.param(range(few), id="few"),
         pytest.param(range(few, some), id="some", marks=pytest.mark.slow),
@@ -42,7 +43,7 @@ def seeds_of_each_tier(few: int, some: int, many: int) -> pytest.MarkDecorator:
 
 
 def accepted(seeds: Iterable[int]) -> Iterator[tuple[int, System, Truth]]:
-    """The systems of these seeds that are not refused and can be explored, with what is true of them."""
+    """Yield the systems of these seeds that are accepted and can be explored, with the truth about them."""
     for seed in seeds:
         try:
             system = generate(seed)
@@ -54,17 +55,17 @@ def accepted(seeds: Iterable[int]) -> Iterator[tuple[int, System, Truth]]:
             yield seed, system, truth
 
 
-# The engines. Each says whether it contradicts the truth.
+# The engines. Each function returns whether the engine contradicts the truth.
 
 
 def proves_what_is_false(system: System, truth: Truth) -> bool:
-    """Induction over one action, orbits and all."""
+    """Return whether induction over one action, with orbits, proves a false claim."""
     proved = inductive(system).proved
     return bool((proved and truth.badly_defined) or proved & truth.false.keys())
 
 
 def rounds_differ(system: System, truth: Truth) -> bool:
-    """Rounds, as many as cover every execution; nothing else counts where a step is badly defined."""
+    """Return whether rounds that cover every execution differ; a badly defined step is compared alone."""
     found = by_rounds(system)
     if truth.badly_defined or found.badly_defined:
         return truth.badly_defined is not found.badly_defined
@@ -72,7 +73,7 @@ def rounds_differ(system: System, truth: Truth) -> bool:
 
 
 def losses_differ(seed: int, truth: Truth) -> bool:
-    """The same system with its losses decided as messages are sent."""
+    """Return whether the system differs if its losses are decided as messages are sent."""
     other = explored(generate(seed, chosen=False))
     if other is None or truth.badly_defined or other.badly_defined:
         return False
@@ -80,7 +81,10 @@ def losses_differ(seed: int, truth: Truth) -> bool:
 
 
 def verdict_differs(system: System, truth: Truth, *engines: str) -> bool:
-    """The verdict of `check`. A badly defined step is an error of the model, unless a violation is found before it."""
+    """Return whether the verdict of `check` differs.
+
+    A badly defined step is an error of the model, unless a violation is found before it.
+    """
     try:
         limits = Limits(jobs=1, engines=engines)
         (result,) = check(Bare(system, Subject("varied", {}, {})), system.properties, limits).results
@@ -124,7 +128,7 @@ def test_verdicts_are_those_of_exploring(seeds: range, engines: tuple[str, ...])
 
 
 def the_same_arguments_are_forgotten(plant: pytest.MonkeyPatch) -> None:
-    """An action of a label with itself is taken for one of two labels."""
+    """Plant a mistake: an action of a label with itself is taken for one of two labels."""
 
     def orbit(action: GroundAction, sorts: Sequence[Sort]) -> object:
         own = [next((n for n, s in enumerate(sorts) if v in s.values), v) for v in action.arguments]
@@ -134,7 +138,7 @@ def the_same_arguments_are_forgotten(plant: pytest.MonkeyPatch) -> None:
 
 
 def labels_in_updates_are_ignored(plant: pytest.MonkeyPatch) -> None:
-    """An update that names a label is taken for one that names none."""
+    """Plant a mistake: an update that names a label is taken for one that names none."""
 
     def terms(schema: Schema) -> Iterator[Term]:
         yield from (*schema.parameters, schema.action.when)
@@ -144,7 +148,7 @@ def labels_in_updates_are_ignored(plant: pytest.MonkeyPatch) -> None:
 
 
 def only_two_labels_are_exchanged(plant: pytest.MonkeyPatch) -> None:
-    """A constant that tells the third label apart is not noticed."""
+    """Plant a mistake: a constant that tells the third label apart is not noticed."""
     keeps = orbits._keeps
     plant.setattr(
         orbits, "_keeps", lambda system, known, sort: keeps(system, known, Sort("two", sort.values[:2]))
@@ -152,7 +156,10 @@ def only_two_labels_are_exchanged(plant: pytest.MonkeyPatch) -> None:
 
 
 def what_constants_hold_is_not_renamed(plant: pytest.MonkeyPatch) -> None:
-    """Of a constant that holds labels only the index is renamed: `next[n1] = n2` names two nodes."""
+    """Plant a mistake: of a constant that holds labels only the index is renamed.
+
+    But `next[n1] = n2` names two nodes.
+    """
 
     def keeps(system: System, constants: Any, sort: Sort) -> bool:
         held = {(v.family, v.index): system.initial[v.place] for v in constants}
@@ -167,17 +174,17 @@ def what_constants_hold_is_not_renamed(plant: pytest.MonkeyPatch) -> None:
 
 
 def constants_are_not_looked_at(plant: pytest.MonkeyPatch) -> None:
-    """A constant that tells labels apart is not noticed."""
+    """Plant a mistake: a constant that tells labels apart is not noticed."""
     plant.setattr(orbits, "_keeps", lambda system, constants, sort: True)
 
 
 def parts_of_a_sort_are_not_noticed(plant: pytest.MonkeyPatch) -> None:
-    """Labels are renamed although a sort has some of them and not others."""
+    """Plant a mistake: labels are renamed although a sort has some of them and not others."""
     plant.setattr(orbits, "_is_whole", lambda other, sort: True)
 
 
 def labels_of_a_sort_are_told_apart_by_its_name(plant: pytest.MonkeyPatch) -> None:
-    """Sorts of one name are let through, and labels of both are numbered together, as they were once."""
+    """Plant a mistake: sorts of one name are accepted, and labels of both are numbered together."""
     plant.setattr("fencepost.encoding.language.consistency._one_sort_a_name", lambda sorts: None)
 
     def orbit(action: GroundAction, sorts: Sequence[Sort]) -> object:
@@ -196,7 +203,7 @@ def labels_of_a_sort_are_told_apart_by_its_name(plant: pytest.MonkeyPatch) -> No
 
 
 def answers_stand_although_a_claim_was_withdrawn(plant: pytest.MonkeyPatch) -> None:
-    """An answer that relied on a claim is not asked for again when the claim is withdrawn."""
+    """Plant a mistake: an answer that relied on a claim stays when the claim is withdrawn."""
 
     def induct(
         asker: ObligationSolver,
@@ -219,17 +226,17 @@ def answers_stand_although_a_claim_was_withdrawn(plant: pytest.MonkeyPatch) -> N
 
 
 def one_round_of_answers_is_enough(plant: pytest.MonkeyPatch) -> None:
-    """Each share has answered, if not for the claims that the other has left."""
+    """Plant a mistake: each share has answered, though not for the claims that the other has left."""
     plant.setattr(Houdini, "settled", Houdini.answered)
 
 
 def badly_defined_steps_prove(plant: pytest.MonkeyPatch) -> None:
-    """That no step is badly defined was withdrawn, and the other claims count all the same."""
+    """Plant a mistake: other claims count although the claim that no step is badly defined was withdrawn."""
     plant.setattr(Houdini, "proved", Houdini.claims)
 
 
 def badly_defined_steps_move_like_others(plant: pytest.MonkeyPatch) -> None:
-    """Two actions commute although a step is badly defined in one order only."""
+    """Plant a mistake: two actions commute although a step is badly defined in one order only."""
 
     def counterexample(self: Commutation, a: int, b: int) -> Formula:
         first, second = self.symbolic.effects[a], self.symbolic.effects[b]
@@ -245,12 +252,12 @@ def badly_defined_steps_move_like_others(plant: pytest.MonkeyPatch) -> None:
 
 
 def one_loss_may_stand_for_several(plant: pytest.MonkeyPatch) -> None:
-    """An action may send several messages with one loss."""
+    """Plant a mistake: an action may send several messages with one loss."""
     plant.setattr(sendings, "_one_loss_each", lambda schema: None)
 
 
 def losses_may_be_forgotten(plant: pytest.MonkeyPatch) -> None:
-    """A message may be sent again with the loss that it had, as long as it does not say so."""
+    """Plant a mistake: a message may be sent again with the same loss, if it does not say so."""
     plant.setattr(sendings, "_every_loss_is_named", lambda system: None)
 
 
@@ -270,11 +277,11 @@ PLANTED: Mapping[Plant, tuple[Callable[[System, Truth], bool] | None, int]] = {
     one_loss_may_stand_for_several: (None, 8052),
     losses_may_be_forgotten: (None, 215),
 }
-"""Each mistake with the engine that it is in, and the first seed whose system shows it; None stands for losses."""
+"""Each mistake with the engine that it is in, and the first seed whose system shows it; None means losses."""
 
 
 def shows(seed: int, engine: Callable[[System, Truth], bool] | None) -> bool:
-    """Whether the system of a seed, if it is accepted, shows that an engine is mistaken."""
+    """Return whether the system of a seed, if it is accepted, shows that an engine is mistaken."""
     for _, system, truth in accepted([seed]):
         return losses_differ(seed, truth) if engine is None else engine(system, truth)
     return False

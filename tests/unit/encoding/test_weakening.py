@@ -1,4 +1,4 @@
-"""Guards with a conjunct left out: what is found is what exploring finds, and all kinds of outcome come up."""
+"""Guards without one conjunct: exploring finds the same outcome, and every kind of outcome occurs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SUBJECT = Subject("test", {}, {})
 
 
 class Parcels(StateSpace):
-    """Parcels are sent once, may be lost, are counted, and the count is signed at the end."""
+    """Parcels that are sent once and may be lost; they are counted, and the count is signed at the end."""
 
     def __init__(self, strict: bool) -> None:
         self.strict = strict
@@ -42,25 +42,25 @@ class Parcels(StateSpace):
 
 
 def open_office(s: Parcels) -> Action:
-    """Nothing minds if the office is opened twice."""
+    """Open the office; opening it twice does no harm."""
     return Action(when=~s.open, then=[s.open.set(True)], actor="office")
 
 
 def send(s: Parcels, parcel: Parameter, clerk: Parameter) -> Action:
-    """Each parcel is sent once."""
+    """Send a parcel, once."""
     post = message("parcel", clerk, "office", about={"parcel": parcel}, lost=s.lost[parcel])
     return Action(when=s.open & ~s.sent[parcel], then=[s.sent[parcel].set(True)], actor=clerk, sent=[post])
 
 
 def count(s: Parcels, clerk: Parameter) -> Action:
-    """The count goes up while there is something to count."""
+    """Count up while there is something to count."""
     some = s.sent[2] if s.strict else exists(s.parcel, lambda p: s.sent[p] & ~s.lost[p])
     inner = AllOf("bool", (~s.signed, s.counted < 2))
     return Action(AllOf("bool", (some, inner)), [s.counted.set(s.counted + 1)], actor=clerk)
 
 
 def sign(s: Parcels, clerk: Parameter) -> Action:
-    """Signed when all are counted."""
+    """Sign when all are counted."""
     return Action(
         when=(s.counted == 2) & (s.counted > 0) & s.sent[2] & ~s.signed,
         then=[s.signed.set(True)],
@@ -99,7 +99,7 @@ REASONS = {
     "sign, 3 of 4": "A: no property is violated",
     "sign, 4 of 4": "A: none violated in 8 rounds",
 }
-"""How the reasons begin. Signing again and again fits in no number of rounds."""
+"""The beginnings of the reasons. Signing again and again fits in no number of rounds."""
 
 
 def test_every_kind_of_outcome_comes_up() -> None:
@@ -111,7 +111,7 @@ def test_every_kind_of_outcome_comes_up() -> None:
 
 
 def test_what_is_implied_must_be_so_on_every_instance() -> None:
-    """If parcel 2 must be sent for anything to be counted, signing need not ask for it; else it must."""
+    """Signing need not ask for parcel 2 if a parcel is counted only after it is sent; otherwise it must."""
     instances = [Instance("A", parcels(strict=True), SUBJECT), Instance("B", parcels(), SUBJECT)]
     findings = {str(f.conjunct): f for f in classify(instances, Effort())}
     assert findings["sign, 2 of 4"].reason == "A, B"
@@ -135,7 +135,7 @@ def test_out_of_time_is_never_implied_and_never_caught() -> None:
 
 
 def is_needed(system: System, conjunct: Conjunct) -> bool:
-    """Some state that exploring reaches, with some choices, is kept by the conjunct alone from going on."""
+    """Return whether, with some choices, the conjunct alone stops a state that exploring reaches."""
     evaluate = Concrete(system).function(needed(system, conjunct), {})
     choices = [v.place for v in system.choices]
     for visit in explore(system):
@@ -150,7 +150,7 @@ def is_needed(system: System, conjunct: Conjunct) -> bool:
 
 
 def explored(system: System) -> Outcome:
-    """What exploring all states of a weakened system comes to."""
+    """Return the outcome of exploring all states of a weakened system."""
     holds = Concrete(system).predicate(system.properties[0].holds)
     try:
         violated = any(not holds(visit.state) for visit in explore(system))
@@ -160,7 +160,7 @@ def explored(system: System) -> Outcome:
 
 
 def nothing_new(system: System) -> System:
-    """The system with one property: flags and number are as in some state that it reaches."""
+    """Return the system with one property: flags and number are as in some state that it reaches."""
     cells = system.state
     assert isinstance(cells, Cells)
     shown = [v for v in cells.variables if v.family in (cells.flag, cells.number)]
@@ -174,7 +174,7 @@ def nothing_new(system: System) -> System:
 
 
 def compared(seed: int) -> Counter[Outcome]:
-    """The outcomes of a generated system, each the same by exploring."""
+    """Return the outcomes of a generated system, after a check that exploring has the same."""
     system = nothing_new(generate(seed))
     findings = classify([Instance("A", system, SUBJECT)], Effort(rounds=20))
     for finding in findings:

@@ -1,4 +1,4 @@
-"""What is said of a state is so: what is possible, what is not and why, and the walk as it is told."""
+"""The explorer's statements about a state: the possible actions, the reasons against others, the path."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def explorer(name: str) -> Explorer:
     return Explorer(protocol.instance())
 
 
-def wandered(explore: Explorer, seed: int, most: int) -> list[Here]:
-    """The ends of a random walk, in which a message under way is lost now and then."""
-    chance, walk = random.Random(seed), ExplorerPath()
-    found = [explore.at(walk)]
+def simulated(explore: Explorer, seed: int, most: int) -> list[Here]:
+    """Return the ends of a random simulation, in which a message under way is lost now and then."""
+    chance, path = random.Random(seed), ExplorerPath()
+    found = [explore.at(path)]
     while len(found) <= most:
         here = found[-1]
         losing: list[Move] = [
@@ -41,8 +41,8 @@ def wandered(explore: Explorer, seed: int, most: int) -> list[Here]:
         moves = losing if losing and chance.random() < 0.2 else taking
         if not moves:
             return found
-        walk = walk.then(chance.choice(moves))
-        found.append(explore.at(walk))
+        path = path.then(chance.choice(moves))
+        found.append(explore.at(path))
     return found
 
 
@@ -51,7 +51,7 @@ def wandered(explore: Explorer, seed: int, most: int) -> list[Here]:
 def test_every_action_is_possible_or_has_a_reason(name: str, seed: int) -> None:
     explore = explorer(name)
     steps = explore.replayer.concrete.steps
-    for here in wandered(explore, seed, 25)[::4]:
+    for here in simulated(explore, seed, 25)[::4]:
         enabled = set(here.enabled)
         assert enabled == {s.action for s in steps if next(s.successors(here.state), None) is not None}
         assert enabled.isdisjoint(here.refused) and enabled | here.refused.keys() == set(explore.guards)
@@ -62,9 +62,9 @@ def test_every_action_is_possible_or_has_a_reason(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", INSTANCES)
 @pytest.mark.parametrize("seed", range(3))
-def test_a_walk_move_by_move_is_the_walk_as_a_whole(name: str, seed: int) -> None:
+def test_a_path_move_by_move_is_the_path_as_a_whole(name: str, seed: int) -> None:
     explore = explorer(name)
-    here = wandered(explore, seed, 25)[-1]
+    here = simulated(explore, seed, 25)[-1]
     trace = explore.replayer.record(here.trace.property, here.actions, here.lost)
     assert trace == here.trace
     anew = Explorer(explore.instance).at(ExplorerPath().then(*here.moves))
@@ -76,7 +76,7 @@ def test_a_walk_move_by_move_is_the_walk_as_a_whole(name: str, seed: int) -> Non
 
 def test_what_an_action_would_do_it_does() -> None:
     explore = explorer("bookkeeper-4.13")
-    for here in wandered(explore, 5, 12):
+    for here in simulated(explore, 5, 12):
         for option in here.possible:
             after = explore.at(ExplorerPath().then(*here.moves, Take(option.action)))
             assert (after.state, after.steps[-1]) == (option.after, option.step)
@@ -106,7 +106,7 @@ def test_a_message_lost_ends_an_action_for_ever() -> None:
     assert reason.for_ever
 
 
-def test_an_action_that_is_badly_defined_is_told_and_cannot_be_taken() -> None:
+def test_an_action_that_is_badly_defined_is_named_and_cannot_be_taken() -> None:
     explore = explorer("two_copies.py")
     (send, *others) = explore.system.schemas
     twice = replace(send, action=replace(send.action, then=[*send.action.then, *send.action.then]))
@@ -119,7 +119,7 @@ def test_an_action_that_is_badly_defined_is_told_and_cannot_be_taken() -> None:
         bad.at(bad.names.path([offer.name]))
 
 
-def test_a_walk_has_an_end() -> None:
+def test_a_path_has_an_end() -> None:
     explore = explorer("two_copies.py")
     with pytest.raises(BadInput, match="at most 1000"):
         explore.names.path(["send(1)"] * (LONGEST + 1))
@@ -128,14 +128,14 @@ def test_a_walk_has_an_end() -> None:
 def test_the_state_does_not_depend_on_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.explore.explorer.KEPT", 2)
     explore = Explorer(explorer("two_copies.py").instance)
-    ends = wandered(explore, 1, 8)
+    ends = simulated(explore, 1, 8)
     assert [explore.at(ExplorerPath().then(*here.moves)).states for here in ends] == [
         here.states for here in ends
     ]
 
 
 def test_a_guard_that_loses_a_conjunct_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The comparison above, with a planted mistake."""
+    # Planted: a guard without one conjunct. The comparison above notices it.
     whole = Guard.lacking
 
     def less(self: Guard, state: bytes) -> tuple[int, bool]:

@@ -1,4 +1,4 @@
-"""Who is answered by the explorer's page, and with what: asked without a network, as a server would ask."""
+"""The requests that the explorer's page answers, and the answers, without a network."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ JSON = {"content-type": "application/json"}
 
 
 @dataclass(frozen=True)
-class Said:
+class Response:
     """A response."""
 
     status: int
@@ -75,7 +75,7 @@ def _scope(method: str, path: str, headers: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-async def _sent(app: ASGIApp, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Said:
+async def _sent(app: ASGIApp, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response:
     messages: list[Message] = []
 
     async def receive() -> Message:
@@ -87,24 +87,24 @@ async def _sent(app: ASGIApp, method: str, path: str, headers: Mapping[str, str]
     await app(_scope(method, path, headers), receive, send)
     head = {name.decode(): value.decode() for name, value in messages[0]["headers"]}
     text = b"".join(message.get("body", b"") for message in messages[1:]).decode()
-    return Said(messages[0]["status"], head, text)
+    return Response(messages[0]["status"], head, text)
 
 
 def sent(
     app: ASGIApp, method: str, path: str, headers: Mapping[str, str], body: bytes | object = b""
-) -> Said:
+) -> Response:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return asyncio.run(_sent(app, method, path, headers, data))
 
 
-def posted(app: ASGIApp, name: str, body: bytes | object, **changed: str) -> Said:
+def posted(app: ASGIApp, name: str, body: bytes | object, **changed: str) -> Response:
     headers = {"host": HOST, TOKEN: SECRET, **JSON, **changed}
     return sent(app, "POST", f"/api/{name}", {k: v for k, v in headers.items() if v}, body)
 
 
 def test_its_own_page_is_answered(app: ASGIApp) -> None:
-    said = posted(app, "look", {"moves": ["send(1)"], "at": 1}, origin=f"http://{HOST}")
-    assert said.status == 200 and said.json["view"]["step"] == 1
+    response = posted(app, "look", {"moves": ["send(1)"], "at": 1}, origin=f"http://{HOST}")
+    assert response.status == 200 and response.json["view"]["step"] == 1
     assert posted(app, "look", {"moves": [], "at": 0}, host=f"localhost:{PORT}").status == 200
 
 
@@ -130,27 +130,27 @@ APIS = ("begin", "look", "why", "ask", "answer", "stop", "save", "open")
     ids=str,
 )
 def test_nobody_else_is(app: ASGIApp, name: str, changed: dict[str, str]) -> None:
-    said = posted(app, name, {"moves": [], "at": 0}, **changed)
-    assert said.status == 403 and "view" not in said.text
+    response = posted(app, name, {"moves": [], "at": 0}, **changed)
+    assert response.status == 403 and "view" not in response.text
 
 
 @pytest.mark.parametrize("path", ["/", "/page.js", "/page.css"])
 def test_the_page_itself_says_nothing_of_the_instance(app: ASGIApp, path: str) -> None:
-    said = sent(app, "GET", path, {"host": HOST})
-    assert said.status == 200 and "two-copies" not in said.text and SECRET not in said.text
-    assert "default-src 'none'" in said.headers["content-security-policy"]
-    assert "script-src 'self';" in said.headers["content-security-policy"]
+    response = sent(app, "GET", path, {"host": HOST})
+    assert response.status == 200 and "two-copies" not in response.text and SECRET not in response.text
+    assert "default-src 'none'" in response.headers["content-security-policy"]
+    assert "script-src 'self';" in response.headers["content-security-policy"]
     assert sent(app, "GET", path, {"host": "attacker.example"}).status == 403
 
 
 def test_no_other_origin_is_let_in(app: ASGIApp) -> None:
     asked = {"host": HOST, "origin": "http://attacker.example", "access-control-request-method": "POST"}
-    for said in (
+    for response in (
         sent(app, "OPTIONS", "/api/look", asked),
         sent(app, "OPTIONS", "/api/look", {**asked, "origin": f"http://{HOST}"}),
         posted(app, "look", {"moves": [], "at": 0}),
     ):
-        assert not [name for name in said.headers if name.startswith("access-control")]
+        assert not [name for name in response.headers if name.startswith("access-control")]
     assert sent(app, "GET", "/api/look", {"host": HOST, TOKEN: SECRET}).status == 405
 
 
@@ -177,13 +177,13 @@ def test_no_other_origin_is_let_in(app: ASGIApp) -> None:
     ids=str,
 )
 def test_what_is_wrong_is_one_line(app: ASGIApp, name: str, body: object, says: str) -> None:
-    said = posted(app, name, body)
-    assert said.status == 400 and says in said.json["error"] and "\n" not in said.json["error"]
+    response = posted(app, name, body)
+    assert response.status == 400 and says in response.json["error"] and "\n" not in response.json["error"]
 
 
 def test_a_request_has_an_end(app: ASGIApp) -> None:
-    said = posted(app, "look", b" " * (LARGEST + 1))
-    assert said.status == 400 and "larger than" in said.json["error"]
+    response = posted(app, "look", b" " * (LARGEST + 1))
+    assert response.status == 400 and "larger than" in response.json["error"]
 
 
 def test_what_a_protocol_says_is_text_in_the_diagram() -> None:
@@ -197,8 +197,8 @@ def test_what_a_protocol_says_is_text_in_the_diagram() -> None:
     )
     hostile = Explorer(changed)
     page = ExplorerRoutes(hostile, SolverDesk(hostile, Limits()), ExplorerPath())
-    said = posted(page.app(PORT, SECRET), "look", {"moves": ["send(1)"], "at": 1}).json
-    assert "&lt;img src" in said["diagram"] and "<img" not in said["diagram"]
+    response = posted(page.app(PORT, SECRET), "look", {"moves": ["send(1)"], "at": 1}).json
+    assert "&lt;img src" in response["diagram"] and "<img" not in response["diagram"]
     assert "innerHTML" not in (ROOT / "explore" / "page.js").read_text().replace(
         'byId("drawn").innerHTML = drawn;', ""
     )
@@ -227,7 +227,7 @@ def test_a_question_goes_on_by_itself_and_can_be_stopped(app: ASGIApp) -> None:
 
 
 def test_the_answer_is_that_of_the_last_question(app: ASGIApp) -> None:
-    """The one before is stopped, and what it still says counts for nothing."""
+    """The search for the question before is stopped, and its late answer is not shown."""
 
     async def asked() -> Any:
         headers = {"host": HOST, TOKEN: SECRET, **JSON}
@@ -258,8 +258,12 @@ def test_without_what_serves_it_the_page_says_what_to_install(
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, missing, None)
     assert run(["explore", str(ROOT / "examples" / "two_copies.py")]) == 2
-    said = capsys.readouterr().err
-    assert f"the page needs {missing}" in said and "fencepost[explore]" in said and said.count("\n") == 1
+    response = capsys.readouterr().err
+    assert (
+        f"the page needs {missing}" in response
+        and "fencepost[explore]" in response
+        and response.count("\n") == 1
+    )
 
 
 def test_a_port_that_is_taken_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -268,9 +272,11 @@ def test_a_port_that_is_taken_is_one_line(capsys: pytest.CaptureFixture[str]) ->
         taken.listen()
         port = taken.getsockname()[1]
         assert run(["explore", str(ROOT / "examples" / "two_copies.py"), "--port", str(port)]) == 2
-    said = capsys.readouterr()
-    assert said.err.startswith(f"fencepost: --port {port}: cannot be had") and said.err.count("\n") == 1
-    assert not said.out
+    response = capsys.readouterr()
+    assert (
+        response.err.startswith(f"fencepost: --port {port}: cannot be had") and response.err.count("\n") == 1
+    )
+    assert not response.out
 
 
 @pytest.mark.slow
@@ -294,34 +300,39 @@ def test_it_listens_on_loopback_only_and_ends_at_once() -> None:
 def test_a_client_who_goes_away_is_not_complained_of(
     app: ASGIApp, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It printed a traceback: somebody closed the page while it sent a request."""
+    # The server once printed a traceback when somebody closed the page during a request.
 
     async def gone_midway() -> list[Message]:
-        heard, said = iter([{"type": "http.request", "body": b"{", "more_body": True}]), list[Message]()
+        requests, response = (
+            iter([{"type": "http.request", "body": b"{", "more_body": True}]),
+            list[Message](),
+        )
 
         async def receive() -> Message:
-            return next(heard, {"type": "http.disconnect"})
+            return next(requests, {"type": "http.disconnect"})
 
         async def send(message: Message) -> None:
-            said.append(message)
+            response.append(message)
 
         head = {"host": HOST, TOKEN: SECRET, **JSON}
         await app(_scope("POST", "/api/look", head), receive, send)
-        return said
+        return response
 
     asyncio.run(gone_midway())
     assert capsys.readouterr().err == ""
 
 
+POST = "POST /api/API HTTP/1.1\r\nHost: {host}\r\nx-fencepost-token: {token}\r\n"
+
 REQUESTS = {
-    "half a body": "POST /api/ask HTTP/1.1\r\nHost: {host}\r\nx-fencepost-token: {token}\r\nContent-Length: 999\r\n\r\n{{",
+    "half a body": POST.replace("API", "ask") + "Content-Length: 999\r\n\r\n{{",
     "half a head": "POST /api/ask HTTP/1.1\r\nHost: {host}",
     "no reader": "GET /page.js HTTP/1.1\r\nHost: {host}\r\n\r\n",
-    "a question": "POST /api/ask HTTP/1.1\r\nHost: {host}\r\nx-fencepost-token: {token}\r\nContent-Length: {size}\r\n\r\n{body}",
-    "an answer": "POST /api/answer HTTP/1.1\r\nHost: {host}\r\nx-fencepost-token: {token}\r\nContent-Length: 2\r\n\r\n{{}}",
+    "a question": POST.replace("API", "ask") + "Content-Length: {size}\r\n\r\n{body}",
+    "an answer": POST.replace("API", "answer") + "Content-Length: 2\r\n\r\n{{}}",
     "no HTTP": "\x16\x03\x01",
 }
-"""What is sent before the client goes away."""
+"""The bytes that are sent before the client goes away."""
 
 
 @pytest.mark.slow
@@ -335,8 +346,8 @@ def test_whenever_a_client_goes_away_the_server_says_nothing_and_goes_on() -> No
                 with socket.create_connection(("127.0.0.1", int(host.split(":")[1]))) as client:
                     if not lingers:  # it is reset, rather than closed
                         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                    said = text.format(host=host, token=token, body=body, size=len(body))
-                    client.sendall(said.encode())
+                    response = text.format(host=host, token=token, body=body, size=len(body))
+                    client.sendall(response.encode())
         with socket.create_connection(("127.0.0.1", int(host.split(":")[1]))) as client:
             client.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
             answered = b"".join(iter(lambda: client.recv(1 << 16), b""))

@@ -1,4 +1,4 @@
-"""Exploring by text: what an author asks, as scripts whose answers are kept word for word.
+"""Exploring by text: an author's questions as scripts, whose answers are compared word for word.
 
 `pytest tests/unit/explore/test_shell.py --refresh-goldens` writes them anew.
 """
@@ -69,17 +69,22 @@ def explorer() -> Explorer:
     return Explorer(find("bookkeeper-4.13").instance())
 
 
-def said(*lines: str, walk: ExplorerPath = ExplorerPath(), saved: dict[str, str] | None = None) -> list[str]:  # noqa: B008
+def output_of(
+    *lines: str,
+    path: ExplorerPath = ExplorerPath(),  # noqa: B008
+    saved: dict[str, str] | None = None,
+) -> list[str]:
+    """Return the lines that the shell prints for these lines of input."""
     files = saved if saved is not None else {}
     world = World(lambda path, text: files.update({path.name: text}), lambda answer: None)
-    shell = Shell(explorer(), SolverDesk(explorer(), Limits()), world, walk)
+    shell = Shell(explorer(), SolverDesk(explorer(), Limits()), world, path)
     found: list[str] = []
     talk(shell, lines, found.append, is_script=True)
     return found
 
 
 SLOW = tuple(name for name, script in SCRIPTS.items() if any(line.startswith("reach") for line in script))
-"""They ask the solver."""
+"""The scripts that ask the solver."""
 
 
 @pytest.mark.parametrize(
@@ -105,15 +110,15 @@ def said_after(name: str, line: str) -> list[str]:
     return answers(name)[line]
 
 
-def test_a_walk_is_saved_and_told_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_path_is_saved_and_shown_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved: dict[str, str] = {}
-    said(OPEN, "save walk.json", saved=saved)
+    output_of(OPEN, "save walk.json", saved=saved)
     file = tmp_path / "walk.json"
     file.write_text(saved["walk.json"])
     assert json.loads(saved["walk.json"])["schema"] == "fencepost.walk/1"
     assert run(["trace", str(file)]) == 0
     assert "walk of 11 steps of bookkeeper-4.13, replayed" in capsys.readouterr().out
-    assert said(f"open {file}")[0].startswith("after 11 moves (step 11)")
+    assert output_of(f"open {file}")[0].startswith("after 11 moves (step 11)")
     forged = saved["walk.json"].replace('"stored[b3, 1]": 1', '"stored[b3, 1]": 0')
     assert forged != saved["walk.json"]
     file.write_text(forged)
@@ -122,7 +127,7 @@ def test_a_walk_is_saved_and_told_again(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_what_violates_a_property_is_saved_as_a_trace(tmp_path: Path) -> None:
     saved: dict[str, str] = {}
-    assert said(f"open {TRACE}", "save trace.json", saved=saved)[1] == (
+    assert output_of(f"open {TRACE}", "save trace.json", saved=saved)[1] == (
         "trace.json: a trace that violates no-divergence, 17 steps"
     )
     ours, theirs = json.loads(saved["trace.json"]), json.loads(TRACE.read_text())
@@ -134,16 +139,16 @@ def test_what_violates_a_property_is_saved_as_a_trace(tmp_path: Path) -> None:
 
 def test_losses_come_after_what_sent_them() -> None:
     explore = explorer()
-    walk = explore.names.path(
+    path = explore.names.path(
         ["create ledger", "push(1, 1)", "lose add_lost[w, 1, b2]", "handle add(w, 1, 1, b1)"]
     )
-    here = explore.at(walk)
+    here = explore.at(path)
     kept = document(here)
     assert kept["faults"] == {"lost": 1}
     from fencepost.explore.saved_paths import opened
 
     again = opened(explore, kept, "it", 2)
-    assert again.moves == walk.moves and again.at == 3, "step 2, with the loss of what it sent"
+    assert again.moves == path.moves and again.at == 3, "step 2, with the loss of what it sent"
 
 
 @pytest.mark.parametrize(
@@ -168,14 +173,14 @@ def test_losses_come_after_what_sent_them() -> None:
 )
 def test_what_cannot_be_done_is_one_line(line: str, says: str) -> None:
     with pytest.raises(BadInput) as error:
-        said("# a remark, and an empty line", "", line)
+        output_of("# a remark, and an empty line", "", line)
     assert str(error.value).startswith(f"line 3: {says}"), error.value
     assert "\n" not in str(error.value)
 
 
 def test_a_message_that_arrived_cannot_be_lost_afterwards() -> None:
     with pytest.raises(BadInput, match=r"step 3, handle add\(w, 1, 1, b1\), would differ with this loss"):
-        said("1", "take push(1, 1)", "take handle add(w, 1, 1, b1)", "lose add_lost[w, 1, b1]")
+        output_of("1", "take push(1, 1)", "take handle add(w, 1, 1, b1)", "lose add_lost[w, 1, b1]")
 
 
 def test_on_a_terminal_a_wrong_line_ends_nothing() -> None:
@@ -204,10 +209,10 @@ def test_bad_input_is_one_line(
     assert says in error and error.count("\n") == 1
 
 
-def test_the_settings_are_those_of_the_trace_unless_told() -> None:
+def test_the_settings_are_those_of_the_trace_unless_given() -> None:
     changed = ["explore", "bookkeeper-4.13", "--text", "--trace", str(TRACE), "--step", "11"]
-    told = CliRunner().invoke(cli, changed, input="take handle add(w, 1, 1, b1)\n")
-    assert "stored[b1, 1]: 0 → 1" in told.output, told
+    result = CliRunner().invoke(cli, changed, input="take handle add(w, 1, 1, b1)\n")
+    assert "stored[b1, 1]: 0 → 1" in result.output, result
     mended = CliRunner().invoke(
         cli, [*changed, "--set", "recovery_reads_fence=yes"], input="take handle add(w, 1, 1, b1)\n"
     )
@@ -216,19 +221,19 @@ def test_the_settings_are_those_of_the_trace_unless_told() -> None:
 
 @pytest.mark.slow
 def test_on_a_terminal_ctrl_c_ends_a_question_and_then_the_command(tmp_path: Path) -> None:
-    """The command is two processes: the one that reads stands in the foreground."""
+    """The command is two processes, and the one that reads stands in the foreground."""
     process, terminal = pty.fork()
     if process == 0:
         os.environ["FENCEPOST_CACHE"] = str(tmp_path)
         os.execv(sys.executable, [sys.executable, "-m", "fencepost.cli", "explore", "bookkeeper", "--text"])
     try:
-        assert "ends it" in heard(terminal, "> ")
+        assert "ends it" in read_until(terminal, "> ")
         os.write(terminal, b"1\n")
-        assert "1. w create ledger" in heard(terminal, "\n> ")
+        assert "1. w create ledger" in read_until(terminal, "\n> ")
         os.write(terminal, b"reach no-divergence\n")
-        heard(terminal, "building", "commutation", "round")
+        read_until(terminal, "building", "commutation", "round")
         os.write(terminal, b"\x03")
-        assert "no-divergence false: undecided: interrupted" in heard(terminal, "\n> ")
+        assert "no-divergence false: undecided: interrupted" in read_until(terminal, "\n> ")
         os.write(terminal, b"\x03")
         assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 130
     finally:
@@ -237,8 +242,8 @@ def test_on_a_terminal_ctrl_c_ends_a_question_and_then_the_command(tmp_path: Pat
             os.kill(process, signal.SIGKILL)
 
 
-def heard(terminal: int, *ends: str) -> str:
-    """What comes from a terminal until one of these is there."""
+def read_until(terminal: int, *ends: str) -> str:
+    """Return the output of a terminal up to the first of these ends."""
     found = ""
     while not any(end in found for end in ends):
         assert select.select([terminal], [], [], 60)[0], found

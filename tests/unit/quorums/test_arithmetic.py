@@ -1,4 +1,4 @@
-"""Every formula about sets against enumeration of the sets, for all configurations up to E = 7."""
+"""Every formula about sets, compared with enumeration of the sets for all configurations up to E = 7."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def silent_sets(c: Configuration) -> list[frozenset[int]]:
 
 
 def ring_windows(c: Configuration) -> list[set[int]]:
-    """Windows again, without the code under test."""
+    """Return the windows, without the code under test."""
     doubled = list(range(c.ensemble)) * 2
     return [set(doubled[start : start + c.write_quorum]) for start in range(c.ensemble)]
 
 
 def blocked(c: Configuration, silent: frozenset[int]) -> bool:
-    """Some ack quorum of some entry is silent."""
+    """Return whether some ack quorum of some entry is silent."""
     return any(
         set(quorum) <= silent
         for window in ring_windows(c)
@@ -78,7 +78,10 @@ def test_write_sets_go_round_the_ensemble() -> None:
 
 @pytest.mark.parametrize("c", [c for c in ALL if c.ensemble <= 6], ids=str)
 def test_losing_an_entry_and_losing_recovery_are_one_condition(c: Configuration) -> None:
-    """With E entries, for every set of lost bookies; the smallest E for which fewer entries differ is 2."""
+    """The condition is checked with E entries, for every set of lost bookies.
+
+    With fewer entries the two differ, and the smallest such E is 2.
+    """
     for lost in silent_sets(c):
         assert can_lose(c, c.ensemble, lost) == (not can_be_fenced(c, lost)) == blocked(c, lost)
 
@@ -94,7 +97,10 @@ def test_qc_is_the_fewest_that_no_holding_ack_quorum_allows(c: Configuration) ->
 
 @pytest.mark.parametrize("c", [c for c in ALL if c.ensemble <= 5], ids=str)
 def test_racks_by_trying_every_assignment(c: Configuration) -> None:
-    """`sufficient_racks` racks in every window always survive a rack; with one fewer some assignment does not."""
+    """Check that `sufficient_racks` racks in every window always survive the loss of a rack.
+
+    With one rack fewer some assignment does not survive.
+    """
     enough = arithmetic.sufficient_racks(*c.sizes)
     for spread in range(1, c.write_quorum + 1):
         survives = all(
@@ -109,7 +115,7 @@ def test_racks_by_trying_every_assignment(c: Configuration) -> None:
 
 
 def assignments(positions: int) -> list[tuple[str, ...]]:
-    """Every partition of the positions into racks, named a, b, c in order of appearance."""
+    """Return every partition of the positions into racks, named a, b, c in order of appearance."""
     found: list[tuple[str, ...]] = [("a",)]
     for _ in range(positions - 1):
         found = [(*names, letter) for names in found for letter in "abcdefg"[: len(set(names)) + 1]]
@@ -118,7 +124,7 @@ def assignments(positions: int) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("c", [c for c in ALL if c.ensemble <= 5], ids=str)
 def test_rack_sizes_give_the_worst_placement(c: Configuration) -> None:
-    """By size alone: the worst over all placements whose largest rack has that size."""
+    """Check sizes alone: the result is the worst over all placements whose largest rack has that size."""
     for names in assignments(c.ensemble):
         sizes = tuple(names.count(letter) for letter in sorted(set(names)))
         worst = max(

@@ -1,4 +1,4 @@
-"""The calculator: what it says about clients against a simulation that shares no code with it, and its warnings."""
+"""The calculator: its numbers against a simulation that shares no code with it, and its warnings."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from fencepost.quorums.placement import Racks, read_racks
 from fencepost.quorums.quantities import Quantity, quantities
 from fencepost.quorums.stripes import Configuration, configurations
 
-# The simulation: a BookKeeper client in miniature, written from A.3 and A.4 of the code facts. Bookies are 0 .. n-1,
-# some of them dead; a ledger is a list of bookies; one entry goes to every stripe.
+# The simulation: a BookKeeper client in miniature, written from A.3 and A.4 of the code facts.
+# Bookies are 0 .. n-1, some of them dead; a ledger is a list of bookies; one entry goes to every stripe.
 
 
 class Stopped(Exception):
@@ -34,7 +34,7 @@ def create_ledger(n: int, e: int, w: int, dead: set[int], opportunistic: bool) -
 
 
 def write_a_round(ensemble: list[int], w: int, a: int, n: int, dead: set[int], delay: bool) -> list[int]:
-    """Add one entry for each stripe; failed bookies are replaced as the client would. Returns the ensemble at the end."""
+    """Add one entry for each stripe, replace failed bookies as the client does, and return the ensemble."""
     current = list(ensemble)
     for entry in range(len(current)):
         add_entry(current, entry, w, a, n, dead, delay)
@@ -87,7 +87,7 @@ def force(ensemble: list[int], dead: set[int]) -> None:
 
 
 def survives(n: int, failures: int, attempt: Callable[[set[int]], object]) -> bool:
-    """Whether the attempt succeeds whichever `failures` bookies are dead."""
+    """Return whether the attempt succeeds for every choice of `failures` dead bookies."""
     for dead in combinations(range(n), failures):
         try:
             attempt(set(dead))
@@ -113,19 +113,19 @@ IDS = [f"{c}-on-{n}" for c, n in CLUSTERS]
 
 @pytest.mark.parametrize(("c", "n"), CLUSTERS, ids=IDS)
 @pytest.mark.parametrize("delay", [False, True], ids=["default", "delayed"])
-def test_what_is_said_of_clients_is_what_a_simulated_client_does(
+def test_the_numbers_about_clients_are_those_of_a_simulated_client(
     c: Configuration, n: int, delay: bool
 ) -> None:
     e, w, a = c.sizes
     ensemble = list(range(e))
-    said = {q.number: q.value for q in quantities(Deployment(c, n, Client(delay_ensemble_change=delay)))}
-    assert said[12 if delay else 11] == most_survived(
+    values = {q.number: q.value for q in quantities(Deployment(c, n, Client(delay_ensemble_change=delay)))}
+    assert values[12 if delay else 11] == most_survived(
         n, lambda dead: write_a_round(ensemble, w, a, n, dead, delay)
     )
-    assert said[8] == most_survived(n, lambda dead: recover_and_rewrite(ensemble, w, a, n, dead, delay))
-    assert said[7] == said[9] == most_survived(e, lambda dead: fence(ensemble, w, a, dead))
-    assert said[16] == most_survived(n, lambda dead: replicate(ensemble, n, dead))
-    assert said[15] == most_survived(e, lambda dead: force(ensemble, dead))
+    assert values[8] == most_survived(n, lambda dead: recover_and_rewrite(ensemble, w, a, n, dead, delay))
+    assert values[7] == values[9] == most_survived(e, lambda dead: fence(ensemble, w, a, dead))
+    assert values[16] == most_survived(n, lambda dead: replicate(ensemble, n, dead))
+    assert values[15] == most_survived(e, lambda dead: force(ensemble, dead))
 
 
 @pytest.mark.parametrize(("c", "n"), CLUSTERS, ids=IDS)
@@ -138,7 +138,7 @@ def test_new_ledgers_are_created_as_often_as_simulated(c: Configuration, n: int,
     )
 
 
-# Racks that are enforced. A bookie is its number; its rack is the one that its number falls into.
+# Racks that are enforced. A bookie is a number, and the number says in which rack it is.
 
 
 def rack_of(sizes: tuple[int, ...]) -> list[int]:
@@ -146,7 +146,7 @@ def rack_of(sizes: tuple[int, ...]) -> list[int]:
 
 
 def allowed(bookies: list[int], e: int, w: int, least: int, racks: list[int]) -> list[tuple[int, ...]]:
-    """Every ensemble of these bookies that the policy lets through: each write set on at least so many racks."""
+    """Return every ensemble of these bookies that the policy allows: each write set on enough racks."""
     return [
         ensemble
         for ensemble in permutations(bookies, e)
@@ -155,14 +155,17 @@ def allowed(bookies: list[int], e: int, w: int, least: int, racks: list[int]) ->
 
 
 def successors(ensemble: tuple[int, ...], lost: int, racks: list[int], free: list[int]) -> list[int]:
-    """Whom the policy takes for a lost bookie: one of its rack, else one of a rack without another of the ensemble."""
+    """Return the bookies that the policy may choose in place of a lost one.
+
+    They are those of the same rack, or else those of a rack without another member of the ensemble.
+    """
     same = [b for b in free if racks[b] == racks[lost]]
     taken = {racks[b] for b in ensemble if b != lost}
     return same or [b for b in free if racks[b] not in taken]
 
 
 def may_stop(ensemble: tuple[int, ...], w: int, slack: int, racks: list[int], dead: set[int]) -> bool:
-    """Whether a writer may end with an error, whichever bookies the policy picks."""
+    """Return whether a writer may end with an error for some choice of the policy."""
     for start in range(len(ensemble)):
         failed = [i for i in sorted((start + i) % len(ensemble) for i in range(w)) if ensemble[i] in dead]
         if len(failed) <= slack:
@@ -177,7 +180,10 @@ def may_stop(ensemble: tuple[int, ...], w: int, slack: int, racks: list[int], de
 
 
 def may_stay_lost(ensemble: tuple[int, ...], racks: list[int], dead: set[int]) -> bool:
-    """Whether auto-recovery may find no place for a copy; it looks at the ensemble as it was, for each lost bookie."""
+    """Return whether auto-recovery may find no place for a copy.
+
+    It looks at the ensemble as it was before the losses, for each lost bookie.
+    """
 
     def stuck(lost: list[int], free: list[int]) -> bool:
         if not lost:
@@ -214,7 +220,10 @@ ENFORCED = [
 def test_enforced_racks_count_in_each_row_that_they_change(
     c: tuple[int, int, int], sizes: tuple[int, ...], least: int, opportunistic: bool
 ) -> None:
-    """Each ensemble that the policy allows, each set of failures, each pick. Planted: N - E whatever is enforced."""
+    """Check each ensemble that the policy allows, each set of failures and each choice.
+
+    Planted: N - E whatever is enforced.
+    """
     e, w, a = c
     racks, n, wanted = rack_of(sizes), sum(sizes), min(w, least)
 
@@ -262,40 +271,40 @@ def test_enforced_racks_count_in_each_row_that_they_change(
                 return False
         return True
 
-    said = {q.number: q.value for q in quantities(deploy())}
-    assert said[13] == most_survived(n, creates)
-    assert said[11] == (kept := most_survived(n, writes(0)))
-    assert said[12] == (delayed := most_survived(n, writes(w - a)))
-    assert said[8] == min(a - 1, kept)
+    values = {q.number: q.value for q in quantities(deploy())}
+    assert values[13] == most_survived(n, creates)
+    assert values[11] == (kept := most_survived(n, writes(0)))
+    assert values[12] == (delayed := most_survived(n, writes(w - a)))
+    assert values[8] == min(a - 1, kept)
     assert row(deploy(delay=True), 8).value == min(a - 1, delayed)
-    assert said[16] == most_survived(n, recovers)
-    assert said[21] is survives_racks()
+    assert values[16] == most_survived(n, recovers)
+    assert values[21] is survives_racks()
     most = max(
         max(Counter(racks[ens[(s + i) % got]] for i in range(w)).values())
         for ens in ensembles
         for s in range(got)
     )
-    assert most <= a - 1 or said[19] is False
+    assert most <= a - 1 or values[19] is False
 
 
 @pytest.mark.parametrize(
-    ("sizes", "least", "said"),
+    ("sizes", "least", "message"),
     [
         ((3,), None, "racks of 3 bookies: no ensemble of 3/3/2 has 2 racks in every write set"),
         ((2, 2), 3, "racks of 2, 2 bookies: no ensemble of 3/3/2 has 3 racks in every write set"),
     ],
 )
 def test_a_ledger_that_no_client_creates_is_refused(
-    sizes: tuple[int, ...], least: int | None, said: str
+    sizes: tuple[int, ...], least: int | None, message: str
 ) -> None:
-    """Two racks are wanted unless it is said otherwise. Planted: one rack wanted by default."""
+    """Without an option, two racks are required. Planted: one rack required by default."""
     client = Client(min_racks=least, enforce_min_racks=True)
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         Deployment(Configuration(3, 3, 2), sum(sizes), client, Racks(sizes))
 
 
 def test_a_placement_that_no_client_makes_is_refused() -> None:
-    """Planted: the racks of positions not looked at."""
+    # Planted: the racks of positions not looked at.
     client = Client(enforce_min_racks=True)
     with pytest.raises(BadInput, match="racks a,a,a: a write set spans 1 of them, and 2 are enforced"):
         Deployment(Configuration(3, 3, 2), 3, client, read_racks("a,a,a", 3))
@@ -303,7 +312,7 @@ def test_a_placement_that_no_client_makes_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("c", "sizes", "said"),
+    ("c", "sizes", "message"),
     [
         (Configuration(12, 3, 2), (12, 12), "E = 12 > WQ = 3"),
         (Configuration(1000, 3, 2), (500, 500), "E = 1000 > WQ = 3"),
@@ -311,10 +320,10 @@ def test_a_placement_that_no_client_makes_is_refused() -> None:
     ],
     ids=str,
 )
-def test_what_would_take_long_is_refused(c: Configuration, sizes: tuple[int, ...], said: str) -> None:
-    """Planted: windows of any ensemble looked at, until Python's stack is full."""
+def test_what_would_take_long_is_refused(c: Configuration, sizes: tuple[int, ...], message: str) -> None:
+    # Planted: the windows of any ensemble are computed, until Python's stack is full.
     client = Client(enforce_min_racks=True)
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         quantities(Deployment(c, sum(sizes), client, Racks(sizes)))
 
 
@@ -327,7 +336,7 @@ def test_opportunistic_striping_shrinks_the_ensemble_and_says_so() -> None:
 
 @pytest.mark.parametrize("c", list(configurations(4)), ids=str)
 def test_a_rack_that_the_calculator_says_is_survived_can_be_lost(c: Configuration) -> None:
-    """Row 19 against the simulation: kill each rack of each placement and try to fence."""
+    """Compare row 19 with the simulation: kill each rack of each placement and try to fence."""
     _, w, a = c.sizes
     for code in range(3**c.ensemble):
         names = tuple("xyz"[code // 3**position % 3] for position in range(c.ensemble))
@@ -404,7 +413,7 @@ def test_a_sound_deployment_has_no_warnings() -> None:
 
 
 def test_two_racks_lose_recovery_for_3_3_2_even_with_two_racks_enforced() -> None:
-    """The note under B.3: Pulsar's default of two racks per write quorum does not save 3/3/2."""
+    """The note under B.3: Pulsar's default of two racks per write quorum does not protect 3/3/2."""
     deployment = Deployment(
         Configuration(3, 3, 2), 4, Client(min_racks=2, enforce_min_racks=True), Racks((2, 2))
     )
@@ -420,7 +429,7 @@ def test_the_table_holds_every_configuration_that_fits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: Configuration(3, 2, 3), "ack quorum 3 exceeds write quorum 2"),
         (lambda: Configuration(2, 3, 1), "write quorum 3 exceeds ensemble 2"),
@@ -440,6 +449,6 @@ def test_the_table_holds_every_configuration_that_fits() -> None:
         (lambda: read_racks("1,1.5,1", 3), "1,1.5,1': numbers (1, 1) and names (1.5) together"),
     ],
 )
-def test_bad_input_says_the_value_and_the_rule(make: Callable[[], Any], said: str) -> None:
-    with pytest.raises(BadInput, match=re.escape(said)):
+def test_bad_input_says_the_value_and_the_rule(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(message)):
         make()

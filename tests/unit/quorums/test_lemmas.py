@@ -1,4 +1,4 @@
-"""The catalogue comes out as expected, confirmed; what is not proved is never called so."""
+"""The catalogue of lemmas has the expected results, and nothing unproved is called proved."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_all_lemmas_come_out_as_expected(results: dict[str, LemmaResult]) -> Non
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("lemmas")
-def test_every_obligation_is_confirmed_by_cvc5(results: dict[str, LemmaResult]) -> None:
-    """cvc5 is required here; users may be without."""
+def test_every_proof_obligation_is_confirmed_by_cvc5(results: dict[str, LemmaResult]) -> None:
+    """cvc5 is required here; users may lack it."""
     settled = [s for r in results.values() for s in r.obligations]
     assert len(settled) > 300
     assert [s.name for s in settled if s.confirmed != CONFIRMED and ".refinement " not in s.name] == []
@@ -56,7 +56,7 @@ def test_every_obligation_is_confirmed_by_cvc5(results: dict[str, LemmaResult]) 
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("lemmas")
-def test_a_proved_lemma_has_all_its_obligations_proved(results: dict[str, LemmaResult]) -> None:
+def test_a_proved_lemma_has_all_its_proof_obligations_proved(results: dict[str, LemmaResult]) -> None:
     for result in results.values():
         if result.verdict is LemmaVerdict.PROVED:
             assert result.obligations
@@ -76,7 +76,7 @@ def heard_sets(c: Configuration) -> Iterable[tuple[int, ...]]:
 
 
 def first_by_trying(lemma: str) -> Configuration:
-    """The smallest configuration with a counterexample, by trying all sets of heard bookies."""
+    """Return the smallest configuration with a counterexample, by trying all sets of bookies that answer."""
 
     def broken(c: Configuration, heard: tuple[int, ...]) -> bool:
         e, w, a = c.sizes
@@ -122,7 +122,7 @@ def test_pr_2281_is_unsafe_exactly_when_striped_by_trying_all_sets() -> None:
 def test_every_exported_file_is_self_contained_and_solved_by_both(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """Each file once: z3 and cvc5 read it from its text alone and say the same."""
+    """z3 and cvc5 read each file from its text alone, and give the same answer."""
     folder = tmp_path_factory.mktemp("smt2")
     wanted = catalogue.chosen(["coverage-fencing", "fewest-answers", "loss-is-fencing"])
     count = catalogue.write_files(folder, catalogue.files(wanted, BP46))
@@ -144,8 +144,8 @@ TRUE_CLAIM = obligation("true", "a square is not negative", [X >= 2], X * X >= 4
 FALSE_CLAIM = obligation("false", "x is at least 2", [X >= 1], X >= 2)
 
 
-def test_writing_an_obligation_leaves_the_printer_as_it_was() -> None:
-    """Others print terms that share a lot: without `let` such a text doubles with every level."""
+def test_writing_a_proof_obligation_leaves_the_printer_as_it_was() -> None:
+    """Other code prints terms that share much: without `let` the text doubles with every level."""
     shared = X
     for _ in range(12):
         shared = shared * shared
@@ -200,7 +200,7 @@ def test_a_false_claim_is_refuted_with_a_model() -> None:
 
 
 def test_a_refutation_without_an_example_is_undecided() -> None:
-    """Nobody is told `refuted` without a configuration to look at."""
+    """A user never gets `refuted` without a configuration to look at."""
     silent = Lemma(
         "silent",
         "never shown",

@@ -1,4 +1,4 @@
-"""Planted mistakes: an off-by-one in any formula makes `fencepost prove` fail and show a configuration and bookies."""
+"""Planted mistakes: `fencepost prove` refutes an off-by-one in any formula, with an example."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUICK = [
     "forgetting",
     "absent-never-acknowledged",
 ]
-"""The lemmas that a mistake may turn red; the rest are slower or refuted in any case."""
+"""The lemmas that a mistake may refute. The other lemmas are slower, or refuted in any case."""
 
 PLANTED: dict[str, tuple[Formulas, str]] = {
     "QC without the +1": (
@@ -53,7 +53,7 @@ PLANTED: dict[str, tuple[Formulas, str]] = {
 
 
 def off_by_one(name: str, by: int) -> Formulas:
-    """BP46 with one formula too large or too small by one."""
+    """Return BP46 with one formula too large or too small by one."""
     right = getattr(BP46, name)
     changed: dict[str, Any] = {name: lambda *sizes: right(*sizes) + by}
     return replace(BP46, **changed)
@@ -69,13 +69,13 @@ CAUGHT_BY = {
     "forgetful_holders": "forgetting",
     "forgetful_fences": "forgetting",
 }
-"""The lemma that each formula is about."""
+"""The lemma about each formula."""
 
 
 def prove(capsys: pytest.CaptureFixture[str], names: list[str], up_to: int = 6) -> tuple[int, dict[str, Any]]:
     code = run(["prove", *names, "--up-to", str(up_to), "--format", "json"])
-    said = json.loads(capsys.readouterr().out)
-    return code, {result["lemma"]: result for result in said["results"]}
+    output = json.loads(capsys.readouterr().out)
+    return code, {result["lemma"]: result for result in output["results"]}
 
 
 def test_every_formula_has_a_lemma() -> None:
@@ -111,7 +111,7 @@ def test_every_formula_is_pinned_from_both_sides(
 
 
 def shown(result: dict[str, Any]) -> None:
-    """A refutation names a configuration and at least one bookie."""
+    """Check that a refutation names a configuration and at least one bookie."""
     assert result["verdict"] == "refuted" and result["expected"] == "proved"
     example = result["counterexample"]
     assert re.fullmatch(r"\d+/\d+/\d+", example["configuration"])
@@ -144,7 +144,7 @@ def test_the_enumerations_catch_the_same_mistakes(
 def test_a_mistake_at_one_configuration_only_is_found_there(
     where: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Questions that are the same are asked once; these are not the same."""
+    """Questions that are the same are asked once. These questions differ."""
 
     def nearly(*sizes: int) -> int:
         exact: int = arithmetic.fencing_answers(*sizes)
@@ -164,8 +164,8 @@ def test_the_text_names_what_was_expected(
 ) -> None:
     monkeypatch.setattr(arithmetic, "BP46", PLANTED["EC with WQ for E"][0])
     assert run(["prove", "coverage-fencing"]) == 1
-    said = capsys.readouterr().out
-    assert "refuted    coverage-fencing  (EXPECTED PROVED" in said
-    assert "counterexample at 2/1/1" in said
-    assert re.search(r"fenced: b[12]; pending: .*; unknown: .*; silent: b[12]\n", said)
-    assert "0 of 1 lemmas as expected" in said
+    output = capsys.readouterr().out
+    assert "refuted    coverage-fencing  (EXPECTED PROVED" in output
+    assert "counterexample at 2/1/1" in output
+    assert re.search(r"fenced: b[12]; pending: .*; unknown: .*; silent: b[12]\n", output)
+    assert "0 of 1 lemmas as expected" in output

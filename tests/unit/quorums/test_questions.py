@@ -1,4 +1,4 @@
-"""The readings of a question agree with each other and with trying all sets; disagreement is an internal error."""
+"""The readings of a question agree with each other and with trying all sets, or it is an internal error."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ constraints = st.one_of(
 
 
 def met(constraint: Constraint, sets: Sets) -> bool:
-    """The meaning of a constraint once more, position by position."""
+    """Return whether a constraint holds, evaluated position by position."""
 
     def within(of: str, among: Positions) -> int:
         return sum(1 for p in among if p in sets[of])
@@ -88,7 +88,7 @@ def test_both_engines_answer_as_trying_all_sets_does(chosen: list[Constraint]) -
 
 @pytest.mark.parametrize("engine", [ask_bitvectors, ask_cnf])
 def test_counts_are_exact_at_every_bound(engine: Callable[[SetQuestion, Deadline], Sets | None]) -> None:
-    """At least m and at most n of k positions: possible exactly if some number up to k is both."""
+    """At least m and at most n of k positions are possible exactly if some number up to k is both."""
     for k in range(SIZE + 1):
         among = tuple(range(k))
         for m in range(-1, SIZE + 2):

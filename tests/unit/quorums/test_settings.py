@@ -70,7 +70,7 @@ def test_a_key_with_the_prefix_of_pulsars_images_wins(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("broker.conf", "", "has no managedLedgerDefaultEnsembleSize, managedLedgerDefaultWriteQuorum"),
         (
@@ -93,10 +93,10 @@ def test_a_key_with_the_prefix_of_pulsars_images_wins(tmp_path: Path) -> None:
     ],
 )
 def test_bad_files_say_the_file_the_value_and_the_rule(
-    name: str, text: str, said: str, tmp_path: Path
+    name: str, text: str, message: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path, name, text)
-    with pytest.raises(BadInput, match=re.escape(said)) as error:
+    with pytest.raises(BadInput, match=re.escape(message)) as error:
         read_settings(path)
     assert str(path) in str(error.value) and "\n" not in str(error.value)
 

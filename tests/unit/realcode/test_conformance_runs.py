@@ -1,4 +1,4 @@
-"""Random walks on the real code: which walks are taken, and that nothing the code does otherwise goes unnoticed.
+"""Conformance runs on the real code: which runs are taken, and that no difference of the code goes unnoticed.
 
 The transcripts were recorded from real runs of BookKeeper 4.13.0 and 4.17.4; each names its versions.
 """
@@ -29,57 +29,59 @@ from fencepost.realcode.run_files import Taken, is_walk, read_walks
 from fencepost.realcode.runs import AT_ONCE, BROAD, ELSEWHERE, ConformanceRun, Ground, random_runs
 from fencepost.realcode.transcripts import json_lines
 
-WALKS = Path(__file__).parents[2] / "realcode" / "runs" / "4.17.4.interleaved.jsonl"
+KEPT_RUNS = Path(__file__).parents[2] / "realcode" / "runs" / "4.17.4.interleaved.jsonl"
 
 
 @pytest.fixture(scope="module")
 def taken() -> tuple[Taken, ...]:
-    return read_walks(WALKS).taken
+    return read_walks(KEPT_RUNS).taken
 
 
-# Walks.
+# Runs.
 
 
-def test_a_seed_gives_the_same_walks_again() -> None:
+def test_a_seed_gives_the_same_runs_again() -> None:
     def some(seed: int) -> list[object]:
         ground = [Ground(find("bookkeeper").instance(BROAD.items()))]
-        return [(walk.lost, spelled(walk)) for _, walk in itertools.islice(random_runs(ground, seed), 1)]
+        return [
+            (sample.lost, spelled(sample)) for _, sample in itertools.islice(random_runs(ground, seed), 1)
+        ]
 
     assert some(4) == some(4) != some(5)
 
 
 def test_what_the_code_does_at_once_follows_at_once() -> None:
-    """A walk in which a write-back waits is none that the code can take, though the model can."""
+    """A run in which a write-back waits is impossible on the code, though the model allows it."""
     ground = Ground(find("bookkeeper").instance(BROAD.items()))
     chance = random.Random(3)
-    walks = iter(lambda: ground.random_run(chance), None)
-    walk, at = next((walk, at) for walk in walks for at in _awaited(walk))
-    ground.followed(walk)
-    before, back, other, *after = walk.actions[:at], *walk.actions[at:]
+    samples = iter(lambda: ground.random_run(chance), None)
+    sample, at = next((sample, at) for sample in samples for at in _awaited(sample))
+    ground.followed(sample)
+    before, back, other, *after = sample.actions[:at], *sample.actions[at:]
     with pytest.raises(NotAnExecution, match="cannot be taken there"):
-        ground.followed(replace(walk, actions=(*before, other, back, *after)))
+        ground.followed(replace(sample, actions=(*before, other, back, *after)))
     assert set(AT_ONCE) | set(ELSEWHERE) <= set(DRIVEN)
 
 
-def _awaited(walk: ConformanceRun) -> list[int]:
-    """Where an entry is written back and something else comes next."""
-    names = [action.schema.name for action in walk.actions]
+def _awaited(sample: ConformanceRun) -> list[int]:
+    """Return the positions at which an entry is written back and another action comes next."""
+    names = [action.schema.name for action in sample.actions]
     return [at for at, name in enumerate(names[:-1]) if name == "write back" and names[at + 1] not in AT_ONCE]
 
 
 def test_a_departure_is_made_smaller() -> None:
-    """Departs as soon as b2 is fenced: nothing else of the walk is needed but what leads there."""
+    # Planted: a departure as soon as b2 is fenced. The smaller run has only the steps that lead there.
     ground = Ground(find("bookkeeper").instance(BROAD.items()))
     chance = random.Random(1)
 
-    def departs(walk: ConformanceRun) -> Departure | None:
-        steps, _ = ground.followed(walk)
+    def departs(sample: ConformanceRun) -> Departure | None:
+        steps, _ = ground.followed(sample)
         fenced = [
             step.index for step in steps if step.action == "handle fence" and step.arguments["bookie"] == "b2"
         ]
         if not fenced:
             return None
-        cut = replace(walk, actions=walk.actions[: fenced[0]])
+        cut = replace(sample, actions=sample.actions[: fenced[0]])
         return Departure("fenced", "", cut, steps[: fenced[0]], ())
 
     long = next(
@@ -95,21 +97,21 @@ def test_a_departure_is_made_smaller() -> None:
 # A real run, checked again.
 
 
-@pytest.mark.parametrize("path", sorted(WALKS.parent.iterdir()), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(KEPT_RUNS.parent.iterdir()), ids=lambda path: path.stem)
 def test_a_real_run_agrees(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    walked = len(read_walks(path).taken)
+    taken_runs = len(read_walks(path).taken)
     assert run(["conform", "--playback", str(path)]) == 0
     out = capsys.readouterr().out
-    assert f"{walked} agree after each step, 0 depart." in out
+    assert f"{taken_runs} agree after each step, 0 depart." in out
 
 
-def test_an_action_that_no_walk_took_is_shown_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["conform", "--playback", str(WALKS.with_name("4.17.4.db.jsonl"))]) == 0
+def test_an_action_that_no_run_took_is_shown_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["conform", "--playback", str(KEPT_RUNS.with_name("4.17.4.db.jsonl"))]) == 0
     assert "abandon recovery 0, adopt close 0" in capsys.readouterr().out
 
 
-def test_what_walks_came_to_is_there_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    path = WALKS.with_name("4.17.4.db.jsonl")
+def test_the_results_of_runs_are_there_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    path = KEPT_RUNS.with_name("4.17.4.db.jsonl")
     assert run(["conform", "--playback", str(path), "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["walks"], document["departures"]) == (2, [])
@@ -118,8 +120,8 @@ def test_what_walks_came_to_is_there_for_programs(capsys: pytest.CaptureFixture[
 def test_a_model_in_which_recovery_reads_do_not_fence_departs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The planted mistake of the model: found in walks that agree with the model as it is."""
-    lines = [json.loads(line) for line in WALKS.read_text(encoding="utf-8").splitlines()]
+    # Planted in the model. Runs that agree with the model as it is show the difference.
+    lines = [json.loads(line) for line in KEPT_RUNS.read_text(encoding="utf-8").splitlines()]
     for line in lines:
         if is_walk(line):
             line["settings"]["recovery_reads_fence"] = "no"
@@ -131,13 +133,13 @@ def test_a_model_in_which_recovery_reads_do_not_fence_departs(
     assert "is yes in the code, no in the model" in out
 
 
-def test_walks_are_written_as_they_were_read() -> None:
-    assert read_walks(WALKS).to_json_lines() == WALKS.read_text(encoding="utf-8")
+def test_runs_are_written_as_they_were_read() -> None:
+    assert read_walks(KEPT_RUNS).to_json_lines() == KEPT_RUNS.read_text(encoding="utf-8")
 
 
-def test_walks_on_the_code_write_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The code is played back: then the file that is written is the one that was played, but for the day."""
-    path = WALKS.with_name("4.17.4.db.jsonl")
+def test_runs_on_the_code_write_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code is played back: the file written equals the file played, apart from the date."""
+    path = KEPT_RUNS.with_name("4.17.4.db.jsonl")
     kept = read_walks(path)
     lines = [line for one in kept.taken for line in one.lines]
 
@@ -176,17 +178,17 @@ BROKEN: dict[str, Callable[[list[str]], list[str]]] = {
     "line 2: ask: unknown key; valid: settings, lost, steps": lambda lines: [lines[0], *lines[2:]],
     "line 3: must be an object with ask, answer": lambda lines: [*lines[:2], "7", *lines[3:]],
 }
-"""By what is said of it, how a file of two walks is broken."""
+"""For each error message, the change that makes a file of two runs wrong."""
 
 
 @pytest.mark.parametrize(("says", "broken"), BROKEN.items(), ids=list(BROKEN))
-def test_a_file_of_walks_that_is_not_whole_is_one_line(
+def test_a_file_of_runs_that_is_not_whole_is_one_line(
     says: str,
     broken: Callable[[list[str]], list[str]],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    lines = WALKS.with_name("4.17.4.db.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = KEPT_RUNS.with_name("4.17.4.db.jsonl").read_text(encoding="utf-8").splitlines()
     path = tmp_path / "broken.jsonl"
     path.write_text("\n".join(broken(lines)) + "\n", encoding="utf-8")
     assert run(["conform", "--playback", str(path)]) == 2
@@ -195,7 +197,7 @@ def test_a_file_of_walks_that_is_not_whole_is_one_line(
 
 
 def tampered(one: Taken, change: Callable[[dict[str, Any]], None]) -> Taken:
-    """The walk with another last look."""
+    """Return the run with another last observation."""
     at = max(i for i, (line, _) in enumerate(one.lines) if line == "look")
     answer = json.loads(one.lines[at][1])
     change(answer["ok"])
@@ -210,7 +212,7 @@ def fence_another_way(look: dict[str, Any]) -> None:
 def test_what_is_otherwise_in_the_code_is_found_unless_the_comparison_leaves_it_out(
     taken: tuple[Taken, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And a comparison without fences is the planted mistake that this finds."""
+    # Planted: a comparison without fences, which finds nothing.
     one = tampered(taken[0], fence_another_way)
 
     def departure() -> Departure | None:
@@ -229,7 +231,7 @@ def test_what_is_otherwise_in_the_code_is_found_unless_the_comparison_leaves_it_
 
 
 def test_a_harness_that_looks_too_early_is_found(taken: tuple[Taken, ...]) -> None:
-    """The planted mistake of the harness: each look is the one before."""
+    # Planted in the harness: each observation is the one before.
     one = taken[0]
     at = [i for i, (line, _) in enumerate(one.lines) if line == "look"]
     lines = list(one.lines)
@@ -238,19 +240,22 @@ def test_a_harness_that_looks_too_early_is_found(taken: tuple[Taken, ...]) -> No
     assert drive(replace(one, lines=tuple(lines)).playback(), one.ground, one.walk)[1] is not None
 
 
-# What walks on real releases have shown, and what shows it again.
+# Departures that real releases have shown, and the runs that show them again.
 
 
 @pytest.fixture(scope="module")
 def refused() -> Taken:
-    """An add with its AQ acks is refused; the writer replaces that bookie with the next push, and closes meanwhile."""
-    return read_walks(WALKS.with_name("4.17.4.db.jsonl")).taken[0]
+    """Return a run in which an add that has its AQ acks is refused.
+
+    The writer replaces that bookie with the next push, and closes meanwhile.
+    """
+    return read_walks(KEPT_RUNS.with_name("4.17.4.db.jsonl")).taken[0]
 
 
 def test_a_refusal_that_stops_the_writer_whatever_was_refused_is_found(
     refused: Taken, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The model as it was: the code goes on when an add that has its AQ acks is refused."""
+    # Planted: the earlier model. The code continues when an add that has its AQ acks is refused.
     monkeypatch.setitem(state.FENCED_OUT, "any-not-closed", published.any_refusal)
     subject = refused.ground.instance.subject
     ground = Ground(find("bookkeeper").instance({**subject.parameters, **subject.switches}.items()))
@@ -262,7 +267,7 @@ def test_a_refusal_that_stops_the_writer_whatever_was_refused_is_found(
 def test_a_writer_that_closes_while_its_own_ensemble_change_is_held_is_driven_past_it(
     refused: Taken, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The planted mistake of the harness: metadata calls let go in order, whichever is meant."""
+    # Planted in the harness: it releases metadata calls in order, whatever the step names.
     monkeypatch.setattr("fencepost.realcode.drive.writers._own_change", lambda steps: False)
     with pytest.raises(OutOfStep, match="metadata client=w"):
         drive(refused.playback(), refused.ground, refused.walk)
@@ -280,7 +285,7 @@ HOSTILE = {
     "--bookkeeper: missing": ["bookkeeper"],
     "is not modelled after BookKeeper's code": ["ledger-chain", "--bookkeeper", "LIB"],
     "LIB: no such folder": ["bookkeeper", "--bookkeeper", "LIB"],
-    "--runs: not with --playback": ["--playback", str(WALKS), "--runs", "3"],
+    "--runs: not with --playback": ["--playback", str(KEPT_RUNS), "--runs", "3"],
     "valid: fencepost.walks/2": ["--playback", "OTHER"],
     "1_0: must be a whole number": ["bookkeeper", "--bookkeeper", "LIB", "--runs", "1_0"],
     "nan: must be a number above 0": ["bookkeeper", "--bookkeeper", "LIB", "--timeout", "nan"],

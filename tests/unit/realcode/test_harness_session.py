@@ -1,4 +1,4 @@
-"""What a user brings, and the process that it is run in: every trouble is one line, and nothing is left running."""
+"""The user's library and its process: every problem is one line, and no process is left running."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_release_is_driven_with_the_switches_of_its_preset() -> None:
-    """A race inside one method does not happen there: 4.17.3 has one, and 4.17.4 another."""
+    """A race inside one method cannot be driven there: 4.17.3 has one, and 4.17.4 another."""
     from fencepost.protocols.bookkeeper.parameters import TODAY, V4_13
 
     assert mending("4.13.0", "db", V4_13) == {}
@@ -145,7 +145,7 @@ def test_a_release_is_driven_with_the_switches_of_its_preset() -> None:
 
 
 def test_what_was_seen_is_what_the_switches_of_the_release_say() -> None:
-    """Planted: #2614 with `mended` and `broken` the other way round."""
+    # Planted: #2614 with `mended` and `broken` the other way round.
     from fencepost.realcode.matrix import bugs
 
     for release, cells in seen().items():
@@ -159,7 +159,7 @@ def test_what_was_seen_is_what_the_switches_of_the_release_say() -> None:
 
 
 def with_storage(cell: str, storage: str) -> str:
-    """What a cell says of one storage: all of it, or the part that names it."""
+    """Return the part of a cell about one storage: all of it, or the part that names the storage."""
     parts = [part.partition(": ") for part in cell.split("; ")]
     named = {name: said for names, _, said in parts for name in names.split(", ") if name in SECOND_COPY}
     return named.get(storage, "") if named else cell

@@ -1,4 +1,7 @@
-"""The real code: these run where FENCEPOST_BOOKKEEPER names one or more LIBs (separated by `:`), as `make test-bookkeeper` does."""
+"""The real code, by `make test-bookkeeper`.
+
+These tests run if FENCEPOST_BOOKKEEPER names one or more LIBs, separated by `:`.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ def test_a_fence_that_no_entry_precedes_is_lost_everywhere(lib: Library, storage
 def test_the_fence_of_a_closed_ledger_is_lost_if_the_replay_comes_before_phase_one_and_kept_if_not(
     lib: Library,
 ) -> None:
-    """Phase one leaves the closed ledger alone; the key that it makes, though empty, is what the replay goes by."""
+    """Phase one skips the closed ledger. Its key, though empty, decides what the replay does."""
     if ordered(lib.release) < (4, 15, 0):
         pytest.skip("dataIntegrityChecking came with 4.15.0")
     assert ending(lib, "BP-46-closed", "db") == (Ending.REPRODUCED, None)
@@ -71,7 +74,7 @@ def test_the_fence_of_a_closed_ledger_is_lost_if_the_replay_comes_before_phase_o
 
 
 def test_limbo_and_fence_of_phase_one_do_not_outlive_a_crash(lib: Library) -> None:
-    """Its flush has no entry to write, and writes nothing (PR 3341, 4.15.1)."""
+    """The flush of phase one has no entry to write, and writes nothing (PR 3341, 4.15.1)."""
     if ordered(lib.release) < (4, 15, 1):
         pytest.skip("dataIntegrityChecking came with 4.15.0, which flushes")
     marks = []
@@ -87,7 +90,7 @@ def test_limbo_and_fence_of_phase_one_do_not_outlive_a_crash(lib: Library) -> No
 
 
 def close_as_empty(session: HarnessSession) -> None:
-    """A ledger of one bookie that has nothing of it but its fence."""
+    """Close, without entries, a ledger of one bookie that has nothing of it but its fence."""
     session.ask("start", bookies=1, storage="db", journal="no", checks="yes")
     session.ask("create", client="w", ensemble="b1", wq=1, aq=1)
     session.ask("open", client="r1")
@@ -139,7 +142,7 @@ def test_a_bookie_that_hangs_is_an_error(lib: Library) -> None:
 def test_a_fence_set_after_a_flush_is_lost_by_a_clean_shutdown(
     lib: Library, flushed: str | None, down: str, kept: bool
 ) -> None:
-    """SortedLedgerStorage, a ledger with an entry: a flush forgets that something was written, a checkpoint does not."""
+    """SortedLedgerStorage with an entry: a flush forgets the pending write, a checkpoint does not."""
     with running(lib) as harness:
         harness.ask("start", bookies=1, storage="sorted")
         harness.ask("create", client="w", ensemble="b1", wq=1, aq=1)
@@ -160,7 +163,10 @@ def test_a_fence_set_after_a_flush_is_lost_by_a_clean_shutdown(
 @pytest.mark.parametrize("storage", ["sorted", "interleaved", "db"])
 @pytest.mark.parametrize("busy", [False, True])
 def test_a_fence_that_was_replayed_is_lost_by_the_next_crash(lib: Library, storage: str, busy: bool) -> None:
-    """The boot's flush leaves it out; in the storages with index files even if other ledgers are written to."""
+    """The boot's flush omits the fence.
+
+    In the storages with index files this happens even if other ledgers are written to.
+    """
     with running(lib) as harness:
         harness.ask("start", bookies=1, storage=storage)
         harness.ask("create", client="w", ensemble="b1", wq=1, aq=1)
@@ -248,7 +254,7 @@ def test_the_second_copy_of_an_entry_counts_unless_the_first_is_in_a_memory_tabl
 
 @pytest.mark.parametrize("has_entry", [False, True])
 def test_a_negative_answer_does_not_wait_for_its_fence(lib: Library, has_entry: bool) -> None:
-    """The journal stands still: a fencing read is answered all the same, if the bookie has no entry."""
+    """The journal stands still. A fencing read is answered all the same, if the bookie has no entry."""
     with running(lib) as harness:
         harness.ask("start", bookies=1, storage="sorted", seconds=3)
         harness.ask("create", client="w", ensemble="b1", wq=1, aq=1)

@@ -1,6 +1,7 @@
-"""Real runs, played back: how each ends, and that nothing the code did otherwise goes unnoticed.
+"""Real runs, played back: how each ends, and that no difference of the code goes unnoticed.
 
-The transcripts were recorded from real runs of BookKeeper 4.13.0 and 4.17.4 on 2026-11-22 and 23; each names its versions.
+The transcripts were recorded from real runs of BookKeeper 4.13.0 and 4.17.4 on 2026-11-22 and 23; each names
+its versions.
 """
 
 from __future__ import annotations
@@ -53,14 +54,17 @@ ENDINGS = {
     ("too-few-copies", "4.17.4", "sorted"): (REFUSED, 27),
     ("too-few-copies-2", "4.17.4", "sorted"): (REPRODUCED, None),
 }
-"""By bug, release and storage, how the real run ended, and where the code refused."""
+"""By bug, release and storage: how the real run ended, and the step that the code refused."""
 
 DIFFERS = {
     "#2614-tla": {15: "closing[r1]"},
     "phantom-read": {20: "stored lac[b1, 2]"},
 }
-"""Where model and code differ although the violation is there: the 4.13 module's read waits for all answers and the
-code's does not; and a bookie keeps the first of two adds of an entry that it has in memory."""
+"""The differences between model and code in runs that end in the violation.
+
+The read of the 4.13 module waits for all answers, and that of the code does not. A bookie keeps the first of
+two adds of an entry that it has in memory.
+"""
 
 
 def played(bug: str, release: str, storage: str = "sorted") -> Reproduction:
@@ -82,14 +86,14 @@ def test_a_real_run_ends_as_it_did(bug: str, release: str, storage: str) -> None
 def test_the_table_of_what_was_seen_has_the_step_of_each_refusal(
     bug: str, release: str, storage: str
 ) -> None:
-    """Planted: a row that says another step. Of #1067 the table said 12; the real code refuses it at 11."""
+    # Planted: a row with another step. The table had 12 for #1067; the real code refuses step 11.
     assert refused_at(bug, release, storage) == ENDINGS[bug, release, storage][1]
 
 
 def test_the_step_of_a_refusal_is_compared_with_the_one_that_was_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`known --bookkeeper` took any refusal for the one of the table. Planted: only the mark compared."""
+    # Planted: only the mark compared. `known --bookkeeper` once accepted a refusal at any step.
     (known,) = chosen(KNOWN, ["#2614"])
     found = cell(known, played("#2614", "4.17.4"))
     assert (found.step, found.as_expected) == (16, True)
@@ -102,7 +106,10 @@ def test_the_step_of_a_refusal_is_compared_with_the_one_that_was_seen(
 
 
 def test_1067_is_refused_where_the_model_of_a_mended_release_differs_first() -> None:
-    """No transcript is kept of it. Steps 1 to 10 are alike in both models; at step 11 the mended one has read enough."""
+    """No transcript of it is kept.
+
+    Steps 1 to 10 are the same in both models; at step 11 the mended one has read enough.
+    """
     trace = kept_trace("#1067")
     system, parameters = bookkeeper_of(trace)
     mended = find(trace.protocol).system(as_driven("4.17.4", "sorted", parameters))
@@ -112,7 +119,10 @@ def test_1067_is_refused_where_the_model_of_a_mended_release_differs_first() -> 
 
 
 def test_a_storage_that_drops_the_second_copy_goes_the_way_of_the_model_that_does() -> None:
-    """As long as nothing else differs: with the switch of another storage code and model would part company."""
+    """The run agrees as long as nothing else differs.
+
+    With the switch of another storage, code and model would differ.
+    """
     assert played("too-few-copies", "4.17.4", "sorted").as_release
     transcript = transcript_of("too-few-copies", "4.17.4", "sorted")
     (start, versions), *rest = transcript.lines
@@ -139,7 +149,8 @@ def test_the_mended_model_goes_where_the_code_goes() -> None:
 
 
 def test_phase_one_before_the_replay_is_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted mistake: then the replay keeps the bare fence, and nothing is shown about closed ledgers."""
+    # Planted: phase one before the replay. Then the replay keeps the bare fence, and the run shows nothing
+    # about closed ledgers.
     monkeypatch.setattr("fencepost.realcode.drive.bookies._checks_after_replay", lambda parameters: False)
     with pytest.raises(OutOfStep, match="asked: boot bookie=b3; recorded: boot-unchecked bookie=b3"):
         played("BP-46-closed", "4.17.4", "db")
@@ -151,11 +162,11 @@ def test_who_asks_something_else_is_out_of_step() -> None:
         reproduce(kept_trace("#2614-2/2/2"), transcript.setting, transcript.playback())
 
 
-# The comparison: whatever of the code's side is changed in one look, it is noticed there.
+# The comparison notices every change of the code's side in one observation.
 
 
 def looks(transcript: Transcript) -> list[int]:
-    """The lines that are looks at everything, one for each step."""
+    """Return the indices of the observations of everything, one for each step."""
     return [i for i, (line, _) in enumerate(transcript.lines) if line == "look"]
 
 
@@ -224,7 +235,7 @@ CHANGES: dict[Callable[[dict[str, Any]], None], str] = {
     acknowledge_early: "acknowledged[1]",
     raise_lac: "lac[w]",
 }
-"""By change of what was seen after step 15, where recovery has closed the ledger, what differs."""
+"""For each change to the observation after step 15, where the ledger is closed, the difference."""
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda c: c.__name__)
@@ -236,7 +247,7 @@ def test_what_is_otherwise_in_the_code_is_found(change: Callable[[dict[str, Any]
 
 
 def test_a_comparison_that_leaves_something_out_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted mistake: fences are not compared. Then 4.17.4 would seem to go the way of 4.13 up to step 15."""
+    # Planted: fences are not compared. Then 4.17.4 would seem to agree with 4.13 up to step 15.
     real = observations.differences
 
     def careless(model: observations.Observations, code: observations.Observations) -> Mapping[str, Any]:
@@ -248,7 +259,10 @@ def test_a_comparison_that_leaves_something_out_does_not_pass(monkeypatch: pytes
 
 
 def stale(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Each look answers what the one before saw: the harness does not wait until the code is at rest."""
+    """Return lines in which each observation repeats the one before.
+
+    A harness that does not wait until the code is at rest writes such lines.
+    """
     at = [i for i, (line, _) in enumerate(lines) if line == "look"]
     answers = [lines[at[0]][1], *(lines[i][1] for i in at[:-1])]
     found = list(lines)
@@ -258,13 +272,13 @@ def stale(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def swapped(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The first two bookies have each other's names."""
+    """Return the lines with the names of the first two bookies exchanged."""
     names = {'"b1"': '"b2"', '"b2"': '"b1"'}
     return [(line, re.sub('"b[12]"', lambda m: names[m[0]], answer)) for line, answer in lines]
 
 
 def misnumbered(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Requests are numbered from 0, where the lines that let them go count from 1."""
+    """Return the lines with requests numbered from 0, while the lines that release them count from 1."""
     return [
         (line, re.sub('"id": ([0-9]+)', lambda m: f'"id": {int(m[1]) - 1}', answer)) for line, answer in lines
     ]
@@ -274,7 +288,7 @@ def misnumbered(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
 def test_a_mistake_in_the_lines_is_found(
     mistake: Callable[[list[tuple[str, str]]], list[tuple[str, str]]],
 ) -> None:
-    """Planted in the answers of a real run: then it is not the run that it was, or nothing of it can be asked again."""
+    # Planted in the answers of a real run. Then the run is another one, or its requests cannot be made again.
     transcript = transcript_of("#2614", "4.13.0")
     try:
         run = reproduce(kept_trace("#2614"), transcript.setting, Playback(mistake(list(transcript.lines))))
@@ -298,7 +312,10 @@ def test_an_answer_that_is_not_the_models_parts_them() -> None:
 
 
 def test_a_request_that_is_not_the_models_parts_them() -> None:
-    """A push whose add does not reach b3, and one whose LAC is another: claims are by kind, place, entry and content."""
+    """Check a push whose add does not reach b3, and one with another LAC.
+
+    Requests are compared by kind, place, entry and content.
+    """
     transcript, trace = transcript_of("#2614", "4.13.0"), kept_trace("#2614")
     push = next(i for i, (line, _) in enumerate(transcript.lines) if line.startswith("push"))
     fewer = changed(transcript, push, lambda look: look["requests"].pop())
@@ -311,7 +328,7 @@ def test_a_request_that_is_not_the_models_parts_them() -> None:
 
 
 def test_the_violation_is_judged_on_the_code() -> None:
-    """The writer's application is not told: then nothing is lost on the code, whatever the model says."""
+    """The writer's application gets no acknowledgement, so nothing is lost on the code."""
     transcript = transcript_of("#2614", "4.13.0")
 
     def silence(look: dict[str, Any]) -> None:
@@ -324,8 +341,11 @@ def test_the_violation_is_judged_on_the_code() -> None:
     assert (run.ending, run.step) == (Ending.PARTED, 17)
 
 
-def test_every_action_is_driven_or_it_is_said_why_not() -> None:
-    """Of all presets with all that may happen: no action without a line in one of the two tables, and none in both."""
+def test_every_action_is_driven_or_the_table_has_the_reason() -> None:
+    """Check all actions of all presets with every switch on.
+
+    Each has a line in exactly one of the two tables.
+    """
     from fencepost.properties.catalogue import find
 
     ways: list[dict[str, object]] = [

@@ -1,4 +1,4 @@
-"""One Spark for all tests of sweeps that do not test the processes themselves: they are in the group `spark`."""
+"""One Spark for all tests of sweeps that do not test the processes; they are in the group `spark`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from fencepost.sweeps.spark import session
 from support.sweeps import CONFLICTS
 
 Sweeper = Callable[..., int]
-"""Grid, folder and options in, exit code out."""
+"""A function from a grid, a folder and options to an exit code."""
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session on two local cores; without Java or PySpark the tests that need it are skipped."""
+    """Yield a session on two local cores; skip the test without Java or PySpark."""
     if shutil.which("java") is None or importlib.util.find_spec("pyspark") is None:
         pytest.skip("needs Java and the extra spark")
     with session("local[2]", tmp_path_factory.mktemp("spark") / "spark.log") as spark:
@@ -31,7 +31,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def sweep_here(spark: Any) -> Sweeper:
-    """`fencepost sweep run` in this process, on that session."""
+    """Return `fencepost sweep run` in this process, on that session."""
 
     def sweep(grid: Path, out: Path, *options: str, conflicts: int = CONFLICTS) -> int:
         limit = ["--conflicts-per-case", str(conflicts)]

@@ -1,4 +1,7 @@
-"""Walks on the real code as obligations of a sweep. The code is played back: the transcript is of a real run of 4.17.4."""
+"""Conformance runs as cases of a sweep.
+
+The code is played back: the transcript is of a real run of 4.17.4.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +40,12 @@ walks = 7
 """
 
 
-def obligations(text: str) -> Sequence[SweepCase]:
+def cases_of(text: str) -> Sequence[SweepCase]:
     return plan(tomllib.loads(text)).cases
 
 
-def test_each_release_storage_and_seed_is_an_obligation() -> None:
-    found = obligations(GRID)
+def test_each_release_storage_and_seed_is_a_case() -> None:
+    found = cases_of(GRID)
     on = {tuple(dict(o.settings)[name] for name in ("release", "storage", "seed")) for o in found}
     assert len(found) == len(on) == 2 * 2 * 3
     assert {(o.property, o.solver, dict(o.settings)["walks"]) for o in found} == {("conforms", "code", "7")}
@@ -51,7 +54,7 @@ def test_each_release_storage_and_seed_is_an_obligation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ('releases = "4.17"', "releases = '4.17': is no release"),
         ('storages = "tape"', "storages = 'tape': no such value; valid: "),
@@ -62,19 +65,19 @@ def test_each_release_storage_and_seed_is_an_obligation() -> None:
         ('set = { bookies = "many" }', "bookies=many: a whole number is needed"),
     ],
 )
-def test_what_cannot_be_walked_is_refused(line: str, said: str) -> None:
+def test_a_grid_of_impossible_runs_is_refused(line: str, message: str) -> None:
     key = line.split()[0]
     others = [
         kept for kept in ('protocols = "bookkeeper"', 'releases = "4.17.4"') if not kept.startswith(f"{key} ")
     ]
     with pytest.raises(BadInput) as refused:
-        obligations("\n".join(["[[grid]]", *others, line]))
-    assert said in str(refused.value)
+        cases_of("\n".join(["[[grid]]", *others, line]))
+    assert message in str(refused.value)
 
 
 @pytest.fixture
 def lib(tmp_path: Path) -> Path:
-    """A folder that looks like the jars of 4.17.4."""
+    """Return a folder that looks like the jars of 4.17.4."""
     folder = tmp_path / "lib"
     folder.mkdir()
     (folder / "bookkeeper-server-4.17.4.jar").touch()
@@ -82,7 +85,7 @@ def lib(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ([], "--bookkeeper: missing for 4.17.4"),
         (["--bookkeeper", "LIB", "--memory", "2"], "--memory: is about solvers"),
@@ -90,19 +93,19 @@ def lib(tmp_path: Path) -> Path:
         (["--bookkeeper", "LIB", "--bookkeeper", "LIB"], "is 4.17.4, as another one is"),
     ],
 )
-def test_what_does_not_go_with_walks_is_one_line(
-    options: list[str], said: str, lib: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_options_that_do_not_fit_runs_are_one_line(
+    options: list[str], message: str, lib: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     grid = tmp_path / "grid.toml"
     grid.write_text('[[grid]]\nprotocols = "bookkeeper"\nreleases = "4.17.4"\nset = { bookies = 3 }\n')
     given = [str(lib) if option == "LIB" else option for option in options]
     assert run(["sweep", "run", str(grid), str(tmp_path / "out"), *given]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert said in line
+    assert message in line
     assert not (tmp_path / "out").exists()
 
 
-def test_jars_that_no_walk_needs_are_refused(lib: Path) -> None:
+def test_jars_that_no_run_needs_are_refused(lib: Path) -> None:
     with pytest.raises(BadInput, match="for a grid that does not run on the real code"):
         conformance_cases.libraries([lib], [])
     with pytest.raises(BadInput, match=r"for a grid that runs on 4\.13\.0"):
@@ -112,7 +115,7 @@ def test_jars_that_no_walk_needs_are_refused(lib: Path) -> None:
 
 @pytest.fixture
 def played_back(monkeypatch: pytest.MonkeyPatch, lib: Path) -> list[Taken]:
-    """What is taken in place of random walks: some of the transcript, with what the code said."""
+    """Take some runs of the transcript, with the answers of the code, in place of random runs."""
     taken = list(read_walks(KEPT).taken)[:5]
 
     @contextmanager
@@ -129,13 +132,14 @@ def played_back(monkeypatch: pytest.MonkeyPatch, lib: Path) -> list[Taken]:
 
 
 def answered(number: int, lib: Path, timeout: float = 60.0) -> Row:
-    text = f'[[grid]]\nprotocols = "bookkeeper"\nreleases = "4.17.4"\nstorages = "interleaved"\nwalks = {number}\n'
-    (obligation,) = obligations(text)
-    return solve(obligation, "an engine", Allowance(timeout, libraries={"4.17.4": lib}))
+    of_release = 'protocols = "bookkeeper"\nreleases = "4.17.4"\nstorages = "interleaved"'
+    text = f"[[grid]]\n{of_release}\nwalks = {number}\n"
+    (case,) = cases_of(text)
+    return solve(case, "an engine", Allowance(timeout, libraries={"4.17.4": lib}))
 
 
 @pytest.mark.slow
-def test_walks_that_agree_hold(played_back: list[Taken], lib: Path) -> None:
+def test_runs_that_agree_hold(played_back: list[Taken], lib: Path) -> None:
     row = answered(len(played_back), lib)
     assert (row["verdict"], row["steps"], row["witness"]) == ("holds", None, True)
     assert row["reason"].startswith(f"{len(played_back)} runs, ")
@@ -144,13 +148,14 @@ def test_walks_that_agree_hold(played_back: list[Taken], lib: Path) -> None:
     assert brief(row) == f"in {len(played_back)} walks"
     assert "Other walks were not taken" in meaning(row)
     assert check_command(row) == (
-        f"fencepost conform bookkeeper --bookkeeper=LIB-4.17.4 --storage=interleaved --seed=1 --runs={len(played_back)}"
+        "fencepost conform bookkeeper --bookkeeper=LIB-4.17.4 --storage=interleaved --seed=1"
+        f" --runs={len(played_back)}"
     )
 
 
 @pytest.mark.slow
-def test_a_walk_that_departs_is_violated(played_back: list[Taken], lib: Path) -> None:
-    """When the code is last looked at, a bookie is not fenced that is."""
+def test_a_run_that_departs_is_violated(played_back: list[Taken], lib: Path) -> None:
+    """The last observation misses a fence of a bookie that has one."""
     first = played_back[0]
     *before, (asked, answer) = first.lines
     assert asked == "look"
@@ -165,13 +170,13 @@ def test_a_walk_that_departs_is_violated(played_back: list[Taken], lib: Path) ->
     assert brief(row) == f"after {row['steps']} steps"
 
 
-def test_walks_for_which_time_was_up_are_undecided(played_back: list[Taken], lib: Path) -> None:
+def test_runs_for_which_time_was_up_are_undecided(played_back: list[Taken], lib: Path) -> None:
     row = answered(len(played_back) + 1, lib, timeout=0.0)
     assert (row["verdict"], row["witness"]) == ("undecided", False)
     assert finding(row) == f"undecided: 0 runs, 0 steps, of {len(played_back) + 1} asked for, none departs"
 
 
-def test_what_cannot_be_walked_on_is_an_error(
+def test_code_that_cannot_be_driven_is_an_error(
     played_back: list[Taken], lib: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -181,5 +186,8 @@ def test_what_cannot_be_walked_on_is_an_error(
     row = answered(1, lib)
     assert (row["verdict"], row["reason"].splitlines()[-1]) == (
         "error",
-        "bookkeeper: these instances need bookies that are set up differently; set what the release and the storage have",
+        (
+            "bookkeeper: these instances need bookies that are set up differently; "
+            "set what the release and the storage have"
+        ),
     )

@@ -1,4 +1,4 @@
-"""Grids: what they ask for, in which order, under which names, and what they refuse."""
+"""Grids: their cases, the order and the names of the cases, and the grids that are refused."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def grid(**table: Any) -> Plan:
     return plan({"grid": [table]})
 
 
-def sizes(obligation: SweepCase) -> tuple[int, ...]:
-    settings = dict(obligation.settings)
+def sizes(case: SweepCase) -> tuple[int, ...]:
+    settings = dict(case.settings)
     return tuple(int(settings[n]) for n in ("ensemble", "write_quorum", "ack_quorum", "bookies"))
 
 
@@ -77,14 +77,14 @@ def test_known_bugs_are_asked_as_they_are_checked() -> None:
         assert [o.solver for o in sorted(found, key=lambda o: o.solver)] == ["cadical", "z3"], run.known.name
 
 
-def is_of(obligation: SweepCase, run: Run) -> bool:
-    """The obligation asks what a run of `known` does."""
+def is_of(case: SweepCase, run: Run) -> bool:
+    """Return whether the case asks the question of a run of `known`."""
     protocol = find(run.known.protocol)
     parameters = protocol.parameters(run.settings.items())
     subject = protocol.subject(parameters)
     settings = {name: str(value) for name, value in {**subject.parameters, **subject.switches}.items()}
-    asked = (obligation.protocol, dict(obligation.settings), obligation.property)
-    limits = (obligation.bound, obligation.rounds, obligation.minimize)
+    asked = (case.protocol, dict(case.settings), case.property)
+    limits = (case.bound, case.rounds, case.minimize)
     expected = (run.known.protocol, settings, run.known.property)
     return asked == expected and limits == (run.bound, None, run.minimize)
 
@@ -108,7 +108,7 @@ def test_the_hardest_come_first() -> None:
     assert weights[0] > weights[-1]
 
 
-def test_obligations_that_differ_in_their_property_alone_are_together() -> None:
+def test_cases_that_differ_in_their_property_alone_are_together() -> None:
     limits: dict[str, Any] = {"solvers": ["cadical", "glucose"], "set": {"clients": [2, 3]}}
     made = plan({"grid": [{"protocols": "ledger-chain", **limits}]})
     tasks = together(made.cases)
@@ -206,7 +206,7 @@ def test_a_file_without_a_grid_or_with_another_table_is_refused(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("name", "obligations", "invalid"),
+    ("name", "cases", "invalid"),
     [
         ("bookkeeper-4.13-up-to-3", 20, 34),
         pytest.param("bookkeeper-up-to-5", 140, 360, marks=pytest.mark.slow),
@@ -214,6 +214,6 @@ def test_a_file_without_a_grid_or_with_another_table_is_refused(tmp_path: Path) 
         ("regression-solvers", 350, 0),
     ],
 )
-def test_the_grids_that_ship_ask_for_what_their_page_says(name: str, obligations: int, invalid: int) -> None:
+def test_the_grids_that_ship_ask_for_what_their_page_says(name: str, cases: int, invalid: int) -> None:
     made = read_grid(Path(__file__).parents[3] / "grids" / f"{name}.toml")
-    assert (len(made.cases), made.invalid) == (obligations, invalid)
+    assert (len(made.cases), made.invalid) == (cases, invalid)

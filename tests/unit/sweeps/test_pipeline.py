@@ -1,4 +1,4 @@
-"""Sweeps on Spark as processes: the rows are those of a plain loop, none is lost or there twice, whoever is killed."""
+"""Sweeps on Spark as processes: the rows are those of a plain loop, even if a process is killed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from support.sweeps import (
 )
 
 CLUSTER = Spark("local-cluster[2,1,1024]", seed="3")
-"""Two executors, each a Java of its own with Python workers of its own; text hashes otherwise than on `local[2]`."""
+"""Two executors, each a Java process with Python workers. Text hashes otherwise than on `local[2]`."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -54,7 +54,7 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
-    """What a plain loop makes of the grid."""
+    """Return the rows that a plain loop makes of the grid."""
     rows = looped(planned(tmp_path_factory.mktemp("loop"), TINY + BOUNDED)[1], CONFLICTS)
     reasons = Counter(row["reason"] for row in rows.values())
     assert reasons[f"{CONFLICTS} conflicts spent"] >= 3, reasons
@@ -64,11 +64,11 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
 @pytest.fixture(scope="module")
 def undisturbed(grid: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("sweep") / "out"
-    code, told, said = swept(grid, out)
-    assert (code, "22 obligations: " in told) == (0, True), said
-    assert "left out: 1 combinations that break a rule" in told
-    assert re.search(r"22 of 22 done, 1 violated, \d+ undecided, ", said)
-    assert "WARN" not in said
+    code, stdout, stderr = swept(grid, out)
+    assert (code, "22 obligations: " in stdout) == (0, True), stderr
+    assert "left out: 1 combinations that break a rule" in stdout
+    assert re.search(r"22 of 22 done, 1 violated, \d+ undecided, ", stderr)
+    assert "WARN" not in stderr
     return out
 
 
@@ -115,7 +115,10 @@ def test_a_finished_sweep_resumed_asks_for_nothing(
 def test_an_interrupted_sweep_ends_at_once_with_what_is_committed(
     grid: Path, tmp_path: Path, expected: dict[str, Row]
 ) -> None:
-    """Ctrl-C goes to all in the foreground, as from a terminal; two waves are under way, one waits, and Spark has told of a verdict."""
+    """Ctrl-C goes to all processes in the foreground, as from a terminal.
+
+    Two waves are under way, one waits, and Spark has reported a verdict.
+    """
     out = tmp_path / "out"
     with started(grid, out) as process:
         assert process.stderr is not None
@@ -123,12 +126,12 @@ def test_an_interrupted_sweep_ends_at_once_with_what_is_committed(
         awaited(lambda: busy_workers(process.pid), process)
         below, begun = children(process.pid), time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
-        told, said = process.communicate(timeout=120)
+        stdout, stderr = process.communicate(timeout=120)
         took = time.monotonic() - begun
     rows = stored(out)
-    assert process.returncode == 130, said
-    assert "Traceback" not in said
-    assert told.startswith(f"Interrupted: {len(rows)} of 22 done, ")
+    assert process.returncode == 130, stderr
+    assert "Traceback" not in stderr
+    assert stdout.startswith(f"Interrupted: {len(rows)} of 22 done, ")
     assert len(rows) < len(expected)
     assert all(row == expected[row["id"]] for row in rows)
     assert gone(below), "nobody is left"
@@ -143,19 +146,19 @@ def test_a_java_that_is_killed_ends_the_sweep_in_one_line_and_it_can_be_resumed(
     with started(grid, out) as process:
         awaited(lambda: busy_workers(process.pid), process)
         below = kill_one(lambda: [p for p in children(process.pid) if b"bin/java" in command(p)], process)
-        said = process.communicate(timeout=120)[1]
+        stderr = process.communicate(timeout=120)[1]
     assert process.returncode == 4
-    assert "internal error: Spark gave up (" in said
-    assert "--resume goes on" in said
-    assert "Traceback" not in said
+    assert "internal error: Spark gave up (" in stderr
+    assert "--resume goes on" in stderr
+    assert "Traceback" not in stderr
     assert gone(below), "Python workers and their obligations end with it"
     assert (out / "sweep.json").exists()
 
 
 def test_a_spark_that_does_not_start_leaves_nothing_behind(grid: Path, tmp_path: Path) -> None:
-    code, told, said = swept(grid, tmp_path / "out", spark=Spark("spork"))
-    assert (code, told, said.count("\n")) == (2, "", 1), said
-    assert "--master spork: Spark does not start (Master must either be yarn or start with spark" in said
+    code, stdout, stderr = swept(grid, tmp_path / "out", spark=Spark("spork"))
+    assert (code, stdout, stderr.count("\n")) == (2, "", 1), stderr
+    assert "--master spork: Spark does not start (Master must either be yarn or start with spark" in stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -164,12 +167,12 @@ def test_one_core_gives_the_same_rows_in_a_folder_of_any_name(
     grid: Path, tmp_path: Path, expected: dict[str, Row]
 ) -> None:
     out = tmp_path / "every [1] {2} * ? ä %20"
-    code, _, said = swept(grid, out, spark=Spark("local[1]", seed="2"))
-    assert code == 0, said
+    code, _, stderr = swept(grid, out, spark=Spark("local[1]", seed="2"))
+    assert code == 0, stderr
     agree(stored(out), expected)
 
 
-# Several processes: a driver, and executors that are Javas of their own.
+# Several processes: a driver, and executors that are Java processes of their own.
 
 
 @pytest.mark.long
@@ -182,8 +185,8 @@ def test_executors_give_the_same_rows_though_one_is_killed_and_a_python_worker_t
         assert below
         assert gone(below), "its Python workers and their obligations end with it"
         assert gone(kill_one(lambda: busy_workers(process.pid), process))
-        said = process.communicate(timeout=600)[1]
-    assert process.returncode == 0, said
+        stderr = process.communicate(timeout=600)[1]
+    assert process.returncode == 0, stderr
     agree(stored(out), expected)
 
 
@@ -201,6 +204,6 @@ def test_a_driver_with_executors_killed_halfway_is_resumed(
     assert read_summary(Store(out)) is None
     assert 0 < len(halfway) < len(expected), "killed too late or too early to show anything"
     assert gone(below), "executors, Python workers and solvers end with the driver"
-    code, _, said = swept(grid, out, "--resume", spark=CLUSTER)
-    assert code == 0, said
+    code, _, stderr = swept(grid, out, "--resume", spark=CLUSTER)
+    assert code == 0, stderr
     agree(stored(out), expected)

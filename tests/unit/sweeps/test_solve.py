@@ -1,4 +1,4 @@
-"""One obligation, one row, whatever happens; and rows that come back from Arrow as they went in."""
+"""Every case has one row, however it ends; rows come back from Arrow unchanged."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_violation_brings_a_trace_that_replays_and_a_proof_none(
     assert run(["trace", str(tmp_path / "trace.json")]) == 0
 
 
-def test_a_row_says_which_obligation_it_answers(rows: dict[str, Row], tiny: Plan) -> None:
+def test_a_row_says_which_case_it_answers(rows: dict[str, Row], tiny: Plan) -> None:
     assert [case_of(row) for row in rows.values()] == list(tiny.cases)
 
 
@@ -87,18 +87,18 @@ def test_a_proof_brings_a_certificate_that_stands_and_what_is_violated_none(
     folder = tmp_path / "certificates"
     allowance = Allowance(certificates=folder)
     some = [o for o in tiny.cases if o.property in ("no-divergence", "same-value")]
-    rows = [solve(obligation, engine(), allowance) for obligation in some]
+    rows = [solve(case, engine(), allowance) for case in some]
     assert {row["basis"] for row in rows} == {"induction", "rounds", None}
-    for obligation, row in zip(some, rows, strict=True):
+    for case, row in zip(some, rows, strict=True):
         certificate = f"certificates/{row['id']}" if row["verdict"] == "proved" else None
         assert row["certificate"] == certificate, row
         if certificate:
             assert run(["certify", str(tmp_path / certificate)]) == 0, capsys.readouterr()
-            assert obligation.property in capsys.readouterr().out
-            assert case_of(row) == obligation
+            assert case.property in capsys.readouterr().out
+            assert case_of(row) == case
             manifest = read_manifest(tmp_path / certificate)
-            assert manifest.subject.protocol == obligation.protocol
-            assert manifest.claims[0].property == obligation.property
+            assert manifest.subject.protocol == case.protocol
+            assert manifest.claims[0].property == case.property
     assert not list(folder.glob(".*")), "what was under way is there under its name, or not at all"
     assert {path.name for path in folder.iterdir()} == {
         o.identify(engine()) for o in some if (folder / o.identify(engine())).exists()
@@ -107,9 +107,9 @@ def test_a_proof_brings_a_certificate_that_stands_and_what_is_violated_none(
     assert solve(FIRST, engine(), allowance)["certificate"] == again["certificate"], "a task tried again"
 
 
-def proves_slowly(obligation: SweepCase, allowance: Allowance) -> Result:
-    """A proof that leaves its certificate no time."""
-    result = decide(obligation, Allowance())
+def proves_slowly(case: SweepCase, allowance: Allowance) -> Result:
+    """Return a proof that leaves no time for its certificate."""
+    result = decide(case, Allowance())
     time.sleep(max(0.0, allowance.timeout - result.seconds))
     return result
 
@@ -121,24 +121,24 @@ def test_a_proof_stays_one_if_its_certificate_has_no_time(tmp_path: Path) -> Non
     assert not list(tmp_path.iterdir())
 
 
-def raises_bad_input(obligation: SweepCase, allowance: Allowance) -> Result:
+def raises_bad_input(case: SweepCase, allowance: Allowance) -> Result:
     raise BadInput("nodes=2: too many")
 
 
-def contradicts_itself(obligation: SweepCase, allowance: Allowance) -> Result:
+def contradicts_itself(case: SweepCase, allowance: Allowance) -> Result:
     raise AssertionError("cannot be")
 
 
-def needs_too_much(obligation: SweepCase, allowance: Allowance) -> Result:
+def needs_too_much(case: SweepCase, allowance: Allowance) -> Result:
     raise MemoryError
 
 
-def is_killed(obligation: SweepCase, allowance: Allowance) -> Result:
+def is_killed(case: SweepCase, allowance: Allowance) -> Result:
     os.kill(os.getpid(), 9)
     raise AssertionError
 
 
-def leaves(obligation: SweepCase, allowance: Allowance) -> Result:
+def leaves(case: SweepCase, allowance: Allowance) -> Result:
     os._exit(3)
 
 
@@ -164,12 +164,12 @@ def test_whatever_goes_wrong_is_a_row(decided: object, verdict: str, reason: str
 def test_what_never_ends_is_killed_with_its_children_and_undecided(
     slower: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its children too if it had them before its parent came to see that it leads a group."""
+    """Its children are killed too if they started before the parent saw that it leads a process group."""
     lead = os.setpgid
     if slower == "the parent":
         monkeypatch.setattr(os, "setpgid", lambda pid, group: None if pid else lead(pid, group))
 
-    def hangs_with_a_child(obligation: SweepCase, allowance: Allowance) -> Result:
+    def hangs_with_a_child(case: SweepCase, allowance: Allowance) -> Result:
         child = subprocess.Popen(["sleep", "600"])
         (tmp_path / "pids").write_text(f"{os.getpid()} {child.pid}")
         child.wait()
@@ -191,17 +191,17 @@ def test_a_check_that_runs_out_of_time_says_how_deep_it_came() -> None:
     assert (row["verdict"], row["reason"]) == ("undecided", "time-out after 1 s")
 
 
-# Obligations that share a proof.
+# Cases that share a proof.
 
 
 def one_bookie(*properties: str) -> list[SweepCase]:
-    """Properties of the smallest instance, in a moment: the first proved, the second vacuous."""
+    """Return cases of the smallest instance, which take a moment: the first proved, the second vacuous."""
     sizes = tuple((name, "1") for name in ("bookies", "ensemble", "write_quorum", "ack_quorum"))
     return [SweepCase("bookkeeper-4.13", sizes, name) for name in properties]
 
 
-def never_asked(obligation: SweepCase, allowance: Allowance) -> Result:
-    raise AssertionError(f"{obligation.property} is asked by itself")
+def never_asked(case: SweepCase, allowance: Allowance) -> Result:
+    raise AssertionError(f"{case.property} is asked by itself")
 
 
 def test_the_properties_of_an_instance_share_one_proof(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,26 +227,26 @@ def test_a_proof_that_is_shared_by_nobody_is_asked_for_by_itself(monkeypatch: py
 def test_what_a_shared_proof_leaves_open_is_asked_by_itself(
     fails: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each with all its time, and its row says what it says where nothing else is asked."""
+    """Each property has all its time. Its row is the one that it has where nothing else is asked."""
     asked, settled = one_bookie("no-divergence", "valid-fragments"), solving._settled
 
-    def broken(obligations: Sequence[SweepCase], allowance: Allowance) -> tuple[Result, ...]:
+    def broken(cases: Sequence[SweepCase], allowance: Allowance) -> tuple[Result, ...]:
         if fails == "is killed":
             os.kill(os.getpid(), 9)
         if fails == "raises":
             raise BadInput("too many")
-        return settled(obligations, allowance)[1:]
+        return settled(cases, allowance)[1:]
 
     monkeypatch.setattr(solving, "_settled", broken)
     rows = [comparable(row) for row in solve_all(asked, "engine", Allowance())]
     if fails == "leaves one open":
         asked = asked[:1]
-    for obligation, row in zip(asked, rows, strict=False):
-        assert row == comparable(solve(obligation, "engine", Allowance()))
+    for case, row in zip(asked, rows, strict=False):
+        assert row == comparable(solve(case, "engine", Allowance()))
 
 
 def test_a_violated_property_takes_no_part_in_the_proof_of_the_others() -> None:
-    """The row of the violated one is what it is alone; its neighbour is proved by what remains."""
+    """The violated property has the row that it has alone, and its neighbour is proved without it."""
     settings = tuple((name, str(value)) for name, value in TWO_BOOKIES.items())
     asked = [SweepCase("bookkeeper-4.13", settings, name) for name in ("no-divergence", "entries-in-order")]
     violated, proved = solve_all(asked, "engine", Allowance())
@@ -255,7 +255,7 @@ def test_a_violated_property_takes_no_part_in_the_proof_of_the_others() -> None:
     assert "no-divergence" not in proved["invariants"]
 
 
-# Rows as Arrow.
+# Rows in Arrow.
 
 
 def test_rows_come_back_from_arrow_as_they_went_in(rows: dict[str, Row]) -> None:

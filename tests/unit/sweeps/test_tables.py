@@ -1,4 +1,4 @@
-"""The tables of a sweep: what Spark SQL counts is what a plain recount finds."""
+"""The tables of a sweep: Spark SQL and a plain recount find the same numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
 
 def scrambled(rows: list[Row]) -> list[Row]:
-    """The rows with any verdict and any numbers: solvers contradict each other, and no two rows are alike."""
+    """Return the rows with random verdicts and numbers: solvers disagree, and no two rows are alike."""
     dice = Random(7)
     return [
         {

@@ -1,4 +1,4 @@
-"""Counterexamples of several protocols, to be told in every form: late, lost, crashed, and without any message."""
+"""Counterexamples of several protocols for the tests of forms: late, lost, crashed, and without messages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "two_copies.py"
 
 
 @dataclass(frozen=True)
-class Told:
-    """What is replayed: steps such as `push: w 1 2`, and the choices that are true."""
+class Execution:
+    """Steps such as `push: w 1 2` and the losses that are true, from which a counterexample is replayed."""
 
     protocol: str
     prop: str
@@ -27,8 +27,8 @@ class Told:
     lost: Sequence[str] = ()
 
 
-TOLD = {
-    "late": Told(
+EXECUTIONS = {
+    "late": Execution(
         "bookkeeper-4.13",
         "no-divergence",
         (
@@ -49,14 +49,14 @@ TOLD = {
         {"bookies": 2, "ensemble": 2, "write_quorum": 2},
         ("fence_lost[r1, b1]",),
     ),
-    "lost": Told(
+    "lost": Execution(
         str(EXAMPLE),
         "nothing-lost",
         ("send: 1", "store: 1 c2", "receive answer: 1 c2", "acknowledge: 1", "take over: c1"),
         {"acknowledge": "reachable"},
         ("write_lost[1, c1]",),
     ),
-    "crashed": Told(
+    "crashed": Execution(
         "verified-log-02",
         "progress",
         (
@@ -71,7 +71,7 @@ TOLD = {
         ),
         lost=("close_lost[1, asked, n1, 1]",),
     ),
-    "chained": Told(
+    "chained": Execution(
         "ledger-chain",
         "written-ledgers-listed",
         (
@@ -89,23 +89,25 @@ TOLD = {
         {"append_compares": "no"},
     ),
 }
-"""By what is special about each. Whether these are executions at all is for the replay to say."""
+"""The executions, each by its special feature. The replay checks that they are executions at all."""
 
 
 @cache
-def story(name: str) -> Counterexample:
-    """One of them, replayed."""
-    return replayed(TOLD[name])
+def counterexample_of(name: str) -> Counterexample:
+    """Return one of the counterexamples, replayed."""
+    return replayed(EXECUTIONS[name])
 
 
-def replayed(told: Told) -> Counterexample:
-    """Those steps, as a story; raises NotAnExecution unless they violate the property."""
-    protocol = load(Path(told.protocol)) if told.protocol.endswith(".py") else find(told.protocol)
-    parameters = protocol.parameters(told.settings.items())
+def replayed(execution: Execution) -> Counterexample:
+    """Return those steps as a counterexample; raise NotAnExecution unless they violate the property."""
+    protocol = (
+        load(Path(execution.protocol)) if execution.protocol.endswith(".py") else find(execution.protocol)
+    )
+    parameters = protocol.parameters(execution.settings.items())
     system = protocol.system(parameters)
-    (prop,) = choose(system, (told.prop,))
+    (prop,) = choose(system, (execution.prop,))
     replayer = Replayer(system, protocol.subject(parameters))
-    trace = replayer.replay(prop, actions(system, told.steps), told.lost)
+    trace = replayer.replay(prop, actions(system, execution.steps), execution.lost)
     return Counterexample(
         trace, system, prop, f"{prop.name}: violated", protocol.changed_switches(parameters)
     )
