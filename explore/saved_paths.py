@@ -10,16 +10,16 @@ from typing import Any
 
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.concrete.saved_traces import saved_actions, saved_trace
-from fencepost.encoding.documents import shown
+from fencepost.encoding.documents import other_schema
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import GroundAction, System
-from fencepost.encoding.language.traces import SCHEMA, WALK, TraceStep
+from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA, TraceStep
 from fencepost.explore.explorer import Explorer, Here
 from fencepost.explore.paths import ExplorerPath, Lose, Move, Take
 
 
 def document(here: Here) -> dict[str, object]:
-    """Return a `fencepost.trace/2` if a property is newly violated here, else a `fencepost.walk/1`."""
+    """Return a `fencepost.trace/2` if a property is newly violated here, else a `fencepost.path/2`."""
     return here.trace.to_json() if here.violated is not None else here.trace.to_walk()
 
 
@@ -30,8 +30,8 @@ def opened(explorer: Explorer, document: object, where: str, step: int | None = 
     in this instance are left out.
     """
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema not in (SCHEMA, WALK):
-        raise BadInput(f"{where}: schema is {shown(schema)}; valid: {SCHEMA}, {WALK}")
+    if schema not in (SCHEMA, PATH_SCHEMA):
+        raise other_schema(where, schema, SCHEMA, PATH_SCHEMA)
     saved = saved_trace(document, where)
     _same_protocol(explorer, saved, where)
     if step is not None and not 0 <= step <= len(saved["steps"]):

@@ -31,7 +31,7 @@ from fencepost.realcode.transcripts import (
     read_run,
 )
 
-SCHEMA = "fencepost.walks/2"
+SCHEMA = "fencepost.runs/3"
 HINT = "give what `conform --transcript` wrote"
 
 KEYS = {**HEAD, "seed": whole_key(-(10**18) + 1, 10**18 - 1, needed=True)}

@@ -17,6 +17,7 @@ from fencepost.encoding.documents import (
     Keys,
     has_keys,
     one_of,
+    other_schema,
     parse_json,
     read_json_lines,
     shown,
@@ -145,7 +146,7 @@ def read_run(
     first, lines = read_json_lines(path, hint)
     found = first.get("schema") if isinstance(first, dict) else None
     if found != schema:
-        raise BadInput(f"{path}: schema is {shown(found)}; valid: {schema}")
+        raise other_schema(path, found, schema)
     has_keys(first, keys, f"{path}: line 1")
     setting = Setting(*(first[name] for name in ("bookkeeper", "storage", "zookeeper", "jdk")))
     if RELEASE.fullmatch(setting.release) is None:

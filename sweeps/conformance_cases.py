@@ -32,7 +32,7 @@ KEYS = {
     "releases": Key(LISTED, "releases of BookKeeper, such as ['4.17.4']", needed=True),
     "storages": Key(LISTED, f"some of {', '.join(STORAGES)}"),
     "seeds": Key(LISTED, "numbers, such as '1..10'"),
-    "walks": Key(int, "the number of runs from each seed", lambda number: number > 0),
+    "runs": Key(int, "the number of runs from each seed", lambda number: number > 0),
     "set": Key(dict, "a table, such as { bookies = 3 }"),
 }
 """The keys of a table `[[grid]]` that asks for conformance runs."""
@@ -51,14 +51,14 @@ def asked(table: Mapping[str, Any]) -> Iterator[SweepCase]:
     storages = ranges.names("storages", table.get("storages", list(STORAGES)), STORAGES)
     seeds = ranges.numbers("seeds", table.get("seeds", 1))
     given = {name: ranges.values(name, value) for name, value in table.get("set", {}).items()}
-    number = table.get("walks", WALKS)
+    number = table.get("runs", WALKS)
     for name, storage, values in itertools.product(
         ranges.listed("protocols", table["protocols"]), storages, itertools.product(*given.values())
     ):
         chosen = dict(zip(given, values, strict=True))
         weight = max(len(g.instance.system.variables) for g in grounds(str(name), chosen, storage))
         for release, seed in itertools.product(releases, seeds):
-            on = {"release": release, "storage": storage, "seed": str(seed), "walks": str(number)}
+            on = {"release": release, "storage": storage, "seed": str(seed), "runs": str(number)}
             yield SweepCase(str(name), tuple((on | chosen).items()), CONFORMS, CODE, weight=weight)
 
 
@@ -95,7 +95,7 @@ def take(
     """
     begun = time.perf_counter()
     given = dict(settings)
-    release, storage, seed, number = (given.pop(name) for name in ("release", "storage", "seed", "walks"))
+    release, storage, seed, number = (given.pop(name) for name in ("release", "storage", "seed", "runs"))
     ground = grounds(protocol, given, storage)
     found = Conformance(Setting(release, storage), protocol, int(seed), int(number))
     with driven(found, ground, folders[release]) as session:

@@ -25,13 +25,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from fencepost.encoding.documents import Key, has_keys, one_of, read_json, text_key, whole_key
+from fencepost.encoding.documents import Key, has_keys, one_of, other_schema, read_json, text_key, whole_key
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.versions import version
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import VERDICTS, Row, from_arrow
 
-SCHEMA = "fencepost.sweep/3"
+SCHEMA = "fencepost.sweep/4"
 HINT = "give the folder of a sweep"
 SEAL = "_digest"
 AGAIN = "remove it and summary/, and answer again with --resume"
@@ -40,7 +40,7 @@ SWEEP = {
     "schema": one_of((SCHEMA,), needed=True),
     "version": text_key(needed=True),
     "engine": text_key(needed=True),
-    "obligations": whole_key(1, needed=True),
+    "cases": whole_key(1, needed=True),
     "asks": text_key(needed=True),
     "manner": Key(dict, "an object", needed=True),
     **{name: whole_key(0, needed=True) for name in ("invalid", "inapplicable", "repeated")},
@@ -104,7 +104,7 @@ class Store:
     def missing(self, rows: Sequence[Row]) -> int:
         """Return how many cases have no row; raise BadInput for rows that the sweep did not ask for."""
         said, ids = self.manifest(), [row["id"] for row in rows]
-        lacking: int = said["obligations"] - len(ids)
+        lacking: int = said["cases"] - len(ids)
         if lacking < 0 or repeated(ids) or (lacking == 0 and _asks(ids) != said["asks"]):
             raise BadInput(f"{self.folder / 'rows'}: has rows that this sweep did not ask for; {AGAIN}")
         return lacking
@@ -113,11 +113,12 @@ class Store:
         """Return the content of `sweep.json`; raise BadInput if it is missing or not one of ours."""
         file = self.folder / "sweep.json"
         document = read_json(file, HINT)
-        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-            raise BadInput(f"{file}: is no {SCHEMA}; {HINT} that this version began")
-        has_keys(document, SWEEP, str(file))
-        has_keys(document["manner"], MANNER, f"{file}, manner")
-        return document
+        schema = document.get("schema") if isinstance(document, dict) else None
+        if schema != SCHEMA:
+            raise other_schema(file, schema, SCHEMA)
+        found = has_keys(document, SWEEP, str(file))
+        has_keys(found["manner"], MANNER, f"{file}, manner")
+        return found
 
     def waves(self) -> list[Path]:
         """Return the folders of the committed waves."""
@@ -234,7 +235,7 @@ def _described(plan: Plan, engine: str, manner: Manner) -> dict[str, Any]:
         "schema": SCHEMA,
         "version": version(),
         "engine": engine,
-        "obligations": len(ids),
+        "cases": len(ids),
         "asks": _asks(ids),
         "manner": asdict(manner),
         "invalid": plan.invalid,

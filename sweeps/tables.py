@@ -20,13 +20,13 @@ _SIZES = ", ".join(f"int(settings['{name}']) AS {name}" for name in (*SIZES, "bo
 
 TABLES = {
     "properties": f"""
-        SELECT protocol, property, count(*) AS obligations, {_COUNTS}, sum(seconds) AS seconds
+        SELECT protocol, property, count(*) AS cases, {_COUNTS}, sum(seconds) AS seconds
         FROM found
         GROUP BY protocol, property
         ORDER BY protocol, property
     """,
     "configurations": f"""
-        SELECT protocol, property, {_SIZES}, count(*) AS obligations, {_COUNTS},
+        SELECT protocol, property, {_SIZES}, count(*) AS cases, {_COUNTS},
                max(rounds) FILTER (WHERE verdict = 'proved' AND basis = 'rounds') AS most_rounds,
                min(searched) FILTER (WHERE verdict IN ('holds', 'undecided')) AS least_searched,
                min(steps) AS fewest_steps,
@@ -38,7 +38,7 @@ TABLES = {
         ORDER BY protocol, property, ensemble, write_quorum, ack_quorum, bookies
     """,
     "times": """
-        SELECT protocol, solver, weight, count(*) AS obligations,
+        SELECT protocol, solver, weight, count(*) AS cases,
                count_if(verdict = 'undecided') AS undecided,
                min(seconds) AS shortest, median(seconds) AS median, max(seconds) AS longest
         FROM found
@@ -57,7 +57,7 @@ TABLES = {
                         OVER (PARTITION BY question)) AS sides
             FROM answers
         )
-        SELECT solver, count(*) AS obligations, count_if(decided) AS decided,
+        SELECT solver, count(*) AS cases, count_if(decided) AS decided,
                count_if(decided AND seconds = best) AS fastest,
                count_if(decided AND sides > 1) AS contradicted,
                count_if(all_decided) AS decided_by_all,

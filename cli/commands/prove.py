@@ -223,10 +223,10 @@ LEMMA = k.keys(
     seconds=k.seconds("seconds for the lemma"),
     reason=k.null(k.text("why it is undecided")),
     counterexample=k.null(k.one(EXAMPLE, "the counterexample"), "unless it is refuted"),
-    obligations=k.many(OBLIGATION, "the proof obligations for all sizes"),
+    proof_obligations=k.many(OBLIGATION, "the proof obligations for all sizes"),
 )
 LEMMAS = k.document(
-    "fencepost.prove/1",
+    "fencepost.prove/2",
     up_to=k.whole("the largest ensemble that was enumerated", 1),
     as_expected=k.flag("every lemma came out as expected"),
     results=k.many(LEMMA, "a result for each lemma"),
@@ -238,7 +238,7 @@ LEMMAS = k.document(
 def object_of(
     results: list[LemmaResult], verdict: str, up_to: int, seconds: float, cut_short: str | None
 ) -> dict[str, Any]:
-    """The JSON object: schema `fencepost.prove/1`."""
+    """The JSON object: schema `fencepost.prove/2`."""
     content = {
         "up_to": up_to,
         "as_expected": verdict == "proved",
@@ -254,7 +254,7 @@ def object_of(
                 "seconds": round(r.seconds, 3),
                 "reason": r.reason or None,
                 "counterexample": _example_object(r.example),
-                "obligations": [
+                "proof_obligations": [
                     {
                         "name": s.name,
                         "sentence": s.sentence,

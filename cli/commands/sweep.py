@@ -199,7 +199,7 @@ class SweepProgress(StatusLine):
 
 
 def _told(plan: Plan, rows: Sequence[Row], out: str) -> str:
-    lines = [f"{len(rows)} obligations: {in_words(counts(rows))}"]
+    lines = [f"{len(rows)} cases: {in_words(counts(rows))}"]
     if plan.invalid:
         lines.append(f"left out: {plan.invalid} combinations that break a rule of their protocol")
     if plan.inapplicable:

@@ -22,13 +22,13 @@ from fencepost.cli.rendering.trace_values import difference_text, values_json, v
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.concrete.saved_traces import PATH, TRACE, check_saved, saved_trace
-from fencepost.encoding.documents import read_json, shown
+from fencepost.encoding.documents import other_schema, read_json, shown
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import WALKED, Counterexample
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.traces import SCHEMA, WALK
+from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA
 
 HINT = "give a trace that `check --traces` wrote"
 
@@ -228,10 +228,10 @@ def _traces(path: Path) -> list[dict[str, Any]]:
     """The traces in a file, checked for their form; raises BadInput."""
     document = read_json(path, HINT)
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema in (SCHEMA, WALK):
+    if schema in (SCHEMA, PATH_SCHEMA):
         return [saved_trace(document, str(path))]
     if schema != CHECK_SCHEMA:
-        raise BadInput(f"{path}: schema is {shown(schema)}; valid: {SCHEMA}, {WALK}, {CHECK_SCHEMA}")
+        raise other_schema(path, schema, SCHEMA, PATH_SCHEMA, CHECK_SCHEMA)
     found = [trace for result in _results(path, document) for trace in _of(path, result)]
     if not found:
         raise BadInput(f"{path}: has no trace in it, nothing was violated; give one that has")

@@ -44,11 +44,11 @@ class SweepReport:
 
     @property
     def unfinished(self) -> str:
-        """A sentence if obligations have no row yet."""
-        asked = self.manifest["obligations"]
+        """A sentence if cases have no row yet."""
+        asked = self.manifest["cases"]
         if len(self.rows) == asked:
             return ""
-        return f"Not finished: {len(self.rows)} of {asked} obligations have their row; go on with --resume."
+        return f"Not finished: {len(self.rows)} of {asked} cases have their row; go on with --resume."
 
 
 @dataclass(frozen=True)

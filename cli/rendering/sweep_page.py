@@ -62,7 +62,7 @@ def page(report: SweepReport) -> str:
         asked=_small(title) if len(report.protocols) == 1 else "",
         style=f"{style()}\n{part('page.css').rstrip()}",
         script=f'"use strict";\n{script()}\n{part("page.js").rstrip()}',
-        obligations=str(len(report.rows)),
+        cases=str(len(report.rows)),
         engine=escape(str(report.manifest["engine"])),
         left_out=escape(_left_out(report)),
         unfinished=f'<p class="unfinished">{escape(report.unfinished)}</p>' if report.unfinished else "",

@@ -62,7 +62,7 @@ COLUMNS: Mapping[str, Mapping[str, Any]] = {
     "times": {
         "solver": _number("solver"),
         "state variables": _number("weight"),
-        "obligations": _number("obligations"),
+        "cases": _number("cases"),
         "undecided": _number("undecided"),
         "shortest": _seconds("shortest"),
         "median": _seconds("median"),
@@ -73,7 +73,7 @@ COLUMNS: Mapping[str, Mapping[str, Any]] = {
 
 OF_SOLVERS: Mapping[str, Any] = {
     "solver": _number("solver"),
-    "obligations": _number("obligations"),
+    "cases": _number("cases"),
     "decided": _number("decided"),
     "fastest": _number("fastest"),
     "contradicted": _number("contradicted"),

@@ -38,7 +38,7 @@ OF_WALKS = {
 """What it says of walks on the real code."""
 
 BRIEFLY_OF_WALKS: Mapping[str, Callable[[Row], str]] = {
-    Verdict.HOLDS.value: lambda row: f"in {amount(int(row['settings']['walks']), 'walk')}",
+    Verdict.HOLDS.value: lambda row: f"in {amount(int(row['settings']['runs']), 'walk')}",
     Verdict.VIOLATED.value: lambda row: f"after {amount(row['steps'], 'step')}",
     Verdict.UNDECIDED.value: lambda row: "not all walks taken",
 }
@@ -92,8 +92,7 @@ def check_command(row: Row) -> str:
 
 def _conform_command(row: Row) -> str:
     settings = dict(row["settings"])
-    options = [f"--{name}={settings.pop(name)}" for name in ("storage", "seed")]
-    options.append(f"--runs={settings.pop('walks')}")
+    options = [f"--{name}={settings.pop(name)}" for name in ("storage", "seed", "runs")]
     library = f"--bookkeeper=LIB-{settings.pop('release')}"
     return shlex.join(
         [

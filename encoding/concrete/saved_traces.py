@@ -15,7 +15,7 @@ from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.documents import has_keys
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import GroundAction, Property, System
-from fencepost.encoding.language.traces import SCHEMA, WALK, Subject, Trace
+from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA, Subject, Trace
 from fencepost.encoding.safe_text import one_line
 
 SUBJECT = k.keys(
@@ -59,7 +59,9 @@ TRACE = k.document(
 )
 """The keys of a trace."""
 
-PATH = k.document(WALK, **{name: key for name, key in TRACE.items() if name not in ("schema", "property")})
+PATH = k.document(
+    PATH_SCHEMA, **{name: key for name, key in TRACE.items() if name not in ("schema", "property")}
+)
 """The keys of a path: an execution that violates nothing."""
 
 
@@ -70,7 +72,7 @@ def saved_subject(document: Mapping[str, Any]) -> Subject:
 
 def saved_trace(document: object, where: str) -> dict[str, Any]:
     """Return the document if it has the form of a trace, or of a path. Raises BadInput."""
-    is_path = isinstance(document, dict) and document.get("schema") == WALK
+    is_path = isinstance(document, dict) and document.get("schema") == PATH_SCHEMA
     keys, what = (PATH, "path") if is_path else (TRACE, "trace")
     trace = has_keys(document, keys, f"{where}: a {what}")
     for number, step in enumerate(trace["steps"], 1):

@@ -17,7 +17,7 @@ import z3
 
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT, saved_subject
-from fencepost.encoding.documents import has_keys, read_json, shown
+from fencepost.encoding.documents import has_keys, other_schema, read_json
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import Property
@@ -167,7 +167,7 @@ def read_manifest(folder: Path) -> Manifest:
     document = read_json(path, HINT)
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != SCHEMA:
-        raise BadInput(f"{path}: schema is {shown(schema)}; valid: {SCHEMA}")
+        raise other_schema(path, schema, SCHEMA)
     has_keys(document, MANIFEST_KEYS, f"{path}: a manifest")
     claims = tuple(_claim(path, claim) for claim in document["claims"])
     for fault, most in document["budgets"].items():

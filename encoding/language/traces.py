@@ -19,7 +19,7 @@ from fencepost.encoding.versions import version
 SCHEMA = "fencepost.trace/2"
 """The form of a trace in a file."""
 
-WALK = "fencepost.walk/1"
+PATH_SCHEMA = "fencepost.path/2"
 """The form of an execution that violates nothing: a trace without a property."""
 
 Json = bool | int | str
@@ -143,7 +143,7 @@ class Trace:
 
     def to_walk(self) -> dict[str, object]:
         """Return the form in files of an execution that violates nothing."""
-        return {**{k: v for k, v in self.to_json().items() if k != "property"}, "schema": WALK}
+        return {**{k: v for k, v in self.to_json().items() if k != "property"}, "schema": PATH_SCHEMA}
 
     def to_json(self) -> dict[str, object]:
         """Return the form in files, which `concrete.saved_traces` reads."""

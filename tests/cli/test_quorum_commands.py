@@ -51,7 +51,7 @@ def test_prove_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "prove", "windows-need-the-count", "slack", "--format", "json")
     found = json.loads(out)
     assert code == 0
-    assert (found["schema"], found["as_expected"], found["up_to"]) == ("fencepost.prove/1", True, 10)
+    assert (found["schema"], found["as_expected"], found["up_to"]) == ("fencepost.prove/2", True, 10)
     refuted = next(r for r in found["results"] if r["lemma"] == "windows-need-the-count")
     assert (refuted["expected"], refuted["verdict"]) == ("refuted", "refuted")
     assert refuted["counterexample"]["configuration"] == "4/2/2"

@@ -263,7 +263,7 @@ def test_a_limit_in_conflicts_that_a_solver_cannot_keep_is_refused(
 
 def _summary(counted: str) -> str:
     return (
-        f"10 obligations: {counted}\n"
+        f"10 cases: {counted}\n"
         "left out: 1 combinations that break a rule of their protocol\n"
         "not modelled of BookKeeper's client: the time between making and queueing an add, chained ensemble changes, deletion\n"
         "fencepost sweep report out\n"
@@ -276,7 +276,7 @@ def _summary(counted: str) -> str:
 def test_the_report_says_what_each_row_found(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     assert run(["sweep", "report", str(folder)]) == 3, "half of the rows lack"
     out = capsys.readouterr().out
-    assert "Not finished: 5 of 10 obligations have their row; go on with --resume." in out
+    assert "Not finished: 5 of 10 cases have their row; go on with --resume." in out
     for phrase in (
         "violated in 17 steps (fewest), lost 2  ",
         "proved: every execution fits in 7 rounds  ",
@@ -340,8 +340,8 @@ def test_progress_is_told_while_waves_are_under_way_but_not_all_the_time(
 
 def test_the_manifest_says_what_the_sweep_is(folder: Path) -> None:
     document = json.loads((folder / "sweep.json").read_text())
-    assert (document["schema"], document["engine"], document["obligations"]) == (
-        "fencepost.sweep/3",
+    assert (document["schema"], document["engine"], document["cases"]) == (
+        "fencepost.sweep/4",
         ENGINE,
         10,
     )

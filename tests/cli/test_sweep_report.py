@@ -34,7 +34,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
 
 def reported(rows: list[Row], folder: Path = Path("found/it")) -> SweepReport:
     """The report of a finished sweep with those rows."""
-    manifest = {"engine": "0.0+test", "obligations": len(rows), "invalid": 7}
+    manifest = {"engine": "0.0+test", "cases": len(rows), "invalid": 7}
     return SweepReport(folder, manifest, ordered(rows), recounted(rows))
 
 
@@ -295,7 +295,7 @@ def test_the_tables_come_back_as_they_went_in(folder: Path, rows: list[Row]) -> 
 
 def test_text_has_sums_and_a_compact_matrix(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     out = told(capsys, "report", str(folder))
-    assert re.search(r"^solver +obligations +decided +fastest", out, flags=re.MULTILINE)
+    assert re.search(r"^solver +cases +decided +fastest", out, flags=re.MULTILINE)
     assert re.search(r"^no-divergence +2/2/2 +2 +1 violated, ", out, flags=re.MULTILINE)
     block = out.partition("no-divergence, recovery_reads_fence=no, N = E (no spare bookie)\n")[2].split(
         "\n\n"
@@ -324,7 +324,7 @@ def test_an_unfinished_sweep_says_so_in_every_form_and_has_no_sums(
     folder = stored_as(tmp_path, rows[:30], finished=False)
     for form in ("text", "markdown", "html"):
         out = told(capsys, "report", str(folder), "--format", form, code=3)
-        assert "Not finished: 30 of 52 obligations have their row; go on with --resume." in out
+        assert "Not finished: 30 of 52 cases have their row; go on with --resume." in out
         assert "fewest faults" not in out
     assert len(Reader(unescape(out)).cells) == 30
 

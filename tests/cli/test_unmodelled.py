@@ -99,7 +99,7 @@ def row(protocol: str) -> Row:
 def test_the_reports_of_a_sweep_say_it() -> None:
     """In each form, and in the page beside each cell's detail too, which is read by itself."""
     rows = [row("bookkeeper")]
-    report = SweepReport(Path("kept"), {"engine": "x", "invalid": 0, "obligations": 1}, rows, None)
+    report = SweepReport(Path("kept"), {"engine": "x", "invalid": 0, "cases": 1}, rows, None)
     assert text(report).count(LINE) == 1
     assert markdown(report).count(SENTENCE) == 1
     (line,) = csv.DictReader(io.StringIO(csv_table(report)))

@@ -136,7 +136,7 @@ def test_a_key_renamed_missing_or_of_another_type_is_noticed(name: str) -> None:
     checked.validate(document)
 
 
-READ = ("fencepost.trace/2", "fencepost.walk/1", "fencepost.certificate/2", "fencepost.sweep/3")
+READ = ("fencepost.trace/2", "fencepost.path/2", "fencepost.certificate/2", "fencepost.sweep/4")
 
 
 @pytest.mark.parametrize("name", READ)
@@ -153,7 +153,7 @@ def test_reading_refuses_what_the_schema_refuses(name: str) -> None:
 
 def test_the_verdicts_of_a_lemma_are_those_there_are() -> None:
     """`cli/commands/prove.py` names them again: to print its help it need not load the solvers."""
-    result = SCHEMAS["fencepost.prove/1"]["properties"]["results"]["items"]
+    result = SCHEMAS["fencepost.prove/2"]["properties"]["results"]["items"]
     assert result["properties"]["verdict"]["enum"] == [verdict.value for verdict in lemmas.LemmaVerdict]
 
 
@@ -198,7 +198,7 @@ def output(*arguments: str) -> tuple[str, Document]:
     return read("out.json")
 
 
-LINES = {"ask": "exchange", "ending": "transcript-end", "steps": "conformance-run", "taken": "walks-end"}
+LINES = {"ask": "exchange", "ending": "transcript-end", "steps": "conformance-run", "taken": "runs-end"}
 """The format of a line of a real run after its head, by a key of the line."""
 
 

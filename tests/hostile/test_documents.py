@@ -32,10 +32,10 @@ MANIFEST: dict[str, Any] = {
 }
 
 SWEEP: dict[str, Any] = {
-    "schema": "fencepost.sweep/3",
+    "schema": "fencepost.sweep/4",
     "version": "0.1.0",
     "engine": "0.1.0+0",
-    "obligations": 1,
+    "cases": 1,
     "asks": "0",
     "manner": {"conflicts": None},
     "invalid": 0,
@@ -255,7 +255,7 @@ MANIFESTS = {
     "rounds=0": (set_to("claims", 0, "rounds", value=0), "rounds = 0: must be a whole number"),
     "rounds=true": (set_to("claims", 0, "rounds", value=True), "rounds = True: must be a whole number"),
     "rounds=1.5": (set_to("claims", 0, "rounds", value=1.5), "rounds = 1.5: must be a whole number"),
-    "no claims": (set_to("claims", value=[]), "claims = []: must be a list of at least one claim"),
+    "no claims": (set_to("claims", value=[]), "claims = []: must be a list of one property at least"),
     "a claim is a word": (set_to("claims", 0, value="all"), "a claim: must be an object"),
     "another basis": (set_to("claims", 0, "basis", value="hope"), "basis = 'hope': must be one of"),
     "a basis that is a list": (set_to("claims", 0, "basis", value=[]), "basis = []: must be one of"),
@@ -288,14 +288,14 @@ def test_a_manifest_without_the_form_of_one(
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (set_to("obligations", value=0), "obligations = 0: must be a whole number"),
-        (set_to("obligations", value="1"), "obligations = '1': must be a whole number"),
+        (set_to("cases", value=0), "cases = 0: must be a whole number"),
+        (set_to("cases", value="1"), "cases = '1': must be a whole number"),
         (set_to("manner", value=None), "manner = None: must be an object"),
         (set_to("manner", value={"conflicts": None, "speed": 9}), "speed: unknown key"),
         (set_to("manner", value={"conflicts": None, "cubes": 1}), "cubes: unknown key"),
         (
             set_to("schema", value="fencepost.sweep/2"),
-            "is no fencepost.sweep/3; give the folder of a sweep that",
+            "schema is 'fencepost.sweep/2'; valid: fencepost.sweep/4; an earlier version wrote it",
         ),
         (without("asks"), "asks is missing"),
         (set_to("engine", value=1), "engine = 1: must be a string"),
@@ -471,3 +471,26 @@ def test_a_yaml_bomb_is_measured_before_it_is_built() -> None:
 
 def test_aliases_that_people_use_are_read() -> None:
     assert parse_yaml("a: &x {b: 1}\nc: *x", "values.yaml", "") == {"a": {"b": 1}, "c": {"b": 1}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_old"),
+    [
+        ("fencepost.trace/1", True),
+        ("fencepost.walk/1", True),
+        ("fencepost.check/2", True),
+        ("fencepost.trace/99", False),
+        ("fencepost.walks/1", False),
+        ("fencepost.trace/", False),
+        (None, False),
+    ],
+)
+def test_a_document_of_an_earlier_version_is_refused_as_one(
+    schema: str | None, is_old: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Planted: a document that was renamed since is one of an unknown kind."""
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps({"schema": schema}), encoding="utf-8")
+    said = refused(capsys, "trace", path)
+    assert "; valid: fencepost.trace/2, fencepost.path/2, fencepost.check/3" in said
+    assert ("; an earlier version wrote it: write it again with this one" in said) is is_old

@@ -35,7 +35,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
 @pytest.fixture(scope="module")
 def file(rows: dict[str, Row], tmp_path_factory: pytest.TempPathFactory) -> Path:
     listed = list(rows.values())
-    manifest = {"engine": "0.0+test", "obligations": len(rows), "invalid": 7}
+    manifest = {"engine": "0.0+test", "cases": len(rows), "invalid": 7}
     report = SweepReport(Path("found"), manifest, ordered(listed), recounted(listed))
     file = tmp_path_factory.mktemp("page") / "page.html"
     file.write_text(FORMS["html"](report), encoding="utf-8")

@@ -85,7 +85,7 @@ FORMATS: Mapping[str, Keys] = {
     "transcript-end": transcripts.END,
     run_files.SCHEMA: run_files.KEYS,
     "conformance-run": run_files.RUN,
-    "walks-end": run_files.END,
+    "runs-end": run_files.END,
     "row": ROW,
     "grid": GRID,
 }

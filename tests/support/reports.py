@@ -122,13 +122,13 @@ def recounted(rows: Sequence[Row]) -> dict[str, Lines]:
     """Return the tables of a sweep, counted one row after another."""
     return {
         "properties": [
-            {**named, "obligations": len(found), **verdicts(found), "seconds": seconds(found)}
+            {**named, "cases": len(found), **verdicts(found), "seconds": seconds(found)}
             for named, found in grouped(rows, lambda r: {n: r[n] for n in ("protocol", "property")})
         ],
         "configurations": [
             {
                 **named,
-                "obligations": len(found),
+                "cases": len(found),
                 **verdicts(found),
                 "most_rounds": max((r["rounds"] for r in found if r["basis"] == "rounds"), default=None),
                 "least_searched": min(
@@ -147,7 +147,7 @@ def recounted(rows: Sequence[Row]) -> dict[str, Lines]:
         "times": [
             {
                 **named,
-                "obligations": len(found),
+                "cases": len(found),
                 "undecided": verdicts(found)["undecided"],
                 "shortest": min(r["seconds"] for r in found),
                 "median": statistics.median(r["seconds"] for r in found),
@@ -200,7 +200,7 @@ def of_solver(solver: str, rows: Sequence[Row]) -> dict[str, Any]:
         by_all += [row] if all(map(decided, beside)) else []
     return {
         "solver": solver,
-        "obligations": len(own),
+        "cases": len(own),
         "decided": sum(map(decided, own)),
         "fastest": fastest,
         "contradicted": contradicted,

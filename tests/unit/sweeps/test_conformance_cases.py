@@ -36,7 +36,7 @@ protocols = "bookkeeper"
 releases = ["4.17.3", "4.17.4"]
 storages = ["interleaved", "db"]
 seeds = "3..5"
-walks = 7
+runs = 7
 """
 
 
@@ -48,7 +48,7 @@ def test_each_release_storage_and_seed_is_a_case() -> None:
     found = cases_of(GRID)
     on = {tuple(dict(o.settings)[name] for name in ("release", "storage", "seed")) for o in found}
     assert len(found) == len(on) == 2 * 2 * 3
-    assert {(o.property, o.solver, dict(o.settings)["walks"]) for o in found} == {("conforms", "code", "7")}
+    assert {(o.property, o.solver, dict(o.settings)["runs"]) for o in found} == {("conforms", "code", "7")}
     assert conformance_cases.releases(found) == ["4.17.3", "4.17.4"]
     assert len({o.identify("an engine") for o in found}) == len(found)
 
@@ -58,7 +58,7 @@ def test_each_release_storage_and_seed_is_a_case() -> None:
     [
         ('releases = "4.17"', "releases = '4.17': is no release"),
         ('storages = "tape"', "storages = 'tape': no such value; valid: "),
-        ("walks = 0", "walks = 0: must be the number of runs from each seed"),
+        ("runs = 0", "runs = 0: must be the number of runs from each seed"),
         ('seeds = "-1"', "seeds = '-1': a whole number is needed"),
         ('protocols = "ledger-chain"', "ledger-chain: is not modelled after BookKeeper's code"),
         ('properties = "no-divergence"', "properties: unknown key"),
@@ -133,7 +133,7 @@ def played_back(monkeypatch: pytest.MonkeyPatch, lib: Path) -> list[Taken]:
 
 def answered(number: int, lib: Path, timeout: float = 60.0) -> Row:
     of_release = 'protocols = "bookkeeper"\nreleases = "4.17.4"\nstorages = "interleaved"'
-    text = f"[[grid]]\n{of_release}\nwalks = {number}\n"
+    text = f"[[grid]]\n{of_release}\nruns = {number}\n"
     (case,) = cases_of(text)
     return solve(case, "an engine", Allowance(timeout, libraries={"4.17.4": lib}))
 
