@@ -55,13 +55,7 @@ _CRASH: Settings = {"nodes": 2, "replicas": 1, "entries": 1}
 """The smallest instance of stages 02 and 03 in which a node may crash."""
 
 INSTANCES: Mapping[str, tuple[Settings, ...]] = {
-    "bookkeeper": (
-        _STRIPES,
-        {**ONE_OF_TWO, "entries": 2},
-        {**_STRIPES, "bookies": 3},
-        *_SWITCHES,
-        LOW_FLOOR,
-    ),
+    "bookkeeper": (_STRIPES, {**ONE_OF_TWO, "entries": 2}, {**_STRIPES, "bookies": 3}, *_SWITCHES, LOW_FLOOR),
     "bookkeeper-no-journal": ({}, ONE_OF_TWO, *BOOTING, LOW_FLOOR),
     "bookkeeper-core": (ONE_OF_TWO, {**ONE_OF_TWO, "forgets": "entries-then-limbo"}),
     "bookkeeper-4.13": _V4_13,

@@ -70,37 +70,18 @@ FENCING = Cohort("fencing", "fenced", ("pending", "unknown"), "EC = (E - AQ) + 1
 READS = Cohort("reads", "no such entry", ("has it", "pending", "unknown"), "QC = (WQ - AQ) + 1")
 
 
-# The four definitions on plain sets
-
-
-def enough_answers(answers: frozenset[int], needed: int) -> bool:
-    """Return whether there are enough answers."""
-    return len(answers) >= needed
-
-
-def every_ack_quorum_answers(answers: frozenset[int], cohort: Positions, aq: int) -> bool:
-    """Return whether every ack quorum has an answer."""
-    return bool(answers) and all(answers & set(quorum) for quorum in combinations(cohort, aq))
-
-
-def too_few_silent(silent: frozenset[int], aq: int) -> bool:
-    """Return whether fewer bookies are silent than an ack quorum has."""
-    return len(silent) < aq
-
-
-def no_silent_ack_quorum(silent: frozenset[int], cohort: Positions, aq: int) -> bool:
-    """Return whether no ack quorum is silent."""
-    return not any(set(quorum) <= silent for quorum in combinations(cohort, aq))
-
-
 def definitions(answers: frozenset[int], cohort: Positions, needed: int, aq: int) -> tuple[bool, ...]:
-    """Return the results of the four definitions."""
-    silent = frozenset(cohort) - answers
+    """Return the results of the four definitions, on plain sets.
+
+    There are enough answers. Every ack quorum has an answer. Fewer bookies are silent than an ack quorum has.
+    No ack quorum is silent.
+    """
+    silent, quorums = frozenset(cohort) - answers, [set(quorum) for quorum in combinations(cohort, aq)]
     return (
-        enough_answers(answers, needed),
-        every_ack_quorum_answers(answers, cohort, aq),
-        too_few_silent(silent, aq),
-        no_silent_ack_quorum(silent, cohort, aq),
+        len(answers) >= needed,
+        bool(answers) and all(answers & quorum for quorum in quorums),
+        len(silent) < aq,
+        not any(quorum <= silent for quorum in quorums),
     )
 
 

@@ -10,18 +10,9 @@ import z3
 
 from fencepost.quorums.arithmetic import Formulas, Number
 from fencepost.quorums.coverage import AQ, VALID, WQ, E
-from fencepost.quorums.questions import (
-    AtLeastOf,
-    AtMost,
-    SetQuestion,
-    Sets,
-    about_ensemble,
-)
+from fencepost.quorums.questions import AtLeastOf, AtMost, SetQuestion, Sets, about_ensemble
 from fencepost.quorums.smt import ProofObligation, obligation
-from fencepost.quorums.stripes import (
-    Configuration,
-    is_stranded,
-)
+from fencepost.quorums.stripes import Configuration, is_stranded
 from fencepost.quorums.windows import every_window_covered
 
 
@@ -107,12 +98,7 @@ def window_sum_obligations() -> list[ProofObligation]:
         obligation(
             "fewest-answers.total",
             "All E windows hold WQ * u, which is at most E * (AQ - 1) if each window is covered",
-            [
-                *VALID,
-                s(E) == t(E, WQ) - t(0, WQ),
-                t(E, WQ) - t(0, WQ) == WQ * u,
-                s(E) <= E * (AQ - 1),
-            ],
+            [*VALID, s(E) == t(E, WQ) - t(0, WQ), t(E, WQ) - t(0, WQ) == WQ * u, s(E) <= E * (AQ - 1)],
             WQ * u <= E * (AQ - 1),
         ),
     ]

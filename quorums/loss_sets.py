@@ -8,20 +8,9 @@ import z3
 
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.coverage import AQ, VALID, WQ, E, set_script
-from fencepost.quorums.questions import (
-    LOST,
-    AtLeastOf,
-    AtMost,
-    SetQuestion,
-    Sets,
-    about_ensemble,
-)
+from fencepost.quorums.questions import LOST, AtLeastOf, AtMost, SetQuestion, Sets, about_ensemble
 from fencepost.quorums.smt import ProofObligation, obligation
-from fencepost.quorums.stripes import (
-    Configuration,
-    can_be_fenced,
-    can_lose,
-)
+from fencepost.quorums.stripes import Configuration, can_be_fenced, can_lose
 
 
 def loss_obligations(formulas: Formulas) -> list[ProofObligation]:
@@ -68,10 +57,7 @@ def loss_obligations(formulas: Formulas) -> list[ProofObligation]:
 
 def loss_sets(formulas: Formulas) -> list[ProofObligation]:
     """Return the proof obligations of `loss-is-fencing` over finite sets."""
-    given = [
-        "(= (set.card window) WQ)",
-        "(= lost_here (set.inter window lost))",
-    ]
+    given = ["(= (set.card window) WQ)", "(= lost_here (set.inter window lost))"]
     quorum = "(and (set.subset acks window) (>= (set.card acks) AQ) (set.subset acks lost))"
     return [
         set_script(

@@ -148,11 +148,7 @@ def racks_questions(formulas: Formulas, configuration: Configuration) -> Iterabl
     yield SetQuestion(
         configuration,
         f"a write set over {racks - 1} racks, crowded into one, loses it, but no ack quorum",
-        (
-            *split,
-            AtMost(max(0, racks - 2), "up", write_set),
-            AtMost(aq - 1, "lost", write_set),
-        ),
+        (*split, AtMost(max(0, racks - 2), "up", write_set), AtMost(aq - 1, "lost", write_set)),
     )
 
 
@@ -220,12 +216,7 @@ def forgetting_questions(formulas: Formulas, configuration: Configuration) -> It
 
 
 def _forgetting(
-    configuration: Configuration,
-    cohort: tuple[int, ...],
-    had: int,
-    bound: int,
-    enough: int,
-    said: str,
+    configuration: Configuration, cohort: tuple[int, ...], had: int, bound: int, enough: int, said: str
 ) -> Iterable[SetQuestion]:
     common = (
         *partition(cohort, REMEMBER),

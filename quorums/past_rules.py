@@ -9,13 +9,7 @@ import z3
 
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.coverage import AQ, VALID, WQ, E
-from fencepost.quorums.questions import (
-    AtLeastOf,
-    AtMost,
-    SetQuestion,
-    Sets,
-    about_ensemble,
-)
+from fencepost.quorums.questions import AtLeastOf, AtMost, SetQuestion, Sets, about_ensemble
 from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import (
     Configuration,

@@ -6,6 +6,7 @@ rule of the client names its source. Numbers are bookies unless the unit is give
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb
 from typing import TypeAlias
@@ -267,78 +268,66 @@ def forgetting_quantities(deployment: Deployment) -> list[Quantity]:
     ]
 
 
-def rack_quantities(deployment: Deployment) -> list[Quantity]:
-    """Return the quantities about racks."""
+def rack_quantities(deployment: Deployment) -> Iterator[Quantity]:
+    """Yield the quantities about racks."""
     configuration, racks, client = deployment.configuration, deployment.racks, deployment.client
     e, wq, aq = configuration.sizes
     enough = arithmetic.sufficient_racks(e, wq, aq)
-    found = []
     if racks is not None:
         worst = most_of_a_rack(deployment, racks)
         remaining = deployment.bookies - racks.largest
         kept = worst <= aq - 1
-        found.append(
-            Quantity(
-                19,
-                "The loss of any one rack loses neither data nor recovery",
-                "most bookies of a rack in a window <= AQ - 1",
-                kept,
-                f"Up to {worst} bookies of a window share a rack"
-                + (" in the worst placement" if racks.placement is None else "")
-                + f". At most {aq - 1} may.",
-                "RRQuorumCoverageSet.checkCovered",
-                "loss-is-fencing",
-            )
+        yield Quantity(
+            19,
+            "The loss of any one rack loses neither data nor recovery",
+            "most bookies of a rack in a window <= AQ - 1",
+            kept,
+            f"Up to {worst} bookies of a window share a rack"
+            + (" in the worst placement" if racks.placement is None else "")
+            + f". At most {aq - 1} may.",
+            "RRQuorumCoverageSet.checkCovered",
+            "loss-is-fencing",
         )
-    found.append(
-        Quantity(
-            20,
-            "Racks in every write set that are enough for the loss of one rack",
-            "WQ - AQ + 2",
-            enough,
-            f"With {enough} racks in every write set no rack has {aq} of its bookies"
-            + (". It is impossible here, because it exceeds WQ." if enough > wq else "."),
-            "minNumRacksPerWriteQuorum, enforced",
-            "racks",
-        )
+    yield Quantity(
+        20,
+        "Racks in every write set that are enough for the loss of one rack",
+        "WQ - AQ + 2",
+        enough,
+        f"With {enough} racks in every write set no rack has {aq} of its bookies"
+        + (". It is impossible here, because it exceeds WQ." if enough > wq else "."),
+        "minNumRacksPerWriteQuorum, enforced",
+        "racks",
     )
     if racks is not None:
-        found.append(
-            Quantity(
-                21,
-                "Writing continues after the loss of any one rack",
-                "N - largest rack >= E"
-                + (", and other racks replace its bookies" if deployment.enforced else ""),
-                writes_without_a_rack(deployment, racks),
-                f"{bookie_count(remaining)} remain without the largest rack, and a new ensemble needs {e}"
-                + (", over enough racks" if client.enforce_min_racks else "")
-                + (
-                    ", and each lost bookie needs a rack without a bookie of its ensemble"
-                    if deployment.enforced
-                    else ""
-                )
-                + (
-                    ". Spare bookies are assumed in other racks."
-                    if racks.placement and deployment.spare
-                    else "."
-                ),
-                "client: RackawareEnsemblePlacementPolicyImpl",
+        yield Quantity(
+            21,
+            "Writing continues after the loss of any one rack",
+            "N - largest rack >= E"
+            + (", and other racks replace its bookies" if deployment.enforced else ""),
+            writes_without_a_rack(deployment, racks),
+            f"{bookie_count(remaining)} remain without the largest rack, and a new ensemble needs {e}"
+            + (", over enough racks" if client.enforce_min_racks else "")
+            + (
+                ", and each lost bookie needs a rack without a bookie of its ensemble"
+                if deployment.enforced
+                else ""
             )
+            + (
+                ". Spare bookies are assumed in other racks." if racks.placement and deployment.spare else "."
+            ),
+            "client: RackawareEnsemblePlacementPolicyImpl",
         )
     domains = min(wq, client.min_racks) if client.min_racks is not None else 1
-    found.append(
-        Quantity(
-            22,
-            "Racks that have an acknowledged entry, with enforceMinNumFaultDomainsForWrite",
-            "min(WQ, minNumRacksPerWriteQuorum)",
-            domains,
-            "With 2 or more a copy is left after the loss of a rack. Fencing can be blocked until the rack "
-            "is back."
-            + ("" if client.min_racks is not None else " minNumRacksPerWriteQuorum is not given here."),
-            "client: areAckedBookiesAdheringToPlacementPolicy",
-        )
+    yield Quantity(
+        22,
+        "Racks that have an acknowledged entry, with enforceMinNumFaultDomainsForWrite",
+        "min(WQ, minNumRacksPerWriteQuorum)",
+        domains,
+        "With 2 or more a copy is left after the loss of a rack. Fencing can be blocked until the rack "
+        "is back."
+        + ("" if client.min_racks is not None else " minNumRacksPerWriteQuorum is not given here."),
+        "client: areAckedBookiesAdheringToPlacementPolicy",
     )
-    return found
 
 
 def cost_quantities(deployment: Deployment) -> list[Quantity]:

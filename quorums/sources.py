@@ -9,15 +9,7 @@ from typing import Any
 
 from fencepost.encoding.documents import SETTINGS, parse_yaml, read_text, shown
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums.settings import (
-    HINT,
-    PREFIX,
-    QUORUMS,
-    REPLICAS,
-    Settings,
-    properties,
-    read_settings,
-)
+from fencepost.quorums.settings import HINT, PREFIX, QUORUMS, REPLICAS, Settings, properties, read_settings
 
 JOURNAL, SYNC, CHECKS = "journalWriteData", "journalSyncData", "dataIntegrityChecking"
 STORAGE, SORTED = "ledgerStorageClass", "sortedLedgerStorageEnabled"

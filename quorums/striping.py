@@ -33,22 +33,9 @@ from fencepost.quorums.past_rules import (
     pr_2281_striped_breaks,
     pr_2281_striped_questions,
 )
-from fencepost.quorums.questions import (
-    Apart,
-    AtLeastOf,
-    AtMost,
-    SetQuestion,
-    Sets,
-    Within,
-    about_ensemble,
-)
+from fencepost.quorums.questions import Apart, AtLeastOf, AtMost, SetQuestion, Sets, Within, about_ensemble
 from fencepost.quorums.smt import ProofObligation, obligation
-from fencepost.quorums.stripes import (
-    Configuration,
-    covered_by_total,
-    covered_by_windows,
-    is_stranded,
-)
+from fencepost.quorums.stripes import Configuration, covered_by_total, covered_by_windows, is_stranded
 from fencepost.quorums.windows import every_window_covered, first_window_has
 
 # EC by count and by windows

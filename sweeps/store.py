@@ -47,9 +47,7 @@ SWEEP = {
 }
 """The keys of `sweep.json`."""
 
-MANNER = {
-    "conflicts": Key((int, type(None)), "a number or null", needed=True),
-}
+MANNER = {"conflicts": Key((int, type(None)), "a number or null", needed=True)}
 """The keys of its `manner`."""
 
 

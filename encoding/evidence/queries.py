@@ -223,11 +223,7 @@ class Encoded:
     """
 
     def __init__(
-        self,
-        system: System,
-        properties: Sequence[Property],
-        budgets: Mapping[str, int],
-        cached: bool = True,
+        self, system: System, properties: Sequence[Property], budgets: Mapping[str, int], cached: bool = True
     ) -> None:
         """Translate the system, and find the actions that commute."""
         sent_at_most_once(system)

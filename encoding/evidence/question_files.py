@@ -49,11 +49,7 @@ class Asking:
     """
 
     def __init__(
-        self,
-        system: System,
-        properties: Sequence[Property],
-        budgets: Mapping[str, int],
-        cached: bool = True,
+        self, system: System, properties: Sequence[Property], budgets: Mapping[str, int], cached: bool = True
     ) -> None:
         """Take the system; nothing is built yet."""
         self._system, self._properties, self._budgets, self._cached = system, properties, budgets, cached

@@ -104,10 +104,7 @@ def place_labels(
         def cost(label: Label) -> tuple[bool, int]:
             box = label.box
             overlaps = sum(map(box.overlaps, boxes))
-            return (
-                box.left < 0 or box.right > width,
-                4 * overlaps + sum(map(box.is_crossed_by, segments)),
-            )
+            return (box.left < 0 or box.right > width, 4 * overlaps + sum(map(box.is_crossed_by, segments)))
 
         best = next((label for label in places if cost(label) == FREE), None) or min(places, key=cost)
         found.append(best)

@@ -118,9 +118,8 @@ def usable(folder: Path) -> bool:
         return True
     with suppress(OSError):
         print(
-            f"fencepost: {one_line(str(folder))}: others own it or may write to it, "
-            "so no answers are kept there; "
-            "make this user its only owner, or set FENCEPOST_CACHE to another folder",
+            f"fencepost: {one_line(str(folder))}: others own it or may write to it, so no answers are kept "
+            "there; make this user its only owner, or set FENCEPOST_CACHE to another folder",
             file=sys.stderr,
         )
     return False

@@ -20,17 +20,7 @@ from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import Schema, System
-from fencepost.encoding.language.terms import (
-    Constant,
-    Equal,
-    Family,
-    If,
-    Not,
-    Parameter,
-    Read,
-    Term,
-    Update,
-)
+from fencepost.encoding.language.terms import Constant, Equal, Family, If, Not, Parameter, Read, Term, Update
 
 
 @dataclass(frozen=True)
@@ -61,10 +51,9 @@ def sent_at_most_once(system: System) -> None:
             marks[choice] = marks.get(choice, found) & found
             if not marks[choice]:
                 raise ModelError(
-                    f"{before} and {schema.name} send {message.kind} with one loss, {choice.name}, "
-                    "and no state variable keeps one of them from sending after the other: "
-                    "give the loss another index, such as who sends, "
-                    "or guard both by one state variable that both set for good"
+                    f"{before} and {schema.name} send {message.kind} with one loss, {choice.name}, and no "
+                    "state variable keeps one of them from sending after the other: give the loss another "
+                    "index, such as who sends, or guard both by one state variable that both set for good"
                 )
 
 
@@ -85,9 +74,8 @@ def _every_loss_is_named(system: System) -> None:
         loss = named.get(message.kind, by_choice.get(message.kind))
         if message.lost is None and loss is not None:
             raise ModelError(
-                f"{name} sends {message.kind} without a loss, "
-                f"and messages of that kind can be lost ({loss}): "
-                "name it with lost=, or give this message a kind of its own"
+                f"{name} sends {message.kind} without a loss, and messages of that kind can be lost "
+                f"({loss}): name it with lost=, or give this message a kind of its own"
             )
 
 

@@ -8,14 +8,7 @@ from typing import Any
 
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort
-from fencepost.encoding.language.terms import (
-    TRUE,
-    Parameter,
-    Read,
-    Term,
-    TermLike,
-    lift,
-)
+from fencepost.encoding.language.terms import TRUE, Parameter, Read, Term, TermLike, lift
 
 
 @dataclass(frozen=True)

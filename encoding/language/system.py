@@ -7,7 +7,8 @@ import itertools
 import string
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import ParamSpec
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import check_claim, count_combinations, must_be, must_be_list
@@ -29,6 +30,8 @@ from fencepost.encoding.language.terms import (
     lift,
 )
 from fencepost.encoding.language.traces import Trace
+
+_P = ParamSpec("_P")
 
 
 @dataclass(frozen=True)
@@ -233,6 +236,24 @@ class Invariant:
     def __post_init__(self) -> None:
         """Validate the fields. Raises ModelError."""
         check_claim("an invariant", self.name, holds=self.holds)
+
+
+def invariant(meaning: str) -> Callable[[Callable[_P, Term]], Callable[_P, Invariant]]:
+    """Return a decorator for functions that return the formula of an invariant.
+
+    The function then returns the invariant, named after the function: `acked_once` becomes `acked-once`.
+    """
+
+    def decorate(formula: Callable[_P, Term]) -> Callable[_P, Invariant]:
+        name = formula.__name__.replace("_", "-")
+
+        @wraps(formula)
+        def build(*args: _P.args, **kwargs: _P.kwargs) -> Invariant:
+            return Invariant(name, meaning, formula(*args, **kwargs))
+
+        return build
+
+    return decorate
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ counts as fenced, or as in limbo, while phase one has still to make it so. It an
 from __future__ import annotations
 
 from fencepost.encoding.language.quantifiers import forall
-from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.system import Invariant, invariant
 from fencepost.encoding.language.terms import FALSE, TRUE, Term, TermLike, all_of, any_of, implies
 from fencepost.protocols.bookkeeper.bookies import Stage
 from fencepost.protocols.bookkeeper.layers.boot import PhaseOne
@@ -64,7 +64,8 @@ def _is_before_half(s: Ledger, bookie: TermLike, second_in: str) -> Term:
     return any_of(s.stage[bookie] == Stage.DOWN, *(s.phase_one[bookie] == step for step in waits))
 
 
-def phase_one_comes_first(s: Ledger) -> Invariant:
+@invariant("a bookie stamps cookies and serves only after phase one, and phase one covers the ledger")
+def phase_one_comes_first(s: Ledger) -> Term:
     """Return the invariant about the order of boot steps: nothing else runs before phase one."""
     under_way = (PhaseOne.NOTED, PhaseOne.HALFWAY, PhaseOne.MARKED)
 
@@ -74,34 +75,22 @@ def phase_one_comes_first(s: Ledger) -> Invariant:
             *(implies(s.phase_one[b] == step, s.in_scope[b]) for step in under_way),
         )
 
-    return Invariant(
-        name="phase-one-comes-first",
-        meaning="a bookie stamps cookies and serves only after phase one, and phase one covers the ledger",
-        holds=forall(s.bookie, in_order),
-    )
+    return forall(s.bookie, in_order)
 
 
-def cookies_are_stored(s: Ledger) -> Invariant:
+@invariant("the metadata store has the cookie of each bookie, so no bookie refuses to boot for lack of it")
+def cookies_are_stored(s: Ledger) -> Term:
     """Return the invariant by which every bookie can boot."""
 
     def boots(b: Term) -> Term:
         return s.stage[b] != Stage.REFUSED if s.parameters.cookie_mismatch == "fix" else TRUE
 
-    return Invariant(
-        name="cookies-are-stored",
-        meaning="the metadata store has the cookie of each bookie, so no bookie refuses to "
-        "boot for lack of it",
-        holds=forall(s.bookie, lambda b: s.store_cookie[b] & boots(b)),
-    )
+    return forall(s.bookie, lambda b: s.store_cookie[b] & boots(b))
 
 
-def checked_and_serving(s: Ledger) -> Invariant:
+@invariant("a bookie whose check is over serves, and the ledger is closed")
+def checked_and_serving(s: Ledger) -> Term:
     """Return the invariant about the end of phase two."""
-    return Invariant(
-        name="checked-and-serving",
-        meaning="a bookie whose check is over serves, and the ledger is closed",
-        holds=forall(
-            s.bookie,
-            lambda b: implies(s.checked[b], (s.stage[b] == Stage.SERVING) & (s.status == Status.CLOSED)),
-        ),
+    return forall(
+        s.bookie, lambda b: implies(s.checked[b], (s.stage[b] == Stage.SERVING) & (s.status == Status.CLOSED))
     )

@@ -32,9 +32,8 @@ def no_divergence(s: Core) -> Property:
     agreed = forall(s.client, lambda c: implies(s.reported[c], s.reported_last[c] == s.last))
     return Property(
         name="no-divergence",
-        meaning="once the ledger is closed, the writer has acknowledged no entry beyond the "
-        "last one, and every client that reports a successful close reports the "
-        "same last entry",
+        meaning="once the ledger is closed, the writer has acknowledged no entry beyond the last one, and "
+        "every client that reports a successful close reports the same last entry",
         holds=implies(_closed(s), ~s.before[s.last, s.lac[s.writer]] & agreed),
         witness=_recovered(s) & s.is_entry(s.lac[s.writer]),
         witness_meaning="an entry is acknowledged, and a recoverer has closed the ledger",
@@ -138,8 +137,7 @@ def _acks(s: Core) -> tuple[Invariant, ...]:
             "acked-is-placed",
             "A bookie whose ack counts is in the entry's write set.",
             forall_over(
-                everyone,
-                lambda c, e, b: implies(s.acked[c, e, b], s.in_write_set[b, s.placed[c, e]]),
+                everyone, lambda c, e, b: implies(s.acked[c, e, b], s.in_write_set[b, s.placed[c, e]])
             ),
         ),
         Invariant(
@@ -154,8 +152,7 @@ def _acks(s: Core) -> tuple[Invariant, ...]:
                         lambda q: (
                             s.within(q, s.placed[s.writer, e], True)
                             & forall(
-                                s.bookie,
-                                lambda b: implies(s.in_ack_quorum[b, q], s.took[s.writer, e, b]),
+                                s.bookie, lambda b: implies(s.in_ack_quorum[b, q], s.took[s.writer, e, b])
                             )
                         ),
                     ),
@@ -181,8 +178,7 @@ def _places(s: Core) -> tuple[Invariant, ...]:
             "asked-where-writer-wrote",
             "A recoverer asks the bookies to which the writer wrote.",
             forall_over(
-                (s.client, s.entry),
-                lambda c, e: implies(s.began[c], s.asked[c, e] == s.placed[s.writer, e]),
+                (s.client, s.entry), lambda c, e: implies(s.began[c], s.asked[c, e] == s.placed[s.writer, e])
             ),
         ),
         Invariant(
@@ -216,8 +212,7 @@ def _reading(s: Core) -> tuple[Invariant, ...]:
             "answers-from-asked",
             "Only a bookie that the recoverer asks for an entry answers that recovery read.",
             forall_over(
-                everyone,
-                lambda c, e, b: implies(s.answered[c, e, b], s.in_write_set[b, s.asked[c, e]]),
+                everyone, lambda c, e, b: implies(s.answered[c, e, b], s.in_write_set[b, s.asked[c, e]])
             ),
         ),
         Invariant(
@@ -256,10 +251,7 @@ def _closing(s: Core) -> tuple[Invariant, ...]:
         Invariant(
             "reported-is-closed",
             "A client that reports a close reports the last entry of the ledger.",
-            forall(
-                s.client,
-                lambda c: implies(s.reported[c], _closed(s) & (s.reported_last[c] == s.last)),
-            ),
+            forall(s.client, lambda c: implies(s.reported[c], _closed(s) & (s.reported_last[c] == s.last))),
         ),
     )
 
@@ -269,9 +261,8 @@ def _copies(s: Core) -> tuple[Invariant, ...]:
     return (
         Invariant(
             "recovered-or-untouched",
-            "An entry that a recoverer counts as confirmed is where the writer "
-            "placed it, or is stored on an ack quorum of the write set where the "
-            "recoverer placed it.",
+            "An entry that a recoverer counts as confirmed is where the writer placed it, or is stored on an "
+            "ack quorum of the write set where the recoverer placed it.",
             forall_over(
                 (s.client, s.entry),
                 lambda c, e: implies(

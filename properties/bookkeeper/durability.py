@@ -58,9 +58,8 @@ def fences_beside_entries_stay(s: Ledger) -> Property:
 
     return Property(
         name="fences-beside-entries-stay",
-        meaning="a bookie refuses the writer's adds if it has answered a fencing read and "
-        "stores an entry that it had before the fence or that recovery has written "
-        "back",
+        meaning="a bookie refuses the writer's adds if it has answered a fencing read and stores an entry "
+        "that it had before the fence or that recovery has written back",
         holds=forall_over(
             (s.recoverer, s.bookie),
             lambda r, b: implies(

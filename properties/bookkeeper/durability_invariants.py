@@ -8,7 +8,7 @@ them.
 from __future__ import annotations
 
 from fencepost.encoding.language.quantifiers import exists, forall
-from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.system import Invariant, invariant
 from fencepost.encoding.language.terms import Term, all_of, any_of, implies, lift
 from fencepost.protocols.bookkeeper.layers.durability import KeptOnDisk
 from fencepost.protocols.bookkeeper.state import Ledger
@@ -39,7 +39,8 @@ def keys_are_replayed(s: Ledger) -> Invariant:
     )
 
 
-def fences_are_replayed(s: Ledger) -> Invariant:
+@invariant("if a bookie is fenced, a replay finds the fence; if it is not fenced, there is no fence to find")
+def fences_are_replayed(s: Ledger) -> Term:
     """Return the invariant about fences: a replay restores each fence, and restores no other."""
 
     def sound(b: Term) -> Term:
@@ -47,9 +48,4 @@ def fences_are_replayed(s: Ledger) -> Invariant:
         replayed = any_of(kept == KeptOnDisk.JOURNAL, kept == KeptOnDisk.INDEX)
         return all_of(implies(s.fenced[b], replayed), implies(~s.fenced[b], kept == KeptOnDisk.MEMORY))
 
-    return Invariant(
-        name="fences-are-replayed",
-        meaning="if a bookie is fenced, a replay finds the fence; if it is not fenced, "
-        "there is no fence to find",
-        holds=forall(s.bookie, sound),
-    )
+    return forall(s.bookie, sound)

@@ -11,9 +11,8 @@ fragment of the list.
 from __future__ import annotations
 
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
-from fencepost.encoding.language.system import Invariant, System
+from fencepost.encoding.language.system import Invariant, System, invariant
 from fencepost.encoding.language.terms import FALSE, TRUE, Term, TermLike, all_of, any_of, implies, lift
-from fencepost.properties.bookkeeper import common_invariants
 from fencepost.properties.bookkeeper.boot_invariants import (
     boot_invariants,
     has_crashed,
@@ -25,11 +24,14 @@ from fencepost.properties.bookkeeper.boot_invariants import (
 from fencepost.properties.bookkeeper.common_invariants import (
     accepted,
     acked_was_accepted,
+    answered_was_asked,
     contents_are_the_writers,
     found_as_answered,
     has_begun,
     in_own_fragment_of,
     listed,
+    metadata_is_the_writers,
+    recoverers_know_the_writers,
     same_list,
     took,
     written_back_was_found,
@@ -63,7 +65,9 @@ def ledger_invariants(system: System) -> tuple[Invariant, ...]:
         confirmed_at_home(s),
         contents_are_the_writers(s),
         found_as_answered(s),
-        answered_was_asked(s),
+        answered_was_asked(
+            s, s.recoverer, s.read_entry, lambda r, e, b: s.read_sent[r, e] & s.read_to(r, e, b)
+        ),
         fencing_fences(s),
         reading_fences(s),
         reads_above_start(s),
@@ -88,8 +92,7 @@ def ledger_invariants(system: System) -> tuple[Invariant, ...]:
 def is_current(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """Return whether the bookie is in the entry's write set in the last fragment of the client's list."""
     return exists(
-        s.fragment,
-        lambda g: (s.own_last_fragment[client] == g) & s.in_write_set_of(client, g, entry, bookie),
+        s.fragment, lambda g: (s.own_last_fragment[client] == g) & s.in_write_set_of(client, g, entry, bookie)
     )
 
 
@@ -112,9 +115,7 @@ def awaits_resend(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike
     return exists(
         s.fragment,
         lambda g: all_of(
-            s.own_last_fragment[client] == g,
-            to_resend(s, client, g, entry),
-            s.is_newcomer(client, g, bookie),
+            s.own_last_fragment[client] == g, to_resend(s, client, g, entry), s.is_newcomer(client, g, bookie)
         ),
     )
 
@@ -126,21 +127,19 @@ def _resends_one_by_one(s: Ledger) -> bool:
 # Lists of fragments.
 
 
-def bookies_stand_once(s: Ledger) -> Invariant:
+@invariant("no ensemble of a client's list names a bookie twice")
+def bookies_stand_once(s: Ledger) -> Term:
     """Return the invariant that makes a count of positions a count of bookies."""
-    return Invariant(
-        name="bookies-stand-once",
-        meaning="no ensemble of a client's list names a bookie twice",
-        holds=forall_over(
-            (s.client, s.fragment, s.position, s.position),
-            lambda c, g, i, j: implies(
-                (i < j) & listed(s, c, g), s.own_ensemble[c, g, i] != s.own_ensemble[c, g, j]
-            ),
+    return forall_over(
+        (s.client, s.fragment, s.position, s.position),
+        lambda c, g, i, j: implies(
+            (i < j) & listed(s, c, g), s.own_ensemble[c, g, i] != s.own_ensemble[c, g, j]
         ),
     )
 
 
-def one_bookie_at_a_time(s: Ledger) -> Invariant:
+@invariant("an ensemble of a client's list differs from the one before it in one bookie at most")
+def one_bookie_at_a_time(s: Ledger) -> Term:
     """Return the invariant about ensembles for recoveries that commit each change at once.
 
     The bookies that stay in the ensemble then have every acknowledged entry.
@@ -152,86 +151,57 @@ def one_bookie_at_a_time(s: Ledger) -> Invariant:
 
         return exists(s.fragment, lambda h: (h + 1 == g) & replaces(h, i) & replaces(h, j))
 
-    return Invariant(
-        name="one-bookie-at-a-time",
-        meaning="an ensemble of a client's list differs from the one before it in one bookie at most",
-        holds=forall_over(
-            (s.client, s.fragment, s.position, s.position),
-            lambda c, g, i, j: implies((i < j) & listed(s, c, g), ~replaces_two(c, g, i, j)),
-        ),
+    return forall_over(
+        (s.client, s.fragment, s.position, s.position),
+        lambda c, g, i, j: implies((i < j) & listed(s, c, g), ~replaces_two(c, g, i, j)),
     )
 
 
-def last_fragment_reaches_lac(s: Ledger) -> Invariant:
+@invariant("the last fragment of a client's list starts at its LAC + 1 or below")
+def last_fragment_reaches_lac(s: Ledger) -> Term:
     """Return the invariant that an ensemble change moves no entry at or below the LAC."""
-    return Invariant(
-        name="last-fragment-reaches-lac",
-        meaning="the last fragment of a client's list starts at its LAC + 1 or below",
-        holds=forall_over(
-            (s.client, s.fragment),
-            lambda c, g: implies(s.own_last_fragment[c] == g, s.own_first[c, g] <= s.lac(c) + 1),
-        ),
+    return forall_over(
+        (s.client, s.fragment),
+        lambda c, g: implies(s.own_last_fragment[c] == g, s.own_first[c, g] <= s.lac(c) + 1),
     )
 
 
-def _same_list(s: Ledger, client: TermLike) -> Term:
-    """Return whether the metadata's list of fragments equals the client's list."""
-
-    def same_row(g: Term) -> Term:
-        return forall(s.position, lambda i: s.ensemble[g, i] == s.own_ensemble[client, g, i])
-
-    return same_list(s, client, same_row)
-
-
-def metadata_is_the_writers(s: Ledger) -> Invariant:
-    """Return the invariant that the metadata follows the writer until the close."""
-    return common_invariants.metadata_is_the_writers(s, _same_list(s, WRITER))
-
-
-def metadata_is_in_step(s: Ledger) -> Invariant:
+@invariant(
+    "the metadata's list of fragments is the writer's while the ledger is open, and that of each active "
+    "recoverer that was not overtaken while the ledger is in recovery"
+)
+def metadata_is_in_step(s: Ledger) -> Term:
     """Return the invariant about the metadata for recoveries that commit each change at once."""
-    return Invariant(
-        name="metadata-is-in-step",
-        meaning="the metadata's list of fragments is the writer's while the ledger is open, "
-        "and that of each active recoverer that was not overtaken while the ledger "
-        "is in recovery",
-        holds=all_of(
-            implies(any_of(s.status == Status.NONE, s.status == Status.OPEN), _same_list(s, WRITER)),
-            forall(
-                s.recoverer,
-                lambda r: implies(
-                    (s.status == Status.IN_RECOVERY) & has_begun(s, r) & ~s.overtaken[r], _same_list(s, r)
-                ),
+    return all_of(
+        implies(any_of(s.status == Status.NONE, s.status == Status.OPEN), same_list(s, WRITER)),
+        forall(
+            s.recoverer,
+            lambda r: implies(
+                (s.status == Status.IN_RECOVERY) & has_begun(s, r) & ~s.overtaken[r], same_list(s, r)
             ),
         ),
     )
 
 
-def recoverers_know_the_writers(s: Ledger) -> Invariant:
-    """Return the invariant that a recoverer copies the writer's list."""
-
-    def same_row(r: Term, g: Term) -> Term:
-        return forall(s.position, lambda i: s.own_ensemble[r, g, i] == s.own_ensemble[WRITER, g, i])
-
-    return common_invariants.recoverers_know_the_writers(s, same_row)
-
-
-def own_fragments_above_start(s: Ledger) -> Invariant:
+@invariant(
+    "a recoverer adds a fragment only after enough bookies have answered, and "
+    "the fragment starts above the LAC that the recoverer started from"
+)
+def own_fragments_above_start(s: Ledger) -> Term:
     """Return the invariant that a recoverer moves only entries above its start."""
-    return Invariant(
-        name="own-fragments-above-start",
-        meaning="a recoverer adds a fragment only after enough bookies have answered, and "
-        "the fragment starts above the LAC that the recoverer started from",
-        holds=forall_over(
-            (s.recoverer, s.fragment),
-            lambda r, g: implies(
-                (s.base[r] < g) & listed(s, r, g), has_fixed_start(s, r) & (s.start(r) < s.own_first[r, g])
-            ),
+    return forall_over(
+        (s.recoverer, s.fragment),
+        lambda r, g: implies(
+            (s.base[r] < g) & listed(s, r, g), has_fixed_start(s, r) & (s.start(r) < s.own_first[r, g])
         ),
     )
 
 
-def changes_in_progress(s: Ledger) -> Invariant:
+@invariant(
+    "while an ensemble change is in progress, every entry up to the frozen LAC is complete and the bookie to "
+    "be replaced is in the current ensemble; for a recoverer, enough bookies have answered"
+)
+def changes_in_progress(s: Ledger) -> Term:
     """Return the invariant about an ensemble change in progress: what does not move meanwhile."""
 
     def sound(c: Term) -> Term:
@@ -246,50 +216,37 @@ def changes_in_progress(s: Ledger) -> Invariant:
             failed_is_current,
         )
 
-    return Invariant(
-        name="changes-in-progress",
-        meaning="while an ensemble change is in progress, every entry up to the frozen LAC "
-        "is complete and the bookie to be replaced is in the current ensemble; for "
-        "a recoverer, enough bookies have answered",
-        holds=forall(s.client, lambda c: implies(s.changing(c), sound(c))),
-    )
+    return forall(s.client, lambda c: implies(s.changing(c), sound(c)))
 
 
 # Adds.
 
 
-def sent_to_own_fragments(s: Ledger) -> Invariant:
+@invariant(
+    "a client sends adds only to fragments of its list, and sends an entry again only to later fragments"
+)
+def sent_to_own_fragments(s: Ledger) -> Term:
     """Return the invariant that adds go only to fragments that the client knows."""
-    return Invariant(
-        name="sent-to-own-fragments",
-        meaning="a client sends adds only to fragments of its list, and sends an entry "
-        "again only to later fragments",
-        holds=all_of(
-            forall_over((s.client, s.entry), lambda c, e: s.pushed_in[c, e] <= s.own_last_fragment[c]),
-            forall_over(
-                (s.client, s.fragment, s.entry),
-                lambda c, g, e: implies(
-                    s.resent[c, g, e],
-                    listed(s, c, g) & s.pushed(c, e) & (s.pushed_in[c, e] < g),
-                ),
+    return all_of(
+        forall_over((s.client, s.entry), lambda c, e: s.pushed_in[c, e] <= s.own_last_fragment[c]),
+        forall_over(
+            (s.client, s.fragment, s.entry),
+            lambda c, g, e: implies(
+                s.resent[c, g, e], listed(s, c, g) & s.pushed(c, e) & (s.pushed_in[c, e] < g)
             ),
         ),
     )
 
 
-def handled_was_sent(s: Ledger) -> Invariant:
+@invariant("every add that a bookie has handled, or that a client has an answer to or has given up, was sent")
+def handled_was_sent(s: Ledger) -> Term:
     """Return the invariant that no add is handled or answered before it is sent."""
 
     def sent(c: Term, g: Term, e: Term, b: Term) -> Term:
         index = c, g, e, b
         return implies(s.add_handled[index] | s.add_answered[index], s.add_sent(*index))
 
-    return Invariant(
-        name="handled-was-sent",
-        meaning="every add that a bookie has handled, or that a client has an answer to or "
-        "has given up, was sent",
-        holds=forall_over((s.client, s.fragment, s.entry, s.bookie), sent),
-    )
+    return forall_over((s.client, s.fragment, s.entry, s.bookie), sent)
 
 
 def accepted_is_stored(s: Ledger) -> Invariant:
@@ -315,43 +272,34 @@ def accepted_is_stored(s: Ledger) -> Invariant:
     )
 
 
-def acks_of_current_bookies(s: Ledger) -> Invariant:
+@invariant(
+    "acks of entries above the LAC come from bookies of the client's last "
+    "ensemble; the acks of a replaced bookie are withdrawn"
+)
+def acks_of_current_bookies(s: Ledger) -> Term:
     """Return the invariant that an ensemble change withdraws the acks of the replaced bookie."""
-    return Invariant(
-        name="acks-of-current-bookies",
-        meaning="acks of entries above the LAC come from bookies of the client's last "
-        "ensemble; the acks of a replaced bookie are withdrawn",
-        holds=forall_over(
-            (s.client, s.entry, s.bookie),
-            lambda c, e, b: implies(s.acked[c, e, b] & (s.lac(c) < e), is_current(s, c, e, b)),
-        ),
+    return forall_over(
+        (s.client, s.entry, s.bookie),
+        lambda c, e, b: implies(s.acked[c, e, b] & (s.lac(c) < e), is_current(s, c, e, b)),
     )
 
 
-def confirmed_at_home(s: Ledger) -> Invariant:
+@invariant(
+    "an entry that a client has confirmed was acked by AQ bookies of its home, "
+    "which is its write set in the client's list"
+)
+def confirmed_at_home(s: Ledger) -> Term:
     """Return the invariant that an entry at or below the LAC has enough acks."""
-    return Invariant(
-        name="confirmed-at-home",
-        meaning="an entry that a client has confirmed was acked by AQ bookies of its home, "
-        "which is its write set in the client's list",
-        holds=forall_over(
-            (s.client, s.entry),
-            lambda c, e: implies(
-                (s.start(c) < e) & (e <= s.lac(c)),
-                at_least(s.parameters.ack_quorum, s.bookie, lambda b: s.acked[c, e, b] & is_home(s, c, e, b)),
-            ),
+    return forall_over(
+        (s.client, s.entry),
+        lambda c, e: implies(
+            (s.start(c) < e) & (e <= s.lac(c)),
+            at_least(s.parameters.ack_quorum, s.bookie, lambda b: s.acked[c, e, b] & is_home(s, c, e, b)),
         ),
     )
 
 
 # Recovery.
-
-
-def answered_was_asked(s: Ledger) -> Invariant:
-    """Return the invariant that no read is answered before it is handled, or handled before it is sent."""
-    return common_invariants.answered_was_asked(
-        s, s.recoverer, s.read_entry, lambda r, e, b: s.read_sent[r, e] & s.read_to(r, e, b)
-    )
 
 
 def fencing_fences(s: Ledger) -> Invariant:
@@ -379,16 +327,15 @@ def reading_fences(s: Ledger) -> Invariant:
     )
 
 
-def reads_above_start(s: Ledger) -> Invariant:
+@invariant(
+    "a recoverer reads only entries above the LAC that it started from, after "
+    "enough bookies have answered its fencing reads"
+)
+def reads_above_start(s: Ledger) -> Term:
     """Return the invariant that recovery reads begin after fencing, above the recoverer's start."""
-    return Invariant(
-        name="reads-above-start",
-        meaning="a recoverer reads only entries above the LAC that it started from, after "
-        "enough bookies have answered its fencing reads",
-        holds=forall_over(
-            (s.recoverer, s.read_entry),
-            lambda r, e: implies(s.read_sent[r, e], has_fixed_start(s, r) & (s.start(r) < e)),
-        ),
+    return forall_over(
+        (s.recoverer, s.read_entry),
+        lambda r, e: implies(s.read_sent[r, e], has_fixed_start(s, r) & (s.start(r) < e)),
     )
 
 
@@ -455,18 +402,19 @@ def unknown_from_limbo(s: Ledger) -> Invariant:
 # Why recovery is never stuck.
 
 
-def write_backs_are_accepted(s: Ledger) -> Invariant:
+@invariant("no bookie refuses an entry that a recoverer writes back")
+def write_backs_are_accepted(s: Ledger) -> Term:
     """Return the invariant that a fence does not stop a recoverer."""
-    return Invariant(
-        name="write-backs-are-accepted",
-        meaning="no bookie refuses an entry that a recoverer writes back",
-        holds=forall_over(
-            (s.recoverer, s.fragment, s.entry, s.bookie), lambda r, g, e, b: ~s.add_refused[r, g, e, b]
-        ),
+    return forall_over(
+        (s.recoverer, s.fragment, s.entry, s.bookie), lambda r, g, e, b: ~s.add_refused[r, g, e, b]
     )
 
 
-def answers_are_counted(s: Ledger) -> Invariant:
+@invariant(
+    "if a bookie of the current ensemble has answered the latest sending of a "
+    "pending write-back, its ack counts or the recoverer is replacing it"
+)
+def answers_are_counted(s: Ledger) -> Term:
     """Return the invariant that a recoverer loses no answer to a write-back."""
 
     def counted(r: Term, g: Term, e: Term, b: Term) -> Term:
@@ -476,12 +424,7 @@ def answers_are_counted(s: Ledger) -> Invariant:
         heard = s.pending(r, e) & s.add_answered[r, g, e, b] & s.still_there(r, g, b) & ~sent_again
         return implies(heard, s.acked[r, e, b] | (s.failed[r] == b))
 
-    return Invariant(
-        name="answers-are-counted",
-        meaning="if a bookie of the current ensemble has answered the latest sending of a "
-        "pending write-back, its ack counts or the recoverer is replacing it",
-        holds=forall_over((s.recoverer, s.fragment, s.entry, s.bookie), counted),
-    )
+    return forall_over((s.recoverer, s.fragment, s.entry, s.bookie), counted)
 
 
 def pending_is_under_way(s: Ledger) -> Invariant:
@@ -497,47 +440,41 @@ def pending_is_under_way(s: Ledger) -> Invariant:
         holds=forall_over(
             (s.recoverer, s.entry, s.bookie),
             lambda r, e, b: implies(
-                s.pending(r, e) & is_current(s, r, e, b),
-                sent(r, e, b) | awaits_resend(s, r, e, b),
+                s.pending(r, e) & is_current(s, r, e, b), sent(r, e, b) | awaits_resend(s, r, e, b)
             ),
         ),
     )
 
 
-def all_answers_are_enough(s: Ledger) -> Invariant:
+@invariant("a recovery read is over once its whole write set has answered")
+def all_answers_are_enough(s: Ledger) -> Term:
     """Return the invariant that a recovery read with all its answers is decided."""
 
     def everybody_answered(r: Term, e: Term) -> Term:
         return forall(s.bookie, lambda b: implies(s.read_to(r, e, b), s.read_answered[r, e, b]))
 
-    return Invariant(
-        name="all-answers-are-enough",
-        meaning="a recovery read is over once its whole write set has answered",
-        holds=forall_over(
-            (s.recoverer, s.read_entry),
-            lambda r, e: implies(s.read_sent[r, e] & everybody_answered(r, e), s.read_over[r, e]),
-        ),
+    return forall_over(
+        (s.recoverer, s.read_entry),
+        lambda r, e: implies(s.read_sent[r, e] & everybody_answered(r, e), s.read_over[r, e]),
     )
 
 
 # The ledger as a whole.
 
 
-def phases_and_status(s: Ledger) -> Invariant:
+@invariant(
+    "the ledger exists once the writer has begun, is in recovery or closed once a recoverer has begun, and "
+    "is closed once a client reports a close; only the writer can be fenced out"
+)
+def phases_and_status(s: Ledger) -> Term:
     """Return the invariant that ties the clients' phases to the status of the ledger."""
     some_recoverer = exists(s.recoverer, lambda r: has_begun(s, r))
-    return Invariant(
-        name="phases-and-status",
-        meaning="the ledger exists once the writer has begun, is in recovery or closed once "
-        "a recoverer has begun, and is closed once a client reports a close; only "
-        "the writer can be fenced out",
-        holds=all_of(
-            has_begun(s, WRITER) == (s.status != Status.NONE),
-            implies(some_recoverer, any_of(s.status == Status.IN_RECOVERY, s.status == Status.CLOSED)),
-            implies(s.status == Status.IN_RECOVERY, some_recoverer),
-            forall(s.client, lambda c: implies(s.phase[c] == Phase.CLOSED, s.status == Status.CLOSED)),
-            forall(s.recoverer, lambda r: s.phase[r] != Phase.CLOSING),
-        ),
+    return all_of(
+        has_begun(s, WRITER) == (s.status != Status.NONE),
+        implies(some_recoverer, any_of(s.status == Status.IN_RECOVERY, s.status == Status.CLOSED)),
+        implies(s.status == Status.IN_RECOVERY, some_recoverer),
+        forall(s.client, lambda c: implies(s.phase[c] == Phase.CLOSED, s.status == Status.CLOSED)),
+        forall(s.recoverer, lambda r: s.phase[r] != Phase.CLOSING),
     )
 
 
@@ -549,7 +486,7 @@ def closed_for_a_reason(s: Ledger) -> Invariant:
     by_writer = all_of(
         s.phase[WRITER] == Phase.CLOSED,
         s.last_entry == s.lac(WRITER),
-        _same_list(s, WRITER),
+        same_list(s, WRITER),
         *((~exists(s.recoverer, lambda r: has_begun(s, r)),) if only_open else ()),
     )
 
@@ -566,13 +503,10 @@ def closed_for_a_reason(s: Ledger) -> Invariant:
     def recovered(r: Term) -> Term:
         return all_of(
             s.phase[r] == Phase.CLOSED,
-            _same_list(s, r),
+            same_list(s, r),
             ~s.changing(r),
             s.start(r) <= s.last_entry,
-            forall(
-                s.entry,
-                lambda e: implies((s.start(r) < e) & (e <= s.last_entry), s.complete(r, e)),
-            ),
+            forall(s.entry, lambda e: implies((s.start(r) < e) & (e <= s.last_entry), s.complete(r, e))),
             exists(s.read_entry, lambda e: (e == s.last_entry + 1) & s.negative(r, e)),
             forall(s.entry, lambda e: implies(e == s.last_entry + 1, never_there(r, e))),
         )
@@ -586,21 +520,22 @@ def closed_for_a_reason(s: Ledger) -> Invariant:
     )
 
 
-def adds_carry_own_lacs(s: Ledger) -> Invariant:
+@invariant("no add carries a LAC above that of its sender")
+def adds_carry_own_lacs(s: Ledger) -> Term:
     """Return the invariant about LACs for settings in which the writer cannot close a ledger in recovery.
 
     No recoverer then leaves a LAC above the last entry behind.
     """
-    return Invariant(
-        name="adds-carry-own-lacs",
-        meaning="no add carries a LAC above that of its sender",
-        holds=forall_over(
-            (s.client, s.entry), lambda c, e: implies(s.pushed(c, e), s.pushed_lac[c, e] <= s.lac(c))
-        ),
+    return forall_over(
+        (s.client, s.entry), lambda c, e: implies(s.pushed(c, e), s.pushed_lac[c, e] <= s.lac(c))
     )
 
 
-def lacs_below_the_writers(s: Ledger) -> Invariant:
+@invariant(
+    "the writer's LAC is not below the LACs that bookies store, or that they "
+    "told a recoverer before enough of them had answered"
+)
+def lacs_below_the_writers(s: Ledger) -> Term:
     """Return the invariant that recovery starts at the writer's LAC or below.
 
     It is declared for one recoverer, or if write-backs carry the LAC that recovery started from. Only a
@@ -609,20 +544,13 @@ def lacs_below_the_writers(s: Ledger) -> Invariant:
     frozen = s.parameters.recovery_lac == "frozen"
     clients = s.client if frozen else s.writer
     too_late = FALSE if frozen else exists(s.recoverer, lambda r: ~s.hears_fencing(r))
-    return Invariant(
-        name="lacs-below-the-writers",
-        meaning="the writer's LAC is not below the LACs that bookies store, or that they "
-        "told a recoverer before enough of them had answered",
-        holds=all_of(
-            forall_over((clients, s.entry), lambda c, e: s.pushed_lac[c, e] <= s.lac(WRITER)),
-            forall_over(
-                (s.bookie, s.entry), lambda b, e: any_of(too_late, s.stored_lac[b, e] <= s.lac(WRITER))
-            ),
-            forall_over(
-                (s.recoverer, s.bookie),
-                lambda r, b: implies(
-                    s.fence_answered[r, b] | s.hears_fencing(r), s.fence_lac[r, b] <= s.lac(WRITER)
-                ),
+    return all_of(
+        forall_over((clients, s.entry), lambda c, e: s.pushed_lac[c, e] <= s.lac(WRITER)),
+        forall_over((s.bookie, s.entry), lambda b, e: any_of(too_late, s.stored_lac[b, e] <= s.lac(WRITER))),
+        forall_over(
+            (s.recoverer, s.bookie),
+            lambda r, b: implies(
+                s.fence_answered[r, b] | s.hears_fencing(r), s.fence_lac[r, b] <= s.lac(WRITER)
             ),
         ),
     )

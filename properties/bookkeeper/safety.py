@@ -25,9 +25,8 @@ def no_divergence(s: Ledger) -> Property:
     agreed = forall(s.client, lambda c: implies(s.phase[c] == Phase.CLOSED, s.closed_at[c] == s.last_entry))
     return Property(
         name="no-divergence",
-        meaning="once the ledger is closed, the writer has acknowledged no entry beyond the "
-        "last one, and every client that reports a successful close reports the "
-        "same last entry",
+        meaning="once the ledger is closed, the writer has acknowledged no entry beyond the last one, and "
+        "every client that reports a successful close reports the same last entry",
         holds=implies(s.status == Status.CLOSED, (s.lac(WRITER) <= s.last_entry) & agreed),
         witness=recovered(s) & (s.lac(WRITER) > 0),
         witness_meaning="an entry is acknowledged, and a recoverer has closed the ledger",

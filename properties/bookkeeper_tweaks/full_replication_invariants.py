@@ -8,7 +8,7 @@ list that starts at or below it.
 from __future__ import annotations
 
 from fencepost.encoding.language.quantifiers import at_least, exists, forall_over
-from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.system import invariant
 from fencepost.encoding.language.terms import Term, TermLike, implies
 from fencepost.properties.bookkeeper.common_invariants import in_own_fragment_of, listed
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger as Ledger
@@ -24,39 +24,31 @@ def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> T
     return in_own_fragment_of(entry, s, client, lambda g: s.own_member[client, g, bookie])
 
 
-def ensembles_have_wq_members(s: Ledger) -> Invariant:
+@invariant("each ensemble of a client's list has WQ members")
+def ensembles_have_wq_members(s: Ledger) -> Term:
     """Return the invariant about the size of ensembles."""
     quorum = s.parameters.write_quorum
 
     def members(c: Term, g: Term, least: int) -> Term:
         return at_least(least, s.bookie, lambda b: s.own_member[c, g, b])
 
-    return Invariant(
-        name="ensembles-have-wq-members",
-        meaning="each ensemble of a client's list has WQ members",
-        holds=forall_over(
-            (s.client, s.fragment),
-            lambda c, g: implies(
-                listed(s, c, g),
-                members(c, g, quorum) & ~members(c, g, quorum + 1),
-            ),
-        ),
+    return forall_over(
+        (s.client, s.fragment),
+        lambda c, g: implies(listed(s, c, g), members(c, g, quorum) & ~members(c, g, quorum + 1)),
     )
 
 
-def last_fragment_reaches_lafr(s: Ledger) -> Invariant:
+@invariant("the last fragment of a client's list starts at its LAFR + 1 or below")
+def last_fragment_reaches_lafr(s: Ledger) -> Term:
     """Return the invariant that an ensemble change moves no entry at or below the LAFR."""
-    return Invariant(
-        name="last-fragment-reaches-lafr",
-        meaning="the last fragment of a client's list starts at its LAFR + 1 or below",
-        holds=forall_over(
-            (s.client, s.fragment),
-            lambda c, g: implies(s.own_last_fragment[c] == g, s.own_first[c, g] <= s.lafr(c) + 1),
-        ),
+    return forall_over(
+        (s.client, s.fragment),
+        lambda c, g: implies(s.own_last_fragment[c] == g, s.own_first[c, g] <= s.lafr(c) + 1),
     )
 
 
-def handled_was_sent(s: Ledger) -> Invariant:
+@invariant("every answered add was handled, and every handled add was sent")
+def handled_was_sent(s: Ledger) -> Term:
     """Return the invariant that no add is answered before it is handled, or handled before it is sent."""
 
     def in_turn(c: Term, g: Term, e: Term, b: Term) -> Term:
@@ -65,35 +57,25 @@ def handled_was_sent(s: Ledger) -> Invariant:
             s.add_handled[index], s.add_sent(*index)
         )
 
-    return Invariant(
-        name="handled-was-sent",
-        meaning="every answered add was handled, and every handled add was sent",
-        holds=forall_over((s.client, s.fragment, s.entry, s.bookie), in_turn),
-    )
+    return forall_over((s.client, s.fragment, s.entry, s.bookie), in_turn)
 
 
-def acks_of_current_members(s: Ledger) -> Invariant:
+@invariant(
+    "acks of entries above the LAFR come from bookies of the client's last "
+    "ensemble; the acks of a replaced bookie are withdrawn"
+)
+def acks_of_current_members(s: Ledger) -> Term:
     """Return the invariant that an ensemble change withdraws the acks of the replaced bookie."""
-    return Invariant(
-        name="acks-of-current-members",
-        meaning="acks of entries above the LAFR come from bookies of the client's last "
-        "ensemble; the acks of a replaced bookie are withdrawn",
-        holds=forall_over(
-            (s.client, s.entry, s.bookie),
-            lambda c, e, b: implies(s.acked[c, e, b] & (s.lafr(c) < e), is_current(s, c, b)),
-        ),
+    return forall_over(
+        (s.client, s.entry, s.bookie),
+        lambda c, e, b: implies(s.acked[c, e, b] & (s.lafr(c) < e), is_current(s, c, b)),
     )
 
 
-def replicated_at_home(s: Ledger) -> Invariant:
+@invariant("every bookie of its home acked an entry that a client counts as fully replicated")
+def replicated_at_home(s: Ledger) -> Term:
     """Return the invariant that an entry at or below the LAFR has all its acks."""
-    return Invariant(
-        name="replicated-at-home",
-        meaning="every bookie of its home acked an entry that a client counts as fully replicated",
-        holds=forall_over(
-            (s.client, s.entry, s.bookie),
-            lambda c, e, b: implies(
-                (s.start(c) < e) & (e <= s.lafr(c)) & is_home(s, c, e, b), s.acked[c, e, b]
-            ),
-        ),
+    return forall_over(
+        (s.client, s.entry, s.bookie),
+        lambda c, e, b: implies((s.start(c) < e) & (e <= s.lafr(c)) & is_home(s, c, e, b), s.acked[c, e, b]),
     )

@@ -8,9 +8,8 @@ fragment of the list that starts at or below it.
 from __future__ import annotations
 
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
-from fencepost.encoding.language.system import Invariant
-from fencepost.encoding.language.terms import Term, TermLike, all_of, any_of, implies
-from fencepost.properties.bookkeeper import common_invariants
+from fencepost.encoding.language.system import Invariant, invariant
+from fencepost.encoding.language.terms import Term, all_of, any_of, implies
 from fencepost.properties.bookkeeper.common_invariants import (
     acked_was_accepted,
     answered_was_asked,
@@ -18,6 +17,8 @@ from fencepost.properties.bookkeeper.common_invariants import (
     found_as_answered,
     has_begun,
     listed,
+    metadata_is_the_writers,
+    recoverers_know_the_writers,
     same_list,
     took,
     written_back_was_found,
@@ -65,66 +66,35 @@ def guaranteed_write_quorum_invariants(s: GuaranteedLedger) -> tuple[Invariant, 
     )
 
 
-# Predicates of the invariants.
-
-
-def _same_list(s: GuaranteedLedger, client: TermLike) -> Term:
-    """Return whether the metadata's list of fragments equals the client's list."""
-
-    def same_set(g: Term) -> Term:
-        return forall(s.bookie, lambda b: s.member[g, b] == s.own_member[client, g, b])
-
-    return same_list(s, client, same_set)
-
-
 # The ledger and its fragments.
 
 
-def phases_and_status(s: GuaranteedLedger) -> Invariant:
+@invariant(
+    "the ledger exists once the writer has begun, is in recovery or closed once a recoverer has begun, and "
+    "is closed once a client has closed it; only the writer can be fenced out"
+)
+def phases_and_status(s: GuaranteedLedger) -> Term:
     """Return the invariant that ties the clients' phases to the status of the ledger."""
     some_recoverer = exists(s.recoverer, lambda r: has_begun(s, r))
-    return Invariant(
-        name="phases-and-status",
-        meaning="the ledger exists once the writer has begun, is in recovery or closed once "
-        "a recoverer has begun, and is closed once a client has closed it; only the "
-        "writer can be fenced out",
-        holds=all_of(
-            has_begun(s, WRITER) == (s.status != Status.NONE),
-            implies(some_recoverer, any_of(s.status == Status.IN_RECOVERY, s.status == Status.CLOSED)),
-            implies(s.status == Status.IN_RECOVERY, some_recoverer),
-            forall(
-                s.client, lambda c: implies(s.phase[c] == GuaranteedPhase.CLOSED, s.status == Status.CLOSED)
-            ),
-            forall(s.recoverer, lambda r: s.phase[r] != GuaranteedPhase.WITHDRAWN),
-        ),
+    return all_of(
+        has_begun(s, WRITER) == (s.status != Status.NONE),
+        implies(some_recoverer, any_of(s.status == Status.IN_RECOVERY, s.status == Status.CLOSED)),
+        implies(s.status == Status.IN_RECOVERY, some_recoverer),
+        forall(s.client, lambda c: implies(s.phase[c] == GuaranteedPhase.CLOSED, s.status == Status.CLOSED)),
+        forall(s.recoverer, lambda r: s.phase[r] != GuaranteedPhase.WITHDRAWN),
     )
 
 
-def metadata_is_the_writers(s: GuaranteedLedger) -> Invariant:
-    """Return the invariant that the metadata follows the writer until the close."""
-    return common_invariants.metadata_is_the_writers(s, _same_list(s, WRITER))
-
-
-def recoverers_know_the_writers(s: GuaranteedLedger) -> Invariant:
-    """Return the invariant that a recoverer copies the writer's list."""
-
-    def same_set(r: Term, g: Term) -> Term:
-        return forall(s.bookie, lambda b: s.own_member[r, g, b] == s.own_member[WRITER, g, b])
-
-    return common_invariants.recoverers_know_the_writers(s, same_set)
-
-
-def own_fragments_above_start(s: GuaranteedLedger) -> Invariant:
+@invariant(
+    "a recoverer adds a fragment only after enough bookies have answered, and "
+    "the fragment starts above the LAFR that the recoverer started from"
+)
+def own_fragments_above_start(s: GuaranteedLedger) -> Term:
     """Return the invariant that a recoverer moves only entries above the LAFR that it started from."""
-    return Invariant(
-        name="own-fragments-above-start",
-        meaning="a recoverer adds a fragment only after enough bookies have answered, and "
-        "the fragment starts above the LAFR that the recoverer started from",
-        holds=forall_over(
-            (s.recoverer, s.fragment),
-            lambda r, g: implies(
-                (s.base[r] < g) & listed(s, r, g), s.covered(r) & (s.start(r) < s.own_first[r, g])
-            ),
+    return forall_over(
+        (s.recoverer, s.fragment),
+        lambda r, g: implies(
+            (s.base[r] < g) & listed(s, r, g), s.covered(r) & (s.start(r) < s.own_first[r, g])
         ),
     )
 
@@ -132,40 +102,30 @@ def own_fragments_above_start(s: GuaranteedLedger) -> Invariant:
 # Adds.
 
 
-def sent_to_own_fragments(s: GuaranteedLedger) -> Invariant:
+@invariant("a client sends adds only to fragments of its list")
+def sent_to_own_fragments(s: GuaranteedLedger) -> Term:
     """Return the invariant that adds go only to fragments that the client knows."""
-    return Invariant(
-        name="sent-to-own-fragments",
-        meaning="a client sends adds only to fragments of its list",
-        holds=forall_over(
-            (s.client, s.fragment, s.entry), lambda c, g, e: implies(s.sent[c, g, e], listed(s, c, g))
-        ),
+    return forall_over(
+        (s.client, s.fragment, s.entry), lambda c, g, e: implies(s.sent[c, g, e], listed(s, c, g))
     )
 
 
-def accepted_is_stored(s: GuaranteedLedger) -> Invariant:
+@invariant("a bookie stores every entry that it has accepted")
+def accepted_is_stored(s: GuaranteedLedger) -> Term:
     """Return the invariant that bookies keep what they accept."""
-    return Invariant(
-        name="accepted-is-stored",
-        meaning="a bookie stores every entry that it has accepted",
-        holds=forall_over(
-            (s.client, s.fragment, s.entry, s.bookie),
-            lambda c, g, e, b: implies(s.add_stored(c, g, e, b), s.has(b, e)),
-        ),
+    return forall_over(
+        (s.client, s.fragment, s.entry, s.bookie),
+        lambda c, g, e, b: implies(s.add_stored(c, g, e, b), s.has(b, e)),
     )
 
 
-def acknowledged_stays_acked(s: GuaranteedLedger) -> Invariant:
+@invariant("an ensemble change withdraws no ack that the LAC counts, because the bookie is pinned")
+def acknowledged_stays_acked(s: GuaranteedLedger) -> Term:
     """Return the invariant about pinned bookies: their acks stay."""
-    return Invariant(
-        name="acknowledged-stays-acked",
-        meaning="an ensemble change withdraws no ack that the LAC counts, because the bookie is pinned",
-        holds=forall(
-            s.client,
-            lambda c: all_of(
-                s.kept_lac[c] <= s.run(c, s.parameters.ack_quorum),
-                has_begun(s, c) | (s.kept_lac[c] == 0),
-            ),
+    return forall(
+        s.client,
+        lambda c: all_of(
+            s.kept_lac[c] <= s.run(c, s.parameters.ack_quorum), has_begun(s, c) | (s.kept_lac[c] == 0)
         ),
     )
 
@@ -205,69 +165,62 @@ def adds_carry_own_prefixes(s: GuaranteedLedger) -> Invariant:
 # Contents.
 
 
-def read_is_stored(s: GuaranteedLedger) -> Invariant:
+@invariant("a bookie stores every entry that it has given a recoverer")
+def read_is_stored(s: GuaranteedLedger) -> Term:
     """Return the invariant that answers to recovery reads are true."""
-    return Invariant(
-        name="read-is-stored",
-        meaning="a bookie stores every entry that it has given a recoverer",
-        holds=forall_over(
-            (s.recoverer, s.entry, s.bookie),
-            lambda r, e, b: implies(s.read_content[r, e, b] != NOTHING, s.has(b, e)),
-        ),
+    return forall_over(
+        (s.recoverer, s.entry, s.bookie),
+        lambda r, e, b: implies(s.read_content[r, e, b] != NOTHING, s.has(b, e)),
     )
 
 
 # Recovery.
 
 
-def reading_fences(s: GuaranteedLedger) -> Invariant:
+@invariant("a bookie that has handled a recovery read is fenced")
+def reading_fences(s: GuaranteedLedger) -> Term:
     """Return the invariant that a recovery read fences."""
-    return Invariant(
-        name="reading-fences",
-        meaning="a bookie that has handled a recovery read is fenced",
-        holds=forall_over(
-            (s.recoverer, s.read_entry, s.bookie),
-            lambda r, e, b: implies(s.read_handled[r, e, b], s.fenced[b]),
-        ),
+    return forall_over(
+        (s.recoverer, s.read_entry, s.bookie), lambda r, e, b: implies(s.read_handled[r, e, b], s.fenced[b])
     )
 
 
-def reads_above_start(s: GuaranteedLedger) -> Invariant:
+@invariant(
+    "a recoverer reads only entries above the LAFR that it started from, after "
+    "enough bookies have answered its fencing reads"
+)
+def reads_above_start(s: GuaranteedLedger) -> Term:
     """Return the invariant that recovery reads begin after fencing, above the recoverer's start."""
-    return Invariant(
-        name="reads-above-start",
-        meaning="a recoverer reads only entries above the LAFR that it started from, after "
-        "enough bookies have answered its fencing reads",
-        holds=forall_over(
-            (s.recoverer, s.read_entry),
-            lambda r, e: implies(s.read_sent[r, e], s.covered(r) & (s.start(r) < e)),
-        ),
+    return forall_over(
+        (s.recoverer, s.read_entry), lambda r, e: implies(s.read_sent[r, e], s.covered(r) & (s.start(r) < e))
     )
 
 
-def absent_stays_absent(s: GuaranteedLedger) -> Invariant:
+@invariant(
+    "a bookie that has answered a recovery read with NoSuchEntry never accepts that entry from the writer"
+)
+def absent_stays_absent(s: GuaranteedLedger) -> Term:
     """Return the invariant that a fenced bookie accepts nothing more from the writer."""
 
     def absent(r: Term, e: Term, b: Term) -> Term:
         return s.read_handled[r, e, b] & (s.read_content[r, e, b] == NOTHING)
 
-    return Invariant(
-        name="absent-stays-absent",
-        meaning="a bookie that has answered a recovery read with NoSuchEntry never accepts "
-        "that entry from the writer",
-        holds=forall_over(
-            (s.recoverer, s.entry, s.bookie), lambda r, e, b: implies(absent(r, e, b), ~took(s, WRITER, e, b))
-        ),
+    return forall_over(
+        (s.recoverer, s.entry, s.bookie), lambda r, e, b: implies(absent(r, e, b), ~took(s, WRITER, e, b))
     )
 
 
-def closed_for_a_reason(s: GuaranteedLedger) -> Invariant:
+@invariant(
+    "the writer closed the ledger at its LAC and LAFR before any recovery began, or a recoverer closed it at "
+    "its LAFR and had found the next entry absent; the metadata's list is that of this client"
+)
+def closed_for_a_reason(s: GuaranteedLedger) -> Term:
     """Return the invariant that a close is justified: the client that closed the ledger had the right to."""
     by_writer = all_of(
         s.phase[WRITER] == GuaranteedPhase.CLOSED,
         s.last_entry == s.lac(WRITER),
         s.last_entry == s.lafr(WRITER),
-        _same_list(s, WRITER),
+        same_list(s, WRITER),
         ~exists(s.recoverer, lambda r: has_begun(s, r)),
     )
 
@@ -276,32 +229,23 @@ def closed_for_a_reason(s: GuaranteedLedger) -> Invariant:
             s.phase[r] == GuaranteedPhase.CLOSED,
             s.last_entry == s.lafr(r),
             s.start(r) <= s.last_entry,
-            _same_list(s, r),
+            same_list(s, r),
             exists(s.read_entry, lambda e: (e == s.last_entry + 1) & s.negative(r, e)),
         )
 
-    return Invariant(
-        name="closed-for-a-reason",
-        meaning="the writer closed the ledger at its LAC and LAFR before any recovery "
-        "began, or a recoverer closed it at its LAFR and had found the next entry "
-        "absent; the metadata's list is that of this client",
-        holds=implies(s.status == Status.CLOSED, by_writer | exists(s.recoverer, recovered)),
-    )
+    return implies(s.status == Status.CLOSED, by_writer | exists(s.recoverer, recovered))
 
 
-def lafrs_below_the_writers(s: GuaranteedLedger) -> Invariant:
+@invariant(
+    "the writer's LAFR is not below the LAFRs that bookies told a recoverer "
+    "before enough of them had answered"
+)
+def lafrs_below_the_writers(s: GuaranteedLedger) -> Term:
     """Return the invariant that recovery starts at the writer's LAFR or below.
 
     It is declared for one recoverer, or if write-backs carry the LAFR that recovery started from.
     """
-    return Invariant(
-        name="lafrs-below-the-writers",
-        meaning="the writer's LAFR is not below the LAFRs that bookies told a recoverer "
-        "before enough of them had answered",
-        holds=forall_over(
-            (s.recoverer, s.bookie),
-            lambda r, b: implies(
-                s.fence_answered[r, b] | ~s.covered(r), s.fence_told[r, b] <= s.lafr(WRITER)
-            ),
-        ),
+    return forall_over(
+        (s.recoverer, s.bookie),
+        lambda r, b: implies(s.fence_answered[r, b] | ~s.covered(r), s.fence_told[r, b] <= s.lafr(WRITER)),
     )

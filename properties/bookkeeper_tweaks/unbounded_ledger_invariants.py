@@ -9,7 +9,7 @@ completed its takeover. The next client then takes its list.
 from __future__ import annotations
 
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
-from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.system import Invariant, invariant
 from fencepost.encoding.language.terms import Term, TermLike, all_of, any_of, if_, implies, lift
 from fencepost.properties.bookkeeper.common_invariants import answered_was_asked, has_begun, listed
 from fencepost.properties.bookkeeper_tweaks.full_replication_invariants import (
@@ -117,7 +117,11 @@ def _is_above_no_op(s: UnboundedLedger, client: TermLike) -> Term:
 # Terms.
 
 
-def phases_and_status(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "exactly the clients of terms up to the ledger's have begun; the phase of the client of the ledger's "
+    "term fits the status, and no other client has closed the ledger"
+)
+def phases_and_status(s: UnboundedLedger) -> Term:
     """Return the invariant that ties the clients' phases to the ledger's term and status."""
 
     def fits(c: Term) -> Term:
@@ -127,22 +131,20 @@ def phases_and_status(s: UnboundedLedger) -> Invariant:
             (s.phase[c] == UnboundedPhase.CLOSED) == (s.status == Status.CLOSED),
         )
 
-    return Invariant(
-        name="phases-and-status",
-        meaning="exactly the clients of terms up to the ledger's have begun; the phase of "
-        "the client of the ledger's term fits the status, and no other client has "
-        "closed the ledger",
-        holds=all_of(
-            (s.status == Status.NONE) == (s.ledger_term == 0),
-            s.phase[CREATOR] != UnboundedPhase.RECOVERING,
-            forall(s.client, lambda c: has_begun(s, c) == (s.term[c] <= s.ledger_term)),
-            forall(s.client, lambda c: implies(holds_term(s, c), fits(c))),
-            forall(s.client, lambda c: implies(s.phase[c] == UnboundedPhase.CLOSED, holds_term(s, c))),
-        ),
+    return all_of(
+        (s.status == Status.NONE) == (s.ledger_term == 0),
+        s.phase[CREATOR] != UnboundedPhase.RECOVERING,
+        forall(s.client, lambda c: has_begun(s, c) == (s.term[c] <= s.ledger_term)),
+        forall(s.client, lambda c: implies(holds_term(s, c), fits(c))),
+        forall(s.client, lambda c: implies(s.phase[c] == UnboundedPhase.CLOSED, holds_term(s, c))),
     )
 
 
-def terms_only_rise(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "a bookie's term is at most the ledger's, at least that of each client "
+    "whose request it handled, and above that of each client that it rejected"
+)
+def terms_only_rise(s: UnboundedLedger) -> Term:
     """Return the invariant about the terms that bookies know."""
 
     def known(c: Term, b: Term) -> Term:
@@ -154,21 +156,20 @@ def terms_only_rise(s: UnboundedLedger) -> Invariant:
             implies(s.rejected[c, b], s.term[c] < s.bookie_term[b]),
         )
 
-    return Invariant(
-        name="terms-only-rise",
-        meaning="a bookie's term is at most the ledger's, at least that of each client "
-        "whose request it handled, and above that of each client that it rejected",
-        holds=all_of(
-            forall(s.bookie, lambda b: s.bookie_term[b] <= s.ledger_term),
-            forall_over((s.client, s.bookie), known),
-        ),
+    return all_of(
+        forall(s.bookie, lambda b: s.bookie_term[b] <= s.ledger_term),
+        forall_over((s.client, s.bookie), known),
     )
 
 
 # The ledger and its fragments.
 
 
-def metadata_is_the_holders(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "the metadata's list of fragments is that of the client of the ledger's term; during a takeover it is "
+    "the list with which that client began, and before the ledger exists it is the creator's"
+)
+def metadata_is_the_holders(s: UnboundedLedger) -> Term:
     """Return the invariant that the metadata follows the client of the ledger's term."""
 
     def same(c: Term, g: Term) -> Term:
@@ -183,19 +184,17 @@ def metadata_is_the_holders(s: UnboundedLedger) -> Invariant:
             forall(s.fragment, lambda g: implies(g <= s.last_fragment, same(c, g))),
         )
 
-    return Invariant(
-        name="metadata-is-the-holders",
-        meaning="the metadata's list of fragments is that of the client of the ledger's "
-        "term; during a takeover it is the list with which that client began, and "
-        "before the ledger exists it is the creator's",
-        holds=all_of(
-            forall(s.client, lambda c: implies(holds_term(s, c), agrees(c))),
-            implies(s.status == Status.NONE, agrees(lift(CREATOR))),
-        ),
+    return all_of(
+        forall(s.client, lambda c: implies(holds_term(s, c), agrees(c))),
+        implies(s.status == Status.NONE, agrees(lift(CREATOR))),
     )
 
 
-def lists_are_handed_on(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "a client begins with the list of the client before it, without the "
+    "fragments of a takeover that was not completed"
+)
+def lists_are_handed_on(s: UnboundedLedger) -> Term:
     """Return the invariant that lists pass from client to client."""
 
     def same(c: Term, d: Term, g: Term) -> Term:
@@ -208,39 +207,29 @@ def lists_are_handed_on(s: UnboundedLedger) -> Invariant:
         withdrawn = (s.phase[c] == UnboundedPhase.WITHDRAWN) & _is_above_no_op(s, c)
         last = s.own_last_fragment[c]
         return all_of(
-            any_of(
-                ~opened & (s.base[d] == s.base[c]),
-                (opened | withdrawn) & (s.base[d] == last),
-            ),
+            any_of(~opened & (s.base[d] == s.base[c]), (opened | withdrawn) & (s.base[d] == last)),
             forall(s.fragment, lambda g: implies(g <= s.base[d], same(c, d, g))),
         )
 
-    return Invariant(
-        name="lists-are-handed-on",
-        meaning="a client begins with the list of the client before it, without the "
-        "fragments of a takeover that was not completed",
-        holds=all_of(
-            forall(s.client, lambda c: s.base[c] <= s.own_last_fragment[c]),
-            forall_over(
-                (s.client, s.successor),
-                lambda c, d: implies((s.term[d] == s.term[c] + 1) & has_begun(s, d), handed_on(c, d)),
-            ),
+    return all_of(
+        forall(s.client, lambda c: s.base[c] <= s.own_last_fragment[c]),
+        forall_over(
+            (s.client, s.successor),
+            lambda c, d: implies((s.term[d] == s.term[c] + 1) & has_begun(s, d), handed_on(c, d)),
         ),
     )
 
 
-def own_fragments_above_start(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "in a takeover a client adds a fragment only after enough bookies have answered, and the fragment starts "
+    "above the LAFR that the takeover started from"
+)
+def own_fragments_above_start(s: UnboundedLedger) -> Term:
     """Return the invariant that a takeover moves only entries above the LAFR that it started from."""
-    return Invariant(
-        name="own-fragments-above-start",
-        meaning="in a takeover a client adds a fragment only after enough bookies have "
-        "answered, and the fragment starts above the LAFR that the takeover started "
-        "from",
-        holds=forall_over(
-            (s.successor, s.fragment),
-            lambda c, g: implies(
-                (s.base[c] < g) & listed(s, c, g), s.covered(c) & (s.start(c) < s.own_first[c, g])
-            ),
+    return forall_over(
+        (s.successor, s.fragment),
+        lambda c, g: implies(
+            (s.base[c] < g) & listed(s, c, g), s.covered(c) & (s.start(c) < s.own_first[c, g])
         ),
     )
 
@@ -248,115 +237,100 @@ def own_fragments_above_start(s: UnboundedLedger) -> Invariant:
 # Adds.
 
 
-def sent_to_own_fragments(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "a client sends only entries above the LAFR that it started from, only to fragments of its list that "
+    "start at or below the entry, and to none before the fragment that was the last when it began"
+)
+def sent_to_own_fragments(s: UnboundedLedger) -> Term:
     """Return the invariant that adds go only to fragments that the client may use."""
-    return Invariant(
-        name="sent-to-own-fragments",
-        meaning="a client sends only entries above the LAFR that it started from, only to "
-        "fragments of its list that start at or below the entry, and to none before "
-        "the fragment that was the last when it began",
-        holds=forall_over(
-            (s.client, s.fragment, s.entry),
-            lambda c, g, e: implies(
-                s.sent[c, g, e],
-                all_of(
-                    has_begun(s, c), listed(s, c, g), s.base[c] <= g, s.start(c) < e, s.own_first[c, g] <= e
-                ),
-            ),
+    return forall_over(
+        (s.client, s.fragment, s.entry),
+        lambda c, g, e: implies(
+            s.sent[c, g, e],
+            all_of(has_begun(s, c), listed(s, c, g), s.base[c] <= g, s.start(c) < e, s.own_first[c, g] <= e),
         ),
     )
 
 
-def acked_was_accepted(s: UnboundedLedger) -> Invariant:
+@invariant("a bookie whose ack a client counts has stored the entry for it")
+def acked_was_accepted(s: UnboundedLedger) -> Term:
     """Return the invariant that acks are true."""
-    return Invariant(
-        name="acked-was-accepted",
-        meaning="a bookie whose ack a client counts has stored the entry for it",
-        holds=forall_over(
-            (s.client, s.entry, s.bookie), lambda c, e, b: implies(s.acked[c, e, b], took(s, c, e, b))
-        ),
+    return forall_over(
+        (s.client, s.entry, s.bookie), lambda c, e, b: implies(s.acked[c, e, b], took(s, c, e, b))
     )
 
 
 # Takeovers.
 
 
-def reads_above_start(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "a takeover reads entries one after another from the LAFR that it started "
+    "from, after enough bookies have answered"
+)
+def reads_above_start(s: UnboundedLedger) -> Term:
     """Return the invariant that takeover reads begin after fencing and go entry by entry."""
 
     def in_turn(c: Term, e: Term) -> Term:
         below = forall(s.entry, lambda n: implies((s.start(c) < n) & (n < e), s.positive(c, n)))
         return s.covered(c) & (s.start(c) < e) & below
 
-    return Invariant(
-        name="reads-above-start",
-        meaning="a takeover reads entries one after another from the LAFR that it started "
-        "from, after enough bookies have answered",
-        holds=forall_over((s.client, s.entry), lambda c, e: implies(s.read_sent[c, e], in_turn(c, e))),
-    )
+    return forall_over((s.client, s.entry), lambda c, e: implies(s.read_sent[c, e], in_turn(c, e)))
 
 
-def found_is_something(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "if a bookie has given a client the content of an entry, the client has "
+    "that content, and every entry that a client pushes has a content"
+)
+def found_is_something(s: UnboundedLedger) -> Term:
     """Return the invariant that clients find and push values, never the empty content."""
-    return Invariant(
-        name="found-is-something",
-        meaning="if a bookie has given a client the content of an entry, the client has "
-        "that content, and every entry that a client pushes has a content",
-        holds=forall_over(
-            (s.client, s.entry),
-            lambda c, e: all_of(
-                implies(s.positive(c, e), s.content[c, e] != NOTHING),
-                implies(s.pushed(c, e), s.content_sent(c, e) != NOTHING),
-            ),
+    return forall_over(
+        (s.client, s.entry),
+        lambda c, e: all_of(
+            implies(s.positive(c, e), s.content[c, e] != NOTHING),
+            implies(s.pushed(c, e), s.content_sent(c, e) != NOTHING),
         ),
     )
 
 
-def written_back_was_found(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "a takeover writes only entries that it has found and the NoOp; the client "
+    "sends later entries once the NoOp is fully replicated"
+)
+def written_back_was_found(s: UnboundedLedger) -> Term:
     """Return the invariant about what a client writes after it took the ledger over."""
 
     def has_reason(c: Term, e: Term) -> Term:
         above = exists(s.entry, lambda n: (n < e) & s.is_no_op(c, n) & (n <= s.lafr(c)))
         return any_of(s.positive(c, e), s.is_no_op(c, e), above & (s.phase[c] != UnboundedPhase.RECOVERING))
 
-    return Invariant(
-        name="written-back-was-found",
-        meaning="a takeover writes only entries that it has found and the NoOp; the client "
-        "sends later entries once the NoOp is fully replicated",
-        holds=forall_over((s.successor, s.entry), lambda c, e: implies(s.pushed(c, e), has_reason(c, e))),
-    )
+    return forall_over((s.successor, s.entry), lambda c, e: implies(s.pushed(c, e), has_reason(c, e)))
 
 
-def opened_above_the_no_op(s: UnboundedLedger) -> Invariant:
+@invariant("the NoOp of a client that took the ledger over and writes is fully replicated")
+def opened_above_the_no_op(s: UnboundedLedger) -> Term:
     """Return the invariant that a completed takeover has its NoOp everywhere."""
-    return Invariant(
-        name="opened-above-the-no-op",
-        meaning="the NoOp of a client that took the ledger over and writes is fully replicated",
-        holds=forall(s.successor, lambda c: implies(is_writing(s, c), _is_above_no_op(s, c))),
-    )
+    return forall(s.successor, lambda c: implies(is_writing(s, c), _is_above_no_op(s, c)))
 
 
-def no_op_comes_first(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "no NoOp is sent to a later fragment than an entry above it; a bookie that has stored an entry of a "
+    "client above its NoOp has handled every NoOp that the client sent it"
+)
+def no_op_comes_first(s: UnboundedLedger) -> Term:
     """Return the invariant about the order in which bookies get a NoOp and the entries above it."""
 
     def above(c: Term, n: Term, e: Term) -> Term:
         return (n < e) & s.is_no_op(c, n)
 
-    return Invariant(
-        name="no-op-comes-first",
-        meaning="no NoOp is sent to a later fragment than an entry above it; a bookie that "
-        "has stored an entry of a client above its NoOp has handled every NoOp that "
-        "the client sent it",
-        holds=all_of(
-            forall_over(
-                (s.successor, s.fragment, s.fragment, s.entry, s.entry),
-                lambda c, g, h, n, e: implies((g < h) & above(c, n, e), ~(s.sent[c, h, n] & s.sent[c, g, e])),
-            ),
-            forall_over(
-                (s.successor, s.fragment, s.entry, s.entry, s.bookie),
-                lambda c, g, n, e, b: implies(
-                    above(c, n, e) & took(s, c, e, b) & s.add_sent(c, g, n, b), s.add_handled[c, g, n, b]
-                ),
+    return all_of(
+        forall_over(
+            (s.successor, s.fragment, s.fragment, s.entry, s.entry),
+            lambda c, g, h, n, e: implies((g < h) & above(c, n, e), ~(s.sent[c, h, n] & s.sent[c, g, e])),
+        ),
+        forall_over(
+            (s.successor, s.fragment, s.entry, s.entry, s.bookie),
+            lambda c, g, n, e, b: implies(
+                above(c, n, e) & took(s, c, e, b) & s.add_sent(c, g, n, b), s.add_handled[c, g, n, b]
             ),
         ),
     )
@@ -365,7 +339,11 @@ def no_op_comes_first(s: UnboundedLedger) -> Invariant:
 # Contents of bookies and their answers.
 
 
-def stored_by_the_last(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "a bookie holds as an entry the content that the latest client left there "
+    "which made it store or delete the entry"
+)
+def stored_by_the_last(s: UnboundedLedger) -> Term:
     """Return the invariant that the content at a bookie is that of the latest client."""
 
     def later(c: Term, e: Term, b: Term) -> Term:
@@ -374,25 +352,22 @@ def stored_by_the_last(s: UnboundedLedger) -> Invariant:
     def untouched(e: Term, b: Term) -> Term:
         return ~exists(s.client, lambda c: touched(s, c, e, b))
 
-    return Invariant(
-        name="stored-by-the-last",
-        meaning="a bookie holds as an entry the content that the latest client left there "
-        "which made it store or delete the entry",
-        holds=all_of(
-            forall_over(
-                (s.client, s.entry, s.bookie),
-                lambda c, e, b: implies(
-                    touched(s, c, e, b) & ~later(c, e, b), s.stored[b, e] == left_content(s, c, e, b)
-                ),
-            ),
-            forall_over(
-                (s.entry, s.bookie), lambda e, b: implies(untouched(e, b), s.stored[b, e] == NOTHING)
+    return all_of(
+        forall_over(
+            (s.client, s.entry, s.bookie),
+            lambda c, e, b: implies(
+                touched(s, c, e, b) & ~later(c, e, b), s.stored[b, e] == left_content(s, c, e, b)
             ),
         ),
+        forall_over((s.entry, s.bookie), lambda e, b: implies(untouched(e, b), s.stored[b, e] == NOTHING)),
     )
 
 
-def read_as_stored(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "a takeover read returns the content that the latest earlier client left at the bookie, which no longer "
+    "changes, or the reader's own write-back; the content that the reader has found is of the first kind"
+)
+def read_as_stored(s: UnboundedLedger) -> Term:
     """Return the invariant about answers to takeover reads: earlier clients cannot change them any more."""
 
     def in_between(c: Term, d: Term, e: Term, b: Term) -> Term:
@@ -423,22 +398,20 @@ def read_as_stored(s: UnboundedLedger) -> Invariant:
 
         return exists(s.bookie, lambda b: gave(b) & left_before(d, e, b))
 
-    return Invariant(
-        name="read-as-stored",
-        meaning="a takeover read returns the content that the latest earlier client left at "
-        "the bookie, which no longer changes, or the reader's own write-back; the "
-        "content that the reader has found is of the first kind",
-        holds=all_of(
-            forall_over(
-                (s.successor, s.entry, s.bookie),
-                lambda d, e, b: implies(s.read_handled[d, e, b], left_before(d, e, b) | is_own(d, e, b)),
-            ),
-            forall_over((s.successor, s.entry), lambda d, e: implies(s.positive(d, e), found(d, e))),
+    return all_of(
+        forall_over(
+            (s.successor, s.entry, s.bookie),
+            lambda d, e, b: implies(s.read_handled[d, e, b], left_before(d, e, b) | is_own(d, e, b)),
         ),
+        forall_over((s.successor, s.entry), lambda d, e: implies(s.positive(d, e), found(d, e))),
     )
 
 
-def adds_carry_own_prefixes(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "no add carries a LAC or LAFR above that of its sender, and no add of a "
+    "takeover carries one above those that the takeover started from"
+)
+def adds_carry_own_prefixes(s: UnboundedLedger) -> Term:
     """Return the invariant about the LAC and LAFR that adds carry."""
 
     def own(c: Term, g: Term, e: Term) -> Term:
@@ -451,17 +424,16 @@ def adds_carry_own_prefixes(s: UnboundedLedger) -> Invariant:
             ),
         )
 
-    return Invariant(
-        name="adds-carry-own-prefixes",
-        meaning="no add carries a LAC or LAFR above that of its sender, and no add of a "
-        "takeover carries one above those that the takeover started from",
-        holds=forall_over(
-            (s.client, s.fragment, s.entry), lambda c, g, e: implies(s.sent[c, g, e], own(c, g, e))
-        ),
+    return forall_over(
+        (s.client, s.fragment, s.entry), lambda c, g, e: implies(s.sent[c, g, e], own(c, g, e))
     )
 
 
-def told_is_confirmed(s: UnboundedLedger) -> Invariant:
+@invariant(
+    "the LAC and LAFR that bookies told a client before enough of them had "
+    "answered are not above those of some earlier client that opened the ledger"
+)
+def told_is_confirmed(s: UnboundedLedger) -> Term:
     """Return the invariant that a takeover starts at a point that an earlier client has confirmed."""
 
     def counts(d: Term, b: Term) -> Term:
@@ -474,26 +446,16 @@ def told_is_confirmed(s: UnboundedLedger) -> Invariant:
 
         return exists(s.client, by)
 
-    return Invariant(
-        name="told-is-confirmed",
-        meaning="the LAC and LAFR that bookies told a client before enough of them had "
-        "answered are not above those of some earlier client that opened the ledger",
-        holds=forall_over((s.successor, s.bookie), lambda d, b: implies(counts(d, b), reached(d, b))),
-    )
+    return forall_over((s.successor, s.bookie), lambda d, b: implies(counts(d, b), reached(d, b)))
 
 
-def closed_for_a_reason(s: UnboundedLedger) -> Invariant:
+@invariant("the client of its term closed the ledger, at its LAC and LAFR")
+def closed_for_a_reason(s: UnboundedLedger) -> Term:
     """Return the invariant that a close is justified."""
 
     def closed(c: Term) -> Term:
         return all_of(
-            s.phase[c] == UnboundedPhase.CLOSED,
-            s.last_entry == s.lac(c),
-            s.last_entry == s.lafr(c),
+            s.phase[c] == UnboundedPhase.CLOSED, s.last_entry == s.lac(c), s.last_entry == s.lafr(c)
         )
 
-    return Invariant(
-        name="closed-for-a-reason",
-        meaning="the client of its term closed the ledger, at its LAC and LAFR",
-        holds=implies(s.status == Status.CLOSED, exists(s.client, closed)),
-    )
+    return implies(s.status == Status.CLOSED, exists(s.client, closed))

@@ -56,9 +56,8 @@ def acked_ids_readable(s: UnboundedLedger) -> Property:
     """Return the property AllCommittedIdsAreReadable: every confirmed entry has some content."""
     return Property(
         name="acked-ids-readable",
-        meaning="every entry that a client acknowledged, or that is at or below the LAC of "
-        "a writing client, is stored with some content on at least one bookie of "
-        "its write set in the metadata",
+        meaning="every entry that a client acknowledged, or that is at or below the LAC of a writing client, "
+        "is stored with some content on at least one bookie of its write set in the metadata",
         holds=_every(s, lambda c, e: _counts(s, c, e), lambda c, e: copies(s, e, 1)),
         witness=_acknowledged(s) & _taken_over(s),
         witness_meaning="a value is acknowledged, and a client that took the ledger over is writing",
@@ -69,9 +68,8 @@ def ack_quorum_reached(s: UnboundedLedger) -> Property:
     """Return the property that entries have AQ copies, before the close and after."""
     return Property(
         name="ack-quorum-reached",
-        meaning="every entry that a client acknowledged, that is at or below the LAC of a "
-        "writing client, or that is in a closed ledger is stored on AQ bookies of "
-        "its write set in the metadata",
+        meaning="every entry that a client acknowledged, that is at or below the LAC of a writing client, or "
+        "that is in a closed ledger is stored on AQ bookies of its write set in the metadata",
         holds=_every(
             s,
             lambda c, e: any_of(_counts(s, c, e), is_final(s, e)),

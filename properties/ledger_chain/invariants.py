@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Callable
 
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, forall_over, maximum
-from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.system import Invariant, invariant
 from fencepost.encoding.language.terms import Term, all_of, any_of, if_, implies
 from fencepost.properties.ledger_chain.safety import in_order, of_any_two
 from fencepost.protocols.ledger_chain import NOTHING_READ, Chain, ChainMetadata, ChainStatus
@@ -43,18 +43,15 @@ def chain_invariants(s: Chain) -> tuple[Invariant, ...]:
     )
 
 
-def created_first(s: Chain) -> Invariant:
+@invariant("a ledger that is not created is in no list and not on the bookies, and no client handles it")
+def created_first(s: Chain) -> Term:
     """Return the invariant about ledgers that do not exist yet."""
 
     def nowhere(m: Term) -> Term:
         unlisted = _every_list(s, lambda position: position(m) == 0)
         return unlisted & ~s.on_bookies(m) & forall(s.client, lambda c: s.own_ledger[c] != m)
 
-    return Invariant(
-        name="created-first",
-        meaning="a ledger that is not created is in no list and not on the bookies, and no client handles it",
-        holds=forall(s.ledger, lambda m: implies(s.metadata[m] == ChainMetadata.NOT_CREATED, nowhere(m))),
-    )
+    return forall(s.ledger, lambda m: implies(s.metadata[m] == ChainMetadata.NOT_CREATED, nowhere(m)))
 
 
 def lists_numbered(s: Chain) -> Invariant:
@@ -79,16 +76,18 @@ def lists_numbered(s: Chain) -> Invariant:
     )
 
 
-def entries_numbered(s: Chain) -> Invariant:
+@invariant("entries have the numbers 1, 2, …, each once")
+def entries_numbered(s: Chain) -> Term:
     """Return the invariant that the numbers of entries are an order of writing."""
-    return Invariant(
-        name="entries-numbered",
-        meaning="entries have the numbers 1, 2, …, each once",
-        holds=_numbered(s, lambda m: s.entry[m]),
-    )
+    return _numbered(s, lambda m: s.entry[m])
 
 
-def ledgers_in_hand(s: Chain) -> Invariant:
+@invariant(
+    "a ledger about to be appended is open, in no list, not on the bookies and "
+    "handled by one client; a ledger about to be closed or written is the last "
+    "of its client's copy, and one that was read as closed is closed"
+)
+def ledgers_in_hand(s: Chain) -> Term:
     """Return the invariant about the ledger that a client handles, by the client's next action."""
 
     def at_end_of_copy(c: Term, m: Term) -> Term:
@@ -102,48 +101,36 @@ def ledgers_in_hand(s: Chain) -> Invariant:
         new = (s.metadata[m] == ChainMetadata.OPEN) & ~s.on_bookies(m) & ~appending_elsewhere(c, m)
         return all_of(
             implies(
-                s.at(c, ChainStatus.APPEND_LEDGER, m),
-                new & _every_list(s, lambda position: position(m) == 0),
+                s.at(c, ChainStatus.APPEND_LEDGER, m), new & _every_list(s, lambda position: position(m) == 0)
             ),
             implies(any_of(closes, writes), (s.own_position[c, m] > 0) & at_end_of_copy(c, m)),
             implies(closes & ~s.own_open[c], s.metadata[m] == ChainMetadata.CLOSED),
         )
 
-    return Invariant(
-        name="ledgers-in-hand",
-        meaning="a ledger about to be appended is open, in no list, not on the bookies and "
-        "handled by one client; a ledger about to be closed or written is the last "
-        "of its client's copy, and one that was read as closed is closed",
-        holds=forall_over((s.client, s.ledger), known),
-    )
+    return forall_over((s.client, s.ledger), known)
 
 
-def copies_are_beginnings(s: Chain) -> Invariant:
+@invariant("a ledger in a client's copy has the same position in the store's list")
+def copies_are_beginnings(s: Chain) -> Term:
     """Return the invariant that the store's list only grows at its end."""
-    return Invariant(
-        name="copies-are-beginnings",
-        meaning="a ledger in a client's copy has the same position in the store's list",
-        holds=forall_over(
-            (s.client, s.ledger),
-            lambda c, m: implies(s.own_position[c, m] > 0, s.own_position[c, m] == s.position[m]),
-        ),
+    return forall_over(
+        (s.client, s.ledger),
+        lambda c, m: implies(s.own_position[c, m] > 0, s.own_position[c, m] == s.position[m]),
     )
 
 
-def only_the_end_is_open(s: Chain) -> Invariant:
+@invariant("every ledger of every list is closed, except for the last one")
+def only_the_end_is_open(s: Chain) -> Term:
     """Return the invariant that no client appends after an open ledger."""
 
     def closed_before(position: Position, m: Term, n: Term) -> Term:
         return implies((position(m) > 0) & (position(m) < position(n)), s.metadata[m] == ChainMetadata.CLOSED)
 
-    return Invariant(
-        name="only-the-end-is-open",
-        meaning="every ledger of every list is closed, except for the last one",
-        holds=_every_list(s, lambda position: of_any_two(s, lambda m, n: closed_before(position, m, n))),
-    )
+    return _every_list(s, lambda position: of_any_two(s, lambda m, n: closed_before(position, m, n)))
 
 
-def ready_to_append(s: Chain) -> Invariant:
+@invariant("if a client is about to create or append a ledger, all ledgers of its copy are closed")
+def ready_to_append(s: Chain) -> Term:
     """Return the invariant that a client creates or appends only after it has closed the last ledger."""
 
     def all_closed(c: Term) -> Term:
@@ -151,29 +138,25 @@ def ready_to_append(s: Chain) -> Invariant:
             s.ledger, lambda m: implies(s.own_position[c, m] > 0, s.metadata[m] == ChainMetadata.CLOSED)
         )
 
-    return Invariant(
-        name="ready-to-append",
-        meaning="if a client is about to create or append a ledger, all ledgers of its copy are closed",
-        holds=forall(
-            s.client,
-            lambda c: implies(
-                any_of(s.status[c] == ChainStatus.CREATE_LEDGER, s.status[c] == ChainStatus.APPEND_LEDGER),
-                all_closed(c),
-            ),
+    return forall(
+        s.client,
+        lambda c: implies(
+            any_of(s.status[c] == ChainStatus.CREATE_LEDGER, s.status[c] == ChainStatus.APPEND_LEDGER),
+            all_closed(c),
         ),
     )
 
 
-def closed_ledgers_known(s: Chain) -> Invariant:
+@invariant("a closed ledger was written or fenced")
+def closed_ledgers_known(s: Chain) -> Term:
     """Return the invariant that a closed ledger cannot be written later."""
-    return Invariant(
-        name="closed-ledgers-known",
-        meaning="a closed ledger was written or fenced",
-        holds=forall(s.ledger, lambda m: implies(s.metadata[m] == ChainMetadata.CLOSED, s.on_bookies(m))),
-    )
+    return forall(s.ledger, lambda m: implies(s.metadata[m] == ChainMetadata.CLOSED, s.on_bookies(m)))
 
 
-def appends_counted(s: Chain) -> Invariant:
+@invariant(
+    "the list's version plus the number of clients about to append is at most the number of created ledgers"
+)
+def appends_counted(s: Chain) -> Term:
     """Return the invariant about versions if an append overwrites: each ledger is appended once at most."""
 
     def room(appended: int, appending: int) -> Term:
@@ -184,21 +167,13 @@ def appends_counted(s: Chain) -> Invariant:
         )
 
     counts = itertools.product(range(len(s.ledger) + 1), range(len(s.client) + 1))
-    return Invariant(
-        name="appends-counted",
-        meaning="the list's version plus the number of clients about to append is at most "
-        "the number of created ledgers",
-        holds=all_of(*(room(appended, appending) for appended, appending in counts)),
-    )
+    return all_of(*(room(appended, appending) for appended, appending in counts))
 
 
-def lists_in_order(s: Chain) -> Invariant:
+@invariant("if two ledgers of a list have entries, the entry of the earlier one was written first")
+def lists_in_order(s: Chain) -> Term:
     """Return `entry-order` for the store's list and the copies: an overwriting append can publish a copy."""
-    return Invariant(
-        name="lists-in-order",
-        meaning="if two ledgers of a list have entries, the entry of the earlier one was written first",
-        holds=_every_list(s, lambda position: in_order(s, position)),
-    )
+    return _every_list(s, lambda position: in_order(s, position))
 
 
 def _copy(s: Chain, client: Term) -> Position:

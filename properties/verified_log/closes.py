@@ -5,13 +5,17 @@ from __future__ import annotations
 from functools import partial
 
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
-from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.system import Invariant, invariant
 from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of, any_of, implies
 from fencepost.properties.verified_log.words import is_sealed, is_taken, obeyed, ordered, sendings, was_closed
 from fencepost.protocols.verified_log.state import Log, Order, SegmentStatus
 
 
-def sealed_by_order(s: Log) -> Invariant:
+@invariant(
+    "a node seals a segment when an order says so and then keeps it sealed, and "
+    "it answers a close order once it has closed the segment"
+)
+def sealed_by_order(s: Log) -> Term:
     """Return the invariant that a node seals a segment only when an order says so."""
     taking = s.parameters.takeover == "yes"
     stays = not taking or s.parameters.suspend_demotes == "no"
@@ -38,33 +42,26 @@ def sealed_by_order(s: Log) -> Invariant:
         if s.parameters.coordinator == "yes"
         else TRUE
     )
-    return Invariant(
-        name="sealed-by-order",
-        meaning="a node seals a segment when an order says so and then keeps it sealed, and "
-        "it answers a close order once it has closed the segment",
-        holds=forall_over((s.node, s.segment), sound) & answered,
-    )
+    return forall_over((s.node, s.segment), sound) & answered
 
 
-def closed_at_the_count(s: Log) -> Invariant:
+@invariant("a node that has closed a segment holds as many entries of it as a close order said")
+def closed_at_the_count(s: Log) -> Term:
     """Return the invariant about the length of a closed segment."""
 
     def told(n: Term, t: Term) -> Term:
         asked = exists(s.producer, lambda p: (s.owner[t] == p) & (s.length(n, t) == s.count[p, t]))
         vouched = s.length(n, t) == s.vouched_count[t]
-        return any_of(
-            obeyed(s, n, t, Order.ASKED) & asked,
-            obeyed(s, n, t, Order.TAKEN) & vouched,
-        )
+        return any_of(obeyed(s, n, t, Order.ASKED) & asked, obeyed(s, n, t, Order.TAKEN) & vouched)
 
-    return Invariant(
-        name="closed-at-the-count",
-        meaning="a node that has closed a segment holds as many entries of it as a close order said",
-        holds=forall_over((s.node, s.segment), lambda n, t: implies(was_closed(s, n, t), told(n, t))),
-    )
+    return forall_over((s.node, s.segment), lambda n, t: implies(was_closed(s, n, t), told(n, t)))
 
 
-def orders_have_reasons(s: Log) -> Invariant:
+@invariant(
+    "a segment is ordered closed only if its owner asked for it, or if the next "
+    "segment belongs to another producer"
+)
+def orders_have_reasons(s: Log) -> Term:
     """Return the invariant that close orders are justified."""
     attempt = s.ask.over["attempt"]
 
@@ -80,15 +77,14 @@ def orders_have_reasons(s: Log) -> Invariant:
             implies(given(Order.TAKEN), is_taken(s, t)),
         )
 
-    return Invariant(
-        name="orders-have-reasons",
-        meaning="a segment is ordered closed only if its owner asked for it, or if the next "
-        "segment belongs to another producer",
-        holds=forall_over((s.segment, s.node), sound),
-    )
+    return forall_over((s.segment, s.node), sound)
 
 
-def followed_for_a_reason(s: Log) -> Invariant:
+@invariant(
+    "a segment is granted only if the one before was ordered closed for its "
+    "owner, or if it is granted to another producer"
+)
+def followed_for_a_reason(s: Log) -> Term:
     """Return the invariant that a new segment is justified."""
 
     def sound(t: Term) -> Term:
@@ -98,12 +94,7 @@ def followed_for_a_reason(s: Log) -> Invariant:
         tuple(s.close_answer.over.values()),
         lambda t, o, n, k: implies(s.close_answer.received[t, o, n, k], s.is_followed(t)),
     )
-    return Invariant(
-        name="followed-for-a-reason",
-        meaning="a segment is granted only if the one before was ordered closed for its "
-        "owner, or if it is granted to another producer",
-        holds=forall(s.segment, sound) & answered,
-    )
+    return forall(s.segment, sound) & answered
 
 
 def orders_are_repeated(s: Log) -> Invariant:
@@ -120,18 +111,15 @@ def orders_are_repeated(s: Log) -> Invariant:
         meaning="an order to close a segment is repeated to each of its nodes"
         + (" until the node has closed the segment" if ends else "")
         + ", except for nodes that are known to have crashed",
-        holds=all_of(
-            *(forall_over((s.segment, s.node), partial(sound, o=o)) for o in Order),
-        ),
+        holds=all_of(*(forall_over((s.segment, s.node), partial(sound, o=o)) for o in Order)),
     )
 
 
-def crashes_are_counted(s: Log) -> Invariant:
+@invariant(
+    "no more nodes are down than there were crashes, and the coordinator considers no node failed that is up"
+)
+def crashes_are_counted(s: Log) -> Term:
     """Return the invariant about crashed nodes."""
-    return Invariant(
-        name="crashes-are-counted",
-        meaning="no more nodes are down than there were crashes, and the coordinator "
-        "considers no node failed that is up",
-        holds=~at_least(s.parameters.crashes + 1, s.node, lambda n: ~s.up[n])
-        & forall(s.node, lambda n: implies(s.failed[n], ~s.up[n])),
+    return ~at_least(s.parameters.crashes + 1, s.node, lambda n: ~s.up[n]) & forall(
+        s.node, lambda n: implies(s.failed[n], ~s.up[n])
     )

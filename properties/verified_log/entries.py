@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.system import invariant
 from fencepost.encoding.language.terms import FALSE, Term, all_of, if_, implies, lift
 from fencepost.properties.verified_log.words import (
     accepted,
@@ -22,7 +22,11 @@ from fencepost.properties.verified_log.words import (
 from fencepost.protocols.verified_log.state import NOTHING, Log, Order, ProducerPhase, SegmentStatus
 
 
-def written_in_order(s: Log) -> Invariant:
+@invariant(
+    "a producer sends the entries of a segment one by one, each after it has "
+    "committed the entry before, and continues in its next segment"
+)
+def written_in_order(s: Log) -> Term:
     """Return the invariant that a producer writes one entry at a time, segment after segment."""
 
     def wrote(p: Value, t: int) -> Term:
@@ -53,27 +57,23 @@ def written_in_order(s: Log) -> Invariant:
             *parts, s.next[p] == start, (s.next[p] <= last) | done, (s.phase[p] == ProducerPhase.DONE) == done
         )
 
-    return Invariant(
-        name="written-in-order",
-        meaning="a producer sends the entries of a segment one by one, each after it has "
-        "committed the entry before, and continues in its next segment",
-        holds=all_of(*(own(p, numbers(s.own(s.only(p)))) for p in s.producer)),
-    )
+    return all_of(*(own(p, numbers(s.own(s.only(p)))) for p in s.producer))
 
 
-def sent_to_all_nodes(s: Log) -> Invariant:
+@invariant("an entry is sent to all nodes of its segment and to no other node")
+def sent_to_all_nodes(s: Log) -> Term:
     """Return the invariant about the receivers of an append."""
-    return Invariant(
-        name="sent-to-all-nodes",
-        meaning="an entry is sent to all nodes of its segment and to no other node",
-        holds=forall_over(
-            (s.segment, s.entry, s.node),
-            lambda t, e, n: s.append.sent[t, e, n] == (s.placed[t, n] & sent_in(s, t, e)),
-        ),
+    return forall_over(
+        (s.segment, s.entry, s.node),
+        lambda t, e, n: s.append.sent[t, e, n] == (s.placed[t, n] & sent_in(s, t, e)),
     )
 
 
-def answered_was_handled(s: Log) -> Invariant:
+@invariant(
+    "a node answers an append after it has stored the entry, or after it has "
+    "refused it because the segment is sealed there"
+)
+def answers_to_appends(s: Log) -> Term:
     """Return the invariant that answers to appends are true."""
 
     def sound(t: Term, e: Term, n: Term) -> Term:
@@ -84,15 +84,13 @@ def answered_was_handled(s: Log) -> Invariant:
             implies(accepted(s, t, e, n), s.ever_stored[e, n]),
         )
 
-    return Invariant(
-        name="answers-to-appends",
-        meaning="a node answers an append after it has stored the entry, or after it has "
-        "refused it because the segment is sealed there",
-        holds=forall_over((s.segment, s.entry, s.node), sound),
-    )
+    return forall_over((s.segment, s.entry, s.node), sound)
 
 
-def acks_are_of_this_entry(s: Log) -> Invariant:
+@invariant(
+    "a writing producer counts only acks of the entry that it is writing, and at least one of them is missing"
+)
+def acks_are_of_this_entry(s: Log) -> Term:
     """Return the invariant about the acks that a writing producer counts."""
 
     def current(p: Term, n: Term) -> Term:
@@ -114,12 +112,8 @@ def acks_are_of_this_entry(s: Log) -> Invariant:
     def missing(p: Term) -> Term:
         return ~at_least(s.parameters.replicas, s.node, lambda n: s.acks[p, n])
 
-    return Invariant(
-        name="acks-are-of-this-entry",
-        meaning="a writing producer counts only acks of the entry that it is writing, and "
-        "at least one of them is missing",
-        holds=forall_over((s.producer, s.node), sound)
-        & forall(s.producer, lambda p: implies(s.phase[p] == ProducerPhase.WRITE, missing(p))),
+    return forall_over((s.producer, s.node), sound) & forall(
+        s.producer, lambda p: implies(s.phase[p] == ProducerPhase.WRITE, missing(p))
     )
 
 
@@ -128,21 +122,19 @@ def _is_leaving(s: Log, segment: Term) -> Term:
     return is_taken(s, segment) | s.in_takeover[segment] & ~ordered(s, segment, Order.ASKED)
 
 
-def committed_by_all(s: Log) -> Invariant:
+@invariant("every node of the segment accepted and acked each entry that a producer committed there")
+def committed_by_all(s: Log) -> Term:
     """Return the invariant that a producer commits an entry after all nodes have it."""
-    return Invariant(
-        name="committed-by-all",
-        meaning="every node of the segment accepted and acked each entry that a producer committed there",
-        holds=forall_over(
-            (s.segment, s.entry, s.node),
-            lambda t, e, n: implies(
-                done_in(s, t, e) & s.placed[t, n], accepted(s, t, e, n) & s.ack.received[t, e, n]
-            ),
+    return forall_over(
+        (s.segment, s.entry, s.node),
+        lambda t, e, n: implies(
+            done_in(s, t, e) & s.placed[t, n], accepted(s, t, e, n) & s.ack.received[t, e, n]
         ),
     )
 
 
-def logs_as_sent(s: Log) -> Invariant:
+@invariant("the entries that a node holds of a segment are a prefix of those sent in it")
+def logs_as_sent(s: Log) -> Term:
     """Return the invariant that a node's log has no gap."""
 
     def in_place(n: Term, t: Term, i: Term) -> Term:
@@ -151,26 +143,22 @@ def logs_as_sent(s: Log) -> Invariant:
         below = forall(s.place, lambda j: implies(j < i, s.log[n, t, j] != NOTHING))
         return implies(held != NOTHING, there & below)
 
-    return Invariant(
-        name="logs-as-sent",
-        meaning="the entries that a node holds of a segment are a prefix of those sent in it",
-        holds=forall_over((s.node, s.segment, s.place), in_place),
-    )
+    return forall_over((s.node, s.segment, s.place), in_place)
 
 
-def accepted_is_stored(s: Log) -> Invariant:
+@invariant("until a node closes a segment, it holds exactly the entries that it accepted")
+def accepted_is_stored(s: Log) -> Term:
     """Return the invariant about the log of a node before the close."""
-    return Invariant(
-        name="accepted-is-stored",
-        meaning="until a node closes a segment, it holds exactly the entries that it accepted",
-        holds=forall_over(
-            (s.node, s.segment, s.entry),
-            lambda n, t, e: implies(~was_closed(s, n, t), s.holds(n, t, e) == accepted(s, t, e, n)),
-        ),
+    return forall_over(
+        (s.node, s.segment, s.entry),
+        lambda n, t, e: implies(~was_closed(s, n, t), s.holds(n, t, e) == accepted(s, t, e, n)),
     )
 
 
-def committed_where(s: Log) -> Invariant:
+@invariant(
+    "an entry is committed in a segment by the segment's owner, or because the coordinator vouches for it"
+)
+def committed_for_a_reason(s: Log) -> Term:
     """Return the invariant that commits are justified."""
 
     def vouched(e: Term, t: Term) -> Term:
@@ -180,16 +168,9 @@ def committed_where(s: Log) -> Invariant:
         said = s.committed_in[e, t]
         taken = FALSE if s.parameters.takeover == "no" else vouched(e, t)
         return all_of(
-            implies(done_in(s, t, e), said),
-            implies(said, (done_in(s, t, e) | taken) & s.committed[e]),
+            implies(done_in(s, t, e), said), implies(said, (done_in(s, t, e) | taken) & s.committed[e])
         )
 
-    return Invariant(
-        name="committed-for-a-reason",
-        meaning="an entry is committed in a segment by the segment's owner, or because the "
-        "coordinator vouches for it",
-        holds=forall_over((s.entry, s.segment), sound)
-        & forall(
-            s.entry, lambda e: implies(s.committed[e], exists(s.segment, lambda t: s.committed_in[e, t]))
-        ),
+    return forall_over((s.entry, s.segment), sound) & forall(
+        s.entry, lambda e: implies(s.committed[e], exists(s.segment, lambda t: s.committed_in[e, t]))
     )

@@ -6,13 +6,17 @@ from functools import partial
 
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall, forall_over
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.system import invariant
 from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of, any_of, implies, lift
 from fencepost.properties.verified_log.words import done_in, is_at, is_taken, numbers, ordered
 from fencepost.protocols.verified_log.state import NOTHING, Log, Order, SegmentStatus, ServedSegment
 
 
-def served_is_committed(s: Log) -> Invariant:
+@invariant(
+    "an entry that a node sent to a consumer is the one at that place of the "
+    "segment, and it is committed there"
+)
+def served_is_committed(s: Log) -> Term:
     """Return the invariant that nodes serve only committed entries."""
 
     def reason(t: Term, e: Term) -> Term:
@@ -32,30 +36,28 @@ def served_is_committed(s: Log) -> Invariant:
             implies(s.served[index] != ServedSegment.ENTRY, s.served_entry[index] == NOTHING),
         )
 
-    return Invariant(
-        name="served-is-committed",
-        meaning="an entry that a node sent to a consumer is the one at that place of the "
-        "segment, and it is committed there",
-        holds=forall_over(tuple(s.read.over.values()), sound),
-    )
+    return forall_over(tuple(s.read.over.values()), sound)
 
 
-def read_so_far(s: Log) -> Invariant:
+@invariant(
+    "a consumer has read every entry of its segment before the place that it "
+    "reads next, and these entries are committed"
+)
+def read_so_far(s: Log) -> Term:
     """Return the invariant that a consumer has read everything before its place in its segment."""
 
     def seen(c: Term, t: Term, i: Term) -> Term:
         entry = exists(s.entry, lambda e: is_at(s, t, e, i) & s.committed_in[e, t] & s.seen[c, e])
         return implies((s.reads_from[c] == t) & (i < s.reads_at[c]), entry)
 
-    return Invariant(
-        name="read-so-far",
-        meaning="a consumer has read every entry of its segment before the place that it "
-        "reads next, and these entries are committed",
-        holds=forall_over((s.consumer, s.segment, s.place), seen),
-    )
+    return forall_over((s.consumer, s.segment, s.place), seen)
 
 
-def left_for_a_reason(s: Log) -> Invariant:
+@invariant(
+    "a consumer leaves a segment after its owner had it closed and the consumer has read all that the owner "
+    "committed there, or if the next segment belongs to another producer"
+)
+def left_for_a_reason(s: Log) -> Term:
     """Return the invariant that a consumer leaves a segment only when the segment is over."""
 
     def over(t: Term) -> Term:
@@ -66,17 +68,13 @@ def left_for_a_reason(s: Log) -> Invariant:
         beyond = forall(s.producer, lambda p: implies(s.owner[t] == p, s.count[p, t] < i))
         return implies(s.served[index] == ServedSegment.NEXT_SEGMENT, over(t) & (is_taken(s, t) | beyond))
 
-    return Invariant(
-        name="left-for-a-reason",
-        meaning="a consumer leaves a segment after its owner had it closed and the consumer "
-        "has read all that the owner committed there, or if the next segment "
-        "belongs to another producer",
-        holds=forall_over(tuple(s.read.over.values()), no_more)
-        & forall_over((s.consumer, s.segment), lambda c, t: implies(t < s.reads_from[c], over(t))),
+    return forall_over(tuple(s.read.over.values()), no_more) & forall_over(
+        (s.consumer, s.segment), lambda c, t: implies(t < s.reads_from[c], over(t))
     )
 
 
-def last_read_was_sent(s: Log) -> Invariant:
+@invariant("the last entry that a consumer read is committed in its current segment or in an earlier one")
+def last_read_was_sent(s: Log) -> Term:
     """Return the invariant about the last entry that a consumer read."""
 
     def behind(c: Term, t: Term, e: Term) -> Term:
@@ -84,18 +82,17 @@ def last_read_was_sent(s: Log) -> Invariant:
             t <= s.reads_from[c], exists(s.place, lambda i: is_at(s, t, e, i)), s.committed_in[e, t]
         )
 
-    return Invariant(
-        name="last-read-was-sent",
-        meaning="the last entry that a consumer read is committed in its current segment or "
-        "in an earlier one",
-        holds=forall_over(
-            (s.consumer, s.entry),
-            lambda c, e: implies(s.last_read[c] == e, exists(s.segment, lambda t: behind(c, t, e))),
-        ),
+    return forall_over(
+        (s.consumer, s.entry),
+        lambda c, e: implies(s.last_read[c] == e, exists(s.segment, lambda t: behind(c, t, e))),
     )
 
 
-def read_without_gaps(s: Log) -> Invariant:
+@invariant(
+    "a consumer's last read entry is the one before the entry that it reads "
+    "next, except for the first entry of a producer"
+)
+def read_without_gaps(s: Log) -> Term:
     """Return the invariant that a consumer reads the entries of a producer in order."""
 
     def heir(p: Value, t: int) -> Term:
@@ -125,15 +122,14 @@ def read_without_gaps(s: Log) -> Invariant:
             start = start + s.count[p, t]
         return all_of(*parts)
 
-    return Invariant(
-        name="read-without-gaps",
-        meaning="a consumer's last read entry is the one before the entry that it reads "
-        "next, except for the first entry of a producer",
-        holds=all_of(*(of(p) for p in s.producer)),
-    )
+    return all_of(*(of(p) for p in s.producer))
 
 
-def left_when_closed(s: Log) -> Invariant:
+@invariant(
+    "a consumer leaves a segment that some node has closed, after it has read "
+    "all entries that the node holds of it"
+)
+def left_when_closed(s: Log) -> Term:
     """Return the invariant that a consumer leaves a segment at a node that has closed it."""
 
     def over(*index: Term) -> Term:
@@ -148,9 +144,4 @@ def left_when_closed(s: Log) -> Invariant:
 
         return implies(t < s.reads_from[c], exists(s.node, read))
 
-    return Invariant(
-        name="left-when-closed",
-        meaning="a consumer leaves a segment that some node has closed, after it has read "
-        "all entries that the node holds of it",
-        holds=forall_over(tuple(s.read.over.values()), over) & forall_over((s.consumer, s.segment), left),
-    )
+    return forall_over(tuple(s.read.over.values()), over) & forall_over((s.consumer, s.segment), left)

@@ -182,8 +182,7 @@ def _stopped(s: Log) -> Term:
     It is for stages without a coordinator.
     """
     under_way = exists_over(
-        (s.segment, s.entry, s.node),
-        lambda t, e, n: s.append.under_way(t, e, n) | s.ack.under_way(t, e, n),
+        (s.segment, s.entry, s.node), lambda t, e, n: s.append.under_way(t, e, n) | s.ack.under_way(t, e, n)
     )
     read = s.read_node.values[-1]
 

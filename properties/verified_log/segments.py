@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, forall_over
-from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.system import Invariant, invariant
 from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of, any_of, implies
 from fencepost.properties.verified_log.words import following_is, sendings
 from fencepost.protocols.verified_log.state import (
@@ -18,24 +18,22 @@ from fencepost.protocols.verified_log.state import (
 )
 
 
-def received_was_sent(s: Log) -> Invariant:
+@invariant("every received message was sent")
+def received_was_sent(s: Log) -> Term:
     """Return the invariant that no message is invented."""
-    return Invariant(
-        name="received-was-sent",
-        meaning="every received message was sent",
-        holds=all_of(
-            *(
-                forall_over(
-                    tuple(mail.over.values()),
-                    lambda *index, mail=mail: implies(mail.received[index], mail.sent[index]),
-                )
-                for mail in s.network.kinds
+    return all_of(
+        *(
+            forall_over(
+                tuple(mail.over.values()),
+                lambda *index, mail=mail: implies(mail.received[index], mail.sent[index]),
             )
-        ),
+            for mail in s.network.kinds
+        )
     )
 
 
-def segments_in_order(s: Log) -> Invariant:
+@invariant("segments are granted one after another, each to one producer and on R nodes")
+def segments_in_order(s: Log) -> Term:
     """Return the invariant about granted segments."""
 
     def untouched(t: Term) -> Term:
@@ -48,27 +46,24 @@ def segments_in_order(s: Log) -> Invariant:
         )
 
     most = s.parameters.replicas
-    return Invariant(
-        name="segments-in-order",
-        meaning="segments are granted one after another, each to one producer and on R nodes",
-        holds=forall(
-            s.segment,
-            lambda t: all_of(
-                implies(~s.granted[t], untouched(t)),
-                implies(
-                    s.granted[t],
-                    all_of(
-                        s.owner[t] != NOBODY,
-                        at_least(most, s.node, lambda n: s.placed[t, n]),
-                        ~at_least(most + 1, s.node, lambda n: s.placed[t, n]),
-                    ),
+    return forall(
+        s.segment,
+        lambda t: all_of(
+            implies(~s.granted[t], untouched(t)),
+            implies(
+                s.granted[t],
+                all_of(
+                    s.owner[t] != NOBODY,
+                    at_least(most, s.node, lambda n: s.placed[t, n]),
+                    ~at_least(most + 1, s.node, lambda n: s.placed[t, n]),
                 ),
             ),
         ),
     )
 
 
-def nodes_of_a_segment(s: Log) -> Invariant:
+@invariant("only the nodes of a segment get orders about it, know of it and hold entries of it")
+def nodes_of_a_segment(s: Log) -> Term:
     """Return the invariant that other nodes have nothing to do with a segment."""
     p = s.parameters
 
@@ -81,14 +76,13 @@ def nodes_of_a_segment(s: Log) -> Invariant:
             parts.append(forall(s.suspend.over["sending"], lambda k: ~s.suspend.sent[t, n, k]))
         return all_of(*parts)
 
-    return Invariant(
-        name="nodes-of-a-segment",
-        meaning="only the nodes of a segment get orders about it, know of it and hold entries of it",
-        holds=forall_over((s.segment, s.node), lambda t, n: implies(~s.placed[t, n], unasked(t, n))),
-    )
+    return forall_over((s.segment, s.node), lambda t, n: implies(~s.placed[t, n], unasked(t, n)))
 
 
-def producers_own(s: Log) -> Invariant:
+@invariant(
+    "a producer writes only to its own segments, and is told to write only to those, after it has begun"
+)
+def producers_own_segments(s: Log) -> Term:
     """Return the invariant that producers write only to segments that they own."""
     coordinated, taking = s.parameters.coordinator == "yes", s.parameters.takeover == "yes"
     never = [
@@ -116,15 +110,11 @@ def producers_own(s: Log) -> Invariant:
             begun,
         )
 
-    return Invariant(
-        name="producers-own-segments",
-        meaning="a producer writes only to its own segments, and is told to write only to "
-        "those, after it has begun",
-        holds=forall(s.producer, sound) & forall_over((s.producer, s.segment), owned),
-    )
+    return forall(s.producer, sound) & forall_over((s.producer, s.segment), owned)
 
 
-def asked_after_writing(s: Log) -> Invariant:
+@invariant("a producer that asks for the segment after one of its own no longer writes to that segment")
+def asked_after_writing(s: Log) -> Term:
     """Return the invariant that a producer asks for a new segment after it has finished the one before."""
     since, attempt = s.ask.over["after"], s.ask.over["attempt"]
     begun = forall_over(
@@ -136,13 +126,11 @@ def asked_after_writing(s: Log) -> Invariant:
         here = (s.at[p] == t) & ((s.phase[p] == ProducerPhase.WANT) | (s.phase[p] == ProducerPhase.HALTED))
         return (s.owner[t] == p) & ((t < s.at[p]) | here)
 
-    return Invariant(
-        name="asked-after-writing",
-        meaning="a producer that asks for the segment after one of its own no longer writes to that segment",
-        holds=forall_over(
+    return (
+        forall_over(
             (s.producer, s.segment, attempt), lambda p, t, k: implies(s.ask.sent[p, t, k], left(p, t))
         )
-        & begun,
+        & begun
     )
 
 
@@ -197,13 +185,9 @@ def _granted_when_asked(s: Log, q: Term, after: Term) -> Term:
     return implies(exists(s.segment, lambda u: (u == after + 1) & s.granted[u]), asked)
 
 
-def answers_tell_nodes(s: Log) -> Invariant:
+@invariant("a writing producer knows the nodes of its segment")
+def answers_tell_nodes(s: Log) -> Term:
     """Return the invariant that a writing producer knows where to write."""
-    return Invariant(
-        name="answers-tell-nodes",
-        meaning="a writing producer knows the nodes of its segment",
-        holds=forall(
-            s.producer,
-            lambda p: implies((s.phase[p] != ProducerPhase.IDLE) & (s.at[p] > 0), s.knows_nodes[p]),
-        ),
+    return forall(
+        s.producer, lambda p: implies((s.phase[p] != ProducerPhase.IDLE) & (s.at[p] > 0), s.knows_nodes[p])
     )

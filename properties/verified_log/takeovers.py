@@ -6,27 +6,23 @@ import itertools
 
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall, forall_over
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.system import invariant
 from fencepost.encoding.language.terms import Term, TermLike, all_of, implies
-from fencepost.properties.verified_log.words import (
-    accepted,
-    is_at,
-    is_sealed,
-    is_taken,
-    ordered,
-    writes_to,
-)
+from fencepost.properties.verified_log.words import accepted, is_at, is_sealed, is_taken, ordered, writes_to
 from fencepost.protocols.verified_log.state import NOBODY, NOTHING, Log, LookupAnswer, Order, ProducerPhase
 
 
-def taken_by_another(s: Log) -> Invariant:
+@invariant(
+    "a segment is suspended for one other producer, and the next segment goes "
+    "to that producer or to the owner"
+)
+def taken_by_another(s: Log) -> Term:
     """Return the invariant about the segment that a takeover suspends."""
 
     def sound(t: Term) -> Term:
         return all_of(
             implies(
-                s.in_takeover[t],
-                (s.taken_by[t] != NOBODY) & (s.taken_by[t] != s.owner[t]) & s.granted[t],
+                s.in_takeover[t], (s.taken_by[t] != NOBODY) & (s.taken_by[t] != s.owner[t]) & s.granted[t]
             ),
             implies(
                 is_taken(s, t), exists(s.segment, lambda u: (u == t + 1) & (s.owner[u] == s.taken_by[t]))
@@ -44,19 +40,13 @@ def taken_by_another(s: Log) -> Invariant:
         tuple(s.take_over.over.values()),
         lambda p, k: implies(s.take_over.sent[p, k], s.phase[p] != ProducerPhase.IDLE),
     )
-    return Invariant(
-        name="taken-by-another",
-        meaning="a segment is suspended for one other producer, and the next segment goes "
-        "to that producer or to the owner",
-        holds=forall(s.segment, sound) & started,
-    )
+    return forall(s.segment, sound) & started
 
 
 def _counted(s: Log, segment: TermLike, count: Term, entry: Term) -> Term:
     """Return whether the entry is the one with that number in the segment."""
     there = exists_over(
-        (s.entry, s.place),
-        lambda e, i: (entry == e) & (count == i) & is_at(s, segment, e, i),
+        (s.entry, s.place), lambda e, i: (entry == e) & (count == i) & is_at(s, segment, e, i)
     )
     return (count == 0) & (entry == NOTHING) | there
 
@@ -79,7 +69,11 @@ def _covers(s: Log, segment: TermLike, node: TermLike, count: Term) -> Term:
     )
 
 
-def suspended_takes_no_more(s: Log) -> Invariant:
+@invariant(
+    "the count that a node reports when it suspends the last segment covers all "
+    "that the owner can commit there"
+)
+def suspended_takes_no_more(s: Log) -> Term:
     """Return the invariant about the answer to a suspend order: the owner cannot commit more than that."""
 
     def sound(t: Term, n: Term, k: Term) -> Term:
@@ -93,15 +87,14 @@ def suspended_takes_no_more(s: Log) -> Invariant:
             ),
         )
 
-    return Invariant(
-        name="suspended-takes-no-more",
-        meaning="the count that a node reports when it suspends the last segment covers all "
-        "that the owner can commit there",
-        holds=forall_over((s.segment, s.node, s.suspend.over["sending"]), sound),
-    )
+    return forall_over((s.segment, s.node, s.suspend.over["sending"]), sound)
 
 
-def vouched_is_enough(s: Log) -> Invariant:
+@invariant(
+    "the count that the coordinator vouches for in a segment covers all that "
+    "the owner has committed there or ever will"
+)
+def vouched_is_enough(s: Log) -> Term:
     """Return the invariant about the count that the coordinator vouches for."""
 
     def sound(t: Term) -> Term:
@@ -114,27 +107,19 @@ def vouched_is_enough(s: Log) -> Invariant:
             implies(~is_taken(s, t), count == 0),
         )
 
-    return Invariant(
-        name="vouched-is-enough",
-        meaning="the count that the coordinator vouches for in a segment covers all that "
-        "the owner has committed there or ever will",
-        holds=forall(s.segment, sound),
-    )
+    return forall(s.segment, sound)
 
 
-def one_order(s: Log) -> Invariant:
+@invariant("a segment that is ordered closed for its owner is not taken over")
+def one_order(s: Log) -> Term:
     """Return the invariant that a segment is closed for its owner or taken over, and never both."""
-    return Invariant(
-        name="one-order",
-        meaning="a segment that is ordered closed for its owner is not taken over",
-        holds=forall(
-            s.segment,
-            lambda t: implies(ordered(s, t, Order.ASKED), ~is_taken(s, t) & ~s.in_takeover[t]),
-        ),
+    return forall(
+        s.segment, lambda t: implies(ordered(s, t, Order.ASKED), ~is_taken(s, t) & ~s.in_takeover[t])
     )
 
 
-def turns_in_order(s: Log) -> Invariant:
+@invariant("producers take the log over in their order, each at most once")
+def turns_in_order(s: Log) -> Term:
     """Return the invariant about the order of takeovers: nobody takes the log from the last producer."""
     later = list(itertools.combinations(s.producer.values, 2))
     last = s.producer.values[-1]
@@ -149,39 +134,30 @@ def turns_in_order(s: Log) -> Invariant:
         tuple(s.ask.over.values())[1:],
         lambda after, k: s.answered[last, after, k] != LookupAnswer.IN_TAKEOVER,
     )
-    return Invariant(
-        name="turns-in-order",
-        meaning="producers take the log over in their order, each at most once",
-        holds=forall_over((s.segment, s.segment), owned) & told & (s.phase[last] != ProducerPhase.HALTED),
-    )
+    return forall_over((s.segment, s.segment), owned) & told & (s.phase[last] != ProducerPhase.HALTED)
 
 
-def newcomers_wait(s: Log) -> Invariant:
+@invariant("a producer starts only after the one before it has taken over")
+def newcomers_wait(s: Log) -> Term:
     """Return the invariant about the start of a producer."""
     pairs = itertools.pairwise(s.producer.values)
-    return Invariant(
-        name="newcomers-wait",
-        meaning="a producer starts only after the one before it has taken over",
-        holds=all_of(
-            *(implies(s.phase[later] != ProducerPhase.IDLE, s.at[earlier] > 0) for earlier, later in pairs)
-        ),
+    return all_of(
+        *(implies(s.phase[later] != ProducerPhase.IDLE, s.at[earlier] > 0) for earlier, later in pairs)
     )
 
 
-def newcomers_are_last(s: Log) -> Invariant:
+@invariant("no producer writes to a segment after one that was granted to a later producer")
+def newcomers_are_last(s: Log) -> Term:
     """Return the invariant that older producers write to older segments."""
 
     def stays_before(earlier: Value, later: Value) -> Term:
         return forall(s.segment, lambda t: implies(s.owner[t] == later, s.at[earlier] < t))
 
-    return Invariant(
-        name="newcomers-are-last",
-        meaning="no producer writes to a segment after one that was granted to a later producer",
-        holds=all_of(*itertools.starmap(stays_before, itertools.combinations(s.producer.values, 2))),
-    )
+    return all_of(*itertools.starmap(stays_before, itertools.combinations(s.producer.values, 2)))
 
 
-def taken_from_the_inactive(s: Log) -> Invariant:
+@invariant("the last segment of a working producer that is not the active one is taken over")
+def taken_from_the_inactive(s: Log) -> Term:
     """Return the invariant about a producer that works although it is not the active one."""
 
     def replaced(p: Term, t: Term) -> Term:
@@ -192,28 +168,23 @@ def taken_from_the_inactive(s: Log) -> Invariant:
         at_work = (s.phase[p] == ProducerPhase.WRITE) | (s.phase[p] == ProducerPhase.WANT)
         return implies(at_work & (s.at[p] == t) & (s.active != p), replaced(p, t))
 
-    return Invariant(
-        name="taken-from-the-inactive",
-        meaning="the last segment of a working producer that is not the active one is taken over",
-        holds=forall_over((s.producer, s.segment), sound),
-    )
+    return forall_over((s.producer, s.segment), sound)
 
 
-def sent_late_is_not_committed(s: Log) -> Invariant:
+@invariant(
+    "if a producer sent an entry when it was no longer the active one, some "
+    "node of the segment refuses the entry"
+)
+def sent_late_is_not_committed(s: Log) -> Term:
     """Return the invariant about entries that a producer sends after it stopped being the active one."""
 
     def blocked(p: Term, t: Term, n: Term) -> Term:
         next_accepted = exists(s.entry, lambda e: (s.next[p] == e) & accepted(s, t, e, n))
         return s.placed[t, n] & is_sealed(s, n, t) & ~next_accepted
 
-    return Invariant(
-        name="sent-late-is-not-committed",
-        meaning="if a producer sent an entry when it was no longer the active one, some "
-        "node of the segment refuses the entry",
-        holds=forall_over(
-            (s.producer, s.segment),
-            lambda p, t: implies(
-                writes_to(s, p, t) & (s.highest[p] < s.next[p]), exists(s.node, lambda n: blocked(p, t, n))
-            ),
+    return forall_over(
+        (s.producer, s.segment),
+        lambda p, t: implies(
+            writes_to(s, p, t) & (s.highest[p] < s.next[p]), exists(s.node, lambda n: blocked(p, t, n))
         ),
     )

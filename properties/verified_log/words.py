@@ -64,8 +64,7 @@ def writes_to(s: Log, producer: TermLike, segment: TermLike) -> Term:
 def is_sealed(s: Log, node: TermLike, segment: TermLike) -> Term:
     """Return whether the node refuses further appends to the segment."""
     return any_of(
-        s.status[node, segment] == SegmentStatus.CLOSED,
-        s.status[node, segment] == SegmentStatus.SUSPENDED,
+        s.status[node, segment] == SegmentStatus.CLOSED, s.status[node, segment] == SegmentStatus.SUSPENDED
     )
 
 
@@ -88,10 +87,7 @@ def ordered(s: Log, segment: TermLike, order: TermLike) -> Term:
 
 def is_taken(s: Log, segment: Term) -> Term:
     """Return whether the next segment belongs to another producer."""
-    return exists(
-        s.segment,
-        lambda u: all_of(u == segment + 1, s.granted[u], s.owner[u] != s.owner[segment]),
-    )
+    return exists(s.segment, lambda u: all_of(u == segment + 1, s.granted[u], s.owner[u] != s.owner[segment]))
 
 
 def following_is(s: Log, segment: Term, producer: TermLike) -> Term:

@@ -92,8 +92,7 @@ class Adds(Fencing):
         """
         first = self.pushed_in[client, entry] == fragment
         return any_of(
-            first & self.add_lost[client, entry, bookie],
-            ~first & self.resend_lost[client, fragment, entry],
+            first & self.add_lost[client, entry, bookie], ~first & self.resend_lost[client, fragment, entry]
         )
 
     def add_in_flight(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
@@ -192,8 +191,7 @@ class Adds(Fencing):
 
         def reached(n: Term) -> Term:
             return forall(
-                self.entry,
-                lambda e: implies((self.start(client) < e) & (e <= n), self.complete(client, e)),
+                self.entry, lambda e: implies((self.start(client) < e) & (e <= n), self.complete(client, e))
             )
 
         highest = maximum(self.lac_value, lambda n: if_(reached(n), n, 0))
@@ -268,10 +266,7 @@ def add_answer(
 
 def sends(s: Adds, client: Parameter | str, fragment: Parameter, entry: Parameter) -> list[Update]:
     """Return the updates that send the entry to its write set in that fragment's ensemble."""
-    return [
-        s.pushed_in[client, entry].set(fragment),
-        s.pushed_lac[client, entry].set(s.carried_lac(client)),
-    ]
+    return [s.pushed_in[client, entry].set(fragment), s.pushed_lac[client, entry].set(s.carried_lac(client))]
 
 
 def adds(s: Adds, client: Parameter | str, fragment: Parameter, entry: Parameter) -> Broadcast:

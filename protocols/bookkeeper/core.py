@@ -295,8 +295,7 @@ def _moves(s: Core, client: TermLike, entry: Parameter, write_set: Parameter) ->
     return [
         moved,
         *everywhere(
-            s.bookie,
-            lambda b: s.acked[client, entry, b].set(False, when=~s.in_write_set[b, write_set]),
+            s.bookie, lambda b: s.acked[client, entry, b].set(False, when=~s.in_write_set[b, write_set])
         ),
     ]
 

@@ -178,10 +178,7 @@ def receive_read_answer(s: Recovery, client: Parameter, entry: Parameter, bookie
         & ~s.read_answered[index]
         & ~s.positive(client, entry)
         & ~s.negative(client, entry),
-        then=[
-            s.read_answered[index].set(True),
-            s.found[client, entry].set(content, when=content != NOTHING),
-        ],
+        then=[s.read_answered[index].set(True), s.found[client, entry].set(content, when=content != NOTHING)],
         actor=client,
         received=read_answer(s, *index, content, s.read_unknown[index]),
     )
@@ -209,8 +206,7 @@ def write_back(s: Recovery, client: Parameter, fragment: Parameter, entry: Param
 def abandon_recovery(s: Recovery, client: Parameter) -> Action:
     """Give up recovery while a read is undecided or a failed bookie cannot be replaced."""
     undecided = exists(
-        s.read_entry,
-        lambda e: s.read_sent[client, e] & ~s.positive(client, e) & ~s.negative(client, e),
+        s.read_entry, lambda e: s.read_sent[client, e] & ~s.positive(client, e) & ~s.negative(client, e)
     )
     return Action(
         when=(s.phase[client] == Phase.ACTIVE) & undecided,

@@ -60,8 +60,7 @@ class WriteSets(Metadata):
     def is_newcomer(self, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
         """Return whether the bookie is in the fragment's ensemble and not in the one before."""
         return self.in_ensemble(client, fragment, bookie) & ~exists(
-            self.fragment,
-            lambda f: (f + 1 == fragment) & self.in_ensemble(client, f, bookie),
+            self.fragment, lambda f: (f + 1 == fragment) & self.in_ensemble(client, f, bookie)
         )
 
     @definition

@@ -32,22 +32,7 @@ from fencepost.encoding.language.terms import (
 )
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import WRITER, Status
-from fencepost.protocols.bookkeeper_tweaks.replication import (
-    ReplicatedLedger,
-    TweakSizes,
-    adds_and_changes,
-    commits,
-    due,
-    installs,
-    members_then,
-    prefixes,
-    publishes_metadata,
-    sends,
-    sends_again,
-    takes_metadata,
-    to_ensemble,
-    withdraws_acks,
-)
+from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger, TweakSizes
 
 # Parameters and switches. The first value of each switch is the proposal. The second is a mutant of it.
 # The second value of the last switch is a repair.
@@ -225,10 +210,7 @@ def add(
         client,
         bookie,
         about={"entry": entry, "fragment": fragment},
-        says={
-            "content": s.content_sent(client, entry),
-            **prefixes(s, client, fragment, entry, now),
-        },
+        says={"content": s.content_sent(client, entry), **s.prefixes(client, fragment, entry, now)},
         lost=s.add_lost[client, fragment, entry, bookie],
         when=when,
     )
@@ -301,7 +283,7 @@ def push(s: GuaranteedLedger, fragment: Parameter, entry: Parameter) -> Action:
         when=(s.phase[WRITER] == GuaranteedPhase.ACTIVE)
         & s.may_send(WRITER, fragment, entry)
         & forall(s.entry, lambda e: implies(e < entry, s.pushed(WRITER, e))),
-        then=sends(s, WRITER, fragment, entry),
+        then=s.sends(WRITER, fragment, entry),
         actor=WRITER,
         sent=[_adds(s, WRITER, fragment, entry)],
     )
@@ -329,8 +311,8 @@ def close_ledger(s: GuaranteedLedger) -> Action:
 
 def _adds(s: GuaranteedLedger, client: Parameter | str, fragment: Parameter, entry: Parameter) -> Broadcast:
     """Return the messages that bring the entry to the ensemble of that fragment."""
-    return to_ensemble(
-        s, client, fragment, lambda b, when: add(s, client, fragment, entry, b, when=when, now=True)
+    return s.to_ensemble(
+        client, fragment, lambda b, when: add(s, client, fragment, entry, b, when=when, now=True)
     )
 
 
@@ -401,8 +383,8 @@ def change_ensemble(
     """
     following = fragment + 1
     below = s.lafr(client) if s.parameters.fragment_start == "lafr" else s.lac(client)
-    ensemble = members_then(s, client, fragment, failed, spare)
-    resent = due(s, client, fragment, following, below)
+    ensemble = s.members_then(client, fragment, failed, spare)
+    resent = s.due(client, fragment, following, below)
     is_writer = client.sort is s.writer
     return Action(
         when=(s.phase[client] == GuaranteedPhase.ACTIVE)
@@ -410,11 +392,11 @@ def change_ensemble(
         & (~s.pinned(client, failed) if s.parameters.pinning == "yes" else TRUE)
         & (s.status == (Status.OPEN if is_writer else Status.IN_RECOVERY)),
         then=[
-            *installs(s, client, following, below + 1, ensemble),
-            *withdraws_acks(s, client, failed, below),
+            *s.installs(client, following, below + 1, ensemble),
+            *s.withdraws_acks(client, failed, below),
             s.kept_lac[client].set(s.lac(client)),
-            *sends_again(s, client, following, resent),
-            *(commits(s, following, below + 1, ensemble) if is_writer else []),
+            *s.sends_again(client, following, resent),
+            *(s.commits(following, below + 1, ensemble) if is_writer else []),
         ],
         actor=client,
         sent=[add(s, client, following, e, spare, when=when, now=True) for e, when in resent.items()],
@@ -433,7 +415,7 @@ def begin_recovery(s: GuaranteedLedger, client: Parameter) -> Action:
         then=[
             s.status.set(Status.IN_RECOVERY),
             s.phase[client].set(GuaranteedPhase.ACTIVE),
-            *takes_metadata(s, client),
+            *s.takes_metadata(client),
             *(
                 s.overtaken[r].set(True, when=(client != r) & (s.phase[r] != GuaranteedPhase.IDLE))
                 for r in s.recoverer
@@ -484,7 +466,7 @@ def send_reads(s: GuaranteedLedger, client: Parameter, entry: Parameter) -> Acti
         when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.may_read(client, entry),
         then=[s.read_sent[client, entry].set(True)],
         actor=client,
-        sent=[to_ensemble(s, client, s.base[client], lambda b, when: read(client, entry, b, when=when))],
+        sent=[s.to_ensemble(client, s.base[client], lambda b, when: read(client, entry, b, when=when))],
     )
 
 
@@ -530,7 +512,7 @@ def write_back(s: GuaranteedLedger, client: Parameter, fragment: Parameter, entr
         & s.may_send(client, fragment, entry)
         & s.positive(client, entry)
         & s.in_order(client, entry),
-        then=sends(s, client, fragment, entry),
+        then=s.sends(client, fragment, entry),
         actor=client,
         sent=[_adds(s, client, fragment, entry)],
     )
@@ -552,7 +534,7 @@ def finish_recovery(s: GuaranteedLedger, client: Parameter, entry: Parameter) ->
             s.status.set(Status.CLOSED),
             s.last_entry.set(entry - 1),
             s.phase[client].set(GuaranteedPhase.CLOSED),
-            *publishes_metadata(s, client),
+            *s.publishes_metadata(client),
         ],
         actor=client,
         note="closes the ledger before entry {entry}, which is not there",
@@ -572,7 +554,7 @@ def ledger(parameters: GuaranteedParameters) -> System:
             in_turn(
                 "fragment",
                 each(push, s, s.fragment, s.entry),
-                *adds_and_changes(s, s.writer, handle_add, receive_ack, change_ensemble),
+                *s.adds_and_changes(s.writer, handle_add, receive_ack, change_ensemble),
                 each(receive_fenced, s, s.writer, s.fragment, s.entry, s.bookie),
             ),
             each(begin_recovery, s, s.recoverer),
@@ -587,7 +569,7 @@ def ledger(parameters: GuaranteedParameters) -> System:
             in_turn(
                 "fragment",
                 each(write_back, s, s.recoverer, s.fragment, s.entry),
-                *adds_and_changes(s, s.recoverer, handle_add, receive_ack, change_ensemble),
+                *s.adds_and_changes(s.recoverer, handle_add, receive_ack, change_ensemble),
             ),
             each(finish_recovery, s, s.recoverer, s.read_entry),
             each(close_ledger, s),

@@ -320,6 +320,10 @@ class ReplicatedLedger(StateSpace, ABC):
 
     # Recovery.
 
+    @abstractmethod
+    def fence_sent(self, client: TermLike, bookie: TermLike) -> Term:
+        """Return whether the client sent the bookie a fencing read."""
+
     def fence_answer_counts(self, client: TermLike, bookie: TermLike) -> Term:
         """Return whether an answer to a fencing read is on its way and counts: until coverage."""
         index = (client, bookie)
@@ -391,150 +395,133 @@ class ReplicatedLedger(StateSpace, ABC):
             body=lambda g: self.member[g, bookie],
         )
 
+    # Sending.
 
-# Sending.
+    def prefixes(self, client: TermLike, fragment: TermLike, entry: TermLike, now: bool) -> dict[str, Term]:
+        """Return the LAC and LAFR that an add carries: current if sent `now`, else of its sending (rule 3)."""
+        index = (client, fragment, entry)
+        return {
+            "lac": self.carried_lac(client) if now else self.sent_lac[index],
+            "lafr": self.carried_lafr(client) if now else self.sent_lafr[index],
+        }
 
+    def to_ensemble(
+        self, client: TermLike, fragment: TermLike, body: Callable[[Any, Term], Message]
+    ) -> Broadcast:
+        """Return a message to each bookie of the client's ensemble of that fragment.
 
-def prefixes(
-    s: ReplicatedLedger, client: TermLike, fragment: TermLike, entry: TermLike, now: bool
-) -> dict[str, Term]:
-    """Return the LAC and LAFR that an add carries: current if sent `now`, else of its sending (rule 3)."""
-    index = (client, fragment, entry)
-    return {
-        "lac": s.carried_lac(client) if now else s.sent_lac[index],
-        "lafr": s.carried_lafr(client) if now else s.sent_lafr[index],
-    }
+        `body` gets the bookie and the condition that it is a member.
+        """
+        return to_each(self.bookie, lambda b: body(b, self.own_member[client, fragment, b]))
 
+    def sends(self, client: TermLike, fragment: TermLike, entry: TermLike, when: Term = TRUE) -> list[Update]:
+        """Return the updates that send the entry to its ensemble with the current LAC and LAFR (rule 3)."""
+        index = (client, fragment, entry)
+        return [
+            self.sent[index].set(True, when=when),
+            self.sent_lac[index].set(self.carried_lac(client), when=when),
+            self.sent_lafr[index].set(self.carried_lafr(client), when=when),
+        ]
 
-def to_ensemble(
-    s: ReplicatedLedger, client: TermLike, fragment: TermLike, body: Callable[[Any, Term], Message]
-) -> Broadcast:
-    """Return a message to each bookie of the client's ensemble of that fragment.
+    # Ensemble changes.
 
-    `body` gets the bookie and the condition that it is a member.
-    """
-    return to_each(s.bookie, lambda b: body(b, s.own_member[client, fragment, b]))
+    def members_then(
+        self, client: TermLike, fragment: TermLike, failed: Parameter, spare: Parameter
+    ) -> dict[Value, Term]:
+        """Return the members of the client's ensemble once the spare bookie has replaced the failed one."""
+        return {
+            b: any_of(spare == b, self.own_member[client, fragment, b] & (failed != b)) for b in self.bookie
+        }
 
+    def installs(
+        self, client: TermLike, following: Term, first: Term, members: Mapping[Value, Term]
+    ) -> list[Update]:
+        """Return the updates by which the client goes on with a new fragment (rule 6).
 
-def sends(
-    s: ReplicatedLedger, client: TermLike, fragment: TermLike, entry: TermLike, when: Term = TRUE
-) -> list[Update]:
-    """Return the updates that send the entry to its ensemble with the current LAC and LAFR (rule 3)."""
-    index = (client, fragment, entry)
-    return [
-        s.sent[index].set(True, when=when),
-        s.sent_lac[index].set(s.carried_lac(client), when=when),
-        s.sent_lafr[index].set(s.carried_lafr(client), when=when),
-    ]
+        The new fragment replaces the last one if both start at the same entry.
+        """
+        return [
+            self.own_last_fragment[client].set(following),
+            self.own_first[client, following].set(first),
+            *(self.own_member[client, following, b].set(member) for b, member in members.items()),
+        ]
 
+    def commits(
+        self, following: Term, first: Term, members: Mapping[Value, Term], when: Term = TRUE
+    ) -> list[Update]:
+        """Return the updates that put the new fragment into the metadata store."""
+        return [
+            self.last_fragment.set(following, when=when),
+            self.first[following].set(first, when=when),
+            *(self.member[following, b].set(member, when=when) for b, member in members.items()),
+        ]
 
-# Ensemble changes.
+    def withdraws_acks(self, client: TermLike, failed: TermLike, above: Term) -> list[Update]:
+        """Return the updates that withdraw the replaced bookie's acks of higher entries (rule 7)."""
+        return [self.acked[client, e, failed].set(False, when=above < e) for e in self.entry]
 
+    def due(
+        self, client: TermLike, fragment: TermLike, following: TermLike, above: Term
+    ) -> dict[Value, Term]:
+        """Return the condition under which each higher entry goes to the new bookie (rule 7).
 
-def members_then(
-    s: ReplicatedLedger, client: TermLike, fragment: TermLike, failed: Parameter, spare: Parameter
-) -> dict[Value, Term]:
-    """Return the members of the client's ensemble once the spare bookie has replaced the failed one."""
-    return {b: any_of(spare == b, s.own_member[client, fragment, b] & (failed != b)) for b in s.bookie}
+        Acknowledged entries go too.
+        """
+        return {
+            e: (above < e) & self.sent[client, fragment, e] & ~self.sent[client, following, e]
+            for e in self.entry
+        }
 
+    def sends_again(self, client: TermLike, following: Term, due: Mapping[Value, Term]) -> list[Update]:
+        """Return the updates that send the due entries to the new bookie with the current LAC and LAFR."""
+        return [update for e, when in due.items() for update in self.sends(client, following, e, when)]
 
-def installs(
-    s: ReplicatedLedger, client: TermLike, following: Term, first: Term, members: Mapping[Value, Term]
-) -> list[Update]:
-    """Return the updates by which the client goes on with a new fragment (rule 6).
+    # Recovery.
 
-    The new fragment replaces the last one if both start at the same entry.
-    """
-    return [
-        s.own_last_fragment[client].set(following),
-        s.own_first[client, following].set(first),
-        *(s.own_member[client, following, b].set(member) for b, member in members.items()),
-    ]
+    def takes_metadata(self, client: TermLike) -> list[Update]:
+        """Return the updates that copy the metadata store's fragments when a client begins recovery."""
+        return [
+            self.base[client].set(self.last_fragment),
+            self.own_last_fragment[client].set(self.last_fragment),
+            *(
+                update
+                for g in self.later_fragments
+                for update in (
+                    self.own_first[client, g].set(self.first[g]),
+                    *(self.own_member[client, g, b].set(self.member[g, b]) for b in self.bookie),
+                )
+            ),
+        ]
 
+    def publishes_metadata(self, client: TermLike) -> list[Update]:
+        """Return the updates that make the client's fragments the ledger's when it ends recovery."""
+        return [
+            self.last_fragment.set(self.own_last_fragment[client]),
+            *(
+                update
+                for g in self.later_fragments
+                for update in (
+                    self.first[g].set(self.own_first[client, g]),
+                    *(self.member[g, b].set(self.own_member[client, g, b]) for b in self.bookie),
+                )
+            ),
+        ]
 
-def commits(
-    s: ReplicatedLedger, following: Term, first: Term, members: Mapping[Value, Term], when: Term = TRUE
-) -> list[Update]:
-    """Return the updates that put the new fragment into the metadata store."""
-    return [
-        s.last_fragment.set(following, when=when),
-        s.first[following].set(first, when=when),
-        *(s.member[following, b].set(member, when=when) for b, member in members.items()),
-    ]
+    # The system.
 
-
-def withdraws_acks(s: ReplicatedLedger, client: TermLike, failed: TermLike, above: Term) -> list[Update]:
-    """Return the updates that withdraw the replaced bookie's acks of higher entries (rule 7)."""
-    return [s.acked[client, e, failed].set(False, when=above < e) for e in s.entry]
-
-
-def due(
-    s: ReplicatedLedger, client: TermLike, fragment: TermLike, following: TermLike, above: Term
-) -> dict[Value, Term]:
-    """Return the condition under which each higher entry goes to the new bookie (rule 7).
-
-    Acknowledged entries go too.
-    """
-    return {e: (above < e) & s.sent[client, fragment, e] & ~s.sent[client, following, e] for e in s.entry}
-
-
-def sends_again(
-    s: ReplicatedLedger, client: TermLike, following: Term, due: Mapping[Value, Term]
-) -> list[Update]:
-    """Return the updates that send the due entries to the new bookie with the current LAC and LAFR."""
-    return [update for e, when in due.items() for update in sends(s, client, following, e, when)]
-
-
-# Recovery.
-
-
-def takes_metadata(s: ReplicatedLedger, client: TermLike) -> list[Update]:
-    """Return the updates that copy the metadata store's fragments when a client begins recovery."""
-    return [
-        s.base[client].set(s.last_fragment),
-        s.own_last_fragment[client].set(s.last_fragment),
-        *(
-            update
-            for g in s.later_fragments
-            for update in (
-                s.own_first[client, g].set(s.first[g]),
-                *(s.own_member[client, g, b].set(s.member[g, b]) for b in s.bookie),
-            )
-        ),
-    ]
-
-
-def publishes_metadata(s: ReplicatedLedger, client: TermLike) -> list[Update]:
-    """Return the updates that make the client's fragments the ledger's when it ends recovery."""
-    return [
-        s.last_fragment.set(s.own_last_fragment[client]),
-        *(
-            update
-            for g in s.later_fragments
-            for update in (
-                s.first[g].set(s.own_first[client, g]),
-                *(s.member[g, b].set(s.own_member[client, g, b]) for b in s.bookie),
-            )
-        ),
-    ]
-
-
-# The system.
-
-
-def adds_and_changes(
-    s: ReplicatedLedger,
-    client: Sort,
-    handle_add: Callable[..., Action],
-    receive_ack: Callable[..., Action],
-    change_ensemble: Callable[..., Action],
-) -> list[Schema | Group]:
-    """Return that client's actions for adds, acks and ensemble changes."""
-    adds: list[Schema | Group] = [
-        each(handle_add, s, client, s.fragment, s.entry, s.bookie),
-        each(receive_ack, s, client, s.fragment, s.entry, s.bookie),
-    ]
-    if not s.later_fragments:
-        return adds
-    earlier = integers(1, len(s.later_fragments))
-    return [*adds, each(change_ensemble, s, client, earlier, s.bookie, s.bookie)]
+    def adds_and_changes(
+        self,
+        client: Sort,
+        handle_add: Callable[..., Action],
+        receive_ack: Callable[..., Action],
+        change_ensemble: Callable[..., Action],
+    ) -> list[Schema | Group]:
+        """Return that client's actions for adds, acks and ensemble changes."""
+        adds: list[Schema | Group] = [
+            each(handle_add, self, client, self.fragment, self.entry, self.bookie),
+            each(receive_ack, self, client, self.fragment, self.entry, self.bookie),
+        ]
+        if not self.later_fragments:
+            return adds
+        earlier = integers(1, len(self.later_fragments))
+        return [*adds, each(change_ensemble, self, client, earlier, self.bookie, self.bookie)]

@@ -30,22 +30,7 @@ from fencepost.encoding.language.terms import (
     lift,
 )
 from fencepost.protocols.bookkeeper.metadata import Status
-from fencepost.protocols.bookkeeper_tweaks.replication import (
-    ReplicatedLedger,
-    TweakSizes,
-    adds_and_changes,
-    commits,
-    due,
-    installs,
-    members_then,
-    prefixes,
-    publishes_metadata,
-    sends,
-    sends_again,
-    takes_metadata,
-    to_ensemble,
-    withdraws_acks,
-)
+from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger, TweakSizes
 
 CREATOR = "c1"
 NOTHING = "nothing"
@@ -261,7 +246,7 @@ def add(
         says={
             "term": s.term[client],
             "content": s.content_sent(client, entry) if content is None else content,
-            **prefixes(s, client, fragment, entry, now),
+            **s.prefixes(client, fragment, entry, now),
             "truncate": s.truncates(client, entry),
         },
         lost=s.add_lost[client, fragment, entry, bookie],
@@ -348,7 +333,7 @@ def push(
         then=[
             s.used[value].set(True),
             s.content[client, entry].set(value),
-            *sends(s, client, fragment, entry),
+            *s.sends(client, fragment, entry),
         ],
         actor=client,
         sent=[_adds(s, client, fragment, entry, value)],
@@ -387,8 +372,7 @@ def _adds(
     content: TermLike | None = None,
 ) -> Broadcast:
     """Return the messages that bring the entry to its ensemble; `content` is given if it is new."""
-    return to_ensemble(
-        s,
+    return s.to_ensemble(
         client,
         fragment,
         lambda b, when: add(s, client, fragment, entry, b, when=when, content=content, now=True),
@@ -487,8 +471,8 @@ def change_ensemble(
     """
     following, lafr = fragment + 1, s.lafr(client)
     writes = s.phase[client] == UnboundedPhase.WRITING
-    ensemble = members_then(s, client, fragment, failed, spare)
-    resent = due(s, client, fragment, following, lafr)
+    ensemble = s.members_then(client, fragment, failed, spare)
+    resent = s.due(client, fragment, following, lafr)
     return Action(
         when=any_of(
             writes & (s.status == Status.OPEN) & ~s.overtaken(client),
@@ -497,10 +481,10 @@ def change_ensemble(
         & s.replaceable(client, fragment, failed, spare)
         & ~s.pinned(client, failed),
         then=[
-            *installs(s, client, following, lafr + 1, ensemble),
-            *withdraws_acks(s, client, failed, lafr),
-            *commits(s, following, lafr + 1, ensemble, when=writes),
-            *sends_again(s, client, following, resent),
+            *s.installs(client, following, lafr + 1, ensemble),
+            *s.withdraws_acks(client, failed, lafr),
+            *s.commits(following, lafr + 1, ensemble, when=writes),
+            *s.sends_again(client, following, resent),
         ],
         actor=client,
         sent=[add(s, client, following, e, spare, when=when, now=True) for e, when in resent.items()],
@@ -521,7 +505,7 @@ def take_over(s: UnboundedLedger, client: Parameter) -> Action:
             s.status.set(Status.IN_RECOVERY),
             s.ledger_term.set(s.term[client]),
             s.phase[client].set(UnboundedPhase.RECOVERING),
-            *takes_metadata(s, client),
+            *s.takes_metadata(client),
         ],
         actor=client,
         sent=[to_each(s.bookie, lambda b: fence(s, client, b, when=s.member[s.last_fragment, b]))],
@@ -569,7 +553,7 @@ def send_reads(s: UnboundedLedger, client: Parameter, entry: Parameter) -> Actio
         when=(s.phase[client] == UnboundedPhase.RECOVERING) & s.may_read(client, entry),
         then=[s.read_sent[client, entry].set(True)],
         actor=client,
-        sent=[to_ensemble(s, client, s.base[client], lambda b, when: read(s, client, entry, b, when=when))],
+        sent=[s.to_ensemble(client, s.base[client], lambda b, when: read(s, client, entry, b, when=when))],
     )
 
 
@@ -619,7 +603,7 @@ def write_back(s: UnboundedLedger, client: Parameter, fragment: Parameter, entry
         & s.may_send(client, fragment, entry)
         & any_of(s.positive(client, entry), s.is_no_op(client, entry))
         & s.in_order(client, entry),
-        then=sends(s, client, fragment, entry),
+        then=s.sends(client, fragment, entry),
         actor=client,
         sent=[_adds(s, client, fragment, entry)],
     )
@@ -640,7 +624,7 @@ def open_again(s: UnboundedLedger, client: Parameter, entry: Parameter) -> Actio
         then=[
             s.status.set(Status.OPEN),
             s.phase[client].set(UnboundedPhase.WRITING),
-            *publishes_metadata(s, client),
+            *s.publishes_metadata(client),
         ],
         actor=client,
         note="opens the ledger again, to write above entry {entry}",
@@ -672,7 +656,7 @@ def ledger(parameters: UnboundedParameters) -> System:
                     "fragment",
                     each(write_back, s, s.successor, s.fragment, s.entry),
                     each(push, s, s.client, s.fragment, s.entry, s.value),
-                    *adds_and_changes(s, s.client, handle_add, receive_ack, change_ensemble),
+                    *s.adds_and_changes(s.client, handle_add, receive_ack, change_ensemble),
                 ),
                 each(open_again, s, s.successor, s.entry),
                 each(close_ledger, s, s.client),
@@ -680,9 +664,5 @@ def ledger(parameters: UnboundedParameters) -> System:
             each(reject, s, s.client, s.bookie),
             each(withdraw, s, s.client, s.bookie),
         ),
-        caps={
-            "values": parameters.values,
-            "clients": parameters.clients,
-            "fragments": len(s.fragment),
-        },
+        caps={"values": parameters.values, "clients": parameters.clients, "fragments": len(s.fragment)},
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from fencepost.encoding.language.quantifiers import at_least
 from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, any_of
-from fencepost.protocols.verified_log.network import delivery, step
 from fencepost.protocols.verified_log.state import NOTHING, Log, Reading, ServedSegment
 
 
@@ -19,20 +18,14 @@ def start_consumer(s: Log, consumer: Parameter) -> Action:
         phase, sends = Reading.LOCATE, s.where.to_send(consumer, 1, 1)
     else:
         phase, sends = Reading.READ, s.read.to_send(consumer, 1, 1, 1, s.read_node.values[-1])
-    return step(
-        s.network,
-        consumer,
-        s.reading[consumer] == Reading.IDLE,
-        [s.reading[consumer].set(phase)],
-        [sends],
-        "starts",
+    return s.network.step(
+        consumer, s.reading[consumer] == Reading.IDLE, [s.reading[consumer].set(phase)], [sends], "starts"
     )
 
 
 def repeat_where(s: Log, consumer: Parameter, segment: Parameter, attempt: Parameter) -> Action:
     """Ask again where a segment is."""
-    return step(
-        s.network,
+    return s.network.step(
         consumer,
         _locates(s, consumer, segment) & s.where.is_next(consumer, segment, attempt),
         sends=[s.where.to_send(consumer, segment, attempt)],
@@ -46,8 +39,7 @@ def repeat_read(
     """Ask again for the entry at a place, from the same node or another."""
     asked = any_of(*(s.read.sent[consumer, segment, place, attempt - 1, n] for n in s.read_node))
     again = any_of(*(s.read.sent[consumer, segment, place, attempt, n] for n in s.read_node))
-    return step(
-        s.network,
+    return s.network.step(
         consumer,
         _awaits(s, consumer, segment, place) & asked & ~again & s.placed[segment, node],
         sends=[s.read.to_send(consumer, segment, place, attempt, node)],
@@ -60,8 +52,7 @@ def receive_where_answer(
 ) -> Action:
     """Receive the location of the segment, and read from one of its nodes."""
     index = consumer, segment, attempt
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.where_answer,
         index,
         [s.reading[consumer].set(Reading.READ)],
@@ -76,8 +67,7 @@ def receive_useless_where_answer(
 ) -> Action:
     """Receive an answer that the segment does not exist yet, or one that is no longer needed."""
     index = consumer, segment, attempt
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.where_answer,
         index,
         when=~_locates(s, consumer, segment) | ~s.found[index],
@@ -99,8 +89,7 @@ def receive_entry(
     entry, last = s.served_entry[index], s.last_read[consumer]
     fits = (entry == last) | (entry == last + 1) | _is_first_of_newcomer(s, entry)
     ends = _has_read_enough(s, consumer, entry)
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.read_answer,
         index,
         [
@@ -123,8 +112,7 @@ def receive_next_segment(
 ) -> Action:
     """Receive the answer that the segment has ended, and ask where the next one is."""
     index = consumer, segment, place, attempt, node
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.read_answer,
         index,
         [
@@ -143,8 +131,7 @@ def receive_useless_read_answer(
 ) -> Action:
     """Receive an answer that nothing can be read yet, or one that is no longer needed."""
     index = consumer, segment, place, attempt, node
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.read_answer,
         index,
         when=~_awaits(s, consumer, segment, place) | (s.served[index] == ServedSegment.NOTHING),

@@ -19,14 +19,13 @@ from fencepost.encoding.language.terms import (
     implies,
     lift,
 )
-from fencepost.protocols.verified_log.network import MessageEffect, Posting, delivery, step
+from fencepost.protocols.verified_log.network import MessageEffect, Posting
 from fencepost.protocols.verified_log.state import COORDINATOR, NOTHING, Log, LookupAnswer, Order
 
 
 def report_failure(s: Log, node: Parameter) -> Action:
     """Tell the coordinator that a node has crashed (eInformNodeFailure)."""
-    return step(
-        s.network,
+    return s.network.step(
         COORDINATOR,
         ~s.up[node] & ~s.failed[node],
         [s.failed[node].set(True)],
@@ -40,8 +39,7 @@ def handle_first_request(s: Log, producer: Parameter, attempt: Parameter) -> Act
     exists_already, own = s.granted[1], s.owner[1] == producer
     answers = _answering(s, index, exists_already, own)
     then, sends = _grant_first(s, producer, ~exists_already)
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.ask,
         index,
         [*answers.then, *then],
@@ -64,8 +62,7 @@ def handle_request(s: Log, producer: Parameter, segment: Parameter, attempt: Par
     then, sends = _order_close(
         s, segment, Order.ASKED, attempt, ~taking & ~followed, s.count[producer, segment], lift(NOTHING)
     )
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.ask,
         index,
         [
@@ -151,8 +148,7 @@ def receive_close_answer(
     """Open the next segment for its producer when the first node has closed the last one."""
     index = segment, lift(Order.ASKED), node, sending
     then, sends = _grant_after(s, segment, s.owner[segment], placement)
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.close_answer,
         index,
         [*then, *_forget(s, index)],
@@ -166,7 +162,7 @@ def receive_late_close_answer(
 ) -> Action:
     """Receive the answer of a node that closed a segment that is no longer the last."""
     index = segment, order, node, sending
-    return delivery(s.network, s.close_answer, index, _forget(s, index), when=s.is_followed(segment))
+    return s.network.delivery(s.close_answer, index, _forget(s, index), when=s.is_followed(segment))
 
 
 def _forget(s: Log, index: tuple[Term, ...]) -> Iterator[Update]:
@@ -189,8 +185,7 @@ def handle_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
     own = exists(s.segment, lambda t: s.is_last(t) & (s.owner[t] == producer))
     suspends = ~empty & ~busy & ~own & ~_waits(s) & ~_is_outdated(s, producer)
     then, sends = _grant_first(s, producer, empty)
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.take_over,
         index,
         [
@@ -242,8 +237,7 @@ def open_at_once(
 ) -> Action:
     """Open the next segment for a producer that takes over, without suspending (seal=none)."""
     then, sends = _grant_after(s, segment, producer, placement)
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.take_over,
         (producer, attempt),
         then,
@@ -263,8 +257,7 @@ def receive_suspend_answer(
     count, entry, producer = s.suspended_count[index], s.suspended_entry[index], s.taken_by[segment]
     closing = _order_close(s, segment, Order.TAKEN, 1, TRUE, count, entry)
     granting = _grant_after(s, segment, producer, placement)
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.suspend_answer,
         index,
         [
@@ -297,8 +290,7 @@ def _vouch(s: Log, segment: Term, count: Term, entry: Term, producer: Term) -> I
 def receive_late_suspend_answer(s: Log, segment: Parameter, node: Parameter, sending: Parameter) -> Action:
     """Receive the answer of a node that suspended a segment no longer last or no longer taken over."""
     index = segment, node, sending
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.suspend_answer,
         index,
         when=s.is_followed(segment) | ~s.in_takeover[segment],
@@ -326,7 +318,7 @@ def coordinator_time_out(s: Log, time: Parameter) -> Action:
             for t in s.segment
             for n in s.node
         ]
-    return step(s.network, COORDINATOR, ~s.timed_out[time] & earlier & waiting, then, sends, note="times out")
+    return s.network.step(COORDINATOR, ~s.timed_out[time] & earlier & waiting, then, sends, note="times out")
 
 
 def _close_again(s: Log, segment: TermLike, order: TermLike, node: TermLike, sending: Term) -> Posting:
@@ -345,10 +337,6 @@ def handle_where(s: Log, consumer: Parameter, segment: Parameter, attempt: Param
     """Tell a consumer the nodes of a segment, or that the segment does not exist yet."""
     index = consumer, segment, attempt
     found = s.granted[segment]
-    return delivery(
-        s.network,
-        s.where,
-        index,
-        [s.found[index].set(found)],
-        [s.where_answer.to_send(*index, found=found)],
+    return s.network.delivery(
+        s.where, index, [s.found[index].set(found)], [s.where_answer.to_send(*index, found=found)]
     )

@@ -276,6 +276,45 @@ class Network:
         lost = FALSE if mail.lost is None else mail.lost[index]
         return posting.when & ~lost & ~mail.ends["receiver"].gone(mail.receiver(index))
 
+    def step(
+        self,
+        actor: TermLike,
+        when: Term,
+        then: Iterable[Update] = (),
+        sends: Iterable[Posting] = (),
+        note: str = "",
+        fault: str | None = None,
+    ) -> Action:
+        """Return an action that a machine takes without a message: it starts, times out or crashes."""
+        postings = list(sends)
+        return Action(
+            when=when & self.has_room(postings),
+            then=[*then, *self.posted(postings)],
+            actor=actor,
+            sent=[posting.message for posting in postings],
+            note=note,
+            fault=fault,
+        )
+
+    def delivery(
+        self,
+        mail: Mail,
+        index: Index,
+        then: Iterable[Update] = (),
+        sends: Iterable[Posting] = (),
+        when: Term = TRUE,
+        says: Mapping[str, TermLike] | None = None,
+    ) -> Action:
+        """Return the action in which a machine receives a message that says `says` and handles it."""
+        postings = list(sends)
+        return Action(
+            when=self.arrives(mail, index) & when & self.has_room(postings),
+            then=[*self.received(mail, index), *then, *self.posted(postings)],
+            actor=mail.receiver(index),
+            received=mail.message(index, says or {}),
+            sent=[posting.message for posting in postings],
+        )
+
 
 def _position(term: Term, sort: Sort, stride: int) -> Term:
     """Return `stride` times the position of the value in the sort, counted from 0."""
@@ -289,44 +328,3 @@ def _key(term: TermLike) -> object:
     """Return a key that is equal for terms that denote the same machine in every state."""
     lifted = lift(term)
     return lifted.value if isinstance(lifted, Constant) else id(lifted)
-
-
-def step(
-    network: Network,
-    actor: TermLike,
-    when: Term,
-    then: Iterable[Update] = (),
-    sends: Iterable[Posting] = (),
-    note: str = "",
-    fault: str | None = None,
-) -> Action:
-    """Return an action that a machine takes without a message: it starts, times out or crashes."""
-    postings = list(sends)
-    return Action(
-        when=when & network.has_room(postings),
-        then=[*then, *network.posted(postings)],
-        actor=actor,
-        sent=[posting.message for posting in postings],
-        note=note,
-        fault=fault,
-    )
-
-
-def delivery(
-    network: Network,
-    mail: Mail,
-    index: Index,
-    then: Iterable[Update] = (),
-    sends: Iterable[Posting] = (),
-    when: Term = TRUE,
-    says: Mapping[str, TermLike] | None = None,
-) -> Action:
-    """Return the action in which a machine receives a message that says `says` and handles it."""
-    postings = list(sends)
-    return Action(
-        when=network.arrives(mail, index) & when & network.has_room(postings),
-        then=[*network.received(mail, index), *then, *network.posted(postings)],
-        actor=mail.receiver(index),
-        received=mail.message(index, says or {}),
-        sent=[posting.message for posting in postings],
-    )

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from fencepost.encoding.language.quantifiers import at_least, exists
 from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, Update, any_of, if_, lift
-from fencepost.protocols.verified_log.network import delivery, step
 from fencepost.protocols.verified_log.state import NOTHING, Log, SegmentStatus, ServedSegment
 
 
@@ -23,8 +22,7 @@ def handle_append(s: Log, segment: Parameter, entry: Parameter, node: Parameter)
     length = s.length(node, segment)
     in_order = s.last_of(node, segment) < entry
     stores = ~sealed & in_order
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.append,
         index,
         [
@@ -44,8 +42,7 @@ def handle_suspend(s: Log, segment: Parameter, node: Parameter, sending: Paramet
     index = segment, node, sending
     kept = FALSE if s.parameters.suspend_demotes == "yes" else s.status[node, segment] == SegmentStatus.CLOSED
     count, entry = s.length(node, segment), s.last_of(node, segment)
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.suspend,
         index,
         [
@@ -68,8 +65,7 @@ def handle_close(s: Log, segment: Parameter, order: Parameter, node: Parameter, 
     before = [s.log[node, segment, i] for i in s.place]
     after = [_closed_content(s, node, segment, lift(i), count, entry) for i in s.place]
     closed = s.status[node, segment] == SegmentStatus.CLOSED
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.close,
         index,
         [
@@ -143,8 +139,7 @@ def handle_read(
         if_(s.says_next(node, segment, place), ServedSegment.NEXT_SEGMENT, ServedSegment.NOTHING),
     )
     entry = if_(serves, s.entry_at(node, segment, place), NOTHING)
-    return delivery(
-        s.network,
+    return s.network.delivery(
         s.read,
         index,
         [s.served[index].set(answer), s.served_entry[index].set(entry)],
@@ -156,6 +151,4 @@ def handle_read(
 def crash(s: Log, node: Parameter) -> Action:
     """Crash a node for good."""
     spent = at_least(s.parameters.crashes, s.node, lambda n: ~s.up[n])
-    return step(
-        s.network, node, s.up[node] & ~spent, [s.up[node].set(False)], note="crashes", fault="crashes"
-    )
+    return s.network.step(node, s.up[node] & ~spent, [s.up[node].set(False)], note="crashes", fault="crashes")

@@ -200,25 +200,10 @@ class LogParameters:
 
 STAGE_04 = LogParameters()
 
-STAGE_03 = replace(
-    STAGE_04,
-    nodes=3,
-    entries=2,
-    producers=1,
-    crashes=1,
-    takeover="no",
-    double_answer="yes",
-)
+STAGE_03 = replace(STAGE_04, nodes=3, entries=2, producers=1, crashes=1, takeover="no", double_answer="yes")
 
 STAGE_02 = replace(STAGE_03, retry_close="no")
 
 STAGE_01 = replace(
-    STAGE_02,
-    nodes=2,
-    segments=1,
-    consumers=1,
-    crashes=0,
-    coordinator="no",
-    losses="no",
-    double_answer="no",
+    STAGE_02, nodes=2, segments=1, consumers=1, crashes=0, coordinator="no", losses="no", double_answer="no"
 )

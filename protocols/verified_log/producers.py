@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fencepost.encoding.language.quantifiers import at_least
 from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, if_, lift
-from fencepost.protocols.verified_log.network import MessageEffect, Posting, delivery, step
+from fencepost.protocols.verified_log.network import MessageEffect, Posting
 from fencepost.protocols.verified_log.state import Log, LookupAnswer, ProducerPhase
 
 
@@ -26,13 +26,8 @@ def start(s: Log, producer: Parameter) -> Action:
     then = [s.phase[producer].set(phase)]
     if phase is ProducerPhase.WRITE:
         then += [s.at[producer].set(1), s.knows_nodes[producer].set(True)]
-    return step(
-        s.network,
-        producer,
-        (s.phase[producer] == ProducerPhase.IDLE) & _may_start(s, producer),
-        then,
-        sends,
-        "starts",
+    return s.network.step(
+        producer, (s.phase[producer] == ProducerPhase.IDLE) & _may_start(s, producer), then, sends, "starts"
     )
 
 
@@ -53,8 +48,7 @@ def _may_start(s: Log, producer: Parameter) -> Term:
 
 def repeat_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
     """Time out while taking over, and send the request again."""
-    return step(
-        s.network,
+    return s.network.step(
         producer,
         (s.phase[producer] == ProducerPhase.TAKEOVER) & s.take_over.is_next(producer, attempt),
         sends=[s.take_over.to_send(producer, attempt)],
@@ -64,8 +58,7 @@ def repeat_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
 
 def repeat_request(s: Log, producer: Parameter, after: Parameter, attempt: Parameter) -> Action:
     """Time out while waiting for a segment, and ask again with the same count."""
-    return step(
-        s.network,
+    return s.network.step(
         producer,
         (s.phase[producer] == ProducerPhase.WANT)
         & (s.at[producer] == after)
@@ -77,8 +70,7 @@ def repeat_request(s: Log, producer: Parameter, after: Parameter, attempt: Param
 
 def time_out(s: Log, producer: Parameter, segment: Parameter) -> Action:
     """Time out while waiting for acks: forget them, and ask for the next segment."""
-    return step(
-        s.network,
+    return s.network.step(
         producer,
         (s.phase[producer] == ProducerPhase.WRITE) & (s.at[producer] == segment),
         [s.phase[producer].set(ProducerPhase.WANT), *(s.acks[producer, n].set(False) for n in s.node)],
@@ -90,14 +82,8 @@ def time_out(s: Log, producer: Parameter, segment: Parameter) -> Action:
 def receive_grant(s: Log, producer: Parameter, segment: Parameter) -> Action:
     """Receive the grant of a new segment."""
     then, sends = _hear(s, producer, segment, lift(LookupAnswer.OK), TRUE)
-    return delivery(
-        s.network,
-        s.grant,
-        (producer, segment),
-        then,
-        sends,
-        ~s.has_ended(producer),
-        {"answer": LookupAnswer.OK},
+    return s.network.delivery(
+        s.grant, (producer, segment), then, sends, ~s.has_ended(producer), {"answer": LookupAnswer.OK}
     )
 
 
@@ -106,15 +92,15 @@ def receive_answer(s: Log, producer: Parameter, after: Parameter, attempt: Param
     index = producer, after, attempt
     answer, segment = s.answered[index], after + 1
     then, sends = _hear(s, producer, segment, answer, s.owns(producer, segment))
-    return delivery(s.network, s.answer, index, then, sends, ~s.has_ended(producer), {"answer": answer})
+    return s.network.delivery(s.answer, index, then, sends, ~s.has_ended(producer), {"answer": answer})
 
 
 def receive_second_answer(s: Log, producer: Parameter, after: Parameter, attempt: Parameter) -> Action:
     """Receive ALREADY without nodes, after or instead of OK (double_answer=yes)."""
     index, segment = (producer, after, attempt), after + 1
     then, sends = _hear(s, producer, segment, lift(LookupAnswer.ALREADY), s.owns(producer, segment))
-    return delivery(
-        s.network, s.second, index, then, sends, ~s.has_ended(producer), {"answer": LookupAnswer.ALREADY}
+    return s.network.delivery(
+        s.second, index, then, sends, ~s.has_ended(producer), {"answer": LookupAnswer.ALREADY}
     )
 
 
@@ -123,8 +109,8 @@ def receive_take_over_answer(s: Log, producer: Parameter, attempt: Parameter, se
     index = producer, attempt
     then, sends = _hear(s, producer, segment, lift(LookupAnswer.OK), TRUE)
     here = s.taken_at[index] == segment
-    return delivery(
-        s.network, s.taken, index, then, sends, here & ~s.has_ended(producer), {"segment": segment}
+    return s.network.delivery(
+        s.taken, index, then, sends, here & ~s.has_ended(producer), {"segment": segment}
     )
 
 
@@ -189,7 +175,7 @@ def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Paramete
     sends = [*_writing(s, producer, segment, following, commits & ~ends)]
     if s.parameters.coordinator == "yes":
         sends.append(_asking(s, producer, segment, 1, moves_on))
-    return delivery(s.network, s.ack, index, then, sends, ~s.has_ended(producer), {"sealed": s.sealed[index]})
+    return s.network.delivery(s.ack, index, then, sends, ~s.has_ended(producer), {"sealed": s.sealed[index]})
 
 
 def _announce_commit(s: Log, producer: Term, segment: Term, entry: Term, when: Term) -> Iterator[Update]:

@@ -64,9 +64,7 @@ DRIVEN: Mapping[str, Drive] = {
         _receive("add"),
     ),
     "receive fenced": Drive(
-        "the answer is handed to the client",
-        "the result for the writer's application",
-        _receive("add"),
+        "the answer is handed to the client", "the result for the writer's application", _receive("add")
     ),
     "begin change": Drive(
         "the add's callback gets TimeoutException; the writer's metadata write is held. A recoverer replaces "
@@ -100,14 +98,10 @@ DRIVEN: Mapping[str, Drive] = {
         bookies.handle_fence,
     ),
     "receive fence answer": Drive(
-        "the answer is handed to the recoverer",
-        "whether the recoverer begins to read",
-        _receive("fence"),
+        "the answer is handed to the recoverer", "whether the recoverer begins to read", _receive("fence")
     ),
     "send reads": Drive(
-        "nothing: the recoverer has sent them, to the whole write set at once",
-        "the reads",
-        _nothing,
+        "nothing: the recoverer has sent them, to the whole write set at once", "the reads", _nothing
     ),
     "handle read": Drive(
         "the held read is delivered; its answer is held",
@@ -125,9 +119,7 @@ DRIVEN: Mapping[str, Drive] = {
         _nothing,
     ),
     "abandon recovery": Drive(
-        "the unanswered reads get TimeoutException",
-        "no further request",
-        recoverers.abandon_recovery,
+        "the unanswered reads get TimeoutException", "no further request", recoverers.abandon_recovery
     ),
     "finish recovery": Drive(
         "the metadata write is delivered; the recoverer's application gets its result",
@@ -151,11 +143,7 @@ DRIVEN: Mapping[str, Drive] = {
         "the metadata stays as it is; the writer's application gets an error",
         writers.close,
     ),
-    "fall silent": Drive(
-        "nothing: requests to the bookie are held for good",
-        NOTHING_NEW,
-        _nothing,
-    ),
+    "fall silent": Drive("nothing: requests to the bookie are held for good", NOTHING_NEW, _nothing),
     "crash and restart": Drive(
         "the bookie is booted on folders as a killed process leaves them. If fences are lost and phase one "
         "is on, phase one is kept from reading metadata until the journal is replayed",
@@ -168,51 +156,29 @@ DRIVEN: Mapping[str, Drive] = {
         bookies.checkpoint,
     ),
     "catch up": Drive(
-        "the journal, held since the negative answer, goes on",
-        NOTHING_NEW,
-        bookies.let_journal_write,
+        "the journal, held since the negative answer, goes on", NOTHING_NEW, bookies.let_journal_write
     ),
     "stop and start": Drive(
-        "the bookie is shut down as an operator does, and booted",
-        BOOTED,
-        bookies.stop_and_start,
+        "the bookie is shut down as an operator does, and booted", BOOTED, bookies.stop_and_start
     ),
     "crash and replay": Drive(
-        "the bookie is booted on folders as a killed process leaves them",
-        BOOTED,
-        bookies.crash_and_restart,
+        "the bookie is booted on folders as a killed process leaves them", BOOTED, bookies.crash_and_restart
     ),
     "crash in first add": Drive(
         "as a crash, and the first entry's record is removed from the journal",
         BOOTED,
         bookies.crash_in_first_add,
     ),
-    "crash": Drive(
-        "the bookie's folders are as a killed process leaves them",
-        DOWN,
-        bookies.crash,
-    ),
-    "lose disk": Drive(
-        "the folder of that disk is emptied",
-        DOWN,
-        bookies.lose_disk,
-    ),
-    "reimage": Drive(
-        "all folders are emptied, and the cookie in ZooKeeper deleted",
-        DOWN,
-        bookies.reimage,
-    ),
+    "crash": Drive("the bookie's folders are as a killed process leaves them", DOWN, bookies.crash),
+    "lose disk": Drive("the folder of that disk is emptied", DOWN, bookies.lose_disk),
+    "reimage": Drive("all folders are emptied, and the cookie in ZooKeeper deleted", DOWN, bookies.reimage),
     "serve": Drive(
         "the bookie is booted as by `bookkeeper bookie`; if phase one is not over by then, it is kept from "
         "reading any metadata",
         BOOTED,
         bookies.serve,
     ),
-    "refuse cookies": Drive(
-        "the bookie is booted, which must fail",
-        "the failure",
-        bookies.refuse_cookies,
-    ),
+    "refuse cookies": Drive("the bookie is booted, which must fail", "the failure", bookies.refuse_cookies),
     **dict.fromkeys(
         ("look for marker", "accept cookies", "fix cookies", "stamp store", "stamp disks", *PHASE_ONE),
         _AT_BOOT,
@@ -233,10 +199,7 @@ UNDRIVABLE: Mapping[str, str] = {
     ),
     "resend": "the code sends pending entries again with the change, not one by one",
     "mark dirty": "the marker is set within the boot",
-    **dict.fromkeys(
-        ("copy entry", "leave limbo", "end check"),
-        "phase two runs in threads of its own",
-    ),
+    **dict.fromkeys(("copy entry", "leave limbo", "end check"), "phase two runs in threads of its own"),
 }
 """The reasons why an action cannot be caused alone from outside the code, by name."""
 

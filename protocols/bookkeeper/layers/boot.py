@@ -140,10 +140,7 @@ def look_for_marker(s: Boot, bookie: Parameter) -> Action:
     unclean = s.dirty[bookie] & (s.parameters.unclean_check == "yes")
     return Action(
         when=s.stage[bookie] == Stage.DOWN,
-        then=[
-            s.stage[bookie].set(Stage.COOKIES),
-            s.phase_one[bookie].set(PhaseOne.DUE, when=unclean),
-        ],
+        then=[s.stage[bookie].set(Stage.COOKIES), s.phase_one[bookie].set(PhaseOne.DUE, when=unclean)],
         actor=bookie,
         note="boots, and looks whether it was shut down cleanly",
     )

@@ -100,10 +100,7 @@ def forgets_entries(s: Crashes, bookie: Parameter, when: TermLike = True) -> lis
     return [
         update
         for e in s.entry
-        for update in (
-            s.stored[bookie, e].set(NOTHING, when=when),
-            s.stored_lac[bookie, e].set(0, when=when),
-        )
+        for update in (s.stored[bookie, e].set(NOTHING, when=when), s.stored_lac[bookie, e].set(0, when=when))
     ]
 
 

@@ -164,10 +164,7 @@ def catch_up(s: Durability, bookie: Parameter) -> Action:
     queued = s.fence_kept[bookie] == KeptOnDisk.QUEUE
     return Action(
         when=queued,
-        then=[
-            s.fence_kept[bookie].set(s._record_of_fence(bookie)),
-            *s._key_with_fence(bookie, queued),
-        ],
+        then=[s.fence_kept[bookie].set(s._record_of_fence(bookie)), *s._key_with_fence(bookie, queued)],
         actor=bookie,
         note="has its fence in the journal",
     )

@@ -157,12 +157,7 @@ def recoverer_changing(s: Adds, client: TermLike) -> Term:
 
 
 def change_locally(
-    s: OldRules,
-    client: Parameter,
-    fragment: Parameter,
-    entry: Parameter,
-    failed: Parameter,
-    spare: Parameter,
+    s: OldRules, client: Parameter, fragment: Parameter, entry: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
     """Use a new ensemble before the metadata store has it (local-first, issue 1591)."""
     return Action(

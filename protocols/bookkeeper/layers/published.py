@@ -183,8 +183,7 @@ def nothing_to_resend(s: Changes, client: TermLike, fragment: TermLike) -> Term:
 def to_resend(s: Changes, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
     """Return whether a pending entry has yet to be sent to the new bookie of this ensemble."""
     newcomer = exists(
-        s.bookie,
-        lambda b: s.is_newcomer(client, fragment, b) & s.in_write_set_of(client, fragment, entry, b),
+        s.bookie, lambda b: s.is_newcomer(client, fragment, b) & s.in_write_set_of(client, fragment, entry, b)
     )
     return (
         s.pending(client, entry)

@@ -409,7 +409,7 @@ def test_each_warning_comes_when_it_should_and_names_its_source(
 
 def test_a_sound_deployment_has_no_warnings() -> None:
     racks = Racks((1, 1, 1, 1))
-    assert warnings(Deployment(Configuration(3, 3, 2), 4, racks=racks)) == []
+    assert not list(warnings(Deployment(Configuration(3, 3, 2), 4, racks=racks)))
 
 
 def test_two_racks_lose_recovery_for_3_3_2_even_with_two_racks_enforced() -> None:
