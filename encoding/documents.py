@@ -42,7 +42,7 @@ RENAMED = {"fencepost.walk": "fencepost.path", "fencepost.walks": "fencepost.run
 
 
 def other_schema(where: object, found: object, *valid: str) -> BadInput:
-    """Return the error for a document of another schema; it says so if an earlier version wrote the document."""
+    """Return the error for a document of another schema. It says if an earlier version wrote it."""
     name, _, number = str(found).partition("/")
     of_now = dict(one.split("/") for one in valid).get(RENAMED.get(name, name), "0")
     is_old = number.isdecimal() and int(number) < int(of_now)

@@ -398,7 +398,7 @@ class ReplicatedLedger(StateSpace, ABC):
     # Sending.
 
     def prefixes(self, client: TermLike, fragment: TermLike, entry: TermLike, now: bool) -> dict[str, Term]:
-        """Return the LAC and LAFR that an add carries: current if sent `now`, else of its sending (rule 3)."""
+        """Return the LAC and LAFR of an add: the current ones if sent `now`, else older ones (rule 3)."""
         index = (client, fragment, entry)
         return {
             "lac": self.carried_lac(client) if now else self.sent_lac[index],
