@@ -10,19 +10,7 @@ from fencepost.encoding.language.quantifiers import at_least, exists, forall, ma
 from fencepost.encoding.language.sorts import BOOL, Sort, integers
 from fencepost.encoding.language.state import choice, definition, family
 from fencepost.encoding.language.system import Action
-from fencepost.encoding.language.terms import (
-    FALSE,
-    TRUE,
-    Parameter,
-    Read,
-    Term,
-    TermLike,
-    Update,
-    any_of,
-    if_,
-    implies,
-    lift,
-)
+from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, Update, if_, implies, lift
 from fencepost.protocols.bookkeeper.fencing import Fencing
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
@@ -75,13 +63,9 @@ class Adds(Fencing):
 
         It was either pushed to the fragment's ensemble, or resent to the bookie that is new in it.
         """
-        return any_of(
-            (self.pushed_in[client, entry] == fragment)
-            & self.in_write_set_of(client, fragment, entry, bookie),
-            self.resent[client, fragment, entry]
-            & self.in_write_set_of(client, fragment, entry, bookie)
-            & self.is_newcomer(client, fragment, bookie),
-        )
+        pushed, resent = self.pushed_in[client, entry] == fragment, self.resent[client, fragment, entry]
+        belongs = self.in_write_set_of(client, fragment, entry, bookie)
+        return pushed & belongs | resent & belongs & self.is_newcomer(client, fragment, bookie)
 
     def lost_on_the_way(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
@@ -91,9 +75,8 @@ class Adds(Fencing):
         The first sending to each bookie and each resending have a loss of their own.
         """
         first = self.pushed_in[client, entry] == fragment
-        return any_of(
-            first & self.add_lost[client, entry, bookie], ~first & self.resend_lost[client, fragment, entry]
-        )
+        resend_lost = self.resend_lost[client, fragment, entry]
+        return first & self.add_lost[client, entry, bookie] | ~first & resend_lost
 
     def add_in_flight(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the add is on its way: it will reach the bookie and has not yet."""
@@ -159,14 +142,14 @@ class Adds(Fencing):
 
     def is_given_up(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the client may time out while this ack is outstanding: always, lost or late."""
-        return TRUE
+        return lift(True)
 
     def takes_copy(self, bookie: TermLike, entry: TermLike) -> Term:
         """Return whether an add replaces the copy that the bookie already has, and its LAC.
 
         InterleavedLedgerStorage.processEntry and SingleDirectoryDbLedgerStorage.addEntry both replace it.
         """
-        return TRUE
+        return lift(True)
 
     # The last add confirmed. It never falls: acks are withdrawn above it only.
 
@@ -306,7 +289,7 @@ def handle_add(
     """
     index = client, fragment, entry, bookie
     fenced_out = (s.fenced[bookie] & ~s.add_admitted[index]) | s.says_unknown(bookie)
-    refused = fenced_out if client.sort is s.writer else FALSE
+    refused = fenced_out if client.sort is s.writer else lift(False)
     stores = ~refused & s.takes_copy(bookie, entry)
     return Action(
         when=s.serves(bookie) & s.next_add(*index),

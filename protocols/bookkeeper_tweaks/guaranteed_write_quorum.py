@@ -19,17 +19,7 @@ from fencepost.encoding.language.quantifiers import exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, Sort, members
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.system import Action, System, each, in_turn
-from fencepost.encoding.language.terms import (
-    FALSE,
-    TRUE,
-    Parameter,
-    Term,
-    TermLike,
-    any_of,
-    if_,
-    implies,
-    lift,
-)
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, if_, implies, lift
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import WRITER, Status
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger, TweakSizes
@@ -411,7 +401,7 @@ def begin_recovery(s: GuaranteedLedger, client: Parameter) -> Action:
     """Put the ledger in recovery, and fence the last ensemble (rule 13, ClientStartsRecovery)."""
     return Action(
         when=(s.phase[client] == GuaranteedPhase.IDLE)
-        & any_of(s.status == Status.OPEN, s.status == Status.IN_RECOVERY),
+        & ((s.status == Status.OPEN) | (s.status == Status.IN_RECOVERY)),
         then=[
             s.status.set(Status.IN_RECOVERY),
             s.phase[client].set(GuaranteedPhase.ACTIVE),

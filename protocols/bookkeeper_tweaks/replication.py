@@ -20,18 +20,7 @@ from fencepost.encoding.language.quantifiers import at_least, exists, exists_ove
 from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Action, Group, Schema, each
-from fencepost.encoding.language.terms import (
-    TRUE,
-    Family,
-    Parameter,
-    Read,
-    Term,
-    TermLike,
-    Update,
-    any_of,
-    if_,
-    implies,
-)
+from fencepost.encoding.language.terms import Family, Parameter, Read, Term, TermLike, Update, if_, implies
 from fencepost.protocols.bookkeeper.metadata import in_fragment_of
 from fencepost.quorums.arithmetic import negative_answers
 
@@ -414,7 +403,9 @@ class ReplicatedLedger(StateSpace, ABC):
         """
         return to_each(self.bookie, lambda b: body(b, self.own_member[client, fragment, b]))
 
-    def sends(self, client: TermLike, fragment: TermLike, entry: TermLike, when: Term = TRUE) -> list[Update]:
+    def sends(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, when: TermLike = True
+    ) -> list[Update]:
         """Return the updates that send the entry to its ensemble with the current LAC and LAFR (rule 3)."""
         index = (client, fragment, entry)
         return [
@@ -429,9 +420,7 @@ class ReplicatedLedger(StateSpace, ABC):
         self, client: TermLike, fragment: TermLike, failed: Parameter, spare: Parameter
     ) -> dict[Value, Term]:
         """Return the members of the client's ensemble once the spare bookie has replaced the failed one."""
-        return {
-            b: any_of(spare == b, self.own_member[client, fragment, b] & (failed != b)) for b in self.bookie
-        }
+        return {b: (spare == b) | self.own_member[client, fragment, b] & (failed != b) for b in self.bookie}
 
     def installs(
         self, client: TermLike, following: Term, first: Term, members: Mapping[Value, Term]
@@ -447,7 +436,7 @@ class ReplicatedLedger(StateSpace, ABC):
         ]
 
     def commits(
-        self, following: Term, first: Term, members: Mapping[Value, Term], when: Term = TRUE
+        self, following: Term, first: Term, members: Mapping[Value, Term], when: TermLike = True
     ) -> list[Update]:
         """Return the updates that put the new fragment into the metadata store."""
         return [

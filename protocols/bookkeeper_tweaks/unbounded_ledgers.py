@@ -18,17 +18,7 @@ from fencepost.encoding.language.quantifiers import exists, exists_over, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.system import Action, System, each, in_turn
-from fencepost.encoding.language.terms import (
-    FALSE,
-    TRUE,
-    Parameter,
-    Term,
-    TermLike,
-    any_of,
-    if_,
-    implies,
-    lift,
-)
+from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, any_of, if_, implies, lift
 from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger, TweakSizes
 
@@ -429,7 +419,7 @@ def reject(s: UnboundedLedger, client: Parameter, bookie: Parameter) -> Action:
     def add_waits(g: Term, e: Term) -> Term:
         return s.add_in_flight(client, g, e, bookie)
 
-    reads_count = TRUE if s.parameters.read_term == "yes" else FALSE
+    reads_count = lift(s.parameters.read_term == "yes")
     requested = any_of(
         exists_over((s.fragment, s.entry), add_waits),
         s.fence_sent(client, bookie) & ~s.fence_handled[client, bookie],
@@ -564,7 +554,7 @@ def handle_read(s: UnboundedLedger, client: Parameter, entry: Parameter, bookie:
     return Action(
         when=s.read_to(client, entry, bookie)
         & ~s.read_handled[client, entry, bookie]
-        & (s.accepts(bookie, client) if by_term else TRUE),
+        & (s.accepts(bookie, client) if by_term else lift(True)),
         then=[
             *([s.bookie_term[bookie].set(s.term[client])] if by_term else []),
             s.read_handled[client, entry, bookie].set(True),

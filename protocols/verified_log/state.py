@@ -8,17 +8,7 @@ from enum import Enum
 from fencepost.encoding.language.quantifiers import exists, maximum
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, definition, family, variable
-from fencepost.encoding.language.terms import (
-    FALSE,
-    Constant,
-    Read,
-    Term,
-    TermLike,
-    any_of,
-    as_type,
-    if_,
-    lift,
-)
+from fencepost.encoding.language.terms import Constant, Read, Term, TermLike, any_of, as_type, if_, lift
 from fencepost.protocols.verified_log.network import End, Index, Network
 from fencepost.protocols.verified_log.parameters import LogParameters
 
@@ -340,7 +330,7 @@ class Log(StateSpace):
         """Return whether the node answers a read of that place with an entry (LogNode.p, eReadRequest)."""
         length = self.length(node, segment)
         closed = self.status[node, segment] == SegmentStatus.CLOSED
-        last = {"when-closed": closed, "always": lift(True), "never": FALSE}[self.parameters.last_entry]
+        last = {"when-closed": closed, "always": lift(True), "never": lift(False)}[self.parameters.last_entry]
         return (lift(place) < length) | (place == length) & last
 
     @definition

@@ -12,17 +12,7 @@ from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
 from fencepost.encoding.language.system import Action
-from fencepost.encoding.language.terms import (
-    TRUE,
-    Parameter,
-    Term,
-    TermLike,
-    Update,
-    any_of,
-    if_,
-    implies,
-    lift,
-)
+from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, any_of, if_, implies, lift
 from fencepost.protocols.bookkeeper import fencing, recovery
 from fencepost.protocols.bookkeeper.adds import Adds, add
 from fencepost.protocols.bookkeeper.bookies import NOTHING
@@ -119,7 +109,7 @@ def is_lost(s: Adds, client: TermLike, fragment: TermLike, entry: TermLike, book
 
 def any_refusal(s: Adds, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """Return that every refusal stops the writer (ClientReceivesAddFencedResponse)."""
-    return TRUE
+    return lift(True)
 
 
 def frozen_lac(s: Adds, client: TermLike) -> Term:
