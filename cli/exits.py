@@ -10,7 +10,7 @@ from fencepost.encoding.engine.verdicts import Outcome, Verdict, worst
 class ExitCode(IntEnum):
     """What a script may conclude from the code `fencepost` exits with."""
 
-    AS_WISHED = 0  # proved, or holds up to the bound given; all as expected
+    SUCCESS = 0  # proved, or holds up to the bound given; all as expected
     VIOLATED = 1  # something is violated, refuted or rejected, or not the verdict expected
     BAD_INPUT = 2  # one line on stderr: the value, the rule, what would be valid
     UNDECIDED = 3  # undecided or vacuous; `holds` under --require-proof
@@ -24,19 +24,19 @@ def exit_code(outcome: Outcome, require_proof: bool, expect: str | None, certify
         return ExitCode.INTERRUPTED
     code = _verdict_code(outcome, require_proof, expect)
     lacking = any(r.verdict is Verdict.PROVED and r.certificate is None for r in outcome.results)
-    return ExitCode.UNDECIDED if certify and lacking and code is ExitCode.AS_WISHED else code
+    return ExitCode.UNDECIDED if certify and lacking and code is ExitCode.SUCCESS else code
 
 
 def _verdict_code(outcome: Outcome, require_proof: bool, expect: str | None) -> ExitCode:
     if not outcome.results:
-        return ExitCode.AS_WISHED
+        return ExitCode.SUCCESS
     verdict = worst(result.verdict for result in outcome.results)
     if expect is not None:
         if verdict is Verdict(expect):
-            return ExitCode.AS_WISHED
+            return ExitCode.SUCCESS
         return ExitCode.UNDECIDED if verdict is Verdict.UNDECIDED else ExitCode.VIOLATED
     if verdict is Verdict.VIOLATED:
         return ExitCode.VIOLATED
     if verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) or (require_proof and verdict is Verdict.HOLDS):
         return ExitCode.UNDECIDED
-    return ExitCode.AS_WISHED
+    return ExitCode.SUCCESS

@@ -226,4 +226,4 @@ def advice_on(
 def _exit_code(advice: Advice) -> ExitCode:
     if advice.named:
         return ExitCode.VIOLATED
-    return ExitCode.UNDECIDED if advice.undecided else ExitCode.AS_WISHED
+    return ExitCode.UNDECIDED if advice.undecided else ExitCode.SUCCESS

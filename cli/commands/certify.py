@@ -82,7 +82,7 @@ class CertifyReport:
         """What it comes to."""
         if self.rejected is not None:
             return ExitCode.VIOLATED
-        return ExitCode.AS_WISHED if self.undecided is None else ExitCode.UNDECIDED
+        return ExitCode.SUCCESS if self.undecided is None else ExitCode.UNDECIDED
 
 
 @grouped_command(example="fencepost certify evidence")

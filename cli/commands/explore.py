@@ -95,7 +95,7 @@ def command(
         raise BadInput(f"{'--no-browser' if no_browser else f'--port {port}'}: not with --text; leave it out")
     world = World(write_whole, _tell, stays=sys.stdin.isatty())
     talk(Shell(explorer, asker, world, walk), _lines(), _say, not sys.stdin.isatty())
-    return int(ExitCode.AS_WISHED)
+    return int(ExitCode.SUCCESS)
 
 
 def _instance(protocol: str, settings: tuple[str, ...], release: str | None, saved: object) -> Instance:
@@ -124,7 +124,7 @@ def _serve(explorer: Explorer, asker: SolverDesk, walk: ExplorerPath, port: int,
             webbrowser.open(address)
 
     serve(explorer, asker, walk, port, ready)
-    return int(ExitCode.AS_WISHED)
+    return int(ExitCode.SUCCESS)
 
 
 def _lines() -> Iterator[str]:

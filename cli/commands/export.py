@@ -106,11 +106,13 @@ def _refuse(what: str, **options: object) -> None:
 
 
 def _step(instance: Instance, what: str, names: tuple[str, ...], action: str | None) -> ActionStep:
-    """The question about the beginning, or about an action, of all facts and these properties."""
+    """The question about the beginning, or about an action, of all invariants and these properties."""
     system = instance.system
     claims = tuple(c.name for c in (*system.invariants, *(instance.properties(*names) if names else ())))
     if not claims:
-        raise BadInput(f"--what {what}: no facts are declared here; say which property with --property NAME")
+        raise BadInput(
+            f"--what {what}: no invariants are declared here; say which property with --property NAME"
+        )
     if what == BEGINNING:
         _refuse(what, action=action)
         return ActionStep(None, claims)

@@ -72,7 +72,7 @@ class InvariantsReport:
         if self.false:
             return ExitCode.VIOLATED
         done = set(self.names) <= self.kept and not self.breaks
-        return ExitCode.AS_WISHED if done else ExitCode.UNDECIDED
+        return ExitCode.SUCCESS if done else ExitCode.UNDECIDED
 
 
 @grouped_command(example="fencepost invariants bookkeeper --property no-divergence")

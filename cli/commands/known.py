@@ -215,7 +215,7 @@ def _exit_code(report: KnownReport) -> ExitCode:
         return ExitCode.INTERRUPTED
     if report.count(False):
         return ExitCode.VIOLATED
-    return ExitCode.UNDECIDED if report.count(None) else ExitCode.AS_WISHED
+    return ExitCode.UNDECIDED if report.count(None) else ExitCode.SUCCESS
 
 
 # Text.

@@ -116,4 +116,4 @@ def _json(cells: Sequence[Cell]) -> str:
 def _exit_code(cells: Sequence[Cell]) -> ExitCode:
     if any(c.as_expected is False for c in cells):
         return ExitCode.VIOLATED
-    return ExitCode.UNDECIDED if any(c.as_expected is None for c in cells) else ExitCode.AS_WISHED
+    return ExitCode.UNDECIDED if any(c.as_expected is None for c in cells) else ExitCode.SUCCESS

@@ -143,7 +143,7 @@ def _text(protocol: Protocol) -> str:
         if own := protocol.exercised.get(prop.name):
             lines.append(f"      checked on {show_all(own)} unless a parameter is set")
     if system.invariants:
-        lines += ["", "Why it is safe: facts that proofs by induction carry along"]
+        lines += ["", "Why it is safe: the invariants of its proofs by induction"]
         for invariant in system.invariants:
             lines += [f"  {invariant.name}: {invariant.meaning}", f"      {line(invariant.holds, FORMULA)}"]
     lines += ["", "Actions, in causal order"]

@@ -141,7 +141,7 @@ def command(
         raise BadInput(f"{client.min_racks} racks per write quorum: it must be at least 1")
     if table is not None:
         emit(_table(table, bookies, client, form), output)
-        return int(ExitCode.AS_WISHED)
+        return int(ExitCode.SUCCESS)
 
     for flag, key, size in zip(("-e", "-w", "-a"), QUORUMS, sizes, strict=True):
         if size is None:
@@ -155,7 +155,7 @@ def command(
     pulsar = bool(said) or ml_mark_delete_max_rate is not None
     deployment = Deployment(configuration, bookies, client, placed, pulsar)
     emit({"text": _text, "json": _json, "csv": _csv}[form](deployment, set_by if said else {}), output)
-    return int(ExitCode.AS_WISHED)
+    return int(ExitCode.SUCCESS)
 
 
 def _text(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:

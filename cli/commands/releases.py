@@ -33,7 +33,7 @@ def command(release: str | None, form: str, output: str | None) -> int:
     else:
         one = listed(release)
         emit(json.dumps(_one_as_json(one), indent=2) if form == "json" else _one(one), output)
-    return int(ExitCode.AS_WISHED)
+    return int(ExitCode.SUCCESS)
 
 
 def on_real_code(bug: Bug) -> dict[str, str]:

@@ -34,7 +34,7 @@ from fencepost.realcode.transcripts import read_transcript, recorded
 
 EXITS = {
     Ending.REPRODUCED: ExitCode.VIOLATED,
-    Ending.REFUSED: ExitCode.AS_WISHED,
+    Ending.REFUSED: ExitCode.SUCCESS,
     Ending.PARTED: ExitCode.UNDECIDED,
     Ending.UNDRIVABLE: ExitCode.UNDECIDED,
 }
@@ -100,7 +100,7 @@ def _story(path: Path, name: str | None) -> Counterexample:
         names = ", ".join(replay.prop.name for replay in replays)
         raise BadInput(f"{path}: has traces of {names}; choose with --property")
     if replays[0].is_walk:
-        raise BadInput(f"{path}: is a walk, which violates nothing; give a trace that `check --traces` wrote")
+        raise BadInput(f"{path}: is a path, which violates nothing; give a trace that `check --traces` wrote")
     story = replays[0].story
     if story is None:
         raise BadInput(

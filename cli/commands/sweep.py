@@ -132,7 +132,7 @@ def run_command(
         progress.leave()
         return int(ExitCode.INTERRUPTED)
     emit(_told(plan, rows, out), None)
-    return int(ExitCode.INTERNAL if any(row["verdict"] == ERROR for row in rows) else ExitCode.AS_WISHED)
+    return int(ExitCode.INTERNAL if any(row["verdict"] == ERROR for row in rows) else ExitCode.SUCCESS)
 
 
 EVERY = 10.0
@@ -238,7 +238,7 @@ def report_command(folder: str, form: str, output: str | None) -> int:
     emit(FORMS[form](report), output)
     if missing:
         click.echo(report.unfinished, err=True)
-    return int(ExitCode.UNDECIDED if missing else ExitCode.AS_WISHED)
+    return int(ExitCode.UNDECIDED if missing else ExitCode.SUCCESS)
 
 
 @command.command(
@@ -258,7 +258,7 @@ def trace_command(folder: str, name: str, output: str | None) -> int:
         why = "its row has no counterexample" if name in found else "no such row"
         raise BadInput(f"{name}: {why} in {folder}; fencepost sweep report {folder} names them")
     emit(found[name], output)
-    return int(ExitCode.AS_WISHED)
+    return int(ExitCode.SUCCESS)
 
 
 def _store(folder: str) -> Store:

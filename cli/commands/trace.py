@@ -89,14 +89,14 @@ def command(
     stories = [replay.story for replay in replays if replay.story is not None]
     if form in FORMS and any(replay.is_walk for replay in replays):
         raise BadInput(
-            f"--format {form}: {file} is a walk, which violates nothing; valid: {', '.join(FORMATS)}"
+            f"--format {form}: {file} is a path, which violates nothing; valid: {', '.join(FORMATS)}"
         )
     if form in FORMS:
         _say_failed(replays)
         tell(stories, form, output, "Choose with --property, or give a file with one trace.")
     else:
         emit(_json(replays) if form == "json" else "\n\n".join(map(_text, replays)), output)
-    return int(ExitCode.AS_WISHED if len(stories) == len(replays) else ExitCode.VIOLATED)
+    return int(ExitCode.SUCCESS if len(stories) == len(replays) else ExitCode.VIOLATED)
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def _replay(saved: dict[str, Any], source: str | None) -> Replay:
     steps = amount(len(trace.steps), "step")
     head = f"{prop.name}: violated in {steps} of {name}, replayed; a check says whether that is the fewest"
     if prop is WALKED:
-        head = f"walk of {steps} of {name}, replayed"
+        head = f"path of {steps} of {name}, replayed"
     return Replay(prop, Counterexample(trace, system, prop, head, instance.changed_switches), None)
 
 
@@ -171,10 +171,10 @@ def _text(replay: Replay) -> str:
 
 
 REPLAY = k.keys(
-    property=k.text("the property that the trace is about, or walk"),
+    property=k.text("the property that the trace violates, or walk for a path"),
     replays=k.flag("every step does what the file says, and the property is violated after the last"),
     reason=k.null(k.text("the first difference"), "if it replays"),
-    trace=k.either((TRACE, PATH), "the trace or walk as replayed now, or null if it does not replay"),
+    trace=k.either((TRACE, PATH), "the trace or path as replayed now, or null if it does not replay"),
 )
 REPLAYS = k.document("fencepost.replay/2", traces=k.many(REPLAY, "a replay for each trace in the file"))
 
@@ -221,7 +221,7 @@ def _inspect(
         emit(difference_text(story, theirs[0]), output)
     else:
         emit(values_json(story, expressions) if form == "json" else values_text(story, expressions), output)
-    return int(ExitCode.AS_WISHED)
+    return int(ExitCode.SUCCESS)
 
 
 def _traces(path: Path) -> list[dict[str, Any]]:

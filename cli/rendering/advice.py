@@ -86,7 +86,7 @@ class Advice:
 def asked(advice: Advice) -> str:
     """What is to be run."""
     setup = advice.setup
-    newest = " (the newest read; --release says yours)" if _by_default(advice, "release") else ""
+    newest = " (the newest that was read; yours: --release)" if _by_default(advice, "release") else ""
     checks = ", dataIntegrityChecking on" if setup.checks else ""
     bookies = amount(setup.bookies, "bookie")
     said = (
@@ -121,7 +121,7 @@ def _assumed(advice: Advice) -> str:
     if not _by_default(advice, "storage"):
         return ""
     whose = "Pulsar's" if advice.setup.storage == "db" else "BookKeeper's"
-    return f" ({whose} default; --storage says yours)"
+    return f" ({whose} default; yours: --storage)"
 
 
 def read(advice: Advice) -> list[str]:
@@ -176,7 +176,7 @@ def conclusion(advice: Advice) -> str:
     accepted = (
         f", but for what was accepted ({', '.join(sorted(advice.accepted))})" if advice.accepted else ""
     )
-    return f"No loss of an acknowledged entry is known or found at the sizes that are named below{accepted}."
+    return f"No loss of an acknowledged entry is known or found at the sizes named below{accepted}."
 
 
 def _why_open(advice: Advice) -> str:
@@ -190,7 +190,7 @@ def _why_open(advice: Advice) -> str:
 def _why_not(found: Finding) -> str:
     """Why a question was not decided at the sizes asked about; the time is named only if it was over."""
     if found.out_of_time:
-        return "the time was over, see --timeout"
+        return "time-out, see --timeout"
     return found.reason or found.verdict.value
 
 
@@ -201,8 +201,12 @@ def left_out(advice: Advice) -> str:
 
 def found_of(risk: Risk, found: Finding, advice: Advice) -> str:
     """What was found of a known bug, and where it is gone."""
-    until = ", ".join(mended(family(risk.bug.name))) or "no release read"
+    until = ", ".join(mended(family(risk.bug.name))) or "no release that was checked"
     return f"{_verdict(found)}{_elsewhere(found, advice)}; gone in {until}"
+
+
+def _entries(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number} entries"
 
 
 def _besides(risk: Risk) -> str:
@@ -217,13 +221,13 @@ def survived(advice: Advice) -> list[Quantity]:
 
 def _elsewhere(found: Finding, advice: Advice) -> str:
     """That a bug was found, but at other sizes than those asked about."""
-    return (
-        "" if advice.here(found) else f", which is not yours: at yours it was not decided ({_why_not(found)})"
-    )
+    return "" if advice.here(found) else f". Not decided for your configuration ({_why_not(found)})"
 
 
 def _verdict(found: Finding) -> str:
-    sizes = "{ensemble}/{write_quorum}/{ack_quorum} on {bookies}, entries {entries}".format(**found.shown_on)
+    shown = found.shown_on
+    sizes = "{ensemble}/{write_quorum}/{ack_quorum}".format(**shown)
+    sizes += f" on {amount(shown['bookies'], 'bookie')} with {_entries(shown['entries'])}"
     match found.verdict:
         case Verdict.VIOLATED:
             return f"found now, at {sizes}"
@@ -236,14 +240,15 @@ def _verdict(found: Finding) -> str:
 def rest_of(advice: Advice) -> str:
     """Whether anything else loses an entry."""
     said = (
-        _verdict(advice.rest).replace("found now", "a loss is found now").replace("does not happen", "none")
+        _verdict(advice.rest)
+        .replace("found now", "a loss is found now")
+        .replace("does not happen", "nothing else found")
     )
     mends = mended_for(risk.bug for risk, _ in advice.losing)
     if not mends:
         return said
-    return (
-        f"{said}, with {', '.join(f'{switch}={value}' for switch, value in mends.items())} for the known ones"
-    )
+    fixed = ", ".join(f"{switch}={value}" for switch, value in mends.items())
+    return f"{said}, assuming the bugs above are fixed ({fixed})"
 
 
 def for_all_sizes(setup: Setup) -> str:
@@ -255,7 +260,7 @@ def for_all_sizes(setup: Setup) -> str:
             "bookies, entries and recoverers without crashes; that the model follows the core is checked size by size."
         )
     return (
-        "Not claimed: the theorem (fencepost prove bookkeeper) is of other code, this has "
+        "The all-sizes proof (fencepost prove bookkeeper) does not cover this release, which has "
         + ", ".join(
             f"{name}={value}" if name != "E > WQ" else f"{name} {value}" for name, value in apart.items()
         )
@@ -273,14 +278,14 @@ def as_text(advice: Advice, commands: bool = False) -> str:
     lines = [asked(advice), *read(advice), "", *said, "", "Survives"]
     lines += [f"  {quantity.name}: {quantity.value}" for quantity in survived(advice)]
     lines += [f"  warning: {warning.text}" for warning in warnings(advice.deployment)]
-    lines += ["", "Known losses of an acknowledged entry that this setup meets the conditions of"]
+    lines += ["", "Known data-loss bugs that affect this setup"]
     lines += [line for risk, found in advice.losing for line in _told(risk, found, advice, commands)] or [
         "  none"
     ]
     lines += ["", "Anything else", f"  {rest_of(advice)}"]
     lines += [f"    {shlex.join(advice.rest.command)}"] if commands else []
     lines += ["", "For all sizes", f"  {for_all_sizes(advice.setup)}"]
-    lines += ["", "Known in this release besides: no loss, and not looked for here"]
+    lines += ["", "Other known bugs of this release (no data loss; not checked here)"]
     lines += [f"  {_besides(risk)}" for risk in advice.other] or ["  none"]
     lines += [] if commands else ["", "--commands prints the command of each verdict, at these sizes."]
     return "\n".join(part for line in lines for part in _broken(line))

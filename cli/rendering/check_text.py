@@ -52,8 +52,10 @@ def unlike_newest(instance: Instance, switches: Mapping[str, str]) -> str:
 
     newest = instance.protocol.newest
     bugs = spared(switches, newest or "")
-    has = f"; that has {', '.join(bugs)}: check --release {newest}" if bugs else ""
-    return f"unlike release {newest}: {show_all(switches)}{has}"
+    if not bugs:
+        return f"modelled: {newest} with {show_all(switches)}"
+    fixed = f"modelled: {newest} with {', '.join(bugs)} fixed ({show_all(switches)})"
+    return f"{fixed}; for the release as shipped: --release {newest}"
 
 
 def sentence(line: str) -> str:
@@ -74,7 +76,7 @@ def _cap(name: str, number: int, parameters: Mapping[str, Json]) -> str:
     return (
         f"{name} {number}"
         if asked == number
-        else f"{name} {number} (not {show(asked)}: more are not possible here)"
+        else f"{name} {number} ({show(asked)} are impossible in this instance)"
     )
 
 
@@ -126,7 +128,7 @@ def _because(result: Result, faults: str) -> str:
         case Verdict.VIOLATED:
             return violated(result)
         case Verdict.PROVED if result.by_actions:
-            carried = f" with {amount(len(result.invariants), 'fact')}" if result.invariants else ""
+            carried = f" with {amount(len(result.invariants), 'invariant')}" if result.invariants else ""
             covered = f", {faults}" if faults else ""
             return f": by induction over one action{carried}; no execution of any length violates it{covered}"
         case Verdict.PROVED if result.induction is not None:

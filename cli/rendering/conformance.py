@@ -17,15 +17,15 @@ def as_text(found: Conformance) -> str:
     lines = [f"{found.protocol} on {spoken(found.setting)}", ""]
     lengths = found.lengths or [0]
     lines += textwrap.wrap(
-        f"{amount(found.walks, 'walk')} of {min(lengths)} to {max(lengths)} steps, {sum(lengths)} in all, with seed "
+        f"{amount(found.walks, 'run')} of {min(lengths)} to {max(lengths)} steps, {sum(lengths)} in all, with seed "
         f"{found.seed}: {found.walks - found.departed} agree after each step, {found.departed} depart"
         f"{f', of {found.asked} asked for' if found.walks < found.asked else ''}.",
         WIDTH,
     )
     counts = sorted(found.fired.items(), key=lambda item: (item[1], item[0]))
-    lines += ["", "walks in which each action was taken on the code:"]
+    lines += ["", "runs in which each action was taken on the code:"]
     lines += textwrap.wrap(
-        ", ".join(f"{name} {walks}" for name, walks in counts),
+        ", ".join(f"{name} {runs}" for name, runs in counts),
         WIDTH,
         initial_indent="  ",
         subsequent_indent="  ",
@@ -35,7 +35,7 @@ def as_text(found: Conformance) -> str:
         lines += textwrap.wrap(few, WIDTH, initial_indent="  ", subsequent_indent="  ")
     lines += [
         "",
-        f"{found.wider} of them meet a step that may come later in the model: more than the code does.",
+        f"In {found.wider} of them the model allows a step later than the code takes it.",
     ]
     for number, one in enumerate(found.found.values(), 1):
         lines += ["", *_departure(number, one)]
@@ -44,7 +44,7 @@ def as_text(found: Conformance) -> str:
 
 def _departure(number: int, found: Found) -> Iterator[str]:
     departure = found.departure
-    where = f"{amount(found.walks, 'walk')}; the shortest has {amount(len(departure.steps), 'step')}"
+    where = f"{amount(found.walks, 'run')}; the shortest has {amount(len(departure.steps), 'step')}"
     yield from textwrap.wrap(f"departure {number}: {departure.reason}. In {where}, with", WIDTH)
     yield from textwrap.wrap(
         show_all(_settings(found)) or "the defaults", WIDTH, initial_indent="  ", subsequent_indent="  "
@@ -76,12 +76,12 @@ CONFORMANCE = k.document(
     protocol=k.text("the name of the protocol"),
     **SETTING,
     seed=k.ruled(int, "the seed"),
-    asked=k.whole("walks that were asked for"),
+    asked=k.whole("the number of runs asked for"),
     runs=k.whole("the number of runs that were made"),
-    steps=k.whole("steps of all walks together"),
-    wider=k.whole("walks that met a step which may come later in the model"),
+    steps=k.whole("the steps of all runs together"),
+    wider=k.whole("the number of runs in which the model allows a step later than the code takes it"),
     seconds=k.seconds("seconds for everything"),
-    fired=k.table(int, "by action, the walks in which it was taken on the code"),
+    fired=k.table(int, "by action, the number of runs in which the code took it"),
     departures=k.many(DEPARTURE, "a departure of each kind"),
 )
 

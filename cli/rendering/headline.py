@@ -31,11 +31,12 @@ def _faults_first(result: Result) -> list[str]:
     if not result.faults:
         known = _known(
             result,
-            "none without faults is shorter",
-            "fewest without faults",
-            "shorter ones without faults may exist",
+            ", the shortest trace without faults",
+            " (fewest without faults",
+            " (shorter ones without faults may exist)",
         )
-        return [": needs no fault", f"{_steps(result)} ({known})"]
+        closed = ")" if result.fewest is Fewest.WITHIN_ROUNDS else ""
+        return [": needs no fault", f"{_steps(result)}{known}{closed}"]
     known = _known(result, "no trace has fewer", "fewest", "fewer may do")
     return [
         f" with faults {_counted(result)} ({known})",

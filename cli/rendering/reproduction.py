@@ -69,7 +69,7 @@ def ending(run: Reproduction, story: Counterexample) -> str:
         case Ending.REFUSED:
             return f"Refused by {release} at step {run.step}: {run.reason}. {_as_release(run)}"
         case Ending.PARTED:
-            return f"Model and code part company at step {run.step}: {run.reason}."
+            return f"Model and code differ at step {run.step}: {run.reason}."
         case Ending.UNDRIVABLE:
             what = f"Step {run.step}" if run.step is not None else "It"
             return f"{what} cannot be driven: {run.reason}."
@@ -79,9 +79,11 @@ def _as_release(run: Reproduction) -> str:
     parameters = bookkeeper_of(run.trace)[1]
     assert isinstance(parameters, BookKeeperParameters)
     if not run.as_release:
-        return "No switch of the model says why."
+        return "No switch of the model explains it."
     switches = mending(run.setting.release, run.setting.storage, parameters)
-    return f"So does the model with {show_all(switches)}, and all that was seen up to there is as that model has it."
+    return (
+        f"The model with {show_all(switches)} refuses it too, and agrees with all observations up to there."
+    )
 
 
 SETTING = k.keys(

@@ -79,9 +79,7 @@ def _small(text: str) -> str:
 
 def _left_out(report: SweepReport) -> str:
     number = report.manifest["invalid"]
-    return (
-        f"Left out, as breaking a rule of their protocol: {amount(number, 'combination')}." if number else ""
-    )
+    return f"Left out: {amount(number, 'combination')} that break a rule of their protocol." if number else ""
 
 
 def _legend(rows: Sequence[Row]) -> str:

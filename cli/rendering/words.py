@@ -15,45 +15,44 @@ from fencepost.sweeps.sweep_cases import CODE
 SIGNS = {"proved": "✓", "holds": "≈", "violated": "✗", "undecided": "?", "vacuous": "∅", "error": "!"}
 
 MEANINGS = {
-    Verdict.PROVED.value: "No execution of this instance breaks the property, however long it is, and whatever the order "
-    "of messages, losses and crashes that its settings allow. That is said of this instance, with these sizes; "
-    "no larger instance was asked.",
-    Verdict.HOLDS.value: "Not found in this instance as far as the bound that is named. Longer executions exist, and nobody "
-    "has looked at them.",
-    Verdict.VIOLATED.value: "An execution of this instance breaks the property, and you can read it step by step; it was "
-    "replayed on plain values before anyone saw it.",
-    Verdict.UNDECIDED.value: "Time or memory ran out. Nothing was found in the rounds of this instance that were finished; "
-    "beyond them, nobody knows.",
-    Verdict.VACUOUS.value: "Nothing was tested: what the property is about did not come up in this instance.",
+    Verdict.PROVED.value: "No execution of this instance breaks the property: no length, no order of messages, and no losses "
+    "or crashes that its settings allow. The proof is about this instance and its sizes, not about larger ones.",
+    Verdict.HOLDS.value: "No violation was found in this instance up to the bound given. Longer executions exist and were "
+    "not searched.",
+    Verdict.VIOLATED.value: "An execution of this instance breaks the property. You can read it step by step. It was replayed "
+    "on plain values before it was shown.",
+    Verdict.UNDECIDED.value: "Time or memory ran out. The rounds that were finished have no violation. Nothing is known of "
+    "longer executions.",
+    Verdict.VACUOUS.value: "Nothing was tested: the situation that the property is about never arises in this instance.",
     ERROR: "Fencepost failed. This says nothing about the instance.",
 }
 """What a verdict says to someone who has never seen a solver."""
 
-OF_WALKS = {
-    Verdict.HOLDS.value: "In none of these random walks did the code do anything else than the model. Other walks were not taken.",
-    Verdict.VIOLATED.value: "In a random walk the code did something else than the model. The command below takes it again, and shows "
-    "its steps beside those of the code.",
-    Verdict.UNDECIDED.value: "Time ran out before all walks were taken. Those that were taken do not depart from the model.",
+OF_RUNS = {
+    Verdict.HOLDS.value: "In all of these random executions the code did what the model says. Other executions were not run.",
+    Verdict.VIOLATED.value: "In a random execution the code did something else than the model. The command below runs it "
+    "again and shows the steps of the model beside those of the code.",
+    Verdict.UNDECIDED.value: "Time ran out before all runs were made. In those that were made the code did what the model says.",
 }
-"""What it says of walks on the real code."""
+"""The meaning of a verdict of conformance runs."""
 
-BRIEFLY_OF_WALKS: Mapping[str, Callable[[Row], str]] = {
-    Verdict.HOLDS.value: lambda row: f"in {amount(int(row['settings']['runs']), 'walk')}",
+BRIEFLY_OF_RUNS: Mapping[str, Callable[[Row], str]] = {
+    Verdict.HOLDS.value: lambda row: f"in {amount(int(row['settings']['runs']), 'run')}",
     Verdict.VIOLATED.value: lambda row: f"after {amount(row['steps'], 'step')}",
-    Verdict.UNDECIDED.value: lambda row: "not all walks taken",
+    Verdict.UNDECIDED.value: lambda row: "not all runs made",
 }
 """The same beside the verdict in a cell."""
 
 
 def meaning(row: Row) -> str:
     """What a row's verdict says to someone who has never seen a solver."""
-    return (OF_WALKS if row["solver"] == CODE else {}).get(row["verdict"], MEANINGS[row["verdict"]])
+    return (OF_RUNS if row["solver"] == CODE else {}).get(row["verdict"], MEANINGS[row["verdict"]])
 
 
 def brief(row: Row) -> str:
     """What stands beside the verdict in a cell: rounds, steps, faults."""
-    if row["solver"] == CODE and row["verdict"] in BRIEFLY_OF_WALKS:
-        return BRIEFLY_OF_WALKS[row["verdict"]](row)
+    if row["solver"] == CODE and row["verdict"] in BRIEFLY_OF_RUNS:
+        return BRIEFLY_OF_RUNS[row["verdict"]](row)
     match row["verdict"]:
         case "proved":
             return "by induction" if row["basis"] == "induction" else amount(row["rounds"], "round")

@@ -151,8 +151,8 @@ def test_no_sentence_says_more_than_the_instance_of_its_cell(page: str) -> None:
         "all switches",
     ):
         assert more not in said
-    assert "no larger instance was asked" in MEANINGS["proved"]
-    assert "An answer is for the instance of its cell alone" in said
+    assert "about this instance and its sizes, not about larger ones" in MEANINGS["proved"]
+    assert "A verdict is about the instance of its cell" in said
     assert "fencepost advise" in said
 
 
@@ -345,7 +345,8 @@ def test_the_trace_of_a_row_is_given_as_trace_reads_it(
 def test_a_sweep_of_todays_code_says_what_its_release_has_besides(tmp_path: Path) -> None:
     """Planted: said of a protocol that is no release's, or of a grid that asks about the race as well."""
     today = '[[grid]]\nprotocols = "bookkeeper"\nproperties = "no-divergence"\n'
-    said = "nlike release 4.18.0: lac_read_in_change=blocked; that has #4651: check --release 4.18.0"
+    said = "odelled: 4.18.0 with #4651 fixed (lac_read_in_change=blocked); for the release as shipped: "
+    said += "--release 4.18.0"
     both = today + 'set = { lac_read_in_change = ["blocked", "racing"] }\n'
     for name, grid, there in (("one", today, True), ("both", both, False), ("chain", LISTED, False)):
         (tmp_path / name).mkdir()

@@ -172,7 +172,7 @@ def test_6_a_path_is_saved_and_replayed(
     page.until(lambda: list(tmp_path.glob("*.json")))
     (file,) = tmp_path.glob("*.json")
     assert file.name == "bookkeeper-4.13.walk.json" and run(["trace", str(file)]) == 0
-    assert "walk of 11 steps" in capsys.readouterr().out
+    assert "path of 11 steps" in capsys.readouterr().out
     page.press(Keys.END)
     page.until(lambda: page.place().startswith("move 17"))
     page.press("s")

@@ -119,7 +119,7 @@ def test_the_shortest_trace_may_need_a_fault_that_a_longer_one_does_without() ->
     assert (shortest.steps, shortest.faults, shortest.fewest) == (5, {"lost": 1}, Fewest.OF_ALL)
     assert (faultless.steps, faultless.faults, faultless.fewest) == (7, {}, Fewest.OF_ALL)
     assert violated(shortest) == " in 5 steps (fewest: no shorter trace exists), with faults lost=1"
-    assert violated(faultless) == ": needs no fault; 7 steps (none without faults is shorter)"
+    assert violated(faultless) == ": needs no fault; 7 steps, the shortest trace without faults"
     assert [r.to_json()["minimized"] for r in (shortest, faultless)] == ["steps", "faults"]
 
 

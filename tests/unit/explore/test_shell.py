@@ -117,7 +117,7 @@ def test_a_path_is_saved_and_shown_again(tmp_path: Path, capsys: pytest.CaptureF
     file.write_text(saved["walk.json"])
     assert json.loads(saved["walk.json"])["schema"] == "fencepost.path/2"
     assert run(["trace", str(file)]) == 0
-    assert "walk of 11 steps of bookkeeper-4.13, replayed" in capsys.readouterr().out
+    assert "path of 11 steps of bookkeeper-4.13, replayed" in capsys.readouterr().out
     assert output_of(f"open {file}")[0].startswith("after 11 moves (step 11)")
     forged = saved["walk.json"].replace('"stored[b3, 1]": 1', '"stored[b3, 1]": 0')
     assert forged != saved["walk.json"]
