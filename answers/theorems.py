@@ -98,8 +98,8 @@ class Theorem:
             answer = LemmaVerdict.PROVED if isinstance(tied, Tied) else LemmaVerdict.REFUTED
             if isinstance(tied, Tied):
                 said = (
-                    f"the core follows all {tied.actions} actions, given {tied.invariants} invariants proved by "
-                    "induction"
+                    f"the core follows all {tied.actions} actions, given {tied.invariants} invariants "
+                    "proved by induction"
                 )
             else:
                 reason = tied.why

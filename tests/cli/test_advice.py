@@ -1,4 +1,4 @@
-"""Advice: which known bugs bite where, what decides the exit code, and what is read from files."""
+"""`fencepost advise`: the known bugs of a setup, the exit code, and the settings that files give."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def setup(
 
 
 def test_every_bug_of_a_release_has_a_risk_and_no_other_has() -> None:
-    """Planted: a row left out of risks.toml."""
+    """Planted: a row is missing in risks.toml."""
     of_releases = {b[0].name for b in bugs_of_releases() if any(has(b[0], release) for release in TAGS)}
     assert set(_table()) == of_releases
 
@@ -95,12 +95,12 @@ def test_every_bug_of_a_release_has_a_risk_and_no_other_has() -> None:
 def test_the_bugs_that_bite_are_those_of_the_release_whose_conditions_are_met(
     asked: Setup, losing: list[str]
 ) -> None:
-    """Planted: conditions that are not looked at."""
+    """Planted: the conditions of a bug are ignored."""
     assert [risk.bug.name for risk in risks(asked) if risk.loses] == losing
 
 
 def looked_for(bug: str, asked: Setup) -> Finding:
-    """What is found of a bug at the sizes of the setup, the other known ones mended."""
+    """Return the finding about a bug at the sizes of the setup, with the other known bugs fixed."""
     losing = [risk for risk in risks(asked) if risk.loses]
     (risk,) = (risk for risk in losing if risk.bug.name == bug)
     return shown(risk, asked, [other.bug for other in losing], Limits(jobs=1, conflicts=20_000))
@@ -109,7 +109,10 @@ def looked_for(bug: str, asked: Setup) -> Finding:
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["4.6.0", "4.13.0", "4.14.8"])
 def test_a_bookie_set_up_anew_loses_an_entry_before_4_15_too(release: str) -> None:
-    """It was undecided there: the boot sequence was refused before 4.15. Planted: that refusal."""
+    """The bug was once undecided in these releases, because the boot sequence was refused before 4.15.
+
+    Planted: the boot sequence is refused.
+    """
     found = looked_for("#4812", setup((3, 3, 2), 4, release))
     assert (found.verdict, found.shown_on["bookies"]) == (Verdict.VIOLATED, 4)
     assert found.counterexample is not None
@@ -119,7 +122,10 @@ def test_a_bookie_set_up_anew_loses_an_entry_before_4_15_too(release: str) -> No
 @pytest.mark.parametrize("journal", [True, False])
 @pytest.mark.parametrize("checks", [True, False])
 def test_each_bug_has_an_instance_in_each_release_that_has_it(journal: bool, checks: bool) -> None:
-    """A release without an instance left its bug undecided whatever the time. Planted: the refusal of boot=whole before 4.15."""
+    """A bug without an instance in a release stays undecided, however long the search runs.
+
+    Planted: boot=whole is refused before 4.15.
+    """
     for release in ("4.6.0", "4.8.2", "4.13.0", "4.14.8", "4.15.0", "4.16.6", "4.18.0"):
         for storage in ("sorted", "db"):
             asked = setup((3, 2, 2), 4, release, journal, checks, storage)
@@ -130,18 +136,18 @@ def test_each_bug_has_an_instance_in_each_release_that_has_it(journal: bool, che
 
 
 SMALL = {"bookies": "3", "ensemble": "2", "write_quorum": "2", "recovery_reads_fence": "no"}
-"""2/2/2 with a spare bookie and #2614, which needs none."""
+"""2/2/2 with a spare bookie. The bug #2614 needs no spare bookie."""
 
 
 def carried() -> tuple[Result, ...]:
-    """The violations of 2/2/2 on two bookies that are violations on three."""
+    """Return the violations of 2/2/2 on two bookies that are also violations on three."""
     instance = find("bookkeeper").instance(SMALL.items())
     limits = Limits(minimize=Minimize.NONE, jobs=1, conflicts=20_000)
     return violations_without_spare(instance, instance.properties("no-divergence"), limits)
 
 
 def test_a_violation_without_a_spare_bookie_is_one_with_a_spare_bookie() -> None:
-    """Planted: the trace of two bookies reported for three."""
+    """Planted: the trace on two bookies is reported for three bookies."""
     (result,) = carried()
     assert result.trace is not None
     assert (result.verdict, result.trace.parameters["bookies"]) == (Verdict.VIOLATED, 3)
@@ -165,7 +171,7 @@ def test_without_a_spare_bookie_nothing_is_searched_twice() -> None:
 
 
 def test_steps_that_do_not_violate_in_another_instance_are_no_execution_of_it() -> None:
-    """Planted: a violation taken over without a replay. The other instance has #2614 mended."""
+    """#2614 is fixed in the other instance. Planted: a violation is taken over without a replay."""
     (result,) = carried()
     assert result.trace is not None
     other = find("bookkeeper").instance({**SMALL, "recovery_reads_fence": "yes"}.items())
@@ -202,7 +208,7 @@ SETTLED = finding(Verdict.PROVED)
 def test_what_was_found_decides_the_exit_code(
     known: Verdict, rest: Verdict, accepted: str, code: ExitCode
 ) -> None:
-    """Planted: vacuous counted as settled."""
+    """Planted: the verdict vacuous counts as settled."""
     asked = setup((2, 2, 2), 2, "4.17.4")
     bug = next(risk for risk in risks(asked) if risk.bug.name == "bare-fence")
     deployment = Deployment(asked.configuration, asked.bookies)
@@ -212,7 +218,7 @@ def test_what_was_found_decides_the_exit_code(
 
 
 def test_what_was_found_on_a_small_instance_alone_decides_nothing() -> None:
-    """Planted: sizes not looked at. #4651 at 2/2/1 was once an answer for 2/2/2."""
+    """#4651 at 2/2/1 was once reported for 2/2/2. Planted: the sizes are ignored."""
     asked = setup((2, 2, 2), 3, "4.17.4")
     bug = next(risk for risk in risks(asked) if risk.bug.name == "#4651")
     small = replace(finding(Verdict.VIOLATED), shown_on=dict(asked.sizes) | {"ack_quorum": 1, "entries": 2})
@@ -223,7 +229,7 @@ def test_what_was_found_on_a_small_instance_alone_decides_nothing() -> None:
 
 
 def open_advice(found: Finding) -> Advice:
-    """Advice with bare-fence as it was found, and nothing else."""
+    """Return advice that holds only this finding about bare-fence."""
     asked = setup((2, 2, 2), 2, "4.17.4")
     bug = next(risk for risk in risks(asked) if risk.bug.name == "bare-fence")
     deployment = Deployment(asked.configuration, asked.bookies)
@@ -231,7 +237,10 @@ def open_advice(found: Finding) -> Advice:
 
 
 def test_the_headline_blames_the_time_only_if_the_time_was_over() -> None:
-    """It said "within the time" of a release whose instance could not be made. Planted: that sentence for every reason."""
+    """The headline once said "within the time" although the instance could not be made.
+
+    Planted: the headline gives this reason for every undecided bug.
+    """
     spent = replace(finding(Verdict.UNDECIDED), reason="100,000 conflicts spent")
     assert conclusion(open_advice(spent)) == (
         "Not decided at this size: bare-fence (100,000 conflicts spent)."
@@ -243,7 +252,7 @@ def test_the_headline_blames_the_time_only_if_the_time_was_over() -> None:
 
 
 def test_a_search_that_ends_at_its_limit_in_conflicts_is_not_out_of_time() -> None:
-    """Planted: each undecided search said to be out of time."""
+    """Planted: each undecided search is reported as out of time."""
     asked = setup((2, 2, 2), 2, "4.17.4")
     (risk,) = (risk for risk in risks(asked) if risk.bug.name == "bare-fence")
     found = shown(risk, asked, [], Limits(jobs=1, conflicts=1))
@@ -252,7 +261,10 @@ def test_a_search_that_ends_at_its_limit_in_conflicts_is_not_out_of_time() -> No
 
 
 def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Load took known bugs away: each had a share of the wall clock. Planted: two jobs, or no limit in conflicts."""
+    """Each bug once had a share of the wall clock, and a busy machine found fewer known bugs.
+
+    Planted: two jobs; no limit in conflicts.
+    """
     asked: list[tuple[int, int | None]] = []
 
     def nothing_found(risk: Risk, at: Setup, others: object, limits: Limits) -> Finding:
@@ -271,7 +283,7 @@ def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest
 
 @pytest.mark.slow
 def test_a_loss_ends_the_search_for_others() -> None:
-    """In 2/2/1 #4651 breaks both properties. Planted: `one_is_enough` not looked at."""
+    """#4651 violates both properties at 2/2/1. Planted: `one_is_enough` is ignored."""
     sizes = {"bookies": "3", "ensemble": "2", "write_quorum": "2", "ack_quorum": "1", "entries": "2"}
     instance = find("bookkeeper").instance(sizes.items(), "4.18.0")
     limits = Limits(minimize=Minimize.NONE, engines=("rounds",), one_is_enough=True)
@@ -280,7 +292,7 @@ def test_a_loss_ends_the_search_for_others() -> None:
 
 
 def test_a_command_names_what_makes_its_instance_and_no_more() -> None:
-    """Planted: nothing left out; everything left out."""
+    """Planted: no setting is left out; every setting is left out."""
     protocol = find("bookkeeper")
     settings = {"bookies": "3", "ensemble": "3", "ack_quorum": "2", "lac_read_in_change": "blocked"}
     assert _needed(protocol, settings, "4.18.0") == {"bookies": "3", "lac_read_in_change": "blocked"}
@@ -339,7 +351,7 @@ broker:
     managedLedgerDefaultWriteQuorum: "2"
     managedLedgerDefaultAckQuorum: "2"
 """
-"""Values of the shape of Pulsar's Helm chart."""
+"""Values in the form of Pulsar's Helm chart."""
 
 OVERLAY = """\
 bookkeeper:
@@ -352,18 +364,18 @@ broker:
     managedLedgerDefaultEnsembleSize: "3"
     managedLedgerDefaultWriteQuorum: "3"
 """
-"""What somebody lays over them: a part of the sizes, and other values for bookies."""
+"""An overlay for the chart: some of the sizes, and other values for bookies."""
 
 
 def quick_advice(setup: Setup, deployment: Deployment, *others: Any) -> Advice:
-    """The advice on a setup of which nothing was asked."""
+    """Return advice on the setup without asking a question."""
     sources, set_by, accepted, _ = others
     return Advice(setup, deployment, sources, set_by, [], [], SETTLED, accepted)
 
 
 @pytest.fixture
 def two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The options that name the chart's values and the overlay; no question is asked."""
+    """Return the options that name the chart's values and the overlay. The command asks no question."""
     monkeypatch.setattr("fencepost.cli.commands.advise.advice_on", quick_advice)
     monkeypatch.chdir(tmp_path)
     Path("values.yaml").write_text(CHART, encoding="utf-8")
@@ -374,7 +386,10 @@ def two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_the_last_file_wins_for_each_value_that_it_has(
     two_files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As with Helm. Planted: the first file wins; a file that has a part of the sizes is refused."""
+    """Helm has the same rule.
+
+    Planted: the first file wins; a file with only some of the sizes is refused.
+    """
     assert run(["advise", *two_files, "-n", "6", "--format", "json"]) == ExitCode.SUCCESS
     said = json.loads(capsys.readouterr().out)
     assert said["schema"] == "fencepost.advice/2"
@@ -397,7 +412,10 @@ def test_the_last_file_wins_for_each_value_that_it_has(
 def test_text_and_page_say_what_set_each_value(
     two_files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Named a second time, at the end, the chart's values win. Planted: files in the order of their first mention."""
+    """The chart's file is named again at the end of the options, and its values win.
+
+    Planted: files are read in the order of their first mention.
+    """
     lines = [
         "overlay.yaml sets dataIntegrityChecking on",
         "values.yaml sets E 2, WQ 2, AQ 2, N 4, journal on",
@@ -415,9 +433,9 @@ def test_text_and_page_say_what_set_each_value(
 def test_a_journal_without_fsync_has_no_clean_bill(
     form: str, two_files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The key was ignored, under the headline of a journal that is on, and the exit code was 0.
+    """The key was once ignored: the headline said that the journal is on, and the exit code was 0.
 
-    Planted: the loss decided by the questions alone, which may run out of time.
+    Planted: only the questions decide about the loss, and they may run out of time.
     """
     Path("overlay.yaml").write_text(
         "bookkeeper: {configData: {journalSyncData: 'false'}}\n", encoding="utf-8"
@@ -440,7 +458,10 @@ def test_a_journal_without_fsync_has_no_clean_bill(
 
 @pytest.mark.slow
 def test_without_fsync_a_crash_of_one_machine_loses_an_entry() -> None:
-    """Found with what no check does after it: dataIntegrityChecking looks at a journal that is off. Planted: entries kept."""
+    """The loss remains with dataIntegrityChecking, which acts only if the journal is off.
+
+    Planted: the crash keeps the entries.
+    """
     asked = setup((2, 2, 2), 2, "4.17.4", checks=True, sync=False)
     (risk,) = (risk for risk in risks(asked) if risk.bug.name == "BP-46-2")
     found = shown(risk, asked, [], Limits(jobs=1))
@@ -453,7 +474,10 @@ def test_without_fsync_a_crash_of_one_machine_loses_an_entry() -> None:
 def test_sorted_storage_that_is_switched_off_is_interleaved(
     two_files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """ServerConfiguration.getLedgerStorageClass. Planted: the key ignored; DbLedgerStorage taken for interleaved."""
+    """The rule is that of ServerConfiguration.getLedgerStorageClass.
+
+    Planted: the key is ignored; DbLedgerStorage is taken for interleaved storage.
+    """
     storage = "ledgerStorageClass: org.apache.bookkeeper.bookie.SortedLedgerStorage\n"
     Path("overlay.yaml").write_text(f"sortedLedgerStorageEnabled: false\n{storage}", encoding="utf-8")
     assert run(["advise", *two_files, "--format", "json"]) == ExitCode.SUCCESS
@@ -467,7 +491,7 @@ def test_sorted_storage_that_is_switched_off_is_interleaved(
 def test_ignored_keys_that_may_change_what_is_durable_are_named_first(
     two_files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Planted: the first six keys of a section whose name has bookkeeper in it."""
+    """Planted: the first six keys of a section with bookkeeper in its name are listed."""
     Path("overlay.yaml").write_text(
         "bookkeeper:\n  configData:\n"
         + "".join(f"    journalKey{number}: 1\n" for number in range(9))
@@ -480,7 +504,7 @@ def test_ignored_keys_that_may_change_what_is_durable_are_named_first(
 
 
 def test_keys_that_stand_elsewhere_in_helm_values_are_not_read(tmp_path: Path) -> None:
-    """Planted: the sizes of any section taken for the broker's."""
+    """Planted: the sizes of any section are taken for those of the broker."""
     values = tmp_path / "values.yaml"
     values.write_text("proxy: {configData: {managedLedgerDefaultAckQuorum: 1}}\n" + CHART, encoding="utf-8")
     found = read_source(values)
@@ -514,7 +538,10 @@ GOLDEN = Path(__file__).parent / "golden"
 @pytest.mark.slow
 @pytest.mark.parametrize(("form", "file"), [("text", "advise.txt"), ("json", "advise-json.txt")])
 def test_advice_is_word_for_word(form: str, file: str, request: pytest.FixtureRequest) -> None:
-    """The smallest configuration: two known losses are found in 4.17.3, one is accepted, nothing else is left."""
+    """The smallest configuration has two known losses in 4.17.3, and the user accepts one of them.
+
+    No other loss is found.
+    """
     out = FORMS[form](smallest()) + "\n"
     if request.config.getoption("--refresh-goldens"):
         (GOLDEN / file).write_text(out, encoding="utf-8")
@@ -523,7 +550,7 @@ def test_advice_is_word_for_word(form: str, file: str, request: pytest.FixtureRe
 
 @pytest.mark.slow
 def test_the_command_says_it_in_each_form(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Planted: the exit code of what is shown, whatever was accepted."""
+    """Planted: the exit code ignores the accepted bugs."""
     monkeypatch.setattr("fencepost.cli.commands.advise.advice_on", lambda *_: smallest())
     sizes = ["-e", "1", "-w", "1", "-a", "1", "-n", "1", "--release", "4.17.3", "--accept", "bare-fence"]
     for form, begins in (("text", "1/1/1 on 1 bookie,"), ("json", "{"), ("html", "<!DOCTYPE html>")):
@@ -534,7 +561,10 @@ def test_the_command_says_it_in_each_form(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 @pytest.mark.slow
 def test_what_is_found_of_a_bug_is_that_bug() -> None:
-    """With the others mended: bare-fence was once shown by the steps of #4701. Planted: `others` not looked at in `shown`."""
+    """A bug is searched for with the other known bugs fixed.
+
+    The counterexample of bare-fence was once one of #4701. Planted: `shown` ignores `others`.
+    """
     for risk, found in smallest().losing:
         assert found.counterexample is not None
         switches = found.counterexample.trace.switches

@@ -1,4 +1,4 @@
-"""A proof of every length says which faults its executions may have, and which kinds the instance leaves out."""
+"""A proof names the faults that its executions may have and the faults that the instance leaves out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ def test_what_is_allowed_comes_from_the_instance(protocol: str, settings: dict[s
 
 
 def test_every_fault_of_the_presets_has_its_words() -> None:
-    """Planted: a fault that the table lacks. It would be shown by its bare name, and never as one left out."""
+    """A fault without words is shown by its bare name and is never named as left out.
+
+    Planted: the table lacks a fault.
+    """
     found = {
         fault
         for name, some in INSTANCES.items()
@@ -49,7 +52,7 @@ def test_every_fault_of_the_presets_has_its_words() -> None:
 def test_a_proof_without_crashes_does_not_read_as_if_it_covered_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """It said `within any budget`, of an instance in which nobody can crash."""
+    """The text once said `within any budget` of an instance in which no bookie can crash."""
     settings = [
         "--set=bookies=2",
         "--set=ensemble=2",

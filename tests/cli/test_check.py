@@ -36,7 +36,7 @@ FIXED = (*LOSES, "--set", "recovery_reads_fence=yes")
 
 
 def fencepost(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command."""
+    """Return exit code, stdout and stderr of a command."""
     code = run(list(arguments))
     captured = capsys.readouterr()
     return code, captured.out, captured.err
@@ -53,7 +53,7 @@ def test_the_documented_command_finds_the_data_loss(capsys: pytest.CaptureFixtur
 
 @pytest.mark.slow
 def test_a_property_with_an_instance_of_its_own_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    """Planted: one heading for both; results of the second without their instance."""
+    """Planted: both instances have one heading; the results of the second lack their instance."""
     asked = ("simulate", "bookkeeper-4.13", "--property", "valid-fragments", "--runs", "1500")
     small = "bookies=2 ensemble=1 write_quorum=1 ack_quorum=1 entries=2"
     code, out, _ = fencepost(capsys, *asked, "--property", "entries-in-order")
@@ -75,7 +75,7 @@ def test_a_property_with_an_instance_of_its_own_says_so(capsys: pytest.CaptureFi
 
 
 def test_a_small_instance_leaves_the_other_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: all of the time for whoever comes first."""
+    """Planted: the instance that is checked first gets all of the time."""
     asked: list[tuple[int, float]] = []
 
     def at_once(instance: Instance, properties: list[Property], limits: Limits, hear: object) -> Outcome:
@@ -285,7 +285,10 @@ def test_too_little_memory_is_undecided(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_time_out_that_is_over_at_the_start_names_the_time_that_was_given() -> None:
-    """Planted: the time that the start took. On a busy machine `--timeout 1` was said to be over after 1.4 s."""
+    """On a busy machine the message for `--timeout 1` once named 1.4 s.
+
+    Planted: the message names the time that the start took.
+    """
     done = subprocess.run([*COMMAND, *LARGE, "--timeout", "0.1"], capture_output=True, text=True, check=False)
     assert (done.returncode, "undecided: time-out after 0.1 s; no " in done.stdout) == (3, True)
 
@@ -306,7 +309,7 @@ def test_a_time_out_is_undecided_and_leaves_no_process_behind() -> None:
 
 @pytest.mark.slow
 def test_a_time_out_says_how_deep_the_search_came(capsys: pytest.CaptureFixture[str]) -> None:
-    """3 seconds are enough for a round, and not for an answer, unless the machine has much else to do."""
+    """3 seconds are enough for one round on an idle machine, and too few for an answer."""
     slow = ("check", "bookkeeper-4.13", "--set", "entries=2", "--set", "recovery_reads_fence=yes")
     for seconds in ("3", "12", "48"):
         code, out, _ = fencepost(

@@ -1,4 +1,4 @@
-"""Completion by a shell: it goes through both processes of a command, with nothing on stderr."""
+"""Shell completion: the request passes through both processes of a command, and stderr stays empty."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from support.processes import supervised
 
 
 def asked(instruction: str, *words: str) -> tuple[int, str, str]:
-    """The exit code and what is said; the last word is the one to be completed."""
+    """Return exit code, stdout and stderr of a request to complete the last word."""
     line = {"COMP_WORDS": " ".join(("fencepost", *words)), "COMP_CWORD": str(len(words))}
     process = supervised(environment={"_FENCEPOST_COMPLETE": instruction, **line})
     out, err = process.communicate(timeout=60)
@@ -17,7 +17,7 @@ def asked(instruction: str, *words: str) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("shell, calls", [("bash", "complete "), ("zsh", "compdef "), ("fish", "complete ")])
 def test_each_shell_is_told_how_to_complete(shell: str, calls: str) -> None:
-    """It was an internal error: bytes came where text was expected."""
+    """The request was once an internal error, because bytes came instead of text."""
     code, out, err = asked(f"{shell}_source")
     assert (code, err) == (0, "")
     assert calls in out

@@ -1,4 +1,7 @@
-"""What the commands print, word for word. `pytest tests/cli/test_golden.py --refresh-goldens` writes it anew."""
+"""The output of the commands, word for word.
+
+`pytest tests/cli/test_golden.py --refresh-goldens` writes the golden files again.
+"""
 
 from __future__ import annotations
 

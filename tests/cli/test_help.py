@@ -1,4 +1,4 @@
-"""Help of the commands: an example that can be parsed, options in groups, no option's help longer than two lines."""
+"""Help of the commands: an example that can be parsed, grouped options, two lines of help at most."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH = 80
 
 
 def commands() -> Iterator[tuple[tuple[str, ...], GroupedCommand]]:
-    """Yield each command with the words that call it; those of `sweep` one by one."""
+    """Yield each command with the words that call it. Each subcommand of `sweep` is one command."""
     context = click.Context(cli)
     for name in COMMANDS:
         command = cli.get_command(context, name)
@@ -31,7 +31,7 @@ EVERY = dict(commands())
 
 @pytest.mark.parametrize("words", EVERY, ids=" ".join)
 def test_the_example_of_a_command_is_one_of_it(words: tuple[str, ...]) -> None:
-    """Planted: an option that is not there any more."""
+    """Planted: an option that does not exist."""
     program, *arguments = shlex.split(EVERY[words].example)
     assert (program, tuple(arguments[: len(words)])) == ("fencepost", words)
     EVERY[words].make_context(words[-1], arguments[len(words) :])
@@ -57,7 +57,7 @@ def test_the_help_of_an_option_takes_two_lines_at_most(
 
 
 def test_an_option_of_one_name_means_one_thing() -> None:
-    """The forms of a name, and whether it takes a value, are the same in every command that has it."""
+    """An option has the same forms in every command, and takes a value in all of them or in none."""
     meanings: dict[str, set[tuple[object, ...]]] = {}
     for command in EVERY.values():
         for parameter in command.params:

@@ -1,4 +1,4 @@
-"""What `fencepost invariants` says to an author who looks for the invariants that a proof needs."""
+"""`fencepost invariants`: its output for an author who looks for the invariants that a proof needs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def without(folder: Path, name: str) -> Path:
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, list[str]]:
-    """Exit code, and what it says after the heading."""
+    """Return the exit code, and the lines of output after the heading."""
     code = run(["invariants", *map(str, arguments)])
     told = capsys.readouterr()
     assert told.err == ""
@@ -38,7 +38,10 @@ def test_what_is_inductive_is_kept_by_every_action(capsys: pytest.CaptureFixture
 
 
 def test_an_invariant_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The smallest state from which the property breaks is one that the missing invariant must rule out; it is unreachable."""
+    """The output shows the smallest state from which an action breaks the property.
+
+    The state is unreachable, and the missing invariant must exclude it.
+    """
     assert said(capsys, without(tmp_path, "servers-own")) == (
         3,
         [

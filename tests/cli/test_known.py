@@ -32,7 +32,7 @@ Check = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def known(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Check:
-    """Exit code, stdout and stderr of `known`, over another table if one is given."""
+    """Return a function that runs `known` on a table and returns exit code, stdout and stderr."""
 
     def command(*arguments: str, table: Sequence[Expectation] = KNOWN) -> tuple[int, str, str]:
         monkeypatch.setattr("fencepost.cli.commands.known.KNOWN", tuple(table))
@@ -117,7 +117,10 @@ def test_runs_that_time_does_not_reach_are_undecided(known: Check) -> None:
 def test_a_slow_run_takes_no_time_from_the_others_and_gets_what_they_leave(
     known: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first of four is never done, the others give up at once: each has a fair share, and the first the rest too."""
+    """The first of four runs uses all of its time, and the other three give up at once.
+
+    Each run gets a fair share of the time. At the end the first run gets the rest too.
+    """
     given: list[tuple[str, float]] = []
 
     def spy(run: Run, limits: Limits, listener: Listener) -> Outcome:

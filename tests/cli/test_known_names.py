@@ -1,4 +1,4 @@
-"""A counterexample is named after the known bug without which its steps violate nothing, and after no other."""
+"""A counterexample gets the name of a known bug only if fixing this bug removes the violation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from support.realcode import kept_trace
     ],
 )
 def test_a_counterexample_is_named_after_its_bug(bug: str, named: list[str]) -> None:
-    """Planted: naming whatever bug the switches of the instance allow names phantom-read everywhere."""
+    """Planted: every bug that the switches allow is named, and so phantom-read is always named."""
     assert [known.name for known in known_bugs(kept_trace(bug))] == named
 
 
@@ -55,16 +55,17 @@ DB = {"storage": "db", "negative_answers": "after-fence"}
 def test_a_counterexample_is_named_after_bugs_whose_faults_it_has(
     storage: dict[str, object], faults: dict[str, object], prop: str, named: list[str]
 ) -> None:
-    """With restarts only it was named key-without-entry too, which takes two crashes: one mend is that of both.
+    """Bugs with the same fix are told apart by their faults and their property.
 
-    Planted: the faults not looked at; one crash taken for two; the row's property not looked at.
+    A counterexample with restarts only was once named key-without-entry too, which takes two crashes.
+    Planted: the faults are ignored; one crash is taken for two; the property of the row is ignored.
     """
     found = found_in(find("bookkeeper").instance({**ONE_BOOKIE, **storage, **faults}.items()), prop)
     assert [known.name for known in known_bugs(found)] == named
 
 
 def found_in(instance: Instance, prop: str) -> Trace:
-    """A counterexample of the instance."""
+    """Return a counterexample of the instance to that property."""
     limits = Limits(minimize=Minimize.NONE, jobs=1)
     (result,) = check(instance, instance.properties(prop), limits).results
     assert result.trace is not None
@@ -72,7 +73,7 @@ def found_in(instance: Instance, prop: str) -> Trace:
 
 
 def test_a_mend_is_tried_once_for_all_bugs_that_it_mends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: tried for each row of the table; #2614 has four."""
+    """#2614 has four rows in the table. Planted: the fix is tried for each row."""
     asked: list[dict[str, str]] = []
 
     def tried(protocol: object, trace: object, mended: dict[str, str]) -> bool:
@@ -86,7 +87,7 @@ def test_a_mend_is_tried_once_for_all_bugs_that_it_mends(monkeypatch: pytest.Mon
 
 
 def result(trace: str | None) -> Result:
-    """What a check that found this says."""
+    """Return a violated result with this kept trace, or an undecided result without a trace."""
     if trace is None:
         return Result("no-divergence", Verdict.UNDECIDED, seconds=1.0, solver="cadical", reason="time-out")
     kept = kept_trace(trace)
@@ -102,7 +103,10 @@ def test_the_verdict_line_names_the_bug_and_its_releases() -> None:
 
 
 def test_what_is_known_decides_no_exit_code_and_what_is_new_does() -> None:
-    """Of several counterexamples of a property each has to be known. Planted: `any` for `all` in names_of."""
+    """If a property has several counterexamples, each of them has to be known.
+
+    Planted: `any` instead of `all` in names_of.
+    """
     known, undecided = result("#2614-2/2/2"), result(None)
     assert known.trace is not None
     stranger = replace(known.trace, switches={**known.trace.switches, "recovery_reads_fence": "yes"})

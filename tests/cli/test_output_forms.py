@@ -1,4 +1,4 @@
-"""`check` and `trace` in the forms that tell one story each, `trace --eval` and `trace --diff`."""
+"""The forms of `check` and `trace` that show one counterexample, `trace --eval` and `trace --diff`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def fencepost(capsys: pytest.CaptureFixture[str]) -> Command:
-    """Exit code, stdout and stderr of a command."""
+    """Return a function that runs a command and returns exit code, stdout and stderr."""
 
     def command(*arguments: str) -> tuple[int, str, str]:
         code = run(list(arguments))
@@ -41,7 +41,7 @@ def fencepost(capsys: pytest.CaptureFixture[str]) -> Command:
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A result with two counterexamples."""
+    """Return the file of a result with two counterexamples."""
     file = tmp_path_factory.mktemp("both") / "both.json"
     lossy = ["--set", "fence=yes", "--set", "acknowledge=reachable", "--count", "2"]
     assert run(["check", str(EXAMPLE), *lossy, "--format", "json", "--output", str(file)]) == 1
@@ -114,7 +114,7 @@ def test_only_the_traces_of_a_property_are_shown(fencepost: Command, both: Path)
 
 
 def states() -> list[dict[str, Any]]:
-    """The states of the saved trace, read from the file without the package."""
+    """Return the states of the saved trace, read from the file without the package."""
     trace = json.loads(SAVED.read_text(encoding="utf-8"))
     found = [trace["initial"]]
     for step in trace["steps"]:
@@ -177,7 +177,7 @@ def test_what_is_no_expression_is_one_line(fencepost: Command, text: str, messag
     assert message in err
 
 
-# What tells two traces apart.
+# Differences between two traces.
 
 
 def test_a_trace_does_not_differ_from_itself(fencepost: Command) -> None:
@@ -218,7 +218,7 @@ def test_a_difference_has_the_settings_the_steps_and_the_ends(fencepost: Command
 
 
 def rows(section: str) -> list[list[str]]:
-    """The rows of a table of what A and B have."""
+    """Return the rows of a table that compares the traces A and B."""
     table = [line[2:] for line in section.splitlines()[2:]]
     head = section.splitlines()[1][2:]
     a, b = head.index("A"), head.index("B")

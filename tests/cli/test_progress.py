@@ -1,4 +1,7 @@
-"""What a long check says on stderr while it goes on: what was found, what is still to decide, that it is alive."""
+"""Progress of a long check on stderr.
+
+The messages name the violations found and the properties still open, and show that the check is alive.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ def found(trace: Trace) -> Event:
 
 
 class Heard:
-    """Progress that hears events at times of a clock of its own, and what it has said since it was asked last."""
+    """Progress messages of a check whose events come at chosen times of a test clock.
+
+    `at` returns the lines on stderr since the last call.
+    """
 
     def __init__(
         self, patch: pytest.MonkeyPatch, captured: pytest.CaptureFixture[str], verbose: bool

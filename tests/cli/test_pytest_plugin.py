@@ -1,4 +1,4 @@
-"""The pytest plugin: cases are collected, decided and reported; nothing undecided passes."""
+"""The pytest plugin: it collects, decides and reports cases, and no undecided case passes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ STRICT = ("-W", "error", "--strict-markers")
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A project with a protocol of its own, and no plugins that happen to be installed."""
+    """Return a project with its own protocol. Plugins that happen to be installed are not loaded."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     (pytester.path / "two_copies.py").write_text(COPIES, encoding="utf-8")
     return pytester
 
 
 def run(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    """pytest in the project, with our plugin; warnings are errors."""
+    """Run pytest in the project with the plugin. Warnings are errors."""
     return project.runpytest_inprocess(*STRICT, *arguments, plugins=[pytest_plugin])
 
 
@@ -96,7 +96,7 @@ def test_steps_that_are_not_shown_to_be_the_fewest_do_not_count(project: pytest.
 
 
 def properties(file: Path) -> list[dict[str, str]]:
-    """The properties of each test in a report in JUnit's form."""
+    """Return the properties of each test in a JUnit report."""
     cases = ElementTree.parse(file).getroot().iter("testcase")
     return [{p.attrib["name"]: p.attrib["value"] for p in case.iter("property")} for case in cases]
 
@@ -123,7 +123,8 @@ def test_several_properties_of_one_instance_are_a_test_each(project: pytest.Pyte
         '[defaults]\nprotocol = "two_phase_commit.py"\nset = { participants = 2 }\n'
         'expect = { consistent = "proved", abort-is-final = "proved" }\n'
         '[[case]]\nset = { votes = "all" }\n'
-        '[[case]]\nname = "one is enough"\nset = { votes = "majority", participants = 3 }\nexpect = { consistent = 7 }\n'
+        '[[case]]\nname = "one is enough"\nset = { votes = "majority", participants = 3 }\n'
+        "expect = { consistent = 7 }\n"
         '[[case]]\nname = "mistaken"\nexpect = { consistent = "vacuous" }\n',
         encoding="utf-8",
     )
@@ -133,7 +134,7 @@ def test_several_properties_of_one_instance_are_a_test_each(project: pytest.Pyte
     result.stdout.fnmatch_lines(["votes.cases.toml::mistaken, consistent FAILED*"])
 
 
-# Mistakes in a file: one line each, before anything is checked.
+# Mistakes in a file: the plugin reports each in one line before it checks a case.
 
 MISTAKES = [
     ('expect = "prooved"', "expect = 'prooved': must be one of violated, vacuous, holds, proved"),
@@ -301,7 +302,7 @@ def test_the_fixture_checks_and_its_failures_show_the_trace(project: pytest.Pyte
     assert (met["verdict"], met["steps"], met["solver"]) == ("violated", "7", "cadical")
 
 
-# What it costs those who do not use it.
+# Costs for a project that does not use the plugin.
 
 
 def test_without_the_plugin_nothing_is_collected(project: pytest.Pytester) -> None:
@@ -321,7 +322,7 @@ def test_nothing_is_imported_before_it_is_used() -> None:
     assert not set(HEAVY) & set(names)
 
 
-# The page.
+# The page of the docs.
 
 PAGE = (ROOT / "docs" / "pytest.md").read_text(encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""`fencepost prove` and `fencepost quorum` from outside: forms, files, exit codes, one line for bad input."""
+"""`fencepost prove` and `fencepost quorum`: forms, files, exit codes, one line for bad input."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_helm_file_gives_n_and_options_win_over_it(
 def test_of_several_files_the_last_wins_and_each_value_names_what_set_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Planted: the first file alone is read, or the last; a file with a part of the sizes is refused."""
+    """Planted: only the first or last file is read; a file with only some of the sizes is refused."""
     base, overlay = tmp_path / "values.yaml", tmp_path / "overlay.yaml"
     base.write_text(HELM)
     overlay.write_text(
@@ -220,7 +220,7 @@ def test_where_nothing_can_be_written_is_bad_input(
 
 
 def test_quorum_needs_no_solver_and_the_commands_import_none(tmp_path: Path) -> None:
-    """Start-up stays quick: z3, pysat and cvc5 are not imported until a lemma is decided."""
+    """z3, pysat and cvc5 are imported only when a lemma is decided, which keeps the start quick."""
     program = (
         "import sys, fencepost.cli.commands.prove, fencepost.cli.commands.quorum\n"
         "from fencepost.cli.main import run\n"

@@ -1,4 +1,4 @@
-"""The command: what it prints, refuses and exits with, on transcripts of real runs."""
+"""`fencepost reproduce`: output, refusals and exit codes on transcripts of real runs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_refused_one_exits_with_0(trace: str, capsys: pytest.CaptureFixture[st
 
 
 def test_what_has_no_seam_exits_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Limbo needs DbLedgerStorage: nothing is started, so nothing is asked either."""
+    """Limbo needs DbLedgerStorage. The command starts no code and asks nothing."""
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(kept_trace("#4812").to_json()), encoding="utf-8")
     assert run(["reproduce", str(path), "--playback", NEW]) == 3
@@ -112,7 +112,7 @@ BROKEN: dict[str, Callable[[list[str]], list[str]]] = {
     "line 5: is not JSON": lambda lines: [*lines[:4], "", *lines[5:]],
     "ending = 'by chance'": lambda lines: [*lines[:-1], '{"ending": "by chance", "step": null}'],
 }
-"""By what is said of it, how a transcript of 35 lines is broken."""
+"""Changes that break a transcript of 35 lines, by the error message for each."""
 
 
 @pytest.mark.parametrize(("says", "broken"), BROKEN.items(), ids=list(BROKEN))
@@ -138,7 +138,10 @@ def test_a_transcript_is_written_as_it_was_read() -> None:
 def test_a_run_on_the_code_writes_its_transcript(
     trace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The code is played back: then the file that is written is the one that was played, but for the day."""
+    """A transcript is played back in place of the code.
+
+    The written transcript is equal to the played one, except for its date.
+    """
 
     @contextmanager
     def running(library: Library, log: Path | None) -> Iterator[Playback]:
@@ -175,7 +178,7 @@ def test_a_trace_of_something_else_is_one_line(tmp_path: Path, capsys: pytest.Ca
     assert "verified-log-01: is not modelled after BookKeeper's code" in capsys.readouterr().err
 
 
-# The matrix.
+# The matrix of bugs and releases.
 
 
 @pytest.mark.parametrize(

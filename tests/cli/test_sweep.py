@@ -1,4 +1,4 @@
-"""`fencepost sweep` without Spark: what it refuses, how it reads a folder, what it says."""
+"""`fencepost sweep` without Spark: refusals, reading of a folder, and output."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ENGINE = "0.0+test"
 
 
 def answered(obligation: SweepCase, verdict: str, **others: object) -> Row:
-    """A row as if checked."""
+    """Return the row of a case with that verdict, without a check."""
     row = {**asked(obligation, ENGINE), **unanswered(verdict, "as planted", 1.5), "host": "here"}
     return {**row, **others}
 
@@ -44,7 +44,7 @@ def plan(tmp_path: Path) -> Plan:
 
 @pytest.fixture
 def folder(plan: Plan, tmp_path: Path) -> Path:
-    """A sweep with a row of every verdict, one wave committed and one not."""
+    """Return the folder of a sweep: two waves of rows are committed, and a third is only staged."""
     first, second, third, fourth, fifth, *others = plan.cases
     rows = [
         answered(first, "violated", steps=17, fewest="of-all", faults={"lost": 2, "crashes": 0}),
@@ -128,7 +128,7 @@ def test_another_engine_on_a_worker_is_an_error(plan: Plan) -> None:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line of a command that ends with exit code 2."""
+    """Return the single error line of a command that must end with exit code 2."""
     code = run(["sweep", *arguments])
     out, err = capsys.readouterr()
     assert (code, out, err.count("\n")) == (2, "", 1)
@@ -197,7 +197,7 @@ def test_an_interrupted_sweep_says_what_is_committed_whatever_else_is_answered(
 
 
 def listed(folder: Path) -> dict[str, bytes | None]:
-    """All that lies in a folder, and what the files say."""
+    """Return the paths in a folder, each with the content of its file, or None for a folder."""
     return {
         str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
         for path in folder.rglob("*")
@@ -215,7 +215,7 @@ def test_what_cannot_be_run_leaves_the_folder_as_it_was(
     monkeypatch.setattr(pipeline, "require_spark", lambda: None)
     monkeypatch.setattr(pipeline, "session", does_not_start)
     monkeypatch.setattr(pipeline, "engine", lambda: ENGINE)
-    shutil.rmtree(folder / "staging")  # which every run throws away
+    shutil.rmtree(folder / "staging")  # every run deletes this folder
     (tmp_path / "empty").mkdir()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("mine")
@@ -237,7 +237,7 @@ def test_a_master_that_nobody_answers_for_is_refused_before_spark_tries(
     capsys: pytest.CaptureFixture[str], plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline, "require_spark", lambda: None)
-    with socket.socket() as taken:  # bound and not listening: nobody else can take the port meanwhile
+    with socket.socket() as taken:  # bound but not listening: no other process can take the port
         taken.bind(("127.0.0.1", 0))
         master = f"spark://127.0.0.1:{taken.getsockname()[1]}"
         out = str(tmp_path / "new")
@@ -265,7 +265,8 @@ def _summary(counted: str) -> str:
     return (
         f"10 cases: {counted}\n"
         "left out: 1 combinations that break a rule of their protocol\n"
-        "not modelled of BookKeeper's client: the time between making and queueing an add, chained ensemble changes, deletion\n"
+        "not modelled of BookKeeper's client: the time between making and queueing an add, "
+        "chained ensemble changes, deletion\n"
         "fencepost sweep report out\n"
     )
 

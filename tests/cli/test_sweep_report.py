@@ -1,4 +1,4 @@
-"""`fencepost sweep report`: every row is told once, in the cell that is its own, with what it rests on."""
+"""`fencepost sweep report`: each row appears once, in its own cell, with its evidence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
 
 
 def reported(rows: list[Row], folder: Path = Path("found/it")) -> SweepReport:
-    """The report of a finished sweep with those rows."""
+    """Return the report of a finished sweep with those rows."""
     manifest = {"engine": "0.0+test", "cases": len(rows), "invalid": 7}
     return SweepReport(folder, manifest, ordered(rows), recounted(rows))
 
@@ -44,7 +44,7 @@ def page(rows: list[Row]) -> str:
 
 
 class Reader(HTMLParser):
-    """What a page shows: the cells of its matrices, and the text of each of its dialogs."""
+    """The visible content of a page: the cells of its matrices and the text of each dialog."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -113,13 +113,16 @@ def test_every_row_is_in_one_cell_with_the_colour_and_the_words_of_its_verdict(
 
 
 def said_of(page: str) -> str:
-    """The text of a page, in one line."""
+    """Return the text of a page in one line."""
     body = re.sub(r"<(style|script|svg).*?</\1>", " ", page[page.index("<body") :], flags=re.DOTALL)
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", body)))
 
 
 def test_the_heading_names_each_size_that_was_asked(rows: list[Row], page: str) -> None:
-    """With one protocol the page's, else the protocol's. Planted: the sizes that vary, or the ones that do not, left out."""
+    """A page of one protocol has the sizes in its heading. Otherwise each protocol's heading has them.
+
+    Planted: the sizes that vary are left out; the sizes that do not vary are left out.
+    """
     sizes = (
         "bookies 1 to 4, ensemble 1 to 3, write_quorum 1 to 3, ack_quorum 1 to 3, entries 1, recoverers 1, "
         "fragments 2, inflight 2, silent 0, crashes 0, restarts 0, disks 0, reimages 0"
@@ -134,14 +137,17 @@ def test_the_heading_names_each_size_that_was_asked(rows: list[Row], page: str) 
 
 
 def test_the_title_names_the_sizes_too(rows: list[Row]) -> None:
-    """So does a tab of the browser. Planted: the protocol's name alone."""
+    """The tab of the browser shows the title. Planted: the title has only the protocol's name."""
     one = FORMS["html"](reported([row for row in rows if row["protocol"] == "bookkeeper-4.13"]))
     title = "Which configuration may I use? bookkeeper-4.13, asked with bookies 1 to 4, ensemble 1 to 3, "
     assert f"<title>{title}" in one
 
 
 def test_no_sentence_says_more_than_the_instance_of_its_cell(page: str) -> None:
-    """E > WQ was proved with one entry, under "It cannot happen"; #3005 takes more. Planted: the old words."""
+    """A proof of E > WQ with one entry once stood under "It cannot happen".
+
+    The bug #3005 takes more entries. Planted: the old words.
+    """
     said = said_of(page)
     for more in (
         "cannot happen",
@@ -210,7 +216,10 @@ def test_the_trace_of_another_row_or_one_that_does_not_replay_is_an_internal_err
 
 
 def certified(folder: Path, row: Row, about: Row) -> Row:
-    """The row with a certificate in that folder, which is about the obligation of another row, or of this one."""
+    """Write a certificate into the folder, and return the row with the certificate's name.
+
+    The certificate is about the case of `about`: the same row, or another one.
+    """
     name = f"certificates/{row['id']}"
     (folder / name).mkdir(parents=True)
     subject = instance(case_of(about)).subject
@@ -275,7 +284,7 @@ def test_a_grid_of_scattered_instances_is_listed_and_not_drawn(rows: list[Row]) 
     assert [matrix.sized for matrix in matrices(few)] == [False]
 
 
-# In a folder.
+# Reports written into a folder.
 
 
 @pytest.fixture(scope="module")
@@ -343,7 +352,10 @@ def test_the_trace_of_a_row_is_given_as_trace_reads_it(
 
 
 def test_a_sweep_of_todays_code_says_what_its_release_has_besides(tmp_path: Path) -> None:
-    """Planted: said of a protocol that is no release's, or of a grid that asks about the race as well."""
+    """The report names #4651 if the grid asks only about the code with this bug fixed.
+
+    Planted: a protocol without releases gets the sentence; a grid that asks about the race gets it too.
+    """
     today = '[[grid]]\nprotocols = "bookkeeper"\nproperties = "no-divergence"\n'
     said = "odelled: 4.18.0 with #4651 fixed (lac_read_in_change=blocked); for the release as shipped: "
     said += "--release 4.18.0"

@@ -1,4 +1,4 @@
-"""Saved traces: they replay as they are, and an edited one is caught where it was edited."""
+"""Saved traces: an unchanged one replays, and an edited one is refused at the edited place."""
 
 from __future__ import annotations
 

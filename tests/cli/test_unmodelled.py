@@ -1,4 +1,4 @@
-"""No verdict on a BookKeeper preset is read without what the model leaves out of the client."""
+"""Each verdict on a BookKeeper preset comes with the parts of the client that are not modelled."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ SMALLEST = [f"--set={name}=1" for name in ("bookies", "ensemble", "write_quorum"
 
 
 def test_every_model_of_the_client_says_what_it_leaves_out() -> None:
-    """Planted: a preset without the line. The Verified Log and chains of ledgers have no client of
-    BookKeeper.
+    """The Verified Log and chains of ledgers have no client of BookKeeper, and so no such line.
+
+    Planted: a BookKeeper preset without the line.
     """
     silent = [name for name, protocol in PROTOCOLS.items() if not protocol.unmodelled]
     assert silent == ["ledger-chain", *(f"verified-log-0{n}" for n in range(1, 5))]
@@ -78,26 +79,30 @@ def test_known_bugs_and_a_description_say_it(capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.slow
 def test_advice_says_it_in_each_form() -> None:
-    """Planted: the headline "No loss … is known or found" by itself."""
+    """Planted: the headline "No loss … is known or found" stands alone."""
     assert " ".join(as_text(smallest()).split()).count(SENTENCE) == 1
     assert json.loads(as_json(smallest()))["unmodelled"] == LINE
     assert page(smallest()).count(SENTENCE.replace("'", "&#x27;")) == 1
 
 
 def row(protocol: str) -> Row:
-    """A proof as a sweep has it."""
+    """Return a row of a sweep whose verdict is a proof."""
     parameters = find(protocol).instance().subject
     settings = {n: str(v) for n, v in {**parameters.parameters, **parameters.switches}.items()}
     found: Row = {column.name: None for column in COLUMNS}
     return found | {
-        "id": "a", "protocol": protocol, "settings": settings, "property": "no-divergence", "solver": "cadical",
-        "minimize": "steps", "verdict": "proved", "basis": "induction", "by_actions": True, "seconds": 1.0,
-        "invariants": [], "weight": 1, "host": "here", "rounds": 1, "searched": 1,
+        "id": "a", "protocol": protocol, "settings": settings, "property": "no-divergence",
+        "solver": "cadical", "minimize": "steps", "verdict": "proved", "basis": "induction",
+        "by_actions": True, "seconds": 1.0, "invariants": [], "weight": 1, "host": "here", "rounds": 1,
+        "searched": 1,
     }  # fmt: skip
 
 
 def test_the_reports_of_a_sweep_say_it() -> None:
-    """In each form, and in the page beside each cell's detail too, which is read by itself."""
+    """Each form has the line.
+
+    The page has it also beside the detail of each cell, because a reader may open only the detail.
+    """
     rows = [row("bookkeeper")]
     report = SweepReport(Path("kept"), {"engine": "x", "invalid": 0, "cases": 1}, rows, None)
     assert text(report).count(LINE) == 1

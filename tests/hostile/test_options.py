@@ -1,4 +1,4 @@
-"""Options that mean nothing: numbers that are none, values of two lines, options that contradict each other."""
+"""Refused options: values that are no numbers, values of two lines, contradictory options."""
 
 from __future__ import annotations
 

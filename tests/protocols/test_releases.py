@@ -102,7 +102,8 @@ def test_a_release_before_the_check_of_bp_46_boots_without_it() -> None:
 def test_what_is_not_there_is_refused_in_one_line() -> None:
     with pytest.raises(
         BadInput,
-        match=r"^4\.19\.0: not one of the 48 releases that were read, 4\.6\.0 to 4\.18\.0 \(did you mean .*\?\); ",
+        match=r"^4\.19\.0: not one of the 48 releases that were read, 4\.6\.0 to 4\.18\.0 "
+        r"\(did you mean .*\?\); ",
     ):
         listed("4.19.0")
     with pytest.raises(

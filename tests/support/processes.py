@@ -51,7 +51,10 @@ def stat(pid: int) -> list[str]:
 
 
 def hears(pid: int, number: signal.Signals) -> bool:
-    """A process blocks or handles a signal: it is no longer ended by it while Python starts."""
+    """Return whether a process blocks or handles a signal.
+
+    Before that, while Python starts, the signal ends the process.
+    """
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
