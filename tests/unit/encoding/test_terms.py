@@ -25,7 +25,7 @@ from fencepost.encoding.language.quantifiers import (
 )
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, choice, decode, family, variable
-from fencepost.encoding.language.system import Action, System, each
+from fencepost.encoding.language.system import Action, System, each, invariant
 from fencepost.encoding.language.terms import Term, all_of, any_of, if_, implies, lift
 from fencepost.encoding.solving.logic import conj
 from support.bare import Bare
@@ -247,3 +247,15 @@ def test_a_guard_that_keeps_a_value_inside_its_domain_is_enough() -> None:
 def test_a_property_may_not_read_a_choice() -> None:
     with pytest.raises(ModelError, match="may read only state variables"):
         Concrete(counting()).predicate(COUNTER.lost[1])
+
+
+def test_a_decorated_invariant_has_the_name_of_its_function() -> None:
+    """Planted: the underscores stay; the meaning is left out."""
+
+    @invariant("the counter is small")
+    def small_counter(most: int) -> Term:
+        return Counter().n <= most
+
+    made = small_counter(1)
+    assert (made.name, made.meaning) == ("small-counter", "the counter is small")
+    assert made.holds.type == "bool"
