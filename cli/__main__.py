@@ -1,4 +1,4 @@
-"""Where `fencepost` begins: from the first line on, signals wait until somebody listens to them."""
+"""The beginning of `fencepost`: signals are blocked from the first line on, until a process handles them."""
 
 import signal
 

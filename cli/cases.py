@@ -1,6 +1,7 @@
-"""Cases: one property of one instance with the verdict expected of it, from a file in TOML or a test in Python.
+"""Cases: one property of one instance, and the verdict expected of it.
 
-`properties/expectations.py` reads the file, and `pytest_plugin` makes tests of it.
+Cases stand in a file in TOML, which `properties/expectations.py` reads and `pytest_plugin` makes tests of,
+or in a test in Python.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from fencepost.encoding.engine.verdicts import Outcome, Verdict, worst
 
 
 class ExitCode(IntEnum):
-    """What a script may conclude from the code `fencepost` exits with."""
+    """The exit codes of all commands."""
 
     SUCCESS = 0  # proved, or holds up to the bound given; all as expected
     VIOLATED = 1  # something is violated, refuted or rejected, or not the verdict expected
@@ -19,7 +19,7 @@ class ExitCode(IntEnum):
 
 
 def exit_code(outcome: Outcome, require_proof: bool, expect: str | None, certify: bool) -> ExitCode:
-    """The code of the worst verdict; a proof whose certificate could not be made is undecided at best."""
+    """Return the code of the worst verdict; a proof that lacks its certificate is undecided at best."""
     if outcome.interrupted:
         return ExitCode.INTERRUPTED
     code = _verdict_code(outcome, require_proof, expect)

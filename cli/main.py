@@ -88,7 +88,8 @@ class LazyGroup(click.Group):
 @click.command(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Exit codes: 0 success, 1 violated or refuted, 2 bad input, 3 undecided or vacuous, 4 internal error.",
+    epilog="Exit codes: 0 success, 1 violated or refuted, 2 bad input, 3 undecided or vacuous, "
+    "4 internal error.",
 )
 @click.version_option(version("fencepost"), prog_name="fencepost")
 def cli() -> None:
@@ -96,13 +97,13 @@ def cli() -> None:
 
 
 COMPLETE = "_FENCEPOST_COMPLETE"
-"""The variable in which a shell says what it wants to know to complete a command: its script, or the words that fit."""
+"""The variable in which a shell asks for its completion script, or for the words that fit."""
 
 SHELLS = ("bash", "zsh", "fish")
 
 
 def complete(instruction: str) -> int:
-    """Answer a shell; raises BadInput for what is no instruction of one."""
+    """Answer a shell; raises BadInput for an instruction that no shell gives."""
     valid = [f"{shell}_{verb}" for shell in SHELLS for verb in ("source", "complete")]
     from fencepost.cli.options.completion import JoinedBash
 
@@ -113,7 +114,7 @@ def complete(instruction: str) -> int:
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-"""What a file says that cannot be written to for want of room, wherever in a command it is."""
+"""The errors of a file that cannot be written for want of room."""
 
 
 def run(arguments: list[str]) -> int:
@@ -140,7 +141,8 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         if error.errno not in FULL:
             return _internal(f"internal error\n{traceback.format_exc()}")
-        said = f"{error.filename or 'a file'}: cannot be written ({error.strerror}); make room, or write elsewhere"
+        where = error.filename or "a file"
+        said = f"{where}: cannot be written ({error.strerror}); make room, or write elsewhere"
         return _fail(said, ExitCode.BAD_INPUT)
     except Exception:  # noqa: BLE001 - a traceback must never look like a verdict
         return _internal(f"internal error\n{traceback.format_exc()}")
@@ -158,6 +160,6 @@ def _internal(message: str) -> int:
 
 
 def _say(message: str) -> None:
-    """On stderr; a full disk there changes no exit code."""
+    """Print on stderr; a full disk there changes no exit code."""
     with suppress(OSError):
         click.echo(defused(message), err=True)

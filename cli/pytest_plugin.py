@@ -34,7 +34,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CasesFile 
 
 @pytest.fixture
 def fencepost(request: pytest.FixtureRequest) -> Checker:
-    """Return a checker of properties: `fencepost.check(PROTOCOL, "property", entries=2).must_be("proved")`."""
+    """Return a checker of properties, as in `fencepost.check(PROTOCOL, "property").must_be("proved")`."""
     from fencepost.cli.cases import Checker
 
     return Checker(request.node.user_properties.append)

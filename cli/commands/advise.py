@@ -38,7 +38,7 @@ from fencepost.quorums.stripes import Configuration
 T = TypeVar("T")
 
 FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json, "html": page}
-"""By the name that `--format` takes."""
+"""The forms of the result, by the names that `--format` takes."""
 
 
 @grouped_command(example="fencepost advise -e 3 -w 3 -a 2 -n 4 --release 4.17.3")
@@ -109,10 +109,11 @@ def command(
     form: str,
     output: str | None,
 ) -> int:
-    """Show the known data-loss bugs that affect a configuration on a release, and whether anything else loses an entry.
+    """Show what loses acknowledged entries in a configuration on a release.
 
-    Everything is checked now, on E/WQ/AQ as given with at most one spare bookie. Exits with 0 if no loss of an
-    acknowledged entry is known or found, 1 if one is, 3 if that is not decided at this size; the answer says why.
+    Known data-loss bugs are looked for, and then anything else. Everything is checked now, on E/WQ/AQ as
+    given with at most one spare bookie. Exits with 0 if no loss of an acknowledged entry is known or found,
+    1 if one is, 3 if that is not decided at this size; the answer says why.
     """
     if commands and form != "text":
         raise BadInput(f"--commands: --format {form} has them anyway; leave it out")
@@ -171,8 +172,11 @@ def _accepted(names: Sequence[str]) -> frozenset[str]:
 
 
 CONFLICTS = 100_000
-"""The conflicts that each search for a known bug may spend, in one process. On 4.13.0 to 4.18.0, at 2/1/1 to
-5/3/2, a violation took 2,600 at most, and a proof 16,400. Few searches for a known bug take 10 seconds."""
+"""The limit of conflicts of each search for a known bug.
+
+On 4.13.0 to 4.18.0, at 2/1/1 to 5/3/2, a violation took 2,600 at most and a proof 16,400. Few searches take
+10 seconds.
+"""
 
 
 def advice_on(
@@ -183,10 +187,11 @@ def advice_on(
     accepted: frozenset[str],
     timeout: float,
 ) -> Advice:
-    """Ask everything: large searches last, and the last seconds are for saying what was found.
+    """Answer all questions, the large searches last, and keep a tenth of the time for the report.
 
-    The limit of a search for a known bug is in conflicts, so that a busy machine finds the same ones; the time only ends what
-    the command has no time for. `set_by` says of each value of the setup what set it.
+    A search for a known bug has a limit of conflicts, so that a busy machine finds the same bugs. The time
+    only ends searches that the command has no time for. `set_by` names the setter of each value of the
+    setup.
     """
     found = risks(setup)
     losing = [risk for risk in found if risk.loses]

@@ -41,22 +41,22 @@ from fencepost.encoding.solving.workers import Ended, Worker, failure
 
 @dataclass
 class CertifyReport:
-    """What came out: the parts that stand, and why the certificate was rejected, if it was."""
+    """The result: the parts that stand, and why the certificate was rejected, if it was."""
 
     manifest: Manifest
     heading: str
     unmodelled: str = ""
-    """One line that names the parts that the protocol leaves out."""
+    """The line about parts of the code that the model leaves out."""
     checked: list[RecheckedProof] = field(default_factory=list)
     rejected: str | None = None
     undecided: str | None = None
-    """Why neither is known."""
+    """The reason why neither is known."""
     seconds: float = 0.0
 
     def hear(
         self, event: PreparationPhase | RecheckedProof | Rejected | Ended, progress: CheckProgress
     ) -> None:
-        """Take what the checking process says; raises BadInput for what it could not read."""
+        """Note an event of the checking process; raises BadInput for a file that it could not read."""
         match event:
             case PreparationPhase():
                 progress.hear(event)
@@ -71,7 +71,7 @@ class CertifyReport:
                     case Exception() as failed:
                         raise failed
                     case None if self.rejected is None and (left := self._unchecked()):
-                        raise InternalError(f"nobody has checked {', '.join(left)}")
+                        raise InternalError(f"the process ended without checking {', '.join(left)}")
 
     def _unchecked(self) -> list[str]:
         checked = {part.part for part in self.checked}
@@ -79,7 +79,7 @@ class CertifyReport:
 
     @property
     def code(self) -> ExitCode:
-        """What it comes to."""
+        """The exit code."""
         if self.rejected is not None:
             return ExitCode.VIOLATED
         return ExitCode.SUCCESS if self.undecided is None else ExitCode.UNDECIDED
@@ -97,9 +97,9 @@ def command(
 ) -> int:
     """Check the certificate in DIR without the solver that made it.
 
-    The clauses of each query are built again from the protocol and compared with those in DIR. Unit propagation of
-    another solver checks each learnt clause of each proof. Each witness is replayed. Exits with 0 if the certificate
-    stands, 1 if it is rejected, 3 if neither is decided in time.
+    The clauses of each query are built again from the protocol and compared with those in DIR. Unit
+    propagation of another solver checks each learnt clause of each proof. Each witness is replayed. Exits
+    with 0 if the certificate stands, 1 if it is rejected, 3 if neither is decided in time.
     """
     found = read_manifest(Path(folder))
     instance = _instance(Path(folder), found, source)
@@ -118,14 +118,15 @@ def command(
 
 
 def _instance(folder: Path, found: Manifest, source: str | None) -> Instance:
-    """The instance that the manifest names; raises BadInput unless it names all of it."""
+    """Return the instance that the manifest names; raises BadInput if a parameter or switch is missing."""
     subject = found.subject
     instance = saved_instance(source, subject.protocol, {**subject.parameters, **subject.switches})
     ours = instance.subject
     if (ours.parameters, ours.switches) != (subject.parameters, subject.switches):
         names = [*ours.parameters, *ours.switches]
         raise BadInput(
-            f"{folder / MANIFEST}: not an instance of {ours.protocol}, which has the parameters and switches {', '.join(names)}"
+            f"{folder / MANIFEST}: not an instance of {ours.protocol}, "
+            f"which has the parameters and switches {', '.join(names)}"
         )
     return instance
 
@@ -147,7 +148,7 @@ def _text(report: CertifyReport) -> str:
 
 
 def _row(checked: RecheckedProof, width: int) -> str:
-    """A part of the certificate: how large it is in its own measure, and the seconds it took."""
+    """Return the line of a part of the certificate: its size in its own measure, and its seconds."""
     if checked.part == COMMUTATION:
         size = f"{amount(checked.clauses, 'pair')} asked again"
     elif checked.part.startswith("witness-"):
@@ -163,7 +164,8 @@ def _claim(claim: Claim) -> str:
         return f"{claim.property}: certified: {by.removesuffix(', with ')}"
     if claim.basis is Basis.INDUCTION:
         return f"{claim.property}: certified: proved by induction over {amount(claim.rounds, 'round')}"
-    return f"{claim.property}: certified: every execution fits in {amount(claim.rounds, 'round')}, and none violates it"
+    rounds = amount(claim.rounds, "round")
+    return f"{claim.property}: certified: every execution fits in {rounds}, and none violates it"
 
 
 CERTIFIED = k.document(

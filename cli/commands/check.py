@@ -137,8 +137,9 @@ def command(
 ) -> int:
     """Search PROTOCOL, or the one in FILE.py, for violations of its properties.
 
-    The search goes on until each property is violated or proved, or until a limit is reached. Exits with 0 if all
-    properties are proved, or hold up to the bound given; 1 if one is violated; 3 if one is undecided or vacuous.
+    The search goes on until each property is violated or proved, or until a limit is reached. Exits with 0
+    if all properties are proved, or hold up to the bound given; 1 if one is violated; 3 if one is undecided
+    or vacuous.
     """
     if known_as_expected and expect is not None:
         raise BadInput(f"--expect {expect}: not with --known-as-expected; leave one of them out")
@@ -202,7 +203,7 @@ def _requests(
 
 
 def _all(requests: Sequence[Request], progress: CheckProgress, outcomes: list[Outcome]) -> None:
-    """Append the outcome of each request, the last one first: the small instances do not wait for the large one."""
+    """Append the outcome of each request. The last one comes first: small instances do not wait."""
     for request in reversed(requests):
         limits = share_of(request, len(requests) - len(outcomes))
         progress.hear(
@@ -218,7 +219,7 @@ def _all(requests: Sequence[Request], progress: CheckProgress, outcomes: list[Ou
 def _so_far(
     requests: Sequence[Request], outcomes: Sequence[Outcome], progress: CheckProgress
 ) -> list[CheckedRequest]:
-    """Each request with what it comes to if the command ends now; `outcomes` are of those that are over, the last first."""
+    """Return each request with its outcome if the command ended now; `outcomes` has the last ones first."""
     known = [*outcomes, *([progress.under_way()] if progress.under_way is not None else [])]
     known += [not_begun(request, interrupted=False) for request in requests[: len(requests) - len(known)]]
     return [CheckedRequest(request, outcome) for request, outcome in zip(requests, known[::-1], strict=True)]

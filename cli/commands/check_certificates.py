@@ -1,4 +1,4 @@
-"""What `check --certificates` adds: a certificate for what was proved."""
+"""The option `check --certificates`: a certificate of what was proved."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fencepost.encoding.language.protocol import Instance
 
 
 def prepare_certificates(folder: Path) -> None:
-    """Raise BadInput unless a certificate can be put there: as a new folder, or into an empty one."""
+    """Raise BadInput unless `folder` is new or empty and can be written to."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise BadInput(f"{folder}: is there already; give a new folder or an empty one")
     prepare_folder(folder.absolute().parent)
@@ -32,7 +32,7 @@ def with_certificates(
     outcome: Outcome,
     hear: Callable[[PreparationPhase], None],
 ) -> tuple[Outcome, str | None]:
-    """Return the outcome with its proofs certified in `folder`, or as it is with the reason why they are not."""
+    """Return the outcome with its proofs certified in `folder`, or unchanged with the reason why not."""
     proved = [result for result in outcome.results if result.verdict is Verdict.PROVED]
     if not proved:
         return outcome, None
@@ -57,8 +57,8 @@ def with_certificates(
 def uncertified(outcome: Outcome, lacking: str | None, small: Mapping[str, str]) -> dict[str, str]:
     """Return why each result without a certificate has none, by its property.
 
-    Only what is proved has one. A certificate is of one instance, so a property that is checked on a `small` one of its own
-    otherwise is not checked on that one here.
+    Only what is proved has one. A certificate is of one instance, so a property that is checked on a
+    `small` one of its own otherwise is not checked on that one here.
     """
     reasons = {}
     for result in outcome.results:
@@ -76,7 +76,7 @@ def uncertified(outcome: Outcome, lacking: str | None, small: Mapping[str, str])
 
 
 def lines_of(reasons: Mapping[str, str]) -> list[str]:
-    """A line for each reason, with the properties that have no certificate because of it."""
+    """Return a line for each reason, with the properties that have no certificate because of it."""
     return [
         f"no certificate for {', '.join(name for name in reasons if reasons[name] == why)}: {why}"
         for why in dict.fromkeys(reasons.values())

@@ -71,8 +71,8 @@ def command(
 ) -> int:
     """Compare random executions of the model PROTOCOL with the real BookKeeper in LIB, step by step.
 
-    Exits with 0 if the code does what the model says in all runs, 1 if it departs in one, 3 if there were fewer runs
-    than asked for.
+    Exits with 0 if the code does what the model says in all runs, 1 if it departs in one, 3 if there were
+    fewer runs than asked for.
     """
     if playback is not None:
         unused = {

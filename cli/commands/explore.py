@@ -79,27 +79,27 @@ def command(
 ) -> int:
     """Step through PROTOCOL, or the one in FILE.py, by hand.
 
-    In the browser, or with --text in the terminal: the actions that are possible and what each changes, why the others
-    are not possible, and, asked of the solver, how they can become possible.
+    In the browser, or with --text in the terminal: the actions that are possible and what each changes, why
+    the others are not possible, and, asked of the solver, how they can become possible.
     """
     if step is not None and file is None:
         raise BadInput(f"--step {step}: only with --trace; add it, or leave --step out")
     saved = None if file is None else read_json(Path(file), HINT)
     explorer = Explorer(_instance(protocol, settings, release, saved))
-    walk = ExplorerPath() if file is None else opened(explorer, saved, file, step)
-    explorer.at(walk)
+    path = ExplorerPath() if file is None else opened(explorer, saved, file, step)
+    explorer.at(path)
     asker = SolverDesk(explorer, Limits(**limits))
     if not text:
-        return _serve(explorer, asker, walk, port, no_browser)
+        return _serve(explorer, asker, path, port, no_browser)
     if port or no_browser:
         raise BadInput(f"{'--no-browser' if no_browser else f'--port {port}'}: not with --text; leave it out")
     world = World(write_whole, _tell, stays=sys.stdin.isatty())
-    talk(Shell(explorer, asker, world, walk), _lines(), _say, not sys.stdin.isatty())
+    talk(Shell(explorer, asker, world, path), _lines(), _say, not sys.stdin.isatty())
     return int(ExitCode.SUCCESS)
 
 
 def _instance(protocol: str, settings: tuple[str, ...], release: str | None, saved: object) -> Instance:
-    """The protocol, set as a saved trace is unless told otherwise; raises BadInput."""
+    """Return the instance of a saved trace, with the settings given on the command line; raises BadInput."""
     given = dict(setting(text, "NAME=VALUE") for text in settings)
     theirs: dict[str, object] = {}
     if isinstance(saved, dict):
@@ -108,8 +108,8 @@ def _instance(protocol: str, settings: tuple[str, ...], release: str | None, sav
     return find_protocol(protocol).instance({**theirs, **given}.items(), release)
 
 
-def _serve(explorer: Explorer, asker: SolverDesk, walk: ExplorerPath, port: int, no_browser: bool) -> int:
-    """Serve the page until somebody ends it."""
+def _serve(explorer: Explorer, asker: SolverDesk, path: ExplorerPath, port: int, no_browser: bool) -> int:
+    """Serve the page until the command is interrupted."""
     try:
         from fencepost.explore.server import serve
     except ModuleNotFoundError as error:
@@ -119,16 +119,16 @@ def _serve(explorer: Explorer, asker: SolverDesk, walk: ExplorerPath, port: int,
 
     def ready(address: str) -> None:
         _say(address)
-        click.echo("Ctrl-C ends it. The address is for you alone: it has the token of this start.", err=True)
+        click.echo("Ctrl-C ends it. Keep the address to yourself: it contains the access token.", err=True)
         if not no_browser and any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")):
             webbrowser.open(address)
 
-    serve(explorer, asker, walk, port, ready)
+    serve(explorer, asker, path, port, ready)
     return int(ExitCode.SUCCESS)
 
 
 def _lines() -> Iterator[str]:
-    """The commands; on a terminal each is asked for."""
+    """Yield the lines of standard input, after a prompt for each on a terminal."""
     if not sys.stdin.isatty():
         yield from sys.stdin
         return
@@ -140,7 +140,7 @@ def _lines() -> Iterator[str]:
 
 
 def _take_terminal() -> None:
-    """Be the one who reads from the terminal, and hears its Ctrl-C: what is supervised stands in the background else."""
+    """Make this process the foreground group of the terminal: it reads from there and receives Ctrl-C."""
     with suppress(OSError):
         os.tcsetpgrp(0, os.getpgrp())
     signal.signal(signal.SIGTSTP, signal.SIG_IGN)
@@ -152,7 +152,7 @@ def _say(line: str) -> None:
 
 
 def _tell(answer: ReachabilityAnswer) -> None:
-    """How a question goes, on a terminal."""
+    """Show the progress of a question on a terminal."""
     if sys.stderr.isatty():
         click.echo(
             f"\r\x1b[K{'' if answer.over else defused(f'{answer}; {answer.doing}')[:100]}", err=True, nl=False

@@ -22,7 +22,7 @@ FORMATS = ("dimacs", "smt2")
 QUERY = "Query"
 
 ACTION = "action"
-"""What is asked of the actions of one name: `--action` says of which."""
+"""The query about the actions of one name, which `--action` gives."""
 
 
 @grouped_command(example="fencepost export bookkeeper-4.13 --property no-divergence --rounds 2 --format smt2")
@@ -74,10 +74,11 @@ def command(
 ) -> None:
     """Write a query about PROTOCOL, or the one in FILE.py, for other solvers.
 
-    The file says what the answers sat and unsat mean. Queries about executions of up to R rounds: can the property be
-    false after one (property), can its witness be true after one (witness), does any execution need more rounds
-    (completeness), is a step badly defined (well-defined). Induction over R rounds: base and step. Induction over one
-    action: can an invariant be false at first (beginning), or after an action (action).
+    The file says what the answers sat and unsat mean. Queries about executions of up to R rounds: can the
+    property be false after one (property), can its witness be true after one (witness), does any execution
+    need more rounds (completeness), is a step badly defined (well-defined). Induction over R rounds: base
+    and step. Induction over one action: can an invariant be false at first (beginning), or after an action
+    (action).
     """
     limits = budgets(budget)
     made = [setting(text, "NAME=VALUE") for text in settings]
@@ -106,7 +107,7 @@ def _refuse(what: str, **options: object) -> None:
 
 
 def _step(instance: Instance, what: str, names: tuple[str, ...], action: str | None) -> ActionStep:
-    """The question about the beginning, or about an action, of all invariants and these properties."""
+    """Return the proof obligations of the initial state, or of an action, for invariants and properties."""
     system = instance.system
     claims = tuple(c.name for c in (*system.invariants, *(instance.properties(*names) if names else ())))
     if not claims:

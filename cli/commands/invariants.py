@@ -1,4 +1,4 @@
-"""`fencepost invariants`: which invariants of a protocol are inductive, and what breaks those that are not."""
+"""`fencepost invariants`: which invariants of a protocol are inductive, and what breaks the others."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from fencepost.encoding.solving.answers import SolverGaveUpError
 from fencepost.encoding.solving.workers import Ended, Worker, failure
 
 ENOUGH = 6
-"""Rounds, unless the protocol or the command says how many: most that is ever false is so within three or four."""
+"""The rounds, unless the protocol or the command has a number. Three or four refute most false invariants."""
 
 
 @dataclass
 class InvariantsReport:
-    """What has been found of each claim, by its name."""
+    """The findings about each claim, by its name."""
 
     names: tuple[str, ...]
     kept: set[str] = field(default_factory=set)
@@ -47,7 +47,7 @@ class InvariantsReport:
     undecided: str | None = None
 
     def hear(self, event: Found | Ended, progress: CheckProgress) -> None:
-        """Take what the process says; raises what it ended with."""
+        """Note an event of the process; raises the error that ended it."""
         match event:
             case InductiveInvariant(name=name):
                 self.kept.add(name)
@@ -68,7 +68,7 @@ class InvariantsReport:
 
     @property
     def code(self) -> ExitCode:
-        """What it comes to: whether all is inductive, something is false, or neither."""
+        """The exit code: all is inductive, something is false, or neither."""
         if self.false:
             return ExitCode.VIOLATED
         done = set(self.names) <= self.kept and not self.breaks
@@ -102,10 +102,10 @@ def command(
 ) -> int:
     """Show which invariants and properties of PROTOCOL, or the one in FILE.py, are inductive.
 
-    An invariant is inductive if no action makes it false in a state in which all of them hold. If one is not, the
-    smallest state before such an action is shown, a counterexample to induction. The state may be unreachable. A
-    simulation and a bounded search then look for an execution after which the invariant is false. Exits with 0 if all
-    are inductive, 1 if one is false after an execution, 3 otherwise.
+    An invariant is inductive if no action makes it false in a state in which all of them hold. If one is
+    not, the smallest state before such an action is shown, a counterexample to induction. The state may be
+    unreachable. A simulation and a bounded search then look for an execution after which the invariant is
+    false. Exits with 0 if all are inductive, 1 if one is false after an execution, 3 otherwise.
     """
     made = [setting(text, "NAME=VALUE") for text in settings]
     instance = find_protocol(protocol).instance(made, release)
@@ -155,4 +155,5 @@ def _broken(breaks: Breaks) -> str:
         return f"{breaks.name}: false at first"
     before = ", ".join(breaks.before) or "all is as at first"
     changes = f"\n  then {', '.join(breaks.changes)}" if breaks.changes else ""
-    return f"{breaks.name}: {breaks.action} breaks it, from a state in which all else holds and\n  {before}{changes}"
+    state = f"from a state in which all else holds and\n  {before}"
+    return f"{breaks.name}: {breaks.action} breaks it, {state}{changes}"

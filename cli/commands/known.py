@@ -82,9 +82,10 @@ def command(
 ) -> int:
     """Check the known bugs named, or all of them, on small instances.
 
-    Each bug must be found, and must be gone once the switch that mends it is changed. With --bookkeeper the bugs are
-    driven on the real code instead: a release must have a bug or refuse it at the step that docs/real-code.md records.
-    Exits with 0 if all come out as expected, 1 if one does not, 3 if one is undecided.
+    Each bug must be found, and must be gone once the switch that mends it is changed. With --bookkeeper the
+    bugs are driven on the real code instead: a release must have a bug or refuse it at the step that
+    docs/real-code.md records. Exits with 0 if all come out as expected, 1 if one does not, 3 if one is
+    undecided.
     """
     if not libraries:
         refuse("the models (only with --bookkeeper)", {"--storage": storages, "--log": log})
@@ -100,7 +101,7 @@ def command(
 
 @dataclass(frozen=True)
 class Row:
-    """One run of the table and what was found."""
+    """One run of the table and its result."""
 
     run: Run
     result: Result
@@ -114,7 +115,7 @@ class Row:
 
 @dataclass(frozen=True)
 class KnownReport:
-    """A row for each run asked for, those not reached too."""
+    """The rows of all runs, also of those that were not reached."""
 
     rows: tuple[Row, ...]
     interrupted: bool
@@ -123,12 +124,12 @@ class KnownReport:
     """Seconds by part of the work."""
 
     def count(self, as_expected: bool | None) -> int:
-        """How many rows came out so."""
+        """Return the number of rows that came out so."""
         return sum(row.as_expected is as_expected for row in self.rows)
 
 
 def check_known(bugs: Sequence[str], limits: Limits, form: str, output: str | None, verbose: bool) -> int:
-    """Run the table, or the bugs named, and print what came out."""
+    """Check all bugs, or those named, and print the report."""
 
     def conclusion(report: KnownReport) -> Conclusion:
         printed, files = placed(_json(report) if form == "json" else _text(report), output)
@@ -148,20 +149,20 @@ def check_known(bugs: Sequence[str], limits: Limits, form: str, output: str | No
 
 
 EACH = 300.0
-"""Seconds for a run where there is no limit for all of them: what `check` gives a protocol."""
+"""The seconds of a run if the command has no limit, as in `check`."""
 
 
 SPENT = 0.9
-"""A run that is undecided after so much of its time would have gone on; another gave up."""
+"""The share of its time after which an undecided run was ended by its time, and did not give up."""
 
 
 def _run(
     runs: Sequence[Run], limits: Limits, progress: CheckProgress, hand: Callable[[KnownReport], None]
 ) -> KnownReport:
-    """Each run gets a fair share of the time that is left, and those that it was too short for get what is left over.
+    """Check the runs, each with a fair share of the time that is left.
 
-    So a slow one takes no time from the others. The report so far goes to `hand` after each run, and before a violation is
-    announced.
+    Runs whose share was too short are checked again at the end. A slow run takes no time from the others.
+    The report so far goes to `hand` after each run, and before a violation is announced.
     """
     begun = time.perf_counter()
     rows: dict[int, Row] = {}
@@ -237,7 +238,7 @@ def _unmodelled(report: KnownReport) -> list[str]:
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
-    """One line for each row under a heading; numbers to the right."""
+    """Return the heading and a line for each row, with numbers to the right."""
     cells = [list(COLUMNS), *([cell(row) for cell in COLUMNS.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
@@ -250,7 +251,7 @@ def _table(rows: Sequence[Row]) -> list[str]:
 
 
 def _remarks(rows: Sequence[Row]) -> list[str]:
-    """What was found where it is not as expected, and the command that shows a difference."""
+    """Return the results that are not as expected, and the command that shows each difference."""
     lines = []
     for row in rows:
         if row.reached and not row.as_expected:
@@ -288,7 +289,7 @@ def _expected(run: Run) -> str:
 
 
 def _steps(row: Row) -> str:
-    """Steps of the trace; at most so many if the search for shorter ones did not finish."""
+    """Return the steps of the trace, with ≤ if a shorter trace may exist."""
     if row.result.steps is None:
         return "-"
     return f"{'' if row.result.fewest is Fewest.OF_ALL else '≤'}{row.result.steps}"

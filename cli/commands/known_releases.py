@@ -24,7 +24,7 @@ from fencepost.realcode.matrix import Cell, Mark, bugs, cell, trace_of, without_
 from fencepost.realcode.reproduction import Setting, reproduce
 
 SECONDS = 600
-"""What finding one counterexample may take."""
+"""The seconds that finding one counterexample may take."""
 
 
 def matrix(
@@ -36,7 +36,7 @@ def matrix(
     form: str,
     output: str | None,
 ) -> ExitCode:
-    """Run what can be run, and print a cell for each bug, release and storage; cells that time does not reach say so."""
+    """Drive each bug on each release and storage, as far as time allows, and print the matrix."""
     asked = [(known, lib, storage) for known in bugs(names) for lib in libraries for storage in storages]
     cells: list[Cell] = []
     for known, lib, storage in asked:
@@ -51,7 +51,7 @@ def matrix(
 
 
 _TRACES: dict[str, Trace | None] = {}
-"""By bug, its counterexample: found once for all releases."""
+"""The counterexample of each bug, found once for all releases."""
 
 
 def _cell(known: Expectation, lib: Library, storage: str, log: Path | None) -> Cell:

@@ -24,8 +24,8 @@ FORMULA = 300
 def command(protocol: str | None, form: str, output: str | None) -> None:
     """List the protocols that can be checked, or describe one.
 
-    A description has the parameters and switches with their defaults, the properties, the invariants that proofs use,
-    the actions, the sources, and what is not modelled.
+    A description has the parameters and switches with their defaults, the properties, the invariants that
+    proofs use, the actions, the sources, and what is not modelled.
     """
     if protocol is not None:
         found = find_protocol(protocol)

@@ -1,4 +1,4 @@
-"""`fencepost prove`: lemmas for all configurations, what was expected of them, and what came out."""
+"""`fencepost prove`: lemmas for all configurations, their expected outcomes and their results."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def command(
 ) -> int:
     """Decide the lemmas named, or all of them, for configurations of all sizes.
 
-    Each lemma has an expected outcome. Some are refutations, of rules that were once in the code or of tempting claims.
-    For a lemma that is named its proof obligations are listed too. Exits with 0 if all come out as expected, 1 if one
-    does not, 3 if one is undecided.
+    Each lemma has an expected outcome. Some are refutations, of rules that were once in the code or of
+    tempting claims. For a lemma that is named its proof obligations are listed too. Exits with 0 if all
+    come out as expected, 1 if one does not, 3 if one is undecided.
     """
     from fencepost.answers import lemmas as catalogue
     from fencepost.cli.options.settings import setting
@@ -131,11 +131,11 @@ def command(
 
 
 SLOW = 1.0
-"""Seconds after its time in which a solver may say that time is up, before it is ended."""
+"""The seconds after the time-out in which a solver may still report it, before it is ended."""
 
 
 def exit_code(verdict: str) -> ExitCode:
-    """What the worst outcome means to a script."""
+    """Return the exit code of the worst outcome."""
     return {
         "proved": ExitCode.SUCCESS,
         "refuted": ExitCode.VIOLATED,
@@ -144,7 +144,7 @@ def exit_code(verdict: str) -> ExitCode:
 
 
 def text_of(result: LemmaResult, detailed: bool) -> str:
-    """One lemma for people: verdict, name, words, statement, basis, and the counterexample if there is one."""
+    """Return the text of a lemma: verdict, name, statement, basis, and the counterexample if any."""
     lines = [
         f"{result.verdict.value:<10} {result.name}  ({_expectation(result)}, {result.seconds:.1f} s)",
         f"{INDENT}{result.sentence}",
@@ -165,7 +165,7 @@ def text_of(result: LemmaResult, detailed: bool) -> str:
 
 
 def _solvers(settled: Settled) -> str:
-    """Who settled an obligation, then who confirmed it, if another."""
+    """Return the solver that settled a proof obligation, and the one that confirmed it, if another."""
     return settled.solver if settled.solver == settled.confirmed else f"{settled.solver}; {settled.confirmed}"
 
 
@@ -198,12 +198,12 @@ def summary(results: list[LemmaResult], seconds: float, asked: int, cut_short: s
 
 VERDICT = k.among(("proved", "holds", "refuted", "vacuous", "undecided"), "the verdict")
 OBLIGATION = k.keys(
-    name=k.text("the name of the obligation"),
+    name=k.text("the name of the proof obligation"),
     sentence=k.text("what it says"),
     verdict=VERDICT,
     solver=k.text("the solver that decided it"),
     confirmed=k.text("how another solver confirmed it"),
-    seconds=k.seconds("seconds for the obligation"),
+    seconds=k.seconds("seconds for the proof obligation"),
     reason=k.null(k.text("why it is undecided")),
 )
 EXAMPLE = k.keys(
@@ -238,7 +238,7 @@ LEMMAS = k.document(
 def object_of(
     results: list[LemmaResult], verdict: str, up_to: int, seconds: float, cut_short: str | None
 ) -> dict[str, Any]:
-    """The JSON object: schema `fencepost.prove/2`."""
+    """Return the JSON object, of the schema `fencepost.prove/2`."""
     content = {
         "up_to": up_to,
         "as_expected": verdict == "proved",

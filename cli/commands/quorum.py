@@ -1,4 +1,4 @@
-"""`fencepost quorum`: what an E/WQ/AQ configuration gives, and what to beware of."""
+"""`fencepost quorum`: the quantities of an E/WQ/AQ configuration, and warnings."""
 
 from __future__ import annotations
 
@@ -101,10 +101,11 @@ def command(
     ml_storage_class: str | None,
     namespace: str | None,
 ) -> int:
-    """Calculate what a configuration survives, each quantity with its formula, value and meaning, and warnings.
+    """Calculate what a configuration survives, and print warnings.
 
-    The flags of `pulsar-admin namespaces set-persistence` are accepted as typed, with its namespace and rate. N is E
-    unless it is given, or the sum of --racks. A row that is a theorem names its lemma (see `fencepost prove`).
+    Each quantity has its formula, value and meaning. The flags of `pulsar-admin namespaces set-persistence`
+    are accepted as typed, with its namespace and rate. N is E unless it is given, or the sum of --racks. A
+    row that is a theorem names its lemma (see `fencepost prove`).
     """
     from fencepost.quorums.deployment import Client, Deployment
     from fencepost.quorums.placement import read_racks

@@ -1,4 +1,4 @@
-"""`fencepost releases`: which known bug is in which release of BookKeeper, and what a release does."""
+"""`fencepost releases`: which known bug is in which release of BookKeeper, and the switches of a release."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from fencepost.realcode.release_behaviour import driven, seen
 def command(release: str | None, form: str, output: str | None) -> int:
     """List the known bugs by the releases that have them, or the bugs and switches of one RELEASE.
 
-    A release is known if its public source was read. Where a bug was driven on real bookies the outcome is shown.
+    A release is known if its public source was read. Where a bug was driven on real bookies the outcome is
+    shown.
     """
     if release is None:
         emit(json.dumps(_all_as_json(), indent=2) if form == "json" else _all(), output)
@@ -37,13 +38,13 @@ def command(release: str | None, form: str, output: str | None) -> int:
 
 
 def on_real_code(bug: Bug) -> dict[str, str]:
-    """By release, what became of it on real bookies; without releases where it could not be driven."""
+    """Return the outcome on real bookies by release, where the bug could be driven."""
     name = bug[0].name
     return {release: cells[name] for release, cells in seen().items() if driven(cells.get(name, ""))}
 
 
 def needs(bug: Bug) -> list[str]:
-    """The setups that the bug needs, in words; none if it may be in any."""
+    """Return the setups that the bug needs, in words; none if any setup has it."""
     return needed_setup(bug[0].name)
 
 
@@ -59,7 +60,10 @@ def _all() -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(f"{c:{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     head = f"Known bugs of BookKeeper's code in the {len(TAGS)} releases that were read, {span(list(TAGS))}."
-    more = "What each is: docs/known.md. What a release does: fencepost releases 4.16.6. To check one: fencepost check bookkeeper --release 4.16.6"
+    more = (
+        "Each bug is described in docs/known.md. The switches of a release: fencepost releases 4.16.6. "
+        "To check a release: fencepost check bookkeeper --release 4.16.6"
+    )
     return "\n".join([head, "", *lines, "", *textwrap.wrap(more, WIDTH, break_on_hyphens=False)])
 
 
@@ -70,7 +74,7 @@ def _mended(bug: Bug) -> str:
 
 
 def _seen(bug: Bug) -> str:
-    """What was seen, releases with the same together."""
+    """Return the outcomes on real bookies, releases with the same outcome together."""
     by_text: dict[str, list[str]] = {}
     for release, text in on_real_code(bug).items():
         by_text.setdefault(", ".join(map(str, driven(text))), []).append(release)
@@ -152,7 +156,7 @@ def _told(bug: Bug, release: str) -> list[str]:
 
 
 def _since(rule: Rule, release: str) -> str:
-    """The releases and commits that brought the value, if the releases read had another before."""
+    """Return the releases and commits that brought the value, if earlier releases had another."""
     change = next((c for c in reversed(rule.changes) if release in c), None)
     if change is None:
         return ""

@@ -15,7 +15,7 @@ from fencepost.cli.options.realcode import library_option, log_option, playback_
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.output import emit, form_option_of, output_option, write_whole
 from fencepost.cli.rendering.progress import StatusLine
-from fencepost.cli.rendering.reproduction import as_json, as_story, as_text
+from fencepost.cli.rendering.reproduction import as_json, as_text, with_observations
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import Counterexample
@@ -40,9 +40,7 @@ EXITS = {
 }
 
 
-@grouped_command(
-    example="fencepost reproduce found/bookkeeper-4.13.no-divergence.json --bookkeeper bookkeeper-server-4.17.4/lib"
-)
+@grouped_command(example="fencepost reproduce found/bookkeeper-4.13.no-divergence.json --bookkeeper LIB")
 @click.argument("trace", type=click.Path())
 @library_option
 @storage_option
@@ -74,66 +72,68 @@ def command(
 ) -> int:
     """Drive the real BookKeeper in LIB through the counterexample in TRACE, step by step.
 
-    Real bookies and clients run in a temporary folder, and all of them are stopped at the end. Exits with 1 if the
-    violation is reproduced, 0 if the code refuses a step, 3 if model and code differ in another way or a step cannot be
-    driven.
+    Real bookies and clients run in a temporary folder, and all of them are stopped at the end. Exits with 1
+    if the violation is reproduced, 0 if the code refuses a step, 3 if model and code differ in another way
+    or a step cannot be driven.
     """
-    story = _story(Path(trace), name)
+    counterexample = _counterexample(Path(trace), name)
     if playback is not None:
         unused = {"--bookkeeper": folder, "--storage": storage, "--log": log, "--transcript": transcript}
         refuse("--playback", unused)
-        run = _played(story, playback)
+        run = _played(counterexample, playback)
     elif folder is None:
         raise BadInput(
             "--bookkeeper: missing; give the lib folder of a BookKeeper distribution, or --playback FILE"
         )
     else:
-        run = _driven(story, library(folder), storage or STORAGES[0], transcript, log)
-    emit(_written(run, story, form), output)
+        run = _driven(counterexample, library(folder), storage or STORAGES[0], transcript, log)
+    emit(_written(run, counterexample, form), output)
     return int(EXITS[run.ending])
 
 
-def _story(path: Path, name: str | None) -> Counterexample:
-    """The trace in the file, in an order that the code can take; raises BadInput if there is none, or several."""
+def _counterexample(path: Path, name: str | None) -> Counterexample:
+    """Return the one counterexample in the file, in an order that the code can take; raises BadInput."""
     replays = replays_in(path, None, (name,) if name else ())
     if len(replays) > 1:
         names = ", ".join(replay.prop.name for replay in replays)
         raise BadInput(f"{path}: has traces of {names}; choose with --property")
-    if replays[0].is_walk:
+    if replays[0].is_path:
         raise BadInput(f"{path}: is a path, which violates nothing; give a trace that `check --traces` wrote")
-    story = replays[0].story
-    if story is None:
+    counterexample = replays[0].counterexample
+    if counterexample is None:
         raise BadInput(
             f"{path}: does not replay ({replays[0].reason}); give a trace that `check --traces` wrote"
         )
-    bookkeeper_of(story.trace)
-    return replace(story, trace=as_code_can(story.trace, story.system, story.prop))
+    bookkeeper_of(counterexample.trace)
+    return replace(
+        counterexample, trace=as_code_can(counterexample.trace, counterexample.system, counterexample.prop)
+    )
 
 
 def _driven(
-    story: Counterexample, lib: Library, storage: str, transcript: str | None, log: Path | None
+    counterexample: Counterexample, lib: Library, storage: str, transcript: str | None, log: Path | None
 ) -> Reproduction:
     with StatusLine(f"BookKeeper {lib.release} starts"), running(lib, log) as harness:
         recording = Recording(harness)
-        run = reproduce(story.trace, Setting(lib.release, storage), recording)
+        run = reproduce(counterexample.trace, Setting(lib.release, storage), recording)
     if transcript is not None:
-        write_whole(Path(transcript), recorded(story.trace, run, recording.lines).to_json_lines())
+        write_whole(Path(transcript), recorded(counterexample.trace, run, recording.lines).to_json_lines())
     return run
 
 
-def _played(story: Counterexample, playback: Path) -> Reproduction:
+def _played(counterexample: Counterexample, playback: Path) -> Reproduction:
     transcript = read_transcript(playback)
     try:
-        return reproduce(story.trace, transcript.setting, transcript.playback())
+        return reproduce(counterexample.trace, transcript.setting, transcript.playback())
     except (OutOfStep, KeyError) as error:
         raise BadInput(
             f"{playback}: is no transcript of this trace ({error}); give the one made with it"
         ) from error
 
 
-def _written(run: Reproduction, story: Counterexample, form: str) -> str:
+def _written(run: Reproduction, counterexample: Counterexample, form: str) -> str:
     if form == "json":
         return json.dumps(as_json(run), indent=2)
     if form == "html":
-        return FORMS["html"].write(as_story(run, story)).rstrip("\n")
-    return as_text(run, story)
+        return FORMS["html"].write(with_observations(run, counterexample)).rstrip("\n")
+    return as_text(run, counterexample)

@@ -1,4 +1,4 @@
-"""The instances that `check` and `simulate` are asked about, and the share of the time that each of them has."""
+"""The instances of `check` and `simulate`, and the share of the time that each of them has."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def requests_of(
 
 
 def share_of(request: Request, waiting: int) -> Limits:
-    """Return the limits of a request that `waiting` requests, itself included, share the rest of the time with.
+    """Return the limits of a request that shares the time left with `waiting` requests, itself included.
 
-    A request leaves the others their shares. Those that come later get what it did not use.
+    Time that a request does not use goes to the later ones.
     """
     gone = elapsed()
     share = max(0.0, request.limits.timeout - gone) / waiting

@@ -1,4 +1,4 @@
-"""`fencepost simulate`: random executions of a protocol on plain values. They find violations and prove nothing."""
+"""`fencepost simulate`: random executions on plain values, which find violations and prove nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fencepost sweep`: a grid of instances checked on Spark, and what came out."""
+"""`fencepost sweep`: a grid of instances checked on Spark, and reports of the results."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def run_command(
 ) -> int:
     """Check every instance of GRID.toml, and write a row for each case to DIR.
 
-    A case is one property of one instance. Cases that name a release of BookKeeper are conformance runs on its code.
-    Rows are kept however this command ends; --resume goes on from there. Exits with 0 if each case has its row, whatever
-    its verdict; 4 if a row is an internal error.
+    A case is one property of one instance. Cases that name a release of BookKeeper are conformance runs on
+    its code. Rows are kept however this command ends; --resume goes on from there. Exits with 0 if each
+    case has its row, whatever its verdict; 4 if a row is an internal error.
     """
     from fencepost.sweeps.conformance_cases import libraries, releases
     from fencepost.sweeps.grid import read_grid
@@ -136,13 +136,14 @@ def run_command(
 
 
 EVERY = 10.0
-"""Seconds between two lines about waves under way, where there is no terminal on which one line can change."""
+"""The seconds between two lines of progress if stderr is no terminal."""
 
 
 class SweepProgress(StatusLine):
-    """Says on stderr how far a sweep is: a status line on a terminal; with `verbose`, lines now and then elsewhere."""
+    """The progress of a sweep on stderr: a status line on a terminal, else lines with `verbose`."""
 
     def __init__(self, total: int, verbose: bool) -> None:
+        """Make the progress of a sweep of `total` cases."""
         super().__init__("Spark starts")
         self._total, self._verbose = total, verbose
         self._begun: float | None = None
@@ -153,7 +154,7 @@ class SweepProgress(StatusLine):
         self._left = False
 
     def hear(self, rows: Sequence[Row]) -> None:
-        """Count rows that were committed; the first call brings those of earlier runs."""
+        """Count committed rows; the first call has the rows of earlier runs."""
         self._committed |= {row["id"]: row["verdict"] for row in rows}
         if self._begun is None:
             self._begun, self._before = time.perf_counter(), len(self._committed)
@@ -161,14 +162,14 @@ class SweepProgress(StatusLine):
         self._show()
 
     def see(self, verdicts: Mapping[str, str]) -> None:
-        """Count obligations that are answered, though their wave may be under way."""
+        """Count cases that are answered, also those whose wave is not committed yet."""
         news = len(verdicts) > len(self._seen)
         self._seen = dict(verdicts)
         if self._status is not None or (news and time.perf_counter() > self._told + EVERY):
             self._show()
 
     def leave(self) -> None:
-        """Say, once, how far it came that was interrupted: what is answered and not committed is lost."""
+        """Print once how far an interrupted sweep came; answers that are not committed are lost."""
         if not self._left:
             self._left = True
             self._seen.clear()
@@ -182,7 +183,7 @@ class SweepProgress(StatusLine):
             click.echo(self.line(), err=True)
 
     def line(self, seconds: float | None = None) -> str:
-        """How far it is after so many seconds of this run, by default those until now."""
+        """Return the progress after so many seconds of this run, by default until now."""
         if seconds is None:
             seconds = time.perf_counter() - (self._begun or time.perf_counter())
         verdicts = self._seen | self._committed
@@ -223,8 +224,8 @@ def _told(plan: Plan, rows: Sequence[Row], out: str) -> str:
 def report_command(folder: str, form: str, output: str | None) -> int:
     """Summarize the rows in DIR: by property, by E/WQ/AQ, and one by one.
 
-    Exits with 3 if some cases have no row: the report is then of the others. The form html is one page that loads
-    nothing; its cells lead to counterexamples and certificates.
+    Exits with 3 if some cases have no row: the report is then of the others. The form html is one page that
+    loads nothing; its cells lead to counterexamples and certificates.
     """
     from fencepost.cli.rendering.sweep_forms import FORMS
     from fencepost.cli.rendering.sweep_matrices import SweepReport

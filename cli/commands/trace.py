@@ -16,7 +16,7 @@ from fencepost.cli.options.saved import saved_instance, source_option
 from fencepost.cli.process.handover import outer_timeout_option
 from fencepost.cli.rendering.check_documents import CHECK
 from fencepost.cli.rendering.check_text import trace_text
-from fencepost.cli.rendering.counterexamples import counterexample_form_option, tell
+from fencepost.cli.rendering.counterexamples import counterexample_form_option, write_first
 from fencepost.cli.rendering.output import FORMATS, emit, output_option
 from fencepost.cli.rendering.trace_values import difference_text, values_json, values_text
 from fencepost.encoding import keys as k
@@ -33,7 +33,7 @@ from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA
 HINT = "give a trace that `check --traces` wrote"
 
 CHECK_SCHEMA = k.schema_name(CHECK)
-"""The schema of what `check --format json` says, which has traces in it."""
+"""The schema of a result of `check`, which may have traces in it."""
 
 
 @grouped_command(
@@ -77,8 +77,9 @@ def command(
 ) -> int:
     """Replay the trace in FILE step by step on plain values, and show it.
 
-    FILE is a trace that `check --traces` wrote, or a result of `check --format json`, of which every trace is replayed.
-    Exits with 1 if a step is impossible, if it does not change what FILE says, or if nothing is violated at the end.
+    FILE is a trace that `check --traces` wrote, or a result of `check --format json`, of which every trace
+    is replayed. Exits with 1 if a step is impossible, if it does not change what FILE says, or if nothing
+    is violated at the end.
     """
     _refuse_together(form, expressions, other)
     replays = replays_in(Path(file), source, names)
@@ -86,30 +87,30 @@ def command(
         return _inspect(
             replays, replays_in(Path(other), source, names) if other else [], expressions, form, output
         )
-    stories = [replay.story for replay in replays if replay.story is not None]
-    if form in FORMS and any(replay.is_walk for replay in replays):
+    counterexamples = [replay.counterexample for replay in replays if replay.counterexample is not None]
+    if form in FORMS and any(replay.is_path for replay in replays):
         raise BadInput(
             f"--format {form}: {file} is a path, which violates nothing; valid: {', '.join(FORMATS)}"
         )
     if form in FORMS:
         _say_failed(replays)
-        tell(stories, form, output, "Choose with --property, or give a file with one trace.")
+        write_first(counterexamples, form, output, "Choose with --property, or give a file with one trace.")
     else:
         emit(_json(replays) if form == "json" else "\n\n".join(map(_text, replays)), output)
-    return int(ExitCode.SUCCESS if len(stories) == len(replays) else ExitCode.VIOLATED)
+    return int(ExitCode.SUCCESS if len(counterexamples) == len(replays) else ExitCode.VIOLATED)
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A saved trace: its story, or why it does not replay."""
+    """A saved trace: its counterexample, or the reason why it does not replay."""
 
     prop: Property
-    story: Counterexample | None
+    counterexample: Counterexample | None
     reason: str | None
 
     @property
-    def is_walk(self) -> bool:
-        """It violates nothing, and does not claim to."""
+    def is_path(self) -> bool:
+        """Whether the file is a path of the explorer, which violates nothing."""
         return self.prop is WALKED
 
 
@@ -124,7 +125,7 @@ def _refuse_together(form: str, expressions: Sequence[str], other: str | None) -
 
 
 def replays_in(path: Path, source: str | None, names: Sequence[str]) -> list[Replay]:
-    """The traces in a file that violate one of those properties, replayed; raises BadInput if there is none."""
+    """Return the traces of these properties in a file, replayed; raises BadInput if there is none."""
     found = _traces(path)
     chosen = [saved for saved in found if not names or _about(saved) in names]
     if not chosen:
@@ -134,7 +135,7 @@ def replays_in(path: Path, source: str | None, names: Sequence[str]) -> list[Rep
 
 
 def _about(saved: dict[str, Any]) -> str:
-    """The name of the property that it violates; a walk has none."""
+    """Return the property that a trace violates, or the name of a path."""
     return str(saved.get("property", WALKED.name))
 
 
@@ -157,17 +158,17 @@ def _replay(saved: dict[str, Any], source: str | None) -> Replay:
 
 
 def _other_text(digest: str | None) -> str:
-    """What it means that the trace names another system than the one built here, or none."""
+    """Return a remark on a trace whose text is another one than here, or that names none."""
     if digest is None:
         return "the trace does not say of which text it is"
     return "the trace is of another text of the protocol, or of what it imports"
 
 
 def _text(replay: Replay) -> str:
-    if replay.story is None:
+    if replay.counterexample is None:
         return f"{replay.prop.name}: does not replay. {replay.reason}"
-    prop = None if replay.is_walk else replay.prop
-    return f"{replay.story.verdict}\n{trace_text(replay.story.trace, prop)}"
+    prop = None if replay.is_path else replay.prop
+    return f"{replay.counterexample.verdict}\n{trace_text(replay.counterexample.trace, prop)}"
 
 
 REPLAY = k.keys(
@@ -183,7 +184,7 @@ def _json(replays: Sequence[Replay]) -> str:
     traces = [
         {
             "property": replay.prop.name,
-            "replays": replay.story is not None,
+            "replays": replay.counterexample is not None,
             "reason": replay.reason,
             "trace": _document(replay),
         }
@@ -193,14 +194,14 @@ def _json(replays: Sequence[Replay]) -> str:
 
 
 def _document(replay: Replay) -> dict[str, object] | None:
-    if replay.story is None:
+    if replay.counterexample is None:
         return None
-    return replay.story.trace.to_walk() if replay.is_walk else replay.story.trace.to_json()
+    return replay.counterexample.trace.to_walk() if replay.is_path else replay.counterexample.trace.to_json()
 
 
 def _say_failed(replays: Sequence[Replay]) -> bool:
-    """Say on stderr which traces do not replay, and whether there are any."""
-    failed = [replay for replay in replays if replay.story is None]
+    """Print on stderr which traces do not replay; return whether there are any."""
+    failed = [replay for replay in replays if replay.counterexample is None]
     for replay in failed:
         click.echo(_text(replay), err=True)
     return bool(failed)
@@ -213,19 +214,26 @@ def _inspect(
     form: str,
     output: str | None,
 ) -> int:
-    """Values along the first trace, or its difference from the first of the others."""
+    """Print values along the first trace, or its differences from the first of the others."""
     if _say_failed([replays[0], *others[:1]]):
         return int(ExitCode.VIOLATED)
-    story, *theirs = (r.story for r in (replays[0], *others[:1]) if r.story is not None)
+    counterexample, *theirs = (
+        r.counterexample for r in (replays[0], *others[:1]) if r.counterexample is not None
+    )
     if theirs:
-        emit(difference_text(story, theirs[0]), output)
+        emit(difference_text(counterexample, theirs[0]), output)
     else:
-        emit(values_json(story, expressions) if form == "json" else values_text(story, expressions), output)
+        emit(
+            values_json(counterexample, expressions)
+            if form == "json"
+            else values_text(counterexample, expressions),
+            output,
+        )
     return int(ExitCode.SUCCESS)
 
 
 def _traces(path: Path) -> list[dict[str, Any]]:
-    """The traces in a file, checked for their form; raises BadInput."""
+    """Return the traces in a file, checked for their form; raises BadInput."""
     document = read_json(path, HINT)
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema in (SCHEMA, PATH_SCHEMA):
@@ -246,7 +254,7 @@ def _results(path: Path, document: dict[str, Any]) -> list[Any]:
 
 
 def _of(path: Path, result: object) -> list[Any]:
-    """The traces in a result."""
+    """Return the traces in a result."""
     if not isinstance(result, dict) or not isinstance(more := result.get("more_traces", []), list):
         raise BadInput(f"{path}: results: must be objects, more_traces in them lists; {HINT}")
     first = result.get("trace")

@@ -56,7 +56,10 @@ def bug_names(context: click.Context, parameter: click.Parameter, incomplete: st
 
 
 def _protocol(context: click.Context) -> Protocol | None:
-    """Return the protocol of the command; it is among the arguments if an option before the cursor has no value."""
+    """Return the protocol of the command, if it ships.
+
+    It is among the arguments, not a parameter, if the option before the cursor has no value yet.
+    """
     from fencepost.properties.catalogue import PROTOCOLS
 
     words = [context.params.get("protocol"), *context.args]

@@ -1,4 +1,4 @@
-"""Numbers on the command line: plain decimal digits, within bounds that are said, and nothing else."""
+"""Numbers on the command line: plain decimal digits within bounds that the error names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fencepost.encoding.documents import whole
 
 
 def integer_from(least: int, most: int = 10**9) -> Callable[[str | int], int]:
-    """Reads a whole number from `least` to `most`: not what `int` takes besides, as `1_0` or digits of other scripts."""
+    """Return a reader of whole numbers from `least` to `most`, written in plain decimal digits."""
 
     def integer(value: str | int) -> int:
         number = value if isinstance(value, int) else whole(value)
@@ -23,7 +23,7 @@ def integer_from(least: int, most: int = 10**9) -> Callable[[str | int], int]:
 
 
 def amount_up_to(most: float) -> Callable[[str | float], float]:
-    """Reads a number above 0 and no larger than `most`, such as `0.5` or `300`: not `nan`, `inf` or `1e400`."""
+    """Return a reader of numbers above 0 and up to `most`, such as `0.5` or `300`, but not `1e3`."""
 
     def amount(value: str | float) -> float:
         written = str(value)
@@ -38,15 +38,15 @@ def amount_up_to(most: float) -> Callable[[str | float], float]:
 
 
 SECONDS = amount_up_to(1e7)
-"""Up to four months."""
+"""Seconds up to four months."""
 GIB = amount_up_to(1e6)
 
 ROUNDS = integer_from(1, 1000)
-"""Far more than any proof needs; certificates have the same bound."""
+"""More rounds than any proof needs; certificates have the same bound."""
 STEPS = integer_from(0, 100_000)
 PORT = integer_from(0, 65_535)
 COUNT = integer_from(1, 100_000)
 LIMIT = integer_from(1)
 SIZE = integer_from(-(10**9))
-"""Of what the calculator is asked about, which has bounds of its own."""
+"""A size for the calculator, which checks its own bounds."""
 SEED = integer_from(-(10**18) + 1, 10**18 - 1)

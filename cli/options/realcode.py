@@ -1,4 +1,4 @@
-"""What the commands that drive the real BookKeeper have in common."""
+"""The options of the commands that drive the real BookKeeper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The instance that a saved file is about: its names are data, and find what ships or what the user named."""
+"""The instance of a saved file: the file has names, never the path of code that is run."""
 
 from __future__ import annotations
 
@@ -20,22 +20,21 @@ source_option = option(
 
 
 def own_protocol(name: str) -> Protocol:
-    """The protocol in a file of the user's, whose code is run; raises BadInput."""
+    """Run a Python file of the user and return its protocol; raises BadInput."""
     runs(Path(name))
     return load(Path(name))
 
 
 def saved_instance(source: str | None, name: str, settings: Mapping[str, object]) -> Instance:
-    """The instance of the protocol of that name with these settings; raises BadInput.
+    """Return the instance of the protocol of that name with these settings; raises BadInput.
 
-    It is one that ships, or that of the Python file `source` from the command line. What a saved file says is never
-    the path of a file that is run.
+    The protocol is a preset, or that of the Python file `source` from the command line.
     """
     return named_protocol(source, name).instance(settings.items())
 
 
 def named_protocol(source: str | None, name: str) -> Protocol:
-    """The protocol that a file calls by that name: one that ships, or the one in `source`; raises BadInput."""
+    """Return the protocol of that name: a preset, or the one in `source`; raises BadInput."""
     if source is None:
         from fencepost.properties.catalogue import PROTOCOLS
 

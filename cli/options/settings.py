@@ -1,4 +1,4 @@
-"""The options that choose an instance and what may go wrong in it, for every command that takes a protocol."""
+"""The options that choose an instance and its faults, for every command that takes a protocol."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fencepost.encoding.errors import BadInput
 
 
 def setting(text: str, form: str) -> tuple[str, str]:
-    """NAME=VALUE as a pair; raises BadInput."""
+    """Return NAME=VALUE as a pair; raises BadInput."""
     name, equals, value = text.partition("=")
     if not (name and equals and value):
         raise BadInput(f"{text}: must have the form {form}")
@@ -23,7 +23,7 @@ MOST_FAULTS = 100_000
 
 
 def budgets(texts: Sequence[str]) -> dict[str, int]:
-    """`--budget FAULT=N` as a dictionary; raises BadInput."""
+    """Return the numbers of `--budget FAULT=N` by fault; raises BadInput."""
     found: dict[str, int] = {}
     for text in texts:
         name, value = setting(text, "FAULT=N, such as lost=1")

@@ -1,4 +1,4 @@
-"""What is advised on a setup, in words, as text and as JSON."""
+"""The advice on a setup, in words, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ from fencepost.quorums.setters import DEFAULT, Setter, setter_lines
 from fencepost.quorums.sources import UNMODELLED, Source, key_name
 
 LOSSES = (6, 7, 11, 13, 16)
-"""The quantities of the calculator that say how many losses what survives."""
+"""The numbers of the quantities that count losses survived."""
 
 
 UNSYNCED = "journalSyncData=false"
-"""A loss at any size, whatever else is found: AQ machines that crash at once take what only they acknowledged."""
+"""A loss at any size: AQ machines that crash at once take entries that only they acknowledged."""
 BP_46_2 = "BP-46-2"
 """The known loss after a crash of one machine without fsync; the setting is accepted with it."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """All that is said."""
+    """The answers about a setup."""
 
     setup: Setup
     deployment: Deployment
     sources: dict[str, Source]
     set_by: Mapping[str, Setter]
-    """By its name in JSON, what set each value of the setup."""
+    """The setter of each value of the setup, by the name of the value in JSON."""
     losing: list[tuple[Risk, Finding]]
     other: list[Risk]
     rest: Finding
     accepted: frozenset[str]
 
     def here(self, found: Finding) -> bool:
-        """Whether a verdict is for the sizes asked about, rather than for a small instance."""
+        """Return whether a verdict is for the sizes asked about, and not for a small instance."""
         return all(found.shown_on[name] == size for name, size in self.setup.sizes.items())
 
     @property
     def named(self) -> list[str]:
-        """The losses that decide: known ones that were shown at these sizes, and what nobody has named."""
+        """The losses that decide the exit code: known ones found at these sizes, and any other."""
         known = [
             risk.bug.name
             for risk, found in self._deciding
@@ -66,12 +66,12 @@ class Advice:
 
     @property
     def undecided(self) -> list[str]:
-        """What was not decided at these sizes: bugs of this release, and whether there is another loss."""
+        """The questions that were not decided at these sizes."""
         return list(self.open_ones)
 
     @property
     def open_ones(self) -> dict[str, Finding]:
-        """The same, each with what was found of it."""
+        """The same questions, each with its finding."""
         known = {r.bug.name: f for r, f in self._deciding if not (f.decided and self.here(f))}
         return known | ({} if self.rest.decided else {"whether anything else loses an entry": self.rest})
 
@@ -84,7 +84,7 @@ class Advice:
 
 
 def asked(advice: Advice) -> str:
-    """What is to be run."""
+    """Return the setup in words."""
     setup = advice.setup
     newest = " (the newest that was read; yours: --release)" if _by_default(advice, "release") else ""
     checks = ", dataIntegrityChecking on" if setup.checks else ""
@@ -96,18 +96,18 @@ def asked(advice: Advice) -> str:
 
 
 def _journal(setup: Setup) -> str:
-    """Whether entries are journaled, and whether that is on disk before they are acknowledged."""
+    """Return whether entries are journaled, and whether the journal is synced first."""
     return f"journal {_on(setup.journal)}" + ("" if setup.sync else f" without fsync ({UNSYNCED})")
 
 
 def unsynced(setup: Setup) -> list[str]:
-    """Return what a journal without fsync means, if the setup has one that no check follows."""
+    """Return a warning about a journal without fsync, if the setup has one."""
     if not setup.unsynced:
         return []
     said = (
-        f"{UNSYNCED}: a bookie acknowledges an entry before its journal is on disk. A crash of its machine takes the "
-        "entries and fences since the last fsync; a crash of its process alone takes none. dataIntegrityChecking looks for "
-        "them only with journalWriteData=false."
+        f"{UNSYNCED}: a bookie acknowledges an entry before its journal is on disk. A crash of its machine "
+        "takes the entries and fences since the last fsync. A crash of its process alone takes none. "
+        "dataIntegrityChecking looks for them only with journalWriteData=false."
     )
     return [said]
 
@@ -117,7 +117,7 @@ def _by_default(advice: Advice, name: str) -> bool:
 
 
 def _assumed(advice: Advice) -> str:
-    """Whose default the storage is, where nobody named it."""
+    """Return whose default the storage is, if it was not given."""
     if not _by_default(advice, "storage"):
         return ""
     whose = "Pulsar's" if advice.setup.storage == "db" else "BookKeeper's"
@@ -125,7 +125,7 @@ def _assumed(advice: Advice) -> str:
 
 
 def read(advice: Advice) -> list[str]:
-    """Which keys of which file were read, which were not, and what set each value."""
+    """Return a line for each file with the keys that were read and ignored, and the setter of each value."""
     files = [
         f"{name}: read {', '.join(source.read)}; ignored {amount(len(source.ignored), 'key')}{_some(source)}"
         for name, source in advice.sources.items()
@@ -154,7 +154,7 @@ def _on(flag: bool) -> str:
 
 
 def _some(source: Source) -> str:
-    """The ignored keys that are about bookies, by name."""
+    """Return the names of ignored keys that are about bookies."""
     names = {key: key_name(key) for key in source.ignored}
     near = [key for key, name in names.items() if name in UNMODELLED]
     near += [key for key, name in names.items() if key not in near and _of_bookies(name.lower())]
@@ -166,7 +166,7 @@ def _of_bookies(name: str) -> bool:
 
 
 def conclusion(advice: Advice) -> str:
-    """The answer, in a sentence."""
+    """Return the answer in a sentence."""
     not_decided = f"Not decided at this size: {_why_open(advice)}."
     if advice.named:
         more = f" {not_decided}" if advice.undecided else ""
@@ -188,7 +188,7 @@ def _why_open(advice: Advice) -> str:
 
 
 def _why_not(found: Finding) -> str:
-    """Why a question was not decided at the sizes asked about; the time is named only if it was over."""
+    """Return why a question was not decided at the sizes asked about."""
     if found.out_of_time:
         return "time-out, see --timeout"
     return found.reason or found.verdict.value
@@ -200,7 +200,7 @@ def left_out(advice: Advice) -> str:
 
 
 def found_of(risk: Risk, found: Finding, advice: Advice) -> str:
-    """What was found of a known bug, and where it is gone."""
+    """Return the finding about a known bug, and the releases that fix it."""
     until = ", ".join(mended(family(risk.bug.name))) or "no release that was checked"
     return f"{_verdict(found)}{_elsewhere(found, advice)}; gone in {until}"
 
@@ -210,17 +210,17 @@ def _entries(number: int) -> str:
 
 
 def _besides(risk: Risk) -> str:
-    """A bug that loses nothing: what to do, and the command that shows it."""
+    """Return the remedy of a bug that loses nothing, and the command that shows it."""
     return f"{risk.bug.name}: {risk.remedy}; {of_table(risk)}"
 
 
 def survived(advice: Advice) -> list[Quantity]:
-    """The quantities that say how many losses what survives."""
+    """Return the quantities that count losses survived."""
     return [quantity for quantity in quantities(advice.deployment) if quantity.number in LOSSES]
 
 
 def _elsewhere(found: Finding, advice: Advice) -> str:
-    """That a bug was found, but at other sizes than those asked about."""
+    """Return a remark on a finding at other sizes than those asked about."""
     return "" if advice.here(found) else f". Not decided for your configuration ({_why_not(found)})"
 
 
@@ -238,7 +238,7 @@ def _verdict(found: Finding) -> str:
 
 
 def rest_of(advice: Advice) -> str:
-    """Whether anything else loses an entry."""
+    """Return whether anything else loses an entry."""
     said = (
         _verdict(advice.rest)
         .replace("found now", "a loss is found now")
@@ -252,12 +252,13 @@ def rest_of(advice: Advice) -> str:
 
 
 def for_all_sizes(setup: Setup) -> str:
-    """Whether the theorem is of this release's code."""
+    """Return whether the all-sizes proof covers the code of this release."""
     apart = unmet(setup)
     if not apart:
         return (
-            "The release's switches are those of the theorem (fencepost prove bookkeeper): the core is safe for any number of "
-            "bookies, entries and recoverers without crashes; that the model follows the core is checked size by size."
+            "The all-sizes proof (fencepost prove bookkeeper) covers the switches of this release: the "
+            "core is safe for any number of bookies, entries and recoverers without crashes. The model is "
+            "checked against the core size by size."
         )
     return (
         "The all-sizes proof (fencepost prove bookkeeper) does not cover this release, which has "
@@ -272,7 +273,7 @@ def for_all_sizes(setup: Setup) -> str:
 
 
 def as_text(advice: Advice, commands: bool = False) -> str:
-    """One screen; with `commands`, the one of each verdict besides."""
+    """Return the advice on one screen; with `commands`, also the command of each verdict."""
     warned = [f"warning: {text}" for text in unsynced(advice.setup)]
     said = [conclusion(advice), sentence(left_out(advice)), *warned]
     lines = [asked(advice), *read(advice), "", *said, "", "Survives"]
@@ -302,7 +303,7 @@ def _told(risk: Risk, found: Finding, advice: Advice, commands: bool) -> list[st
 
 
 def of_table(risk: Risk) -> str:
-    """The command that shows a bug on the small instance of the table."""
+    """Return the command that shows a bug on its small instance."""
     return f"fencepost known {risk.bug.name.removeprefix('#')}"
 
 
@@ -317,7 +318,7 @@ def _broken(line: str) -> list[str]:
 
 
 def as_json(advice: Advice) -> str:
-    """`fencepost.advice/2`."""
+    """Return the document `fencepost.advice/2`."""
     setup = advice.setup
     content = {
         "parameters": setup.sizes | {"bookies": setup.bookies},

@@ -1,4 +1,4 @@
-"""Advice as one page that needs nothing else: the answer, what it rests on, and how each loss comes about."""
+"""Advice as one page that loads nothing: the answer, its evidence, and an execution for each loss."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from fencepost.quorums.calculator import warnings
 
 
 def page(advice: Advice) -> str:
-    """The page; it loads nothing."""
+    """Return the page."""
     setup = advice.setup
     return filled(
         "advice.html",
@@ -49,7 +49,8 @@ def page(advice: Advice) -> str:
         losses="\n".join(_loss(risk, found, advice) for risk, found in advice.losing) or "<p>None.</p>",
         rest=_card(advice.rest.verdict, "Anything else", rest_of(advice), "", advice.rest),
         survives="".join(
-            f'<tr><th scope="row">{escape(quantity.name)}</th><td class="value">{escape(str(quantity.value))}</td>'
+            f'<tr><th scope="row">{escape(quantity.name)}</th>'
+            f'<td class="value">{escape(str(quantity.value))}</td>'
             f"<td>{escape(quantity.meaning)}</td></tr>"
             for quantity in survived(advice)
         ),
@@ -60,7 +61,7 @@ def page(advice: Advice) -> str:
 
 
 def _tone(advice: Advice) -> str:
-    """The verdict that the answer is drawn like."""
+    """Return the verdict that gives the answer its colour."""
     if advice.named:
         return Verdict.VIOLATED.value
     return Verdict.UNDECIDED.value if advice.undecided else Verdict.PROVED.value
@@ -76,33 +77,35 @@ def _loss(risk: Risk, found: Finding, advice: Advice) -> str:
 def _card(verdict: Verdict, name: str, said: str, more: str, found: Finding) -> str:
     sign = f'<span class="sign" aria-hidden="true">{SIGNS[verdict.value]}</span>'
     return (
-        f'<article class="{verdict.value}"><h3><span class="badge">{sign} {verdict.value}</span> {escape(name)}</h3>\n'
+        f'<article class="{verdict.value}"><h3><span class="badge">{sign} {verdict.value}</span> '
+        f"{escape(name)}</h3>\n"
         f'<p class="finding">{escape(said[:1].upper() + said[1:])}.</p>{more}\n'
         f'<pre class="command"><code>{_command(found)}</code></pre>{_shown(found.counterexample)}</article>'
     )
 
 
 def _command(found: Finding) -> str:
-    """The command, to be broken between its words only."""
+    """Return the command in HTML, with line breaks only between words."""
     return " ".join(f"<span>{escape(shlex.quote(word))}</span>" for word in found.command)
 
 
-def _shown(story: Counterexample | None) -> str:
-    """How it comes about: an execution that was replayed, not made the shortest."""
-    if story is None:
+def _shown(counterexample: Counterexample | None) -> str:
+    """Return the execution of a loss, which was replayed and is not the shortest, as HTML."""
+    if counterexample is None:
         return ""
-    lead = f'<p class="lead">{escape(story.explanation)}</p>' if story.explanation else ""
-    steps = len(story.trace.steps)
+    lead = f'<p class="lead">{escape(counterexample.explanation)}</p>' if counterexample.explanation else ""
+    steps = len(counterexample.trace.steps)
     return (
-        f"<details><summary>How it comes about, in {steps} steps</summary>{lead}{diagram(story)}"
+        f"<details><summary>How it comes about, in {steps} steps</summary>{lead}{diagram(counterexample)}"
         '<p class="rest">Found now and replayed. The command above gives the fewest steps.</p></details>'
     )
 
 
 def _besides(risks: Iterable[Risk]) -> str:
-    """Bugs that lose nothing, each with a command that is not broken between its words."""
+    """Return the bugs that lose nothing as HTML, each with its command on one line."""
     items = "".join(
-        f'<li>{escape(risk.bug.name)}: {escape(risk.remedy)}; <code class="whole">{escape(of_table(risk))}</code></li>'
+        f"<li>{escape(risk.bug.name)}: {escape(risk.remedy)}; "
+        f'<code class="whole">{escape(of_table(risk))}</code></li>'
         for risk in risks
     )
     return f"<ul>{items}</ul>" if items else ""

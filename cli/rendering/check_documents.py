@@ -1,4 +1,4 @@
-"""The documents of `check`: the keys of `fencepost.check` and `fencepost.known`, and of what stands in them."""
+"""The documents of `check` and `known`: the keys of `fencepost.check`, `fencepost.known` and their parts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RESULT = k.keys(
     witness=k.flag("the witness of the property was reached"),
     reason=k.null(
         k.text(
-            "why it is not decided or not proved, why there are few traces, or how many simulations violate it"
+            "why it is undecided or not proved, why there are few traces, or how many simulations violate it"
         )
     ),
     seconds=k.seconds("seconds until this property was settled"),

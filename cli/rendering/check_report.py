@@ -1,4 +1,4 @@
-"""What `fencepost check` says: what was asked, what it came to, and that as text, as JSON and as files."""
+"""The report of `fencepost check` and `simulate`: as text, as JSON and as files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fencepost.cli.rendering.check_text import (
     trace_text,
     verdict_sentence,
 )
-from fencepost.cli.rendering.counterexamples import told
+from fencepost.cli.rendering.counterexamples import formatted
 from fencepost.cli.rendering.known_names import line, names_of, new
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
@@ -37,7 +37,7 @@ from fencepost.encoding.language.traces import Subject
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be checked: an instance, properties of it, and how; `on_own` if it is there for these properties only."""
+    """Properties to be checked on an instance, and the limits; `on_own` if the instance is only for them."""
 
     instance: Instance
     properties: list[Property]
@@ -67,16 +67,16 @@ def not_begun(request: Request, interrupted: bool = True) -> Outcome:
 
 @dataclass(frozen=True)
 class CheckedRequest:
-    """A request, and what it came to."""
+    """A request and its outcome."""
 
     request: Request
     outcome: Outcome
     uncertified: Mapping[str, str] | None = None
-    """Why a result has no certificate, by its property; None if none was asked for."""
+    """The reason why a result has no certificate, by property; None if no certificate was asked for."""
 
     @cached_property
     def known(self) -> list[list[str]]:
-        """For each result the known bugs that it shows."""
+        """The known bugs that explain each result."""
         return [names_of(result) for result in self.outcome.results]
 
     @property
@@ -94,12 +94,16 @@ class CheckedRequest:
         return [line(r, k, where, faults) for r, k in zip(self.outcome.results, self.known, strict=True)]
 
     @property
-    def stories(self) -> list[Counterexample]:
-        """The counterexamples, with what is needed to tell them."""
-        return [story for result in self.outcome.results for story in self.stories_of(result)]
+    def counterexamples(self) -> list[Counterexample]:
+        """The counterexamples of all results."""
+        return [
+            counterexample
+            for result in self.outcome.results
+            for counterexample in self.counterexamples_of(result)
+        ]
 
-    def stories_of(self, result: Result) -> list[Counterexample]:
-        """The counterexamples of one property."""
+    def counterexamples_of(self, result: Result) -> list[Counterexample]:
+        """Return the counterexamples of one result."""
         (prop,) = (p for p in self.request.properties if p.name == result.property)
         changed = self.request.instance.changed_switches
         traces = [result.trace, *result.more_traces] if result.trace else []
@@ -110,7 +114,7 @@ class CheckedRequest:
 
 
 def together(checked: Sequence[CheckedRequest], without_known: bool) -> Outcome:
-    """The outcomes as one, without violations that are known if they are not to count."""
+    """Return the outcomes as one; `without_known` leaves out violations that known bugs explain."""
     counted = [new(one.outcome, one.known) if without_known else one.outcome for one in checked]
     spent: dict[str, float] = {}
     for outcome in counted:
@@ -125,7 +129,7 @@ def together(checked: Sequence[CheckedRequest], without_known: bool) -> Outcome:
 
 
 def as_text(checked: Sequence[CheckedRequest]) -> str:
-    """Each instance, the counterexamples on it, and at the end a line for each verdict."""
+    """Return each instance with its counterexamples, and at the end a line for each verdict."""
     parts = [part for one in checked for part in (_heading(one), *_counterexamples(one))]
     said = dict.fromkeys(one.request.instance.protocol.unmodelled for one in checked)
     parts.append("\n".join(line for one in checked for line in one.lines))
@@ -151,9 +155,10 @@ def _heading(one: CheckedRequest) -> str:
 def _counterexamples(one: CheckedRequest) -> list[str]:
     parts = []
     for result in one.outcome.results:
-        for number, story in enumerate(one.stories_of(result), 1):
+        for number, counterexample in enumerate(one.counterexamples_of(result), 1):
             which = f" {number}" if number > 1 else ""
-            parts.append(f"{result.property}, counterexample{which}:\n{trace_text(story.trace, story.prop)}")
+            steps = trace_text(counterexample.trace, counterexample.prop)
+            parts.append(f"{result.property}, counterexample{which}:\n{steps}")
     return parts
 
 
@@ -161,7 +166,7 @@ def _counterexamples(one: CheckedRequest) -> list[str]:
 
 
 def as_json(checked: Sequence[CheckedRequest]) -> str:
-    """`fencepost.check/3`: the instance that most properties were checked on, and all results."""
+    """Return the document `fencepost.check/3`: the shared instance and all results."""
     shared, outcome = checked[0], together(checked, without_known=False)
     content = {
         **shared.request.subject.to_json(),
@@ -201,16 +206,16 @@ def _results(one: CheckedRequest) -> list[dict[str, Any]]:
 
 
 def trace_files(folder: Path, one: CheckedRequest, form: str) -> Iterator[tuple[str, str]]:
-    """Yield path and text of a file for each counterexample that `trace` can read, and in a form that tells a story."""
+    """Yield path and text of the files of each counterexample: for `fencepost trace`, and in that form."""
     protocol = re.sub(r"[^A-Za-z0-9.-]+", "-", one.request.instance.protocol.name)
     for result in one.outcome.results:
-        stories = one.stories_of(result)
-        for number, story in enumerate(stories, 1):
-            suffix = f".{number}" if len(stories) > 1 else ""
+        counterexamples = one.counterexamples_of(result)
+        for number, counterexample in enumerate(counterexamples, 1):
+            suffix = f".{number}" if len(counterexamples) > 1 else ""
             name = f"{protocol}.{result.property}{suffix}"
-            yield str(folder / f"{name}.json"), json.dumps(story.trace.to_json(), indent=2) + "\n"
+            yield str(folder / f"{name}.json"), json.dumps(counterexample.trace.to_json(), indent=2) + "\n"
             if form in FORMS:
-                yield str(folder / f"{name}{FORMS[form].ending}"), FORMS[form].write(story)
+                yield str(folder / f"{name}{FORMS[form].ending}"), FORMS[form].write(counterexample)
 
 
 # The conclusion.
@@ -218,7 +223,7 @@ def trace_files(folder: Path, one: CheckedRequest, form: str) -> Iterator[tuple[
 
 @dataclass(frozen=True)
 class Wanted:
-    """How a check is to be told, and what its exit code depends on: the options of the command."""
+    """The options that decide on the report and the exit code."""
 
     form: str
     output: str | None
@@ -229,7 +234,7 @@ class Wanted:
     certify: bool = False
 
     def conclusion(self, checked: Sequence[CheckedRequest]) -> Conclusion:
-        """All that the command prints and writes of this, and its exit code."""
+        """Return all that the command prints and writes, and its exit code."""
         files = dict(
             file
             for one in checked
@@ -242,16 +247,19 @@ class Wanted:
                 as_json(checked) if self.form == "json" else as_text(checked), self.output
             )
             return Conclusion(self._code(checked), printed, "\n".join(lines), files | written)
-        stories = [story for one in checked for story in one.stories]
-        text, others = told(
-            stories, self.form, self.output, "Choose with --property, or say --traces DIR for a file of each."
+        counterexamples = [counterexample for one in checked for counterexample in one.counterexamples]
+        text, others = formatted(
+            counterexamples,
+            self.form,
+            self.output,
+            "Choose with --property, or say --traces DIR for a file of each.",
         )
         lines += [line for one in checked for line in one.lines] + ([others] if others else [])
         printed, written = ("", {}) if text is None else placed(text, self.output)
         return Conclusion(self._code(checked), printed, "\n".join(lines), files | written)
 
     def so_far(self, checked: Sequence[CheckedRequest]) -> Conclusion:
-        """The conclusion if the command is killed now: cut short, with the exit code of the verdicts."""
+        """Return the conclusion if the command is killed now, with the exit code of the verdicts."""
         cut_short = [replace(one, outcome=replace(one.outcome, interrupted=True)) for one in checked]
         return replace(self.conclusion(cut_short), code=self._code(checked))
 

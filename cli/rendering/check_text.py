@@ -15,13 +15,13 @@ from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Json, Trace, TraceStep
 
 WIDTH = 110
-"""Where running text is broken."""
+"""The columns of running text."""
 SIMULATION = "simulation"
-"""The solver that a result names where there was none."""
+"""The solver that the result of a simulation names."""
 
 
 def heading(instance: Instance, limits: Limits) -> str:
-    """What was checked: the instance, the switches changed, and every cap in force; budgets of none are left out."""
+    """Return the lines about what was checked: the instance, its changed switches, and the caps in force."""
     parameters = instance.subject.parameters
     lines = [instance_line(instance)]
     if instance.release is not None:
@@ -41,13 +41,13 @@ def heading(instance: Instance, limits: Limits) -> str:
 
 
 def instance_line(instance: Instance) -> str:
-    """The protocol and its parameters, without budgets of none."""
+    """Return the protocol and its parameters, without those that are 0."""
     found = {name: value for name, value in instance.subject.parameters.items() if value}
     return f"{instance.protocol.name}: {show_all(found)}"
 
 
 def unlike_newest(instance: Instance, switches: Mapping[str, str]) -> str:
-    """In what an instance is not the newest release, by these switches, and the known bugs of that release which it does without."""
+    """Return how an instance differs from the newest release by these switches, and which bugs it lacks."""
     from fencepost.answers.affected import spared
 
     newest = instance.protocol.newest
@@ -59,19 +59,19 @@ def unlike_newest(instance: Instance, switches: Mapping[str, str]) -> str:
 
 
 def sentence(line: str) -> str:
-    """A line as a sentence of its own."""
+    """Return the line as a sentence."""
     return f"{line[:1].upper()}{line[1:]}."
 
 
 def sizes(instance: Instance) -> str:
-    """The parameters in which an instance differs from its protocol's defaults."""
+    """Return the parameters that differ from the defaults of the protocol."""
     own = {option.name: option.default for option in instance.protocol.options()}
     found = instance.subject.parameters
     return show_all({name: value for name, value in found.items() if value != own[name]})
 
 
 def _cap(name: str, number: int, parameters: Mapping[str, Json]) -> str:
-    """A cap of the model, and why it is lower than the parameter of that name, if it is."""
+    """Return a cap of the model, and a remark if it is lower than the parameter of that name."""
     asked = parameters.get(name, number)
     return (
         f"{name} {number}"
@@ -88,11 +88,11 @@ FAULTS = {
     "disks": ("lost disk", "lost disks"),
     "reimages": ("re-imaged bookie", "re-imaged bookies"),
 }
-"""The kinds of faults in words: one, and several. A parameter of that name says how many there may be, 0 for none."""
+"""The kinds of faults in words, one and several. A parameter of that name is the number allowed."""
 
 
 def allowed(instance: Instance) -> str:
-    """Return the faults that executions of an instance may have, and the kinds that its parameters leave out."""
+    """Return the faults that an instance allows, and the kinds that its parameters exclude."""
     parameters = instance.subject.parameters
     has = [_at_most(fault, parameters.get(fault)) for fault in instance.system.faults]
     lacks = [several for fault, (_, several) in FAULTS.items() if parameters.get(fault) == 0]
@@ -109,17 +109,17 @@ def _at_most(fault: str, number: Json | None) -> str:
 
 
 def _listed(names: list[str], word: str) -> str:
-    """The names in a sentence: commas, and a word before the last."""
+    """Return the names with commas, and the word before the last."""
     return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def verdict_line(result: Result) -> str:
-    """One line: the property, the verdict, what it rests on, and how long it took."""
+    """Return the property, the verdict, its reason and its seconds, on one line."""
     return f"{verdict_sentence(result)}  [{result.seconds:.1f} s]"
 
 
 def verdict_sentence(result: Result, faults: str = "") -> str:
-    """The property, the verdict, and what it rests on; a proof of every length says which `faults` are `allowed`."""
+    """Return the property, the verdict and its reason; an inductive proof names the allowed `faults`."""
     return f"{result.property}: {result.verdict.value}{_because(result, faults)}"
 
 
@@ -155,7 +155,7 @@ def _because(result: Result, faults: str) -> str:
 
 
 def trace_text(trace: Trace, prop: Property | None) -> str:
-    """A trace as numbered steps: who acts, what is received and sent, and only what changed."""
+    """Return a trace as numbered steps: the actor, messages received and sent, and changes."""
     width = max((len(show(step.actor)) for step in trace.steps), default=1)
     lines: list[str] = []
     for step in trace.steps:
@@ -195,7 +195,7 @@ def _leftovers(trace: Trace) -> Iterable[str]:
 
 
 def _wrapped(items: list[str], width: int) -> Iterable[str]:
-    """The items separated by semicolons, broken between items."""
+    """Yield lines of items separated by semicolons, broken between items."""
     line = ""
     for item in items:
         if line and len(line) + len(item) > width:

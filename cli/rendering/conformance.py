@@ -1,4 +1,4 @@
-"""What random walks on the real code came to, as text and JSON."""
+"""The results of conformance runs, as text and JSON."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from fencepost.realcode.conformance import ENOUGH, Conformance, Found, rare, spe
 
 
 def as_text(found: Conformance) -> str:
-    """What was walked on, how often each action fired, and each kind of departure with the shortest walk to it."""
+    """Return the setting, how often each action fired, and each kind of departure with its shortest run."""
     lines = [f"{found.protocol} on {spoken(found.setting)}", ""]
     lengths = found.lengths or [0]
     lines += textwrap.wrap(
-        f"{amount(found.walks, 'run')} of {min(lengths)} to {max(lengths)} steps, {sum(lengths)} in all, with seed "
-        f"{found.seed}: {found.walks - found.departed} agree after each step, {found.departed} depart"
+        f"{amount(found.walks, 'run')} of {min(lengths)} to {max(lengths)} steps, {sum(lengths)} in all, "
+        f"with seed {found.seed}: {found.walks - found.departed} agree after each step, "
+        f"{found.departed} depart"
         f"{f', of {found.asked} asked for' if found.walks < found.asked else ''}.",
         WIDTH,
     )

@@ -1,4 +1,4 @@
-"""Counterexamples in the forms that tell one story each: `--format itf`, `mermaid`, `sequencediagram` and `html`."""
+"""Counterexamples in the forms that hold one: `--format itf`, `mermaid`, `sequencediagram` and `html`."""
 
 from __future__ import annotations
 
@@ -17,33 +17,31 @@ traces_option = option(
 )
 
 
-def told(
-    stories: Sequence[Counterexample], form: str, output: str | None, more: str
+def formatted(
+    counterexamples: Sequence[Counterexample], form: str, output: str | None, more: str
 ) -> tuple[str | None, str]:
-    """Return the first story in that form, or None without one, and a line on what else there is, or none.
+    """Return the first counterexample in that form or None, and a line about the others.
 
     `more` says how to get the others.
     """
-    if not stories:
+    if not counterexamples:
         unwritten = f"; {output} is not written" if output else ""
         return None, f"No counterexample, so there is nothing to show as {form}{unwritten}."
-    first, *others = stories
+    first, *others = counterexamples
     text = FORMS[form].write(first).rstrip("\n")
     if not others:
         return text, ""
-    names = ", ".join(dict.fromkeys(story.trace.property for story in others))
-    return (
-        text,
-        f"Shown: {first.trace.property}, one of {len(stories)} counterexamples; also: {names}. {more}",
-    )
+    names = ", ".join(dict.fromkeys(counterexample.trace.property for counterexample in others))
+    shown = f"Shown: {first.trace.property}, one of {len(counterexamples)} counterexamples"
+    return text, f"{shown}; also: {names}. {more}"
 
 
-def tell(stories: Sequence[Counterexample], form: str, output: str | None, more: str) -> None:
-    """Write the first story to stdout or a file, and on stderr what else there is.
+def write_first(counterexamples: Sequence[Counterexample], form: str, output: str | None, more: str) -> None:
+    """Write the first counterexample to stdout or a file, and a line about the others to stderr.
 
-    Without a story nothing is written: a file that is there stays as it was.
+    Without a counterexample nothing is written, and an existing file stays as it is.
     """
-    text, others = told(stories, form, output, more)
+    text, others = formatted(counterexamples, form, output, more)
     if text is not None:
         emit(text, output)
     if others:

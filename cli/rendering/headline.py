@@ -1,4 +1,4 @@
-"""What a counterexample takes, in one line: faults, late messages, steps, and of what it is known to be the fewest."""
+"""A counterexample in one line: faults, late messages, steps, and whether they are the fewest."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from fencepost.encoding.language.state import amount, show, show_all
 from fencepost.encoding.language.traces import Trace, TraceStep
 
 NAMED = 3
-"""So many late messages are named, the rest is counted."""
+"""The number of late messages that are named; the others are counted."""
 
 
 def violated(result: Result) -> str:
-    """What follows the verdict: what was made small comes first, and how small it is known to be."""
+    """Return the text after the verdict; the measure that was made small comes first."""
     if result.trace is None:
         return ""
     parts = _faults_first(result) if result.minimized is Minimize.FAULTS else _steps_first(result)
     late = _late(result.trace)
-    return f"{parts[0]}{f'; {late}' if late else ''}{''.join(f'; {part}' for part in [*parts[1:], *_no_more(result)])}"
+    return "; ".join(filter(None, [parts[0], late, *parts[1:], *_no_more(result)]))
 
 
 def _steps_first(result: Result) -> list[str]:
@@ -27,7 +27,7 @@ def _steps_first(result: Result) -> list[str]:
 
 
 def _faults_first(result: Result) -> list[str]:
-    """Where there is no fault, none can have fewer: only the steps need to be shown the fewest."""
+    """Return the parts of a counterexample with fewest faults; without any fault only steps can be fewer."""
     if not result.faults:
         known = _known(
             result,
@@ -63,7 +63,7 @@ def _counted(result: Result) -> str:
 
 
 def _late(trace: Trace) -> str:
-    """Which messages are late. Late is not lost: they arrive, after one that was sent later."""
+    """Return which messages are late: they arrive after a message that was sent later."""
     late = [_arrival(step) for step in trace.steps if trace.is_late(step)]
     if not late:
         return ""
@@ -79,7 +79,7 @@ def _arrival(step: TraceStep) -> str:
 
 
 def _no_more(result: Result) -> list[str]:
-    """Why there are fewer counterexamples than asked for."""
+    """Return why there are fewer counterexamples than asked for."""
     return (
         [f"{amount(1 + len(result.more_traces), 'counterexample')}: {result.reason}"] if result.reason else []
     )

@@ -1,4 +1,4 @@
-"""What is known already among what a check found: its bugs by name, and where they are."""
+"""The known bugs among the results of a check: their names and releases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fencepost.encoding.engine.verdicts import Outcome, Result
 
 
 def names_of(result: Result) -> list[str]:
-    """The known bugs that explain its counterexamples; none if one of these is explained by none."""
+    """Return the known bugs that explain all counterexamples of a result; none if one is unexplained."""
     if result.trace is None:
         return []
     found = [[known.name for known in known_bugs(trace)] for trace in (result.trace, *result.more_traces)]
@@ -20,9 +20,9 @@ def names_of(result: Result) -> list[str]:
 
 
 def line(result: Result, known: Sequence[str], where: str = "", faults: str = "") -> str:
-    """The verdict's line, with the instance if it has one of its own, and the known bugs that it shows.
+    """Return the line of a verdict, with its own instance if it has one, and the known bugs that explain it.
 
-    A proof of every length names the `faults` that its executions may have.
+    An inductive proof names the `faults` that its executions may have.
     """
     on = f"; on {where}" if where else ""
     said = f"; known: {', '.join(map(_where, known))}; see docs/known.md" if known else ""
@@ -30,12 +30,12 @@ def line(result: Result, known: Sequence[str], where: str = "", faults: str = ""
 
 
 def _where(name: str) -> str:
-    """A bug, and the releases of BookKeeper that have it if it was in any."""
+    """Return a bug with the releases of BookKeeper that have it, if any."""
     releases = affected(family(name))
     return f"{name} ({span(releases)})" if releases else name
 
 
 def new(outcome: Outcome, known: Sequence[Sequence[str]]) -> Outcome:
-    """What was found without what is known: for `--known-as-expected`."""
+    """Return the outcome without results that known bugs explain."""
     results = tuple(r for r, named in zip(outcome.results, known, strict=True) if not named)
     return replace(outcome, results=results)

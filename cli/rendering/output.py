@@ -1,4 +1,4 @@
-"""Where results go: stdout, or a file that is either written whole or not at all."""
+"""Results go to stdout, or to a file that is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMATS = ("text", "json")
 
 
 def form_option_of(names: Sequence[str]) -> Callable[[Command], Command]:
-    """The option `--format` of a command whose result has those forms."""
+    """Return the option `--format` of a command whose result has those forms."""
     return option(
         "--format",
         "form",
@@ -77,7 +77,7 @@ output_option = option(
 def emit(text: str, output: str | None) -> None:
     """Print `text`, or write it to the file `output`; raises BadInput if that cannot be.
 
-    What a terminal would obey, rather than show, is written out: names come from files and protocols of others.
+    Control characters are escaped, because names come from files and protocols of others.
     """
     if output is None:
         say(defused(text) + "\n")
@@ -88,7 +88,7 @@ def emit(text: str, output: str | None) -> None:
 def write_whole(path: Path, text: str) -> None:
     """Write `text` to a temporary file beside `path`, then rename it; raises BadInput if it cannot be.
 
-    What is no regular file, such as a device or a pipe, is written to as it is; a link stays, and leads to the text.
+    A device or a pipe is written to directly. A link stays and leads to the text.
     """
     temporary, given = None, path
     try:
@@ -109,12 +109,12 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def renamed_into_place(path: Path) -> bool:
-    """Whether a file of that name can be written beside it and renamed: a device or a pipe is written to as it is."""
+    """Return whether a path is written by renaming: it is a regular file or new, not a device or a pipe."""
     return path.is_file() or not path.exists()
 
 
 def umask() -> int:
-    """The permissions that new files do not get."""
+    """Return the permissions that new files do not get."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -1,4 +1,4 @@
-"""The files beside this one that pages are made of."""
+"""The files of which pages are made."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from string import Template
 
 
 def part(name: str) -> str:
-    """A file, as it is."""
+    """Return the text of a file beside this one."""
     return files("fencepost.cli.rendering").joinpath(name).read_text(encoding="utf-8")
 
 
 def filled(file: str, /, **parts: str) -> str:
-    """A file with its places filled; parts are HTML."""
+    """Return the text of a template with these parts, which are HTML."""
     return Template(part(file)).substitute(parts)

@@ -1,4 +1,4 @@
-"""What a long check is doing, and what it has found by then, on stderr: a status line on a terminal, plain lines elsewhere."""
+"""The progress of a long check on stderr: a status line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ from fencepost.encoding.solving.solvers import Progress as SolverProgress
 
 
 class StatusLine:
-    """A line on stderr that can be changed, from entering to leaving; there is none unless stderr is a terminal."""
+    """A status line on stderr while the context is open; nothing if stderr is no terminal."""
 
     def __init__(self, first: str) -> None:
+        """Make a status line that begins with this text."""
         self._first = first
         self._status: Any = None
 
     def __enter__(self) -> Self:
+        """Start the line, on a terminal."""
         if sys.stderr.isatty():
             from rich.console import Console
 
@@ -44,11 +46,12 @@ class StatusLine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Remove the line."""
         if self._status is not None:
             self._status.stop()
 
     def show(self, text: str, plainly: bool) -> None:
-        """Change the line; where there is no terminal, print one if it is time to."""
+        """Change the line; without a terminal print the text if `plainly`."""
         if self._status is not None:
             self._status.update(text)
         elif plainly:
@@ -56,26 +59,27 @@ class StatusLine:
 
 
 HELD = 2.0
-"""A violation is told of if the command goes on so many seconds after it was found: else the result says it."""
+"""The seconds for which a new violation is held back: most commands end sooner and report it themselves."""
 PAUSE = 10.0
-"""Where there is no terminal, so many seconds lie between two lines that say what is being done."""
+"""The seconds between two lines of progress without a terminal."""
 WORDS = {
     "hunt": "violations",
     "exhaust": "longer executions",
     "surpass": "executions past the bound",
     "induct": "induction",
 }
-"""What a search looks for, by its name."""
+"""The goal of each search, by the name of the search."""
 
 
 class CheckProgress(StatusLine):
-    """Hears what a check reports and shows it on stderr.
+    """The events of a check, shown on stderr.
 
-    On a terminal on one line that changes; elsewhere a line every ten seconds, with `verbose` one for each thing heard.
-    A violation is told of as soon as it is clear that the command takes longer; `announcing` is called just before.
+    A terminal has one line that changes. Elsewhere there is a line every ten seconds, or with `verbose` one
+    for each event. A violation is announced after `HELD` seconds, and `announcing` is called just before.
     """
 
     def __init__(self, verbose: bool) -> None:
+        """Make the progress of one check, or of several in a row."""
         super().__init__("building")
         self.announcing: Callable[[], None] = lambda: None
         self.under_way: Callable[[], Outcome] | None = None
@@ -89,14 +93,14 @@ class CheckProgress(StatusLine):
         self._told: dict[str, int] = {}
 
     def begin(self, title: str) -> None:
-        """Say which of several checks the events from now on belong to."""
+        """Begin the next of several checks."""
         self._title = title
         for about in (self._tasks, self._found, self._told):
             about.clear()
         self._show(title)
 
     def hear(self, event: Event) -> None:
-        """Show one event; a remark is for those who asked for more than the verdict."""
+        """Show one event; remarks only with `verbose`."""
         match event:
             case Remark(text=text):
                 if self._verbose:
@@ -124,7 +128,7 @@ class CheckProgress(StatusLine):
         self._show(line)
 
     def _tell_found(self) -> None:
-        """Each violation that is new or shorter than the one told of, unless it has just been found."""
+        """Print each violation that is new, or shorter than the one printed, unless it was just found."""
         now = time.perf_counter()
         news = {
             name: (trace, at)
@@ -142,25 +146,25 @@ class CheckProgress(StatusLine):
                 self._say("\n".join(_line(step) for step in trace.steps))
 
     def _still_there(self) -> None:
-        """Where nothing else is said, what is being done."""
+        """Print the work under way if nothing was printed for a while."""
         if self._status is None and not self._verbose and time.perf_counter() - self._said >= PAUSE:
             self._say(self._now())
 
     def _now(self) -> str:
-        """Everything under way, what is still to decide, and how long it has taken."""
+        """Return the work under way, the properties still to decide, and the time so far."""
         elapsed = f"{time.perf_counter() - self._begun:.1f} s"
         still = [f"to decide: {', '.join(self._open)}"] if self._open else []
         return " · ".join([*filter(None, [self._title]), *self._tasks.values(), *still, elapsed])
 
     def _show(self, line: str) -> None:
-        """Everything under way on a terminal's status line; elsewhere the new line only, if every line is wanted."""
+        """Show the work under way on a terminal; elsewhere print the new line, with `verbose`."""
         if self._status is not None:
             self._status.update(self._now())
         elif self._verbose:
             self._say(f"{line} ({time.perf_counter() - self._begun:.1f} s)")
 
     def _say(self, text: str) -> None:
-        """A line of its own; the status line stays below it."""
+        """Print a line; the status line stays below it."""
         self._said = time.perf_counter()
         if self._status is not None:
             self._status.console.print(text, highlight=False, markup=False)
@@ -173,5 +177,5 @@ def _line(step: TraceStep) -> str:
 
 
 def tell_spent(spent: Mapping[str, float]) -> None:
-    """Say on stderr how many seconds each part of the work took."""
+    """Print on stderr the seconds of each part of the work."""
     click.echo("; ".join(f"{part} {seconds:.2f} s" for part, seconds in spent.items()), err=True)

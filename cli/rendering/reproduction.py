@@ -16,32 +16,32 @@ from fencepost.realcode.release_behaviour import mending
 from fencepost.realcode.reproduction import STORAGES, CodeStep, Ending, Reproduction, Setting, bookkeeper_of
 
 
-def as_text(run: Reproduction, story: Counterexample) -> str:
+def as_text(run: Reproduction, counterexample: Counterexample) -> str:
     """Both sides of every step, and the end."""
     lines = [heading(run), ""]
     for step, code in zip(run.trace.steps, run.steps, strict=False):
         lines.append(f"{step.index:3}  {show(step.actor)} {action_line(step)}")
         for part in beside(code):
             lines += textwrap.wrap(part, WIDTH - 9, initial_indent=" " * 7, subsequent_indent=" " * 9)
-    return "\n".join([*lines, "", *textwrap.wrap(ending(run, story), WIDTH)])
+    return "\n".join([*lines, "", *textwrap.wrap(ending(run, counterexample), WIDTH)])
 
 
 def heading(run: Reproduction) -> str:
-    """What was reproduced, and on what."""
+    """Return the trace and the setting on one line."""
     trace = run.trace
     steps = f"{len(trace.steps)} steps"
     return f"{trace.property} of {trace.protocol}, {steps}, on {spoken(run.setting)}"
 
 
 def spoken(setting: Setting) -> str:
-    """A release with everything that was run with it."""
+    """Return a release with the versions that ran with it."""
     parts = [f"{setting.storage} storage"]
     parts += [f"ZooKeeper {setting.zookeeper}", f"JDK {setting.jdk}"] if setting.zookeeper else []
     return f"BookKeeper {setting.release} ({', '.join(parts)})"
 
 
 def beside(code: CodeStep) -> Iterator[str]:
-    """The code's side of a step, a line for each thing that was seen."""
+    """Return the observations of a step on the code, one a line."""
     if code.did:
         yield f"code: {'; '.join(code.did)}"
     if code.changes:
@@ -54,7 +54,7 @@ def _side(value: object) -> str:
     return "not there" if value is None else show(value)
 
 
-def ending(run: Reproduction, story: Counterexample) -> str:
+def ending(run: Reproduction, counterexample: Counterexample) -> str:
     """How it ended, in a sentence or two."""
     release = run.setting.release
     match run.ending:
@@ -65,7 +65,8 @@ def ending(run: Reproduction, story: Counterexample) -> str:
                 if not differs
                 else f"they differ after {differs} steps"
             )
-            return f"Reproduced on {release}: {run.trace.property} is violated; {agree}. {story.explanation}"
+            reproduced = f"Reproduced on {release}: {run.trace.property} is violated; {agree}."
+            return f"{reproduced} {counterexample.explanation}"
         case Ending.REFUSED:
             return f"Refused by {release} at step {run.step}: {run.reason}. {_as_release(run)}"
         case Ending.PARTED:
@@ -138,7 +139,9 @@ def as_json(run: Reproduction) -> dict[str, object]:
     return k.headed(REPRODUCED, content)
 
 
-def as_story(run: Reproduction, story: Counterexample) -> Counterexample:
-    """The story with the code's side beside each step, and how it ended as its verdict."""
+def with_observations(run: Reproduction, counterexample: Counterexample) -> Counterexample:
+    """Return the counterexample with the observations of each step, and the ending as its verdict."""
     sides = {step.index: tuple(beside(step)) for step in run.steps}
-    return replace(story, verdict=f"{heading(run)}. {ending(run, story)}", observations=sides)
+    return replace(
+        counterexample, verdict=f"{heading(run)}. {ending(run, counterexample)}", observations=sides
+    )

@@ -1,4 +1,4 @@
-"""The forms in which a sweep can be told, each a function from a report to text."""
+"""The forms of a report of a sweep, each a function from the report to text."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ FORMS: Mapping[str, Callable[[SweepReport], str]] = {
     "markdown": markdown,
     "html": page,
 }
-"""By the name that `--format` takes."""
+"""The forms, by the names that `--format` takes."""

@@ -1,4 +1,4 @@
-"""The rows of a sweep laid out so that one look answers: by E/WQ/AQ, or by what is asked and who answers."""
+"""The rows of a sweep as matrices: by E/WQ/AQ, or by case and solver."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from fencepost.sweeps.sweep_cases import CODE
 from fencepost.sweeps.tables import Table
 
 FULL = 3
-"""Cells that a matrix of sizes has on average, at least: one or two show nothing."""
+"""The least number of cells that matrices of sizes have on average: one or two show nothing."""
 
 USUAL = {"solver": "cadical", "bound": None, "most_rounds": None, "minimize": "steps"}
-"""Who answers and how far it searches, unless a grid says something else."""
+"""The solver and the limits unless a grid has others."""
 
 
 @dataclass(frozen=True)
 class SweepReport:
-    """A sweep to be told: its folder, what it says of itself, its rows in order, and its tables if it is finished."""
+    """A sweep to be reported: its folder, manifest and rows, and its tables if it is finished."""
 
     folder: Path
     manifest: dict[str, Any]
@@ -36,7 +36,7 @@ class SweepReport:
 
     @property
     def protocols(self) -> dict[str, list[Row]]:
-        """The rows of each protocol."""
+        """The rows, by protocol."""
         found: dict[str, list[Row]] = {}
         for row in self.rows:
             found.setdefault(row["protocol"], []).append(row)
@@ -44,7 +44,7 @@ class SweepReport:
 
     @property
     def unfinished(self) -> str:
-        """A sentence if cases have no row yet."""
+        """A sentence if cases have no row yet, else empty."""
         asked = self.manifest["cases"]
         if len(self.rows) == asked:
             return ""
@@ -53,20 +53,20 @@ class SweepReport:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Rows as cells: lines by columns, under what they have in common and other matrices of the protocol have not."""
+    """A matrix of rows; the title has what they share, unlike other matrices of the protocol."""
 
     title: str
     heads: tuple[str, ...]
-    """What the labels of a line say."""
+    """The headings of the labels of a line."""
     columns: tuple[str, ...]
     lines: tuple[tuple[tuple[str, ...], tuple[Row | None, ...]], ...]
-    """Each with its labels and a cell for each column; None: no row."""
+    """The lines, each with its labels and a cell for each column; None where there is no row."""
     sized: bool
-    """The lines are E/WQ, the columns AQ."""
+    """Whether the lines are E/WQ and the columns AQ."""
 
 
 def matrices(rows: Sequence[Row]) -> list[Matrix]:
-    """The rows of one protocol, each in one cell of one matrix."""
+    """Return the rows of one protocol, each in one cell of one matrix."""
     sized = _sized(rows)
     if sized and len(rows) >= FULL * len(sized):
         return sized
@@ -74,7 +74,7 @@ def matrices(rows: Sequence[Row]) -> list[Matrix]:
 
 
 def _sized(rows: Sequence[Row]) -> list[Matrix]:
-    """A matrix of E/WQ by AQ for each property, number of spare bookies, and whatever else varies."""
+    """Return a matrix of E/WQ by AQ for each property, number of spare bookies, and other values."""
     if not all(configuration(row) for row in rows):
         return []
     names = [name for name in varying(rows) if name not in (*SIZES, "bookies")]
@@ -101,7 +101,7 @@ def _by_sizes(title: str, rows: Sequence[Row]) -> Matrix:
 
 
 def _by_solver(rows: Sequence[Row]) -> Matrix:
-    """A line for each question, a column for each solver that was asked."""
+    """Return a matrix with a line for each question and a column for each solver."""
     solvers = [name for name in (*SOLVERS, CODE) if any(row["solver"] == name for row in rows)]
     lines: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
@@ -113,7 +113,7 @@ def _by_solver(rows: Sequence[Row]) -> Matrix:
 
 
 def _limit(row: Row, name: str) -> str:
-    """Who answers, or how far it searches, in words."""
+    """Return the solver or a limit in words."""
     value = row[name]
     match name:
         case "bound":
@@ -127,7 +127,7 @@ def _limit(row: Row, name: str) -> str:
 
 
 def _spare(row: Row) -> int | None:
-    """How many more bookies there are than an ensemble takes."""
+    """Return the number of bookies beyond an ensemble, or None without such sizes."""
     settings = row["settings"]
     return int(settings["bookies"]) - int(settings["ensemble"]) if "bookies" in settings else None
 
@@ -140,7 +140,7 @@ def _spare_in_words(row: Row) -> str:
 
 
 def named(row: Row) -> str:
-    """The instance of a row in a few words: its sizes, and what else differs from its protocol's defaults."""
+    """Return the instance of a row in a few words: its sizes and the other settings that are no defaults."""
     sizes, others = configuration(row), changed(row)
     if sizes is None:
         return show_all(others) or "as by default"
@@ -151,7 +151,7 @@ def named(row: Row) -> str:
 
 
 def changed(row: Row) -> dict[str, str]:
-    """The settings of a row that differ from its protocol's defaults; all if this Fencepost has no such protocol."""
+    """Return the settings that differ from the defaults; all of them if the protocol is unknown here."""
     try:
         defaults = {o.name: str(o.default) for o in find(row["protocol"]).options()}
     except BadInput:
@@ -160,7 +160,7 @@ def changed(row: Row) -> dict[str, str]:
 
 
 def asked(rows: Sequence[Row]) -> str:
-    """Return the sizes that the rows of a protocol were asked with: each setting that is a number, or its range."""
+    """Return the sizes of the rows of a protocol: each setting that is a number, or its range."""
     sizes: dict[str, list[int]] = {}
     for row in rows:
         for name, value in row["settings"].items():
@@ -172,7 +172,7 @@ def asked(rows: Sequence[Row]) -> str:
 
 
 def unlike(rows: Sequence[Row]) -> str:
-    """In what all instances of a protocol are not the newest release, and which of its bugs none can show; empty if in nothing."""
+    """Return how all instances of a protocol differ from the newest release; empty if they do not."""
     every = [{name: str(value) for name, value in row["settings"].items()} for row in rows]
     try:
         instance = find(rows[0]["protocol"]).instance(every[0].items())

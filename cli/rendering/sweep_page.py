@@ -1,4 +1,4 @@
-"""A sweep as one page that needs nothing else: matrices, how time grows, and what each cell rests on."""
+"""A sweep as one page that loads nothing: matrices, a plot of times, and the evidence of each cell."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from fencepost.sweeps.summary import finding, varying
 from fencepost.sweeps.sweep_cases import SweepCase
 
 WIDE = 3
-"""Columns of a matrix whose cells are wide enough for steps and faults on one line."""
+"""The most columns of a matrix whose cells show steps and faults on one line."""
 
 
 def page(report: SweepReport) -> str:
-    """The page; it loads nothing. Raises InternalError if a counterexample is not the row's, or does not replay."""
+    """Return the page. Raises InternalError if a counterexample is of another row or does not replay."""
     sections = [_section(report, protocol, rows) for protocol, rows in report.protocols.items()]
     title = ", ".join(report.protocols)
     if len(report.protocols) == 1:
@@ -83,10 +83,11 @@ def _left_out(report: SweepReport) -> str:
 
 
 def _legend(rows: Sequence[Row]) -> str:
-    """What each verdict means that a row has, best first."""
+    """Return the meaning of each verdict in the rows, the best first."""
     found = {row["verdict"] for row in rows}
     return "".join(
-        f'<div class="{verdict}"><dt>{_sign(verdict)} {verdict}</dt><dd>{escape(MEANINGS[verdict])}</dd></div>'
+        f'<div class="{verdict}"><dt>{_sign(verdict)} {verdict}</dt>'
+        f"<dd>{escape(MEANINGS[verdict])}</dd></div>"
         for verdict in SIGNS
         if verdict in found
     )
@@ -97,7 +98,7 @@ def _sign(verdict: str) -> str:
 
 
 def _solvers(report: SweepReport) -> str:
-    """What each solver did, if there are several and the sweep is finished."""
+    """Return the table of solvers, if there are several and the sweep is finished."""
     solvers = (report.summary or {}).get("solvers", [])
     if len(solvers) < 2:
         return ""
@@ -142,7 +143,7 @@ def _names(rows: Sequence[Row]) -> list[str]:
 
 
 def _meaning(report: SweepReport, protocol: str, name: str) -> str:
-    """A property: what it says, and how many of its obligations came out how."""
+    """Return a property with its meaning, and the number of its cases by verdict."""
     row = next(row for row in report.rows if (row["protocol"], row["property"]) == (protocol, name))
     prop = _property(row)
     counted = [
@@ -157,7 +158,7 @@ def _meaning(report: SweepReport, protocol: str, name: str) -> str:
 
 
 def _common(rows: Sequence[Row]) -> str:
-    """The settings that all rows of the protocol share, those that are not the default first."""
+    """Return the settings that all rows of the protocol share, first those that are no defaults."""
     differing, unusual = set(varying(rows)), changed(rows[0])
     shared = {n: v for n, v in rows[0]["settings"].items() if n not in differing}
     ordered = sorted(shared.items(), key=lambda pair: pair[0] not in unusual)
@@ -183,8 +184,9 @@ def _matrix(matrix: Matrix) -> str:
         names = "".join(f'<th scope="row">{_parts(label)}</th>' for label in labels)
         lines.append(f"<tr{first}>{names}{''.join(_cell(matrix, row) for row in cells)}</tr>")
     caption = f"<caption>{escape(matrix.title)}</caption>" if matrix.title else ""
+    narrow = " narrow" if len(matrix.columns) > WIDE else ""
     return (
-        f'<div class="scroll"><table class="matrix{" narrow" if len(matrix.columns) > WIDE else ""}">{caption}<thead><tr>{heads}</tr></thead>\n'
+        f'<div class="scroll"><table class="matrix{narrow}">{caption}<thead><tr>{heads}</tr></thead>\n'
         f"<tbody>{chr(10).join(lines)}</tbody></table></div>"
     )
 
@@ -196,7 +198,8 @@ def _cell(matrix: Matrix, row: Row | None) -> str:
     label = escape(f"{named(row)}, {row['property']}: {finding(row)}")
     return (
         f'<td class="{row["verdict"]}"><a href="#{row["id"]}" title="{label}">'
-        f"<b>{_sign(row['verdict'])} {row['verdict']}</b> <small>{_parts(brief(row))}{seconds}</small></a></td>"
+        f"<b>{_sign(row['verdict'])} {row['verdict']}</b> "
+        f"<small>{_parts(brief(row))}{seconds}</small></a></td>"
     )
 
 
@@ -206,7 +209,7 @@ def _parts(words: str) -> str:
 
 
 def _configurations(lines: Sequence[Mapping[str, object]]) -> str:
-    """The table of configurations, closed: the matrices say the same at a glance."""
+    """Return the table of configurations, folded: the matrices show the same."""
     columns = COLUMNS["configurations"]
     cells = [list(columns), *([cell(line) for cell in columns.values()] for line in lines)]
     return (
@@ -218,13 +221,16 @@ def _configurations(lines: Sequence[Mapping[str, object]]) -> str:
 def _growth(drawn: str, rows: Sequence[Row]) -> str:
     found = {row["verdict"] for row in rows}
     keys = "".join(
-        f'<span class="{verdict}"><svg viewBox="-7 -7 14 14" aria-hidden="true">{MARKS[verdict]}</svg>{verdict}</span>'
+        f'<span class="{verdict}"><svg viewBox="-7 -7 14 14" aria-hidden="true">{MARKS[verdict]}</svg>'
+        f"{verdict}</span>"
         for verdict in SIGNS
         if verdict in found
     )
     return (
-        f'<figure class="growth"><figcaption>How time grows<span class="keys">{keys}<span class="line">median</span></span></figcaption>\n{drawn}\n'
-        "<p>A state variable is one thing that the model remembers, such as whether a bookie has an entry; each point is a cell above."
+        f'<figure class="growth"><figcaption>How time grows<span class="keys">{keys}'
+        f'<span class="line">median</span></span></figcaption>\n{drawn}\n'
+        "<p>A state variable is one thing that the model remembers, such as whether a bookie has an entry. "
+        "Each point is a cell above."
         "</p></figure>"
     )
 
@@ -252,20 +258,24 @@ def _detail(report: SweepReport, row: Row) -> str:
 
 
 def _rest(row: Row) -> str:
-    return f"{row['solver']}, {row['seconds']:.1f} s on {row['host']}; {row['weight']} state variables; row {row['id']}"
+    work = f"{row['solver']}, {row['seconds']:.1f} s on {row['host']}"
+    return f"{work}; {row['weight']} state variables; row {row['id']}"
 
 
 def _evidence(report: SweepReport, row: Row) -> str:
-    """What the verdict rests on: a counterexample to read, or a certificate to check."""
+    """Return the evidence of a verdict: a counterexample or a certificate."""
     if row["trace"] is not None:
-        story = _told(row)
-        if story is None:
-            return "<p>This version of Fencepost does not have this protocol, and cannot tell its traces.</p>"
-        lead = f'<p class="lead">{escape(story.explanation)}</p>' if story.explanation else ""
-        steps = escape(trace_text(story.trace, story.prop))
+        counterexample = _counterexample(row)
+        if counterexample is None:
+            return "<p>This version of Fencepost does not have this protocol, and cannot show its traces.</p>"
+        lead = (
+            f'<p class="lead">{escape(counterexample.explanation)}</p>' if counterexample.explanation else ""
+        )
+        steps = escape(trace_text(counterexample.trace, counterexample.prop))
         return (
-            f"<h4>The counterexample</h4>{lead}{diagram(story)}"
-            f'<details><summary>As text, with what changes</summary><pre class="trace">{steps}</pre></details>'
+            f"<h4>The counterexample</h4>{lead}{diagram(counterexample)}"
+            "<details><summary>As text, with changes</summary>"
+            f'<pre class="trace">{steps}</pre></details>'
             f"<p>Replay it:</p>{_command(trace_command(report.folder, row))}"
         )
     if row["certificate"] is not None:
@@ -279,7 +289,7 @@ def _evidence(report: SweepReport, row: Row) -> str:
 
 
 def _certificate(report: SweepReport, row: Row) -> str:
-    """Where the certificate is, and how to check it; raises InternalError if it certifies something else."""
+    """Return the certificate and its command as HTML; raises InternalError if it is of another case."""
     from fencepost.encoding.evidence.manifests import claimed, read_manifest
 
     said = f"What the proof rests on is in <code>{escape(row['certificate'])}</code>"
@@ -292,7 +302,7 @@ def _certificate(report: SweepReport, row: Row) -> str:
     subject = manifest.subject
     about = (subject.protocol, _texts(subject.parameters, subject.switches), manifest.claims)
     if about != (row["protocol"], row["settings"], (claim,)):
-        raise InternalError(f"{row['id']}: its certificate {row['certificate']} is of another obligation")
+        raise InternalError(f"{row['id']}: its certificate {row['certificate']} is of another case")
     command = _command(certify_command(report.folder, row))
     return f"<h4>The certificate</h4><p>{said}. Check it without trusting the search:</p>{command}"
 
@@ -307,16 +317,16 @@ def _command(text: str) -> str:
 
 
 @cache
-def _instance(obligation: SweepCase) -> Instance | None:
-    """The instance of an obligation, if this Fencepost has it."""
+def _instance(case: SweepCase) -> Instance | None:
+    """Return the instance of a case, if this version has it."""
     try:
-        return instance(obligation)
+        return instance(case)
     except BadInput:
         return None
 
 
 def _property(row: Row) -> Property | None:
-    """The property of a row, if this Fencepost has it."""
+    """Return the property of a row, if this version has it."""
     found = _instance(case_of(row))
     try:
         return found.properties(row["property"])[0] if found else None
@@ -324,15 +334,18 @@ def _property(row: Row) -> Property | None:
         return None
 
 
-def _told(row: Row) -> Counterexample | None:
-    """The counterexample, replayed, if this Fencepost has its protocol; raises InternalError if it is another row's, or no execution."""
+def _counterexample(row: Row) -> Counterexample | None:
+    """Return the counterexample of a row, replayed, if this version has its protocol.
+
+    Raises InternalError if it is of another row or does not replay.
+    """
     found, prop, where = _instance(case_of(row)), _property(row), f"row {row['id']}"
     saved = saved_trace(parse_json(row["trace"], where, "answer it again"), where)
     if found is None or prop is None:
         return None
     about = (saved["protocol"], saved["property"], _texts(saved["parameters"], saved["switches"]))
     if about != (row["protocol"], row["property"], row["settings"]):
-        raise InternalError(f"{row['id']}: its trace is of another obligation")
+        raise InternalError(f"{row['id']}: its trace is of another case")
     try:
         trace = check_saved(saved, found.system, found.subject, prop)
     except NotAnExecution as error:

@@ -24,7 +24,7 @@ MARKS: dict[str, str] = {
     "vacuous": '<circle r="4" class="hollow"/>',
     "error": '<path d="M0-5.5 5.5 0 0 5.5-5.5 0Z"/>',
 }
-"""A shape for each verdict, so that colour is not all that tells them apart."""
+"""A shape for each verdict, for readers who do not see the colours."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,12 @@ class Axis:
     end: float
 
     def __call__(self, value: float) -> float:
+        """Return the place of a value on the page."""
         share = math.log(value / self.low) / math.log(self.high / self.low)
         return self.begin + share * (self.end - self.begin)
 
     def ticks(self) -> list[float]:
-        """Round numbers on it, not too many: powers of ten, with 2 and 5 times those or more between where there is room."""
+        """Return a few round numbers on the axis: powers of ten, and multiples of these if there is room."""
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         for steps in ((1, 1.5, 2, 3, 4, 5, 7), (1, 2, 5), (1,)):
             found = [s * 10.0**p for p in powers for s in steps if self.low <= s * 10.0**p <= self.high]
@@ -51,7 +52,7 @@ class Axis:
 
 
 def plot(rows: Sequence[Row], times: Table) -> str:
-    """Each row of a protocol as a point that leads to it, a line through the medians of each solver; or nothing."""
+    """Return a plot with a point for each row and a line through the medians of each solver, or nothing."""
     if len({row["weight"] for row in rows}) < SIZES:
         return ""
     x = _axis([row["weight"] for row in rows], LEFT, WIDTH - RIGHT)
@@ -66,7 +67,7 @@ def plot(rows: Sequence[Row], times: Table) -> str:
 
 
 def _seconds(seconds: float) -> float:
-    """Nothing takes no time at all on a logarithmic axis."""
+    """Return seconds that a logarithmic axis can show."""
     return max(seconds, 0.01)
 
 

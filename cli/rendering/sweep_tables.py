@@ -17,7 +17,7 @@ from fencepost.sweeps.summary import varying
 
 
 def csv_table(report: SweepReport) -> str:
-    """A line for each row: the settings that vary within a protocol, every column but the trace, and what is not modelled."""
+    """Return a line for each row: varying settings, all columns but the trace, and what is not modelled."""
     settings = dict.fromkeys(name for rows in report.protocols.values() for name in varying(rows))
     names = [c.name for c in COLUMNS if c.name != "trace"]
     text = io.StringIO()
@@ -41,7 +41,7 @@ def _cell(value: object) -> object:
 
 
 def markdown(report: SweepReport) -> str:
-    """The matrices of each protocol, and what each solver did if there are several."""
+    """Return the matrices of each protocol, and the table of solvers if there are several."""
     summary = report.summary or {}
     parts = [report.unfinished] if report.unfinished else []
     if len(solvers := summary.get("solvers", [])) > 1:
@@ -53,11 +53,11 @@ def markdown(report: SweepReport) -> str:
         parts += [sentence(line) for line in unmodelled([protocol])]
         for matrix in matrices(rows):
             parts += [f"{matrix.title}:"] if matrix.title else []
-            parts.append(_markdown([[*matrix.heads, *matrix.columns], *map(_line, _told(matrix))]))
+            parts.append(_markdown([[*matrix.heads, *matrix.columns], *map(_line, _cells(matrix))]))
     return "\n\n".join(parts)
 
 
-def _told(matrix: Matrix) -> list[tuple[tuple[str, ...], list[str]]]:
+def _cells(matrix: Matrix) -> list[tuple[tuple[str, ...], list[str]]]:
     def cell(row: Row | None) -> str:
         if row is None:
             return ""
@@ -68,8 +68,8 @@ def _told(matrix: Matrix) -> list[tuple[tuple[str, ...], list[str]]]:
     return [(labels, list(map(cell, cells))) for labels, cells in matrix.lines]
 
 
-def _line(told: tuple[tuple[str, ...], list[str]]) -> list[str]:
-    labels, cells = told
+def _line(line: tuple[tuple[str, ...], list[str]]) -> list[str]:
+    labels, cells = line
     return [*labels, *cells]
 
 

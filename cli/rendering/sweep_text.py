@@ -15,7 +15,7 @@ from fencepost.sweeps.tables import Table
 
 
 def text(report: SweepReport) -> str:
-    """What was asked, what it came to, matrices, and each row by itself; an unfinished sweep has no sums."""
+    """Return sums, matrices and all rows; an unfinished sweep has no sums."""
     manifest = report.manifest
     parts = [f"engine {manifest['engine']}; {manifest['invalid']} invalid combinations left out"]
     parts += [report.unfinished] if report.unfinished else []
@@ -31,7 +31,7 @@ def text(report: SweepReport) -> str:
 
 
 def _summed(name: str, of_all: Table, protocol: str) -> list[list[str]]:
-    """The lines of a protocol in one of the sweep's tables, under a heading."""
+    """Return the lines of a protocol in a table of the sweep, under a heading."""
     if name not in COLUMNS:
         return []
     columns, found = COLUMNS[name], [line for line in of_all if line.get("protocol") == protocol]
@@ -39,7 +39,7 @@ def _summed(name: str, of_all: Table, protocol: str) -> list[list[str]]:
 
 
 def _number(name: str) -> Any:
-    """A cell with a number of a line, or a dash."""
+    """Return a function from a line to the text of a number in it, or a dash."""
     return lambda line: "-" if line[name] is None else str(line[name])
 
 
@@ -69,7 +69,7 @@ COLUMNS: Mapping[str, Mapping[str, Any]] = {
         "longest": _seconds("longest"),
     },
 }
-"""What is shown of the tables that name a protocol."""
+"""The columns shown of each table that names a protocol."""
 
 OF_SOLVERS: Mapping[str, Any] = {
     "solver": _number("solver"),
@@ -83,7 +83,7 @@ OF_SOLVERS: Mapping[str, Any] = {
 
 
 def solver_lines(solvers: Table) -> list[list[str]]:
-    """What each solver did, under a heading."""
+    """Return the lines about solvers, under a heading."""
     return [list(OF_SOLVERS), *([cell(line) for cell in OF_SOLVERS.values()] for line in solvers)]
 
 
@@ -113,7 +113,7 @@ def _each(rows: Sequence[Row]) -> str:
 
 
 def table(lines: Sequence[Sequence[str]]) -> str:
-    """Cells in columns that are as wide as what is in them; each stays on its line."""
+    """Return lines of cells in columns as wide as their contents."""
     lines = [[one_line(cell) for cell in line] for line in lines]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(

@@ -1,4 +1,4 @@
-"""`fencepost trace --eval` and `--diff`: values along a trace, and what tells two traces apart."""
+"""`fencepost trace --eval` and `--diff`: values along a trace, and the differences of two traces."""
 
 from __future__ import annotations
 
@@ -17,14 +17,19 @@ COLUMN = 50
 """The width of a step where two traces stand side by side."""
 
 
-def values_text(story: Counterexample, expressions: Sequence[str]) -> str:
-    """A table: each state, the value of each expression there, and the step that led to it."""
-    columns = [list(map(show, column)) for column in _values(story, expressions)]
+def values_text(counterexample: Counterexample, expressions: Sequence[str]) -> str:
+    """Return a table: each state, the values of the expressions there, and the step that led to it."""
+    columns = [list(map(show, column)) for column in _values(counterexample, expressions)]
     widths = [max(map(len, [text, *column])) for text, column in zip(expressions, columns, strict=True)]
     lines = [_row("step", expressions, widths, "")]
     for index, values in enumerate(zip(*columns, strict=True)):
         lines.append(
-            _row(str(index), values, widths, _step(story.trace.steps[index - 1]) if index else "at first")
+            _row(
+                str(index),
+                values,
+                widths,
+                _step(counterexample.trace.steps[index - 1]) if index else "at first",
+            )
         )
     return "\n".join(lines)
 
@@ -39,20 +44,20 @@ VALUES = k.document(
 )
 
 
-def values_json(story: Counterexample, expressions: Sequence[str]) -> str:
-    """The same as a document."""
-    states = [list(values) for values in zip(*_values(story, expressions), strict=True)]
+def values_json(counterexample: Counterexample, expressions: Sequence[str]) -> str:
+    """Return the document `fencepost.values/1`."""
+    states = [list(values) for values in zip(*_values(counterexample, expressions), strict=True)]
     content = {
-        "property": story.trace.property,
+        "property": counterexample.trace.property,
         "expressions": list(expressions),
         "values": states,
     }
     return json.dumps(k.headed(VALUES, content), indent=2)
 
 
-def _values(story: Counterexample, expressions: Sequence[str]) -> list[list[Json]]:
-    reader = Reader(story.system)
-    return [along(story, reader.read(text)) for text in expressions]
+def _values(counterexample: Counterexample, expressions: Sequence[str]) -> list[list[Json]]:
+    reader = Reader(counterexample.system)
+    return [along(counterexample, reader.read(text)) for text in expressions]
 
 
 def _row(number: str, cells: Sequence[str], widths: Sequence[int], words: str) -> str:
@@ -61,7 +66,7 @@ def _row(number: str, cells: Sequence[str], widths: Sequence[int], words: str) -
 
 
 def difference_text(ours: Counterexample, theirs: Counterexample) -> str:
-    """What differs in the instances, the steps from the first that differs on, and the states at the end."""
+    """Return the differences in settings, in steps after the common ones, and in the last states."""
     parts = [_titles(ours, theirs), *_section("Set differently:", _settings(ours, theirs))]
     parts += [_steps(ours, theirs)]
     parts += _section("Differs at the end:", _states(ours, theirs))
@@ -72,13 +77,13 @@ def difference_text(ours: Counterexample, theirs: Counterexample) -> str:
 
 def _titles(ours: Counterexample, theirs: Counterexample) -> str:
     return "\n".join(
-        f"{side}: {story.trace.property} of {story.trace.protocol}, {amount(len(story.trace.steps), 'step')}"
-        for side, story in (("A", ours), ("B", theirs))
+        f"{side}: {trace.property} of {trace.protocol}, {amount(len(trace.steps), 'step')}"
+        for side, trace in (("A", ours.trace), ("B", theirs.trace))
     )
 
 
 def _section(title: str, rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """A titled table of what A and B have, if there is anything in it."""
+    """Yield a titled table of A and B, unless it is empty."""
     table = [("", "A", "B"), *rows]
     if len(table) > 1:
         widths = [max(len(row[column]) for row in table) for column in (0, 1)]
@@ -104,7 +109,7 @@ def _differing(a: Mapping[str, Json], b: Mapping[str, Json]) -> Iterator[tuple[s
 
 
 def _same_steps(ours: Counterexample, theirs: Counterexample) -> int:
-    """How many steps both begin with."""
+    """Return the number of steps that both begin with."""
     same = 0
     for a, b in zip(ours.trace.steps, theirs.trace.steps, strict=False):
         if _step(a) != _step(b):
@@ -114,12 +119,14 @@ def _same_steps(ours: Counterexample, theirs: Counterexample) -> int:
 
 
 def _steps(ours: Counterexample, theirs: Counterexample) -> str:
-    """The steps after those that both begin with, those in common on one line."""
+    """Return the steps after the common ones, equal steps on one line."""
     same = _same_steps(ours, theirs)
     begin = (
         f"Both begin with the same {amount(same, 'step')}." if same else "They differ from the first step on."
     )
-    a, b = ([_numbered(step) for step in story.trace.steps[same:]] for story in (ours, theirs))
+    a, b = (
+        [_numbered(step) for step in counterexample.trace.steps[same:]] for counterexample in (ours, theirs)
+    )
     if not a and not b:
         return begin
     lines = [f"  {'A':{COLUMN}}    B"]
@@ -132,7 +139,7 @@ def _steps(ours: Counterexample, theirs: Counterexample) -> str:
 def _aligned(
     a: Sequence[tuple[int, str]], b: Sequence[tuple[int, str]]
 ) -> Iterator[tuple[bool, tuple[int, str] | None, tuple[int, str] | None]]:
-    """Steps side by side, and whether they are the same."""
+    """Yield steps side by side, and whether they are the same."""
     matcher = SequenceMatcher(None, [text for _, text in a], [text for _, text in b], autojunk=False)
     for tag, a_from, a_to, b_from, b_to in matcher.get_opcodes():
         for left, right in zip_longest(a[a_from:a_to], b[b_from:b_to]):
@@ -144,7 +151,7 @@ def _numbered(step: TraceStep) -> tuple[int, str]:
 
 
 def _step(step: TraceStep) -> str:
-    """Who does what: the same in two traces if the step is the same."""
+    """Return actor and action, which are equal in two traces if the step is."""
     return f"{show(step.actor)} {action_line(step)}"
 
 

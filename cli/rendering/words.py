@@ -15,24 +15,41 @@ from fencepost.sweeps.sweep_cases import CODE
 SIGNS = {"proved": "✓", "holds": "≈", "violated": "✗", "undecided": "?", "vacuous": "∅", "error": "!"}
 
 MEANINGS = {
-    Verdict.PROVED.value: "No execution of this instance breaks the property: no length, no order of messages, and no losses "
-    "or crashes that its settings allow. The proof is about this instance and its sizes, not about larger ones.",
-    Verdict.HOLDS.value: "No violation was found in this instance up to the bound given. Longer executions exist and were "
-    "not searched.",
-    Verdict.VIOLATED.value: "An execution of this instance breaks the property. You can read it step by step. It was replayed "
-    "on plain values before it was shown.",
-    Verdict.UNDECIDED.value: "Time or memory ran out. The rounds that were finished have no violation. Nothing is known of "
-    "longer executions.",
-    Verdict.VACUOUS.value: "Nothing was tested: the situation that the property is about never arises in this instance.",
+    Verdict.PROVED.value: (
+        "No execution of this instance breaks the property, whatever its length, the order of its messages, "
+        "and the losses and crashes that its settings allow. The proof is about this instance and its sizes, "
+        "not about larger ones."
+    ),
+    Verdict.HOLDS.value: (
+        "No violation was found in this instance up to the bound given. Longer executions exist and were not "
+        "searched."
+    ),
+    Verdict.VIOLATED.value: (
+        "An execution of this instance breaks the property. You can read it step by step. It was replayed on "
+        "plain values before it was shown."
+    ),
+    Verdict.UNDECIDED.value: (
+        "Time or memory ran out. The rounds that were finished have no violation. Nothing is known of longer "
+        "executions."
+    ),
+    Verdict.VACUOUS.value: (
+        "Nothing was tested: the situation that the property is about never arises in this instance."
+    ),
     ERROR: "Fencepost failed. This says nothing about the instance.",
 }
-"""What a verdict says to someone who has never seen a solver."""
+"""The meaning of a verdict for a reader who does not know solvers."""
 
 OF_RUNS = {
-    Verdict.HOLDS.value: "In all of these random executions the code did what the model says. Other executions were not run.",
-    Verdict.VIOLATED.value: "In a random execution the code did something else than the model. The command below runs it "
-    "again and shows the steps of the model beside those of the code.",
-    Verdict.UNDECIDED.value: "Time ran out before all runs were made. In those that were made the code did what the model says.",
+    Verdict.HOLDS.value: (
+        "In all of these random executions the code did what the model says. Other executions were not run."
+    ),
+    Verdict.VIOLATED.value: (
+        "In a random execution the code did something else than the model. The command below runs it again "
+        "and shows the steps of the model beside those of the code."
+    ),
+    Verdict.UNDECIDED.value: (
+        "Time ran out before all runs were made. In those that were made the code did what the model says."
+    ),
 }
 """The meaning of a verdict of conformance runs."""
 
@@ -41,23 +58,24 @@ BRIEFLY_OF_RUNS: Mapping[str, Callable[[Row], str]] = {
     Verdict.VIOLATED.value: lambda row: f"after {amount(row['steps'], 'step')}",
     Verdict.UNDECIDED.value: lambda row: "not all runs made",
 }
-"""The same beside the verdict in a cell."""
+"""The short text beside the verdict of conformance runs in a cell."""
 
 
 def meaning(row: Row) -> str:
-    """What a row's verdict says to someone who has never seen a solver."""
+    """Return the meaning of a row's verdict for a reader who does not know solvers."""
     return (OF_RUNS if row["solver"] == CODE else {}).get(row["verdict"], MEANINGS[row["verdict"]])
 
 
 def brief(row: Row) -> str:
-    """What stands beside the verdict in a cell: rounds, steps, faults."""
+    """Return the short text beside a verdict in a cell: rounds, steps, faults."""
     if row["solver"] == CODE and row["verdict"] in BRIEFLY_OF_RUNS:
         return BRIEFLY_OF_RUNS[row["verdict"]](row)
     match row["verdict"]:
         case "proved":
             return "by induction" if row["basis"] == "induction" else amount(row["rounds"], "round")
         case "holds":
-            return f"to {amount(*((row['bound'], 'step') if row['bound'] is not None else (row['searched'], 'round')))}"
+            by_steps = row["bound"] is not None
+            return f"to {amount(row['bound'], 'step') if by_steps else amount(row['searched'], 'round')}"
         case "violated":
             least = "" if row["fewest"] == Fewest.OF_ALL.value else "≤"
             return f"{least}{amount(row['steps'], 'step')}, {faults(row)}"
@@ -70,18 +88,18 @@ def brief(row: Row) -> str:
 
 
 def faults(row: Row) -> str:
-    """How many faults a counterexample has."""
+    """Return the number of faults of a counterexample in words."""
     number = sum((row["faults"] or {}).values())
     return amount(number, "fault") if number else "no fault"
 
 
 def in_words(counted: Mapping[str, int]) -> str:
-    """How many have which verdict; those that none has are left out."""
+    """Return the numbers by verdict in words, without verdicts that have none."""
     return ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS if counted.get(verdict))
 
 
 def check_command(row: Row) -> str:
-    """The command that checks a row's obligation by itself."""
+    """Return the command that checks the case of a row."""
     if row["solver"] == CODE:
         return _conform_command(row)
     options = [f"--property={row['property']}", *(f"--set={n}={v}" for n, v in changed(row).items())]
@@ -106,12 +124,12 @@ def _conform_command(row: Row) -> str:
 
 
 def trace_command(folder: Path, row: Row) -> str:
-    """The command that replays a row's counterexample."""
+    """Return the command that replays the counterexample of a row."""
     return (
         f"{shlex.join(['fencepost', 'sweep', 'trace', str(folder), row['id']])} | fencepost trace /dev/stdin"
     )
 
 
 def certify_command(folder: Path, row: Row) -> str:
-    """The command that checks a row's certificate."""
+    """Return the command that checks the certificate of a row."""
     return shlex.join(["fencepost", "certify", str(folder / row["certificate"])])

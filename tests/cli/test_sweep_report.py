@@ -207,7 +207,7 @@ def test_each_row_has_its_own_evidence(page: str, rows: list[Row]) -> None:
 def test_the_trace_of_another_row_or_one_that_does_not_replay_is_an_internal_error(rows: list[Row]) -> None:
     (late,) = (row for row in rows if row["verdict"] == "violated" and row["protocol"] == "bookkeeper-4.13")
     settings = late["settings"] | {"recovery_reads_fence": "yes"}
-    with pytest.raises(InternalError, match="its trace is of another obligation"):
+    with pytest.raises(InternalError, match="its trace is of another case"):
         FORMS["html"](reported([{**late, "settings": settings}]))
     trace = json.loads(late["trace"])
     del trace["steps"][4]
@@ -239,7 +239,7 @@ def test_a_proof_leads_to_its_own_certificate(rows: list[Row], tmp_path: Path) -
         assert f"fencepost certify {tmp_path}/certificates/{row['id']}" in details[row["id"]]
     assert first["id"] not in details[second["id"]]
     swapped = {**first, "certificate": made[1]["certificate"]}
-    with pytest.raises(InternalError, match=f"certificates/{second['id']} is of another obligation"):
+    with pytest.raises(InternalError, match=f"certificates/{second['id']} is of another case"):
         FORMS["html"](reported([swapped], tmp_path))
     carried = {"basis": "induction", "by_actions": True, "invariants": ["taken-is-stored"]}
     over_one_action = certified(tmp_path / "more", {**first, **carried}, {**first, **carried})
@@ -247,7 +247,7 @@ def test_a_proof_leads_to_its_own_certificate(rows: list[Row], tmp_path: Path) -
         reported([over_one_action], tmp_path / "more")
     )
     without = {**over_one_action, "invariants": []}
-    with pytest.raises(InternalError, match="is of another obligation"):
+    with pytest.raises(InternalError, match="is of another case"):
         FORMS["html"](reported([without], tmp_path / "more"))
     gone = {**first, "certificate": "certificates/gone"}
     assert "which is not there any more" in FORMS["html"](reported([gone], tmp_path))
