@@ -98,7 +98,7 @@ def lose_a_message(trace: dict[str, Any]) -> None:
         (other_bookie, "step 3: handle add(client=w, fragment=1, entry=1, bookie=b9) is not an action"),
         (other_change, "step 17, changes: the file says {}, replaying gives"),
         (other_receiver, "step 2, sent"),
-        (stop_early, "no-divergence) is not there"),
+        (stop_early, "no-divergence) is not reached"),
         (other_switch, "step 1"),
         (claim_a_fault, 'faults: the file says {"lost": 1}'),
         (lose_a_message, "not enabled"),

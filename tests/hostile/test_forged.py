@@ -343,7 +343,7 @@ def test_a_wave_that_is_gone_is_missed(
     shutil.rmtree(folder / "rows/wave=0001")
     assert run(["sweep", "report", str(folder)]) == 3
     output = capsys.readouterr()
-    assert f"Not finished: 0 of {len(rows)} obligations have their row" in output.out
+    assert f"Not finished: 0 of {len(rows)} cases have their row" in output.out
     assert "Not finished" in output.err
 
 

@@ -272,7 +272,7 @@ def test_bad_input_is_one_line(arguments: list[str], says: str, capsys: pytest.C
         ),
         (
             ["--what=beginning"],
-            "--what beginning: no facts are declared here; say which property with --property NAME",
+            "--what beginning: no invariants are declared here; say which property with --property NAME",
         ),
     ],
 )

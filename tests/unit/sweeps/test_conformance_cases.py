@@ -146,7 +146,7 @@ def test_runs_that_agree_hold(played_back: list[Taken], lib: Path) -> None:
     assert row["reason"].endswith(" steps, none departs")
     assert finding(row) == f"holds: {row['reason']}"
     assert brief(row) == f"in {len(played_back)} walks"
-    assert "Other walks were not taken" in meaning(row)
+    assert "Other executions were not run" in meaning(row)
     assert check_command(row) == (
         "fencepost conform bookkeeper --bookkeeper=LIB-4.17.4 --storage=interleaved --seed=1"
         f" --runs={len(played_back)}"

@@ -151,7 +151,7 @@ def test_a_java_that_is_killed_ends_the_sweep_in_one_line_and_it_can_be_resumed(
     assert "internal error: Spark gave up (" in stderr
     assert "--resume goes on" in stderr
     assert "Traceback" not in stderr
-    assert gone(below), "Python workers and their obligations end with it"
+    assert gone(below), "Python workers and their cases end with it"
     assert (out / "sweep.json").exists()
 
 
@@ -183,7 +183,7 @@ def test_executors_give_the_same_rows_though_one_is_killed_and_a_python_worker_t
     with started(grid, out, spark=CLUSTER) as process:
         below = kill_one(lambda: busy_executors(process.pid), process)
         assert below
-        assert gone(below), "its Python workers and their obligations end with it"
+        assert gone(below), "its Python workers and their cases end with it"
         assert gone(kill_one(lambda: busy_workers(process.pid), process))
         stderr = process.communicate(timeout=600)[1]
     assert process.returncode == 0, stderr
