@@ -145,7 +145,7 @@ def test_runs_that_agree_hold(played_back: list[Taken], lib: Path) -> None:
     assert row["reason"].startswith(f"{len(played_back)} runs, ")
     assert row["reason"].endswith(" steps, none departs")
     assert finding(row) == f"holds: {row['reason']}"
-    assert brief(row) == f"in {len(played_back)} walks"
+    assert brief(row) == f"in {len(played_back)} runs"
     assert "Other executions were not run" in meaning(row)
     assert check_command(row) == (
         "fencepost conform bookkeeper --bookkeeper=LIB-4.17.4 --storage=interleaved --seed=1"
