@@ -10,6 +10,7 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.encoding.language.protocol import Protocol
+from fencepost.sweeps import solve
 from fencepost.sweeps.grid import plan
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.sweep_cases import together
@@ -28,6 +29,7 @@ def check() -> None:
 
 
 def sweep() -> None:
+    solve._instance.cache_clear()
     proved = {"bookies": 2, **SIZES, "recovery_reads_fence": "yes"}
     names = ["no-divergence", "acked-entries-readable"]
     grid = {"grid": [{"protocols": "bookkeeper-4.13", "properties": names, "set": proved}]}
