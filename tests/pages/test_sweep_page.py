@@ -160,7 +160,8 @@ def test_the_picture_can_be_read_on_a_phone(browser: webdriver.Chrome) -> None:
 
 def test_it_asks_the_network_for_nothing(browser: webdriver.Chrome, file: Path) -> None:
     sent = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [m["params"]["request"]["url"] for m in sent if m["method"] == "Network.requestWillBeSent"]
+    requests = [m["params"] for m in sent if m["method"] == "Network.requestWillBeSent"]
+    asked = [r["request"]["url"] for r in requests if file.name in r["documentURL"]]  # not of earlier pages
     assert [url for url in asked if file.name in url], "the page itself is in the log"
     assert {url.partition(":")[0] for url in asked} <= {"file", "data", "about", "chrome"}, asked
     assert complaints(browser) == []
