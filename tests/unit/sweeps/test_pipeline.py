@@ -65,7 +65,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
 def undisturbed(grid: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("sweep") / "out"
     code, stdout, stderr = swept(grid, out)
-    assert (code, "22 obligations: " in stdout) == (0, True), stderr
+    assert (code, "22 cases: " in stdout) == (0, True), stderr
     assert "left out: 1 combinations that break a rule" in stdout
     assert re.search(r"22 of 22 done, 1 violated, \d+ undecided, ", stderr)
     assert "WARN" not in stderr
@@ -107,7 +107,7 @@ def test_a_finished_sweep_resumed_asks_for_nothing(
 ) -> None:
     before = sorted((undisturbed / "rows").rglob("*"))
     assert sweep_here(grid, undisturbed, "--resume") == 0
-    assert "22 obligations: " in capsys.readouterr().out
+    assert "22 cases: " in capsys.readouterr().out
     assert sorted((undisturbed / "rows").rglob("*")) == before
 
 
