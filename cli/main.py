@@ -105,10 +105,10 @@ SHELLS = ("bash", "zsh", "fish")
 def complete(instruction: str) -> int:
     """Answer a shell; raises BadInput for an instruction that no shell gives."""
     valid = [f"{shell}_{verb}" for shell in SHELLS for verb in ("source", "complete")]
-    from fencepost.cli.options.completion import JoinedBash
-
     if instruction not in valid:
         raise BadInput(f"{COMPLETE}={instruction}: is no instruction for a shell; valid: {', '.join(valid)}")
+    from fencepost.cli.options.completion import JoinedBash
+
     add_completion_class(JoinedBash)
     return shell_complete(cli, {}, "fencepost", COMPLETE, instruction)
 

@@ -36,7 +36,8 @@ def check(
     work = Work(instance, properties, limits, listener)
     try:
         listener(Underway(work.outcome))
-        for engine in (engine(work) for engine in _ORDER):
+        for make in _ORDER:
+            engine = make(work)
             if engine.suits and not work.is_over():
                 engine.run()
         if not limits.searches and not work.is_over():
