@@ -156,18 +156,16 @@ class BoundedSearch:
                 knowledge.hear(untrue)
             case Wrong(execution=execution):
                 self._confirmation.wrong(execution)
-            case Witnessed(property=name, execution=execution):
-                self._confirmation.witness(work.property(name), execution)
-                knowledge.hear(message)
-                self._cap_completeness()
             case _:
-                self._remark(message)
+                self._examine(message)
                 knowledge.hear(message)
                 self._cap_completeness()
 
-    def _remark(self, message: Any) -> None:
-        """Tell the author what k-induction found."""
+    def _examine(self, message: Any) -> None:
+        """Replay the execution to a witness, and tell the author what k-induction found."""
         match message:
+            case Witnessed(property=name, execution=execution):
+                self._confirmation.witness(self._work.property(name), execution)
             case Inductive(property=name, rounds=rounds):
                 carried = ", ".join(i.name for i in self._work.carried) or "none"
                 self._work.listen(
