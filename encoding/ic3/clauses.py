@@ -1,0 +1,109 @@
+"""Clauses about states, as IC3 finds them: each says that one of a few statements about variables is true.
+
+They are plain data, so that a worker can send them and a certificate can hold them. As invariants of the
+system they are proved, exported and certified like those that a person has written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import assert_never
+
+from fencepost.encoding.language.sorts import Value
+from fencepost.encoding.language.state import Variable, show
+from fencepost.encoding.language.system import Invariant, System
+from fencepost.encoding.language.terms import Constant, Read, Term, any_of, lift
+
+
+class Relation(StrEnum):
+    """How a statement compares a variable with a value."""
+
+    IS = "="
+    IS_NOT = "≠"
+    AT_LEAST = "≥"
+    BELOW = "<"
+
+
+@dataclass(frozen=True, order=True)
+class Literal:
+    """A statement about one state variable or choice: `acked[b1, 2] = yes`, `last ≥ 2`.
+
+    `place` is the variable's place in the system, `position` the position of the value in its domain.
+    `AT_LEAST` and `BELOW` are for domains of integers.
+    """
+
+    place: int
+    relation: Relation
+    position: int
+
+    def variable(self, system: System) -> Variable:
+        """Return the variable that the statement is about."""
+        return system.variables[self.place]
+
+    def value(self, system: System) -> Value:
+        """Return the value that the variable is compared with."""
+        return self.variable(system).domain.values[self.position]
+
+    def text(self, system: System) -> str:
+        """Return the statement as people read it."""
+        return f"{self.variable(system).name} {self.relation.value} {show(self.value(system))}"
+
+    def holds(self, system: System) -> Term:
+        """Return the statement as a term."""
+        variable, value = self.variable(system), self.value(system)
+        read = variable.family[tuple(map(lift, variable.index))]
+        match self.relation:
+            case Relation.IS:
+                return _equals(read, value)
+            case Relation.IS_NOT:
+                return ~_equals(read, value)
+            case Relation.AT_LEAST:
+                return read >= value
+            case Relation.BELOW:
+                return read < value
+            case other:
+                assert_never(other)
+
+
+def _equals(read: Read, value: Value) -> Term:
+    if isinstance(value, bool):
+        return read if value else ~read
+    return read == (value if isinstance(value, int | Enum) else Constant(read.type, value))
+
+
+Clause = tuple[Literal, ...]
+"""A clause: one of its statements is true."""
+
+
+def clause_text(system: System, clause: Clause) -> str:
+    """Return the clause as people read it."""
+    return " or ".join(literal.text(system) for literal in clause)
+
+
+def invariants_of(system: System, clauses: Sequence[Clause]) -> tuple[Invariant, ...]:
+    """Return the clauses as invariants of the system, named `found-1`, `found-2` and so on."""
+    return tuple(
+        Invariant(
+            f"found-{number}",
+            clause_text(system, clause),
+            any_of(*(literal.holds(system) for literal in clause)),
+        )
+        for number, clause in enumerate(clauses, 1)
+    )
+
+
+def with_found(system: System, clauses: Sequence[Clause]) -> System:
+    """Return the system with the clauses declared as further invariants."""
+    found = copy(system)  # keeps what was computed: the ground actions and the initial state
+    object.__setattr__(found, "invariants", (*system.invariants, *invariants_of(system, clauses)))
+    return found
+
+
+def without_declared(system: System) -> System:
+    """Return the system without its declared invariants."""
+    bare = copy(system)
+    object.__setattr__(bare, "invariants", ())
+    return bare
