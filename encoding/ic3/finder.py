@@ -1,0 +1,92 @@
+"""The process that looks for inductive clauses by IC3, and what it says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from fencepost.encoding.ic3.clauses import Clause
+from fencepost.encoding.ic3.core import inductive_core
+from fencepost.encoding.ic3.frames import Frames
+from fencepost.encoding.ic3.lifting import Lifting
+from fencepost.encoding.ic3.search import Proved, Reached, Search, Underway
+from fencepost.encoding.ic3.symmetry import symmetries
+from fencepost.encoding.ic3.transitions import WRONG, transitions
+from fencepost.encoding.language.system import Invariant, Property, System
+from fencepost.encoding.solving.answers import SpentError
+from fencepost.encoding.solving.solvers import Progress
+
+PAUSE = 1.0
+"""Seconds between two reports of progress."""
+
+TASK = "ic3"
+"""The name of this search in progress."""
+
+
+@dataclass(frozen=True)
+class FoundClauses:
+    """Clauses from which the properties follow, if induction over one action confirms them."""
+
+    properties: tuple[str, ...]
+    clauses: tuple[Clause, ...]
+
+
+@dataclass(frozen=True)
+class FoundPath:
+    """A path to a violation of a property, or to a badly defined action, to be replayed.
+
+    `actions` are the numbers of ground actions, `choices` the positions of the choices that are true.
+    `property` is None if some action is badly defined in the last state.
+    """
+
+    property: str | None
+    actions: tuple[int, ...]
+    choices: tuple[int, ...]
+
+
+def find(
+    send: Callable[[object], None],
+    system: System,
+    properties: Sequence[Property],
+    proved: Sequence[Invariant] = (),
+    conflicts: int | None = None,
+) -> list[Iterator[Progress | FoundPath | FoundClauses]]:
+    """Return the generator of the process that searches; `conflicts` is the most that it may spend.
+
+    The invariants `proved` hold in every reachable state, and are taken for granted.
+    """
+    return [_find(system, properties, proved, conflicts)]
+
+
+def _find(
+    system: System, properties: Sequence[Property], proved: Sequence[Invariant], conflicts: int | None
+) -> Iterator[Progress | FoundPath | FoundClauses]:
+    from fencepost.encoding.formulas.symbolic import Symbolic
+
+    yield Progress(TASK, 0, 0, 0)
+    symbolic = Symbolic(system)
+    relation = transitions(symbolic, properties, proved)
+    frames = Frames(relation, list(symmetries(symbolic, relation, [*properties, *proved])))
+    order = {action: number for number, action in enumerate(system.ground_actions)}
+    actions = [order[action] for action in symbolic.actions]
+    names, last = [prop.name for prop in properties], 0.0
+    for message in Search(relation, frames, Lifting(relation)).run([*names, WRONG]):
+        match message:
+            case Underway(level, orbits, _):
+                if conflicts is not None and frames.conflicts > conflicts:
+                    raise SpentError(f"{conflicts} conflicts spent")
+                if time.perf_counter() - last > PAUSE:
+                    last = time.perf_counter()
+                    yield Progress(TASK, level, orbits, frames.conflicts)
+            case Reached(bad, slots, choices):
+                found = None if bad == WRONG else bad
+                yield FoundPath(found, tuple(actions[slot] for slot in slots), choices)
+                names = [name for name in names if name != bad]
+                if not names:
+                    return
+            case Proved(bad, cubes):
+                core = inductive_core(relation, cubes, bad)
+                images = [image for one in core for image in sorted(one.orbit, key=sorted)]
+                clauses = tuple(relation.clause([-literal for literal in cube]) for cube in images)
+                yield FoundClauses(tuple(name for name in bad if name != WRONG), clauses)

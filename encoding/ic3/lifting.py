@@ -1,0 +1,58 @@
+"""Lifting: a state that leads somewhere is made smaller, to a cube of states that all lead there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fencepost.encoding.ic3.frames import Cube, Predecessor
+from fencepost.encoding.ic3.transitions import Transitions
+
+RENEWED = 3000
+"""Questions after which the solver is made anew."""
+
+
+class Lifting:
+    """A solver that holds the transition relation without the guards: a guard has to follow from the cube."""
+
+    def __init__(self, transitions: Transitions, solver: str = "minisat22") -> None:
+        """Make the solver."""
+        self._transitions, self._name = transitions, solver
+        self._solver: Any = None
+        self._renew()
+
+    def predecessor(self, found: Predecessor, into: Cube) -> Cube:
+        """Return a part of the state from which the action is enabled and leads into the cube."""
+        t = self._transitions
+        goals = [t.enabled[found.slot], *(t.after(literal) for literal in into)]
+        return self._smallest(found.state, [t.selected[found.slot]], goals)
+
+    def bad(self, state: Cube, literal: int) -> Cube:
+        """Return a part of the state in which the literal follows."""
+        return self._smallest(state, [], [literal])
+
+    def _smallest(self, state: Cube, given: list[int], goals: list[int]) -> Cube:
+        """Return a part of the state from which all goals follow."""
+        if self._last > self._limit:
+            self._renew()
+        self._last += 1
+        asking = self._last
+        self._solver.add_clause([-asking, *(-goal for goal in goals)])
+        core = state
+        while True:
+            if self._solver.solve(assumptions=[asking, *given, *core]):
+                raise AssertionError("the state does not lead there")
+            smaller = core & frozenset(self._solver.get_core() or ())
+            if len(smaller) == len(core):
+                break
+            core = smaller
+        self._solver.add_clause([-asking])
+        return core
+
+    def _renew(self) -> None:
+        from pysat.solvers import Solver
+
+        if self._solver is not None:
+            self._solver.delete()
+        self._solver = Solver(name=self._name, bootstrap_with=self._transitions.clauses)
+        self._last = self._transitions.size
+        self._limit = self._last + RENEWED
