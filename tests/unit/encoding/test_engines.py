@@ -139,18 +139,20 @@ def test_every_engine_says_the_same(engine: Engine, solver: str, case: Case) -> 
     assert engine(case, solver) == case.steps
 
 
-# Two public benchmarks, whose executions do not end: no number of rounds proves them.
+# examples/lock_server.py and examples/ricart_agrawala.py have executions that do not end: no number of rounds
+# proves them.
 
 
 @pytest.mark.parametrize("example", ["lock_server", "ricart_agrawala"])
 @pytest.mark.parametrize("nodes", ["2", "3"])
 def test_the_public_benchmarks_hold(example: str, nodes: str) -> None:
-    system = Case(example, {"nodes": nodes}, None, 4).system()
+    """Rounds say so up to a bound; every state that is reachable says so at these sizes."""
+    case = Case(example, {"nodes": nodes}, None, 4)
+    system = case.system()
     assert not system.invariants, "they are the measure of what is found without invariants"
     (result,) = check(Bare(system, SUBJECT), system.properties, Limits(jobs=1, rounds=4)).results
     assert (result.verdict, result.witness) == (Verdict.HOLDS, True)
-    if nodes == "2":
-        assert compare(system).agree, "what the rounds reach is what exploring reaches"
+    assert explored(case, "none") is None
 
 
 # examples/two_phase_commit.py has as many states as in Stateright, which pins these numbers in
