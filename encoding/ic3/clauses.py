@@ -48,8 +48,11 @@ class Literal:
         return self.variable(system).domain.values[self.position]
 
     def text(self, system: System) -> str:
-        """Return the statement as people read it."""
-        return f"{self.variable(system).name} {self.relation.value} {show(self.value(system))}"
+        """Return the statement as people read it. Of two values, it names the one that the variable has."""
+        variable, relation, value = self.variable(system), self.relation, self.value(system)
+        if relation is Relation.IS_NOT and len(variable.domain) == 2:
+            relation, value = Relation.IS, variable.domain.values[1 - self.position]
+        return f"{variable.name} {relation.value} {show(value)}"
 
     def holds(self, system: System) -> Term:
         """Return the statement as a term."""

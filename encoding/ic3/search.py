@@ -132,7 +132,7 @@ class Search:
                 )
                 continue
             heapq.heappop(waiting)
-            level = self._exclude(one.cube, found.core, one.level)
+            level = self._exclude(found.core, one.level)
             if level < frames.top:
                 again = Obligation(level + 1, next(self._numbers), one.cube, one.state, one.slot, one.onwards)
                 heapq.heappush(waiting, again)
@@ -144,22 +144,19 @@ class Search:
         choices = (n if n in one.cube else -n for n in range(own + 1, total + 1))
         return frozenset((*self.transitions.initial, *choices))
 
-    def _exclude(self, cube: Cube, core: Cube, level: int, depth: int = 0) -> int:
-        """Block a generalisation of the cube at the highest level possible, and return the level."""
+    def _exclude(self, core: Cube, level: int, depth: int = 0) -> int:
+        """Block a generalisation of a cube at the highest level possible, and return the level.
+
+        `core` is the part of the cube that no step from the frame before leads into. No initial state is in
+        it, because a step may change nothing.
+        """
         frames = self.frames
-        small = self._generalised(self._outside(core, cube), level, depth)
+        small = self._generalised(core, level, depth)
         while level < frames.top and isinstance(frames.lead_into(small, level), Unreached):
             level += 1
         frames.block(small, level)
         self._use.update(small)
         return level
-
-    def _outside(self, core: Cube, cube: Cube) -> Cube:
-        """Return the core with one literal more, if it needs one to exclude the initial states."""
-        if not self.frames.meets_initial(core):
-            return core
-        initial = self.transitions.initial
-        return core | {max((n for n in cube if -n in initial), key=lambda n: (self._use[n], n))}
 
     # Generalisation.
 
@@ -188,7 +185,7 @@ class Search:
                 return None
             found = frames.lead_into(cube, level - 1)
             if isinstance(found, Unreached):
-                return self._outside(found.core, cube)
+                return found.core
             if depth >= MOST_DEPTH:
                 return None
             state = self.lifting.predecessor(found, cube)
@@ -196,7 +193,7 @@ class Search:
                 against = frames.lead_into(state, level - 1)
                 if isinstance(against, Unreached):
                     blocked += 1
-                    self._exclude(state, against.core, level, depth + 1)
+                    self._exclude(against.core, level, depth + 1)
                     continue
             blocked = 0
             joined = cube & found.state

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.engine.houdini import SHARES, Houdini, Posed, ask, pose
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
@@ -20,6 +21,8 @@ from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.ic3.clauses import with_found
+from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
 from fencepost.encoding.induction.withdrawal import Left, StillInductive, Withdrawn
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, bind, exists, forall
@@ -38,6 +41,7 @@ from fencepost.encoding.language.terms import (
     all_of,
     any_of,
 )
+from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from support.generated import complete
 
@@ -437,6 +441,35 @@ def inductive(system: System) -> Houdini:
                 if isinstance(answer, StillInductive | Withdrawn | Left):
                     proving.hear(answer)
     return proving
+
+
+def by_ic3(system: System) -> tuple[set[str], set[str], bool]:
+    """Return what IC3 says of the claims, alone: those with a path that replays, and those that are proved.
+
+    The clauses are judged by induction over one action. The last item says whether a badly defined step was
+    reached. Raises NotAnExecution for a path that does not replay.
+    """
+    (wanted,) = system.properties
+    claims = [wanted, *(replace(wanted, name=i.name, holds=i.holds) for i in system.invariants)]
+    bare = replace(system, properties=tuple(claims), invariants=())
+    replayer, violated, proved, wrong = Replayer(bare, Subject("", {}, {})), set(), set(), False
+    for found in find(lambda message: None, bare, claims)[0]:
+        match found:
+            case FoundPath(property=None):
+                wrong = True
+            case FoundPath(property=name, actions=actions, choices=choices):
+                claim = next(claim for claim in claims if claim.name == name)
+                lost = [bare.choices[position].name for position in choices]
+                try:
+                    replayer.replay(claim, [bare.ground_actions[number] for number in actions], lost)
+                except ModelError:
+                    wrong = True
+                violated.add(claim.name)
+            case FoundClauses(properties=names, clauses=clauses):
+                left = tuple(claim for claim in claims if claim.name in names)
+                judged = inductive(with_found(replace(bare, properties=left), clauses))
+                proved = {name for name in names if name in judged.proved}
+    return violated, proved, wrong
 
 
 def by_rounds(system: System) -> Truth:

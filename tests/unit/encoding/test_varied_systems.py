@@ -7,10 +7,12 @@ looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.engine import houdini
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.houdini import Houdini
@@ -20,6 +22,12 @@ from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas import sendings
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.ic3 import finder
+from fencepost.encoding.ic3.core import Core
+from fencepost.encoding.ic3.frames import Cube, Predecessor
+from fencepost.encoding.ic3.lifting import Lifting
+from fencepost.encoding.ic3.search import Search
+from fencepost.encoding.ic3.transitions import WRONG, Transitions, transitions
 from fencepost.encoding.induction import orbits
 from fencepost.encoding.induction.proof_obligations import ObligationQuestion
 from fencepost.encoding.induction.withdrawal import Left, Message, ObligationSolver, StillInductive
@@ -29,7 +37,7 @@ from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.logic import Formula, conj, iff, neg
 from support.bare import Bare
-from support.varied import Truth, by_rounds, explored, generate, inductive
+from support.varied import Truth, by_ic3, by_rounds, explored, generate, inductive
 
 
 def seeds_of_each_tier(few: int, some: int, many: int) -> pytest.MarkDecorator:
@@ -80,6 +88,18 @@ def losses_differ(seed: int, truth: Truth) -> bool:
     return (other.false.keys(), other.witnessed) != (truth.false.keys(), truth.witnessed)
 
 
+def ic3_differs(system: System, truth: Truth) -> bool:
+    """Return whether IC3 differs; after a badly defined step only that step is compared."""
+    try:
+        violated, proved, badly_defined = by_ic3(system)
+    except NotAnExecution:
+        return True
+    names = {p.name for p in system.properties} | {i.name for i in system.invariants}
+    if truth.badly_defined or badly_defined:
+        return not (truth.badly_defined and (badly_defined or violated == names))
+    return (violated, proved) != (truth.false.keys(), names - truth.false.keys())
+
+
 def verdict_differs(system: System, truth: Truth, *engines: str) -> bool:
     """Return whether the verdict of `check` differs.
 
@@ -110,6 +130,11 @@ def test_nothing_false_is_proved_by_induction_over_one_action(seeds: range) -> N
 @seeds_of_each_tier(40, 300, 14_000)
 def test_rounds_reach_what_exploring_reaches(seeds: range) -> None:
     assert [seed for seed, system, truth in accepted(seeds) if rounds_differ(system, truth)] == []
+
+
+@seeds_of_each_tier(40, 300, 14_000)
+def test_ic3_finds_what_exploring_finds_and_proves_the_rest(seeds: range) -> None:
+    assert [seed for seed, system, truth in accepted(seeds) if ic3_differs(system, truth)] == []
 
 
 @seeds_of_each_tier(40, 300, 14_000)
@@ -261,6 +286,49 @@ def losses_may_be_forgotten(plant: pytest.MonkeyPatch) -> None:
     plant.setattr(sendings, "_every_loss_is_named", lambda system: None)
 
 
+def a_clause_is_dropped(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: the clauses that IC3 hands on lack the last one."""
+    smallest = Core.smallest
+    plant.setattr(Core, "smallest", lambda self: smallest(self)[:-1])
+
+
+def a_frame_is_closed_too_early(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: the clauses of the last frame but one are taken for inductive at once."""
+    push = Search._push
+    plant.setattr(Search, "_push", lambda self: push(self) or self.frames.top - 1)
+
+
+def badly_defined_steps_are_no_bad_states(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: IC3 does not ask for badly defined steps."""
+    plant.setattr(finder, "transitions", lambda *asked: without_wrong(transitions(*asked)))
+
+
+def without_wrong(found: Transitions) -> Transitions:
+    """Return the transition relation in which no step is badly defined."""
+    never = found.size + 1
+    return replace(found, bad=found.bad | {WRONG: never}, size=never, clauses=[*found.clauses, [-never]])
+
+
+def no_message_is_ever_lost(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: every choice has one value."""
+
+    def without_losses(found: Transitions) -> Transitions:
+        choices = range(found.state + 1, len(found.atoms) + 1)
+        return replace(found, clauses=[*found.clauses, *([-number] for number in choices)])
+
+    plant.setattr(finder, "transitions", lambda *asked: without_losses(transitions(*asked)))
+
+
+def a_guard_is_taken_for_granted(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: a predecessor is made smaller as if its action were enabled everywhere."""
+
+    def predecessor(self: Lifting, found: Predecessor, into: Cube) -> Cube:
+        after = [self._transitions.after(literal) for literal in into]
+        return self._smallest(found.state, [self._transitions.selected[found.slot]], after)
+
+    plant.setattr(Lifting, "predecessor", predecessor)
+
+
 Plant = Callable[[pytest.MonkeyPatch], None]
 PLANTED: Mapping[Plant, tuple[Callable[[System, Truth], bool] | None, int]] = {
     the_same_arguments_are_forgotten: (proves_what_is_false, 665),
@@ -274,6 +342,11 @@ PLANTED: Mapping[Plant, tuple[Callable[[System, Truth], bool] | None, int]] = {
     one_round_of_answers_is_enough: (proves_what_is_false, 10),
     badly_defined_steps_prove: (proves_what_is_false, 0),
     badly_defined_steps_move_like_others: (rounds_differ, 364),
+    a_clause_is_dropped: (ic3_differs, 13),
+    a_frame_is_closed_too_early: (ic3_differs, 21),
+    badly_defined_steps_are_no_bad_states: (ic3_differs, 0),
+    no_message_is_ever_lost: (ic3_differs, 21),
+    a_guard_is_taken_for_granted: (ic3_differs, 21),
     one_loss_may_stand_for_several: (None, 8052),
     losses_may_be_forgotten: (None, 215),
 }

@@ -1,0 +1,199 @@
+"""IC3: clauses that are found on tiny systems, and the symmetries that it may use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from inspect import signature
+
+import pytest
+
+from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.ic3 import symmetry
+from fencepost.encoding.ic3.clauses import clause_text, with_found
+from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
+from fencepost.encoding.ic3.symmetry import symmetries
+from fencepost.encoding.ic3.transitions import transitions
+from fencepost.encoding.language import (
+    BOOL,
+    Action,
+    Parameter,
+    Property,
+    StateSpace,
+    System,
+    Term,
+    at_least,
+    choice,
+    each,
+    family,
+    forall,
+    integers,
+    labels,
+    variable,
+)
+from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.solving.answers import SpentError
+from support.varied import inductive
+
+
+class Nodes(StateSpace):
+    """Nodes that pass a token on; the first one has it at first."""
+
+    def __init__(self) -> None:
+        self.node = labels("node", "n", 3)
+        self.holds = family(BOOL, self.node, initial=lambda n: n == "n1")
+        self.lost = choice(self.node, fault="lost")
+        self.passed = variable(integers(0, 4))
+        self.told = family(BOOL, self.node)
+        self.missed = family(BOOL, self.node)
+
+
+def pass_on(s: Nodes, giver: Parameter, taker: Parameter) -> Action:
+    """Give the token to another node."""
+    then = [s.holds[giver].set(False), s.holds[taker].set(True), s.passed.set(s.passed + 1)]
+    return Action(s.holds[giver] & ~s.holds[taker] & (s.passed < 4), then, giver)
+
+
+def tell(s: Nodes, node: Parameter) -> Action:
+    """Tell a node something; the message may be lost."""
+    return Action(~s.lost[node], [s.told[node].set(True)], node)
+
+
+def miss(s: Nodes, node: Parameter) -> Action:
+    """Notice that the message to a node was lost."""
+    return Action(s.lost[node], [s.missed[node].set(True)], node)
+
+
+def favour(s: Nodes) -> Action:
+    """Tell the second node something in any case."""
+    return Action(s.told["n1"], [s.told["n2"].set(True)], "n1")
+
+
+def copy(s: Nodes, giver: Parameter, taker: Parameter) -> Action:
+    """Make a second token."""
+    then = [s.holds[taker].set(True), s.passed.set(s.passed + 1)]
+    return Action(s.holds[giver] & (s.passed < 4), then, giver)
+
+
+def pass_too_often(s: Nodes, giver: Parameter) -> Action:
+    """Count without an end."""
+    return Action(s.holds[giver], [s.passed.set(s.passed + 1)], giver)
+
+
+CLAIMS: dict[str, Callable[[Nodes], Term]] = {
+    "one-token": lambda s: ~at_least(2, s.node, lambda n: s.holds[n]),
+    "few": lambda s: s.passed < 3,
+    "told-or-missed": lambda s: forall(s.node, lambda n: ~(s.told[n] & s.missed[n])),
+}
+
+
+def nodes(*claims: str, more: Sequence[Callable[..., Action]] = ()) -> System:
+    """Return the nodes with these claims as properties, and further actions."""
+    s = Nodes()
+    actions = [each(pass_on, s, s.node, s.node), each(tell, s, s.node), each(miss, s, s.node)]
+    actions += [each(one, s, *(len(signature(one).parameters) - 1) * [s.node]) for one in more]
+    properties = [Property(name, "", CLAIMS[name](s), s.passed == 1, "passed on") for name in claims]
+    return System(s, tuple(actions), tuple(properties))
+
+
+def found_by(system: System) -> list[FoundPath | FoundClauses]:
+    """Return what IC3 says of all properties of a system."""
+    (messages,) = find(lambda message: None, system, system.properties, system.invariants)
+    return [message for message in messages if isinstance(message, FoundPath | FoundClauses)]
+
+
+def refused(system: System) -> bool:
+    """Return whether the judge withdraws a property that IC3 proves, or a clause that it found."""
+    (found,) = found_by(system)
+    assert isinstance(found, FoundClauses)
+    return bool(inductive(with_found(system, found.clauses)).withdrawn)
+
+
+def permutations(system: System) -> int:
+    """Return the number of exchanges of neighbouring nodes that are symmetries."""
+    symbolic = Symbolic(system)
+    return len(list(symmetries(symbolic, transitions(symbolic, system.properties), system.properties)))
+
+
+def test_clauses_are_found_that_the_judge_accepts() -> None:
+    assert not refused(nodes("one-token"))
+
+
+def test_a_clause_is_written_as_people_read_it() -> None:
+    system = nodes("one-token")
+    (found,) = found_by(system)
+    assert isinstance(found, FoundClauses)
+    texts = sorted(clause_text(system, clause) for clause in found.clauses)
+    assert texts[0] == "holds[n1] = no or holds[n2] = no"
+
+
+def test_a_violated_property_has_a_path_that_replays_and_the_others_are_proved() -> None:
+    system = nodes("few", "one-token")
+    path, clauses = found_by(system)
+    assert isinstance(path, FoundPath) and isinstance(clauses, FoundClauses)
+    assert (path.property, clauses.properties) == ("few", ("one-token",))
+    actions = [system.ground_actions[number] for number in path.actions]
+    assert len(Replayer(system, Subject("", {}, {})).replay(system.properties[0], actions, []).steps) == 3
+
+
+def test_a_badly_defined_action_is_reached() -> None:
+    """`passed` is counted beyond its domain."""
+    (found, *_) = found_by(nodes("one-token", more=[pass_too_often]))
+    assert isinstance(found, FoundPath) and found.property is None
+
+
+def test_an_invariant_that_is_proved_already_is_taken_for_granted() -> None:
+    """With the property itself as an invariant, no clause is left to find."""
+    system = nodes("one-token")
+    (alone,) = found_by(system)
+    helped = replace(system, invariants=(Invariant("one", "", system.properties[0].holds),))
+    (given,) = found_by(helped)
+    assert isinstance(alone, FoundClauses) and isinstance(given, FoundClauses)
+    assert (len(alone.clauses) > 0, given.clauses) == (True, ())
+
+
+def test_a_message_is_lost_for_good_or_not_at_all() -> None:
+    """The proof needs that a choice never changes, so its clauses read choices."""
+    (found,) = found_by(nodes("told-or-missed"))
+    assert isinstance(found, FoundClauses) and found.clauses
+
+
+def test_no_more_conflicts_are_spent_than_allowed() -> None:
+    system = nodes("one-token", "told-or-missed")
+    (messages,) = find(lambda message: None, system, system.properties, (), -1)
+    with pytest.raises(SpentError):
+        list(messages)
+
+
+# Symmetries.
+
+
+def test_a_permutation_has_to_keep_the_initial_state() -> None:
+    """The first node has the token, so only the other two are exchanged."""
+    assert permutations(nodes("one-token")) == 1
+
+
+def test_a_permutation_has_to_keep_every_action() -> None:
+    """One action tells the second node."""
+    assert permutations(nodes("one-token", more=[favour])) == 0
+
+
+def test_a_permutation_has_to_keep_every_property(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CLAIMS, "few", lambda s: ~s.holds["n3"] | (s.passed < 3))
+    assert permutations(nodes("few")) == 0
+
+
+def test_a_permutation_that_moves_the_initial_state_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: the clauses that are found with it are false at first, and the judge refuses them."""
+    monkeypatch.setattr(symmetry, "_keeps_initial_state", lambda symbolic, renamed: True)
+    monkeypatch.setitem(CLAIMS, "few", lambda s: ~at_least(2, s.node, lambda n: s.holds[n] & (s.passed == 0)))
+    assert permutations(nodes("few", more=[copy])) == 2
+    assert refused(nodes("few", more=[copy]))
+
+
+def test_an_orbit_that_is_too_large_ends_the_use_of_symmetry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frames would no longer be mapped to themselves if only some images were blocked."""
+    monkeypatch.setattr(symmetry, "MOST_IMAGES", 1)
+    assert not refused(nodes("one-token"))
