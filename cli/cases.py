@@ -14,7 +14,7 @@ from pathlib import Path
 from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.rendering.check_text import heading, trace_text, verdict_line
 from fencepost.encoding.engine.check import check
-from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol
@@ -125,10 +125,17 @@ def checked(
 
 
 def _options(limits: Limits, system: System) -> Iterator[str]:
-    """Yield the options for limits that differ from the defaults of the command."""
+    """Yield the options for limits that differ from the defaults of the command.
+
+    Without `--minimize` the command makes a counterexample smaller for a limited time only.
+    """
+    if limits.patience is None and limits.minimize is Minimize.STEPS:
+        yield "--minimize=steps"
     defaults = Limits().of(system)
     for option in fields(limits):
         value = getattr(limits, option.name)
+        if option.name == "patience":
+            continue
         if option.name == "budgets":
             yield from (f"--budget={fault}={most}" for fault, most in value.items())
         elif value != getattr(defaults, option.name):

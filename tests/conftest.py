@@ -39,13 +39,14 @@ def answers_of_this_run(folder_of_this_run: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_machine() -> Iterator[None]:
-    """Suppress the messages that depend on how long a command runs.
+    """Suppress messages that depend on how long a command runs, and let `check` minimise to the end.
 
     A test compares all of stderr, also on a busy machine.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fencepost.cli.rendering.progress.PAUSE", math.inf)
         patch.setattr("fencepost.cli.rendering.progress.HELD", math.inf)
+        patch.setattr("fencepost.cli.commands.check.PATIENCE", None)
         yield
 
 

@@ -38,11 +38,14 @@ from fencepost.cli.rendering.output import output_option, prepare_folder
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding.engine.check import check, refuse_uncheckable
 from fencepost.encoding.engine.events import Remark
-from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize
+from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize, Patience
 from fencepost.encoding.engine.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
+
+PATIENCE: Patience | None = Patience()
+"""How long a counterexample is made smaller if `--minimize` is not given."""
 
 
 @grouped_command(
@@ -64,11 +67,10 @@ from fencepost.encoding.language.state import show_all
 @option(
     "--minimize",
     type=Choice([m.value for m in Minimize]),
-    default=Minimize.STEPS.value,
-    callback=lambda context, option, value: Minimize(value),
     metavar="WHAT",
     group=SEARCH,
-    help="Make this small in a counterexample: steps, faults or none.  [default: steps]",
+    help="Make this small in a counterexample, to the end: steps, faults or none.  [default: steps, for a "
+    "limited time]",
 )
 @option(
     "--count",
@@ -133,6 +135,7 @@ def command(
     known_as_expected: bool,
     expect: str | None,
     verbose: bool,
+    minimize: str | None,
     **limits: Any,
 ) -> int:
     """Search PROTOCOL, or the one in FILE.py, for violations of its properties.
@@ -144,7 +147,7 @@ def command(
     if known_as_expected and expect is not None:
         raise BadInput(f"--expect {expect}: not with --known-as-expected; leave one of them out")
     made = [setting(text, "NAME=VALUE") for text in settings]
-    asked = Limits(budgets=budgets(budget), **limits)
+    asked = Limits(budgets=budgets(budget), **_minimizing(minimize), **limits)
     family = find_protocol(protocol)
     requests = _requests(family, made, names, release, asked, certificates is None)
     if traces is not None:
@@ -183,6 +186,13 @@ def command(
     if verbose:
         tell_spent(together(checked, known_as_expected).spent)
     return code
+
+
+def _minimizing(asked: str | None) -> dict[str, Any]:
+    """Return the limits for `--minimize`: without the option, steps, and not for longer than people wait."""
+    if asked is None:
+        return {"minimize": Minimize.STEPS, "patience": PATIENCE}
+    return {"minimize": Minimize(asked)}
 
 
 def _requests(

@@ -23,6 +23,10 @@ RESULT = k.keys(
     rounds=k.whole("rounds of the trace, or that cover every execution, or that were searched"),
     searched=k.whole("the deepest round searched"),
     steps=k.null(k.whole("steps of the trace"), "without a trace"),
+    shortest_at_least=k.null(
+        k.whole("no violation takes fewer steps; the steps if the trace is the shortest"),
+        "if nothing is proved of it",
+    ),
     minimized=k.null(k.among(Minimize, "what was made small in the trace"), "without a trace"),
     fewest=k.null(FEWEST, "if not asked, or nothing is violated"),
     faults=k.null(k.table(int, "how many faults of each kind the trace has"), "without a trace"),

@@ -10,6 +10,9 @@ from fencepost.encoding.language.traces import Trace, TraceStep
 NAMED = 3
 """The number of late messages that are named; the others are counted."""
 
+USEFUL = 2
+"""The smallest number of steps worth naming as one that every trace takes."""
+
 
 def violated(result: Result) -> str:
     """Return the text after the verdict; the measure that was made small comes first."""
@@ -21,9 +24,19 @@ def violated(result: Result) -> str:
 
 
 def _steps_first(result: Result) -> list[str]:
-    known = _known(result, "fewest: no shorter trace exists", "fewest", "shorter ones may exist")
     faults = f"with faults {_counted(result)}" if result.faults else "without any fault"
-    return [f" in {_steps(result)} ({known}), {faults}"]
+    return [f" in {_steps(result)}{_shortest(result)}, {faults}"]
+
+
+def _shortest(result: Result) -> str:
+    """Return how short a trace may be, and how to have the search go on if it ended before that was known."""
+    if result.fewest is Fewest.OF_ALL:
+        return " (fewest: no shorter trace exists)"
+    go_on = "--minimize steps searches to the end" if result.patience_is_over else ""
+    if (result.shortest_at_least or 0) < USEFUL:
+        return f" ({'; '.join(filter(None, ['shorter ones may exist', go_on]))})"
+    least = f"; none shorter than {result.shortest_at_least} exists"
+    return f"{least} ({go_on})" if go_on else least
 
 
 def _faults_first(result: Result) -> list[str]:

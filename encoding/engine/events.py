@@ -74,8 +74,16 @@ class Seen:
     property: str
 
 
+@dataclass(frozen=True)
+class PatienceOver:
+    """The end of the time in which a counterexample of the property is made smaller."""
+
+    property: str
+
+
 Heard = (
     Replayed
+    | PatienceOver
     | ByActions
     | NotByActions
     | Unreached

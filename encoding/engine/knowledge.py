@@ -14,6 +14,7 @@ from fencepost.encoding.engine.events import (
     ByActions,
     Heard,
     NotByActions,
+    PatienceOver,
     Replayed,
     Seen,
     Unreached,
@@ -54,6 +55,9 @@ class _About:
     asked: Property
     violation: Replayed | None = None
     clean: Clean | None = None
+    evidence: Clean | None = None
+    """The deepest result about the steps of violations. It stays true if a shorter one is found."""
+    patience_is_over: bool = False
     witness: Execution | None = None
     inductive: Inductive | None = None
     not_inductive: NotInductive | None = None
@@ -107,8 +111,12 @@ class Knowledge:
         match message:
             case Replayed(property=name):
                 self._about[name].violation, self._about[name].clean = message, None
-            case Clean(property=name):
+            case PatienceOver(property=name):
+                self._about[name].patience_is_over = True
+            case Clean(property=name, below=below):
                 self._about[name].clean = message
+                if below is None or len(below) == 1:
+                    self._about[name].evidence = message
             case Witnessed(property=name, execution=execution):
                 self._about[name].witness = execution
             case Unreached(property=name):
@@ -152,12 +160,33 @@ class Knowledge:
     def covering(self, steps: int | None) -> int | None:
         """Return the number of rounds that cover every execution of at most `steps` steps.
 
-        None if it is not known.
+        No execution needs more rounds than it has steps. None if `steps` is None and the number is not known.
         """
         known = [
             r for cap, r in self._complete.items() if cap is None or (steps is not None and cap >= steps)
         ]
+        if steps is not None:
+            known.append(steps)
         return max(min(known), 1) if known else None
+
+    def shortest_at_least(self, name: str) -> int | None:
+        """Return the largest k for which it is proved that no violation takes fewer than k steps.
+
+        It is about executions within the budgets and the bound. None if nothing is proved. A search for
+        fewest faults proves it only by the rounds in which there is no violation at all: what it excludes
+        afterwards is dearer in faults, and may have fewer steps.
+        """
+        about = self._about[name]
+        if about.costs is not None and about.costs[-1:] == (0,):
+            return 0
+        if about.evidence is None:
+            return None
+        rounds, below = about.evidence.rounds, about.evidence.below
+        covered = [rounds, *(cap for cap, r in self._complete.items() if r <= rounds and cap is not None)]
+        if below is None:
+            return max(covered) + 1
+        is_complete = self._complete.get(None, rounds + 1) <= rounds
+        return below[0] if is_complete else min(below[0], max(covered) + 1)
 
     def longest_useful(self) -> int | None:
         """Return the largest step count at which a shorter counterexample could still improve a result.
@@ -207,7 +236,8 @@ class Knowledge:
     def _is_small_enough(self, about: _About) -> bool:
         limit = self.limits.rounds
         at_limit = limit is not None and about.searched >= limit
-        return self.limits.minimize is Minimize.NONE or at_limit or self._is_fewest(about)
+        enough = self.limits.minimize is Minimize.NONE or about.patience_is_over or at_limit
+        return enough or self._is_fewest(about)
 
     def _is_fewest(self, about: _About) -> bool:
         """Return whether no execution within the limits violates the property at a lower cost.
@@ -299,6 +329,8 @@ class Knowledge:
             "found_in": rounds,
             "minimized": self.limits.minimize,
             "fewest": fewest,
+            "shortest_at_least": self.shortest_at_least(about.asked.name),
+            "patience_is_over": about.patience_is_over and fewest is not Fewest.OF_ALL,
             "steps": len(trace.steps),
             "faults": dict(trace.faults),
             "trace": trace,

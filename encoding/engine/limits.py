@@ -20,6 +20,21 @@ class Minimize(StrEnum):
     NONE = "none"
 
 
+@dataclass(frozen=True)
+class Patience:
+    """How long the search for shorter counterexamples of a property goes on after its first one.
+
+    For `factor` times the seconds that the first one took, and at least for `seconds`.
+    """
+
+    seconds: float = 10.0
+    factor: float = 1.0
+
+    def after(self, took: float) -> float:
+        """Return the seconds of that search if the first counterexample took so many seconds."""
+        return max(self.seconds, self.factor * took)
+
+
 ENGINES = ("rounds", "induction", "k-induction")
 """Bounded search by rounds, induction over one action, and induction over several rounds."""
 
@@ -32,6 +47,7 @@ class Limits:
     - `rounds`: the largest number of rounds.
     - `budgets`: the largest number of faults, by name.
     - `minimize`, `count`: what is made small in a counterexample, and how many there should be.
+    - `patience`: how long a counterexample is made smaller. None: until it is the smallest, or time is up.
     - `timeout`: seconds for the whole check. `gone` of them had passed before it began.
     - `memory`: GiB for each process.
     - `conflicts`: solver conflicts that the searches of one process may spend together. With `jobs=1` the
@@ -46,6 +62,7 @@ class Limits:
     budgets: Mapping[str, int] = field(default_factory=dict)
     minimize: Minimize = Minimize.STEPS
     count: int = 1
+    patience: Patience | None = None
     timeout: float = 300.0
     gone: float = 0.0
     memory: float | None = None

@@ -59,6 +59,8 @@ class Result:
     - `found_in`: the number of rounds of the trace.
     - `rounds`: the one of these three numbers that the verdict speaks of.
     - `steps`, `faults`: the length of the trace, and the number of its faults by kind.
+    - `shortest_at_least`: no violation takes fewer steps. None if that is not known, or without a violation.
+    - `patience_is_over`: whether the search for shorter traces ended because of `Limits.patience`.
     - `minimized`: what was made small in the trace.
     - `bound`: the largest number of steps asked for.
     - `witness`: whether the property's witness was reached.
@@ -80,6 +82,8 @@ class Result:
     steps: int | None = None
     minimized: Minimize = Minimize.NONE
     fewest: Fewest | None = None
+    shortest_at_least: int | None = None
+    patience_is_over: bool = False
     faults: Mapping[str, int] | None = None
     reason: str | None = None
     trace: Trace | None = None
@@ -102,6 +106,8 @@ class Result:
             raise ValueError("proved needs a complete search or an induction, and a reachable witness")
         if self.certificate is not None and self.verdict is not Verdict.PROVED:
             raise ValueError("only what is proved has a certificate")
+        if (self.shortest_at_least or 0) > (self.steps or 0):
+            raise ValueError("no trace has fewer steps than any violation takes")
         if (self.verdict is Verdict.VIOLATED) != (self.trace is not None):
             raise ValueError("a verdict is violated if and only if there is a replayed trace")
 
@@ -127,6 +133,7 @@ class Result:
             "rounds": self.rounds,
             "searched": self.searched,
             "steps": self.steps,
+            "shortest_at_least": self.shortest_at_least,
             "minimized": self.minimized.value if self.trace else None,
             "fewest": self.fewest.value if self.fewest else None,
             "faults": dict(self.faults) if self.faults is not None else None,

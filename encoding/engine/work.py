@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.encoding.engine.events import Listener, Open, Silence
+from fencepost.encoding.engine.events import Listener, Open, PatienceOver, Silence
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.patience import Waiting
 from fencepost.encoding.engine.verdicts import Outcome, Result
 from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.system import Invariant, Property
@@ -44,6 +45,7 @@ class Work:
         self.knowledge = Knowledge(properties, limits, inducts, tuple(i.name for i in self.carried))
         self.replayer = Replayer(self.system, instance.subject)
         self.begun = time.perf_counter()
+        self._waiting = Waiting(limits.patience, self.begun)
         until = self.begun + limits.timeout - limits.gone
         self.crew = Crew(until, self.replayer.warm_up(), tick=lambda: listen(Silence()))
         self.stopped: str | None = None
@@ -75,7 +77,7 @@ class Work:
         try:
             if done():
                 return None
-            for worker, message in self.crew.heard():
+            for worker, message in self.crew.heard(done):
                 if isinstance(message, Ended):
                     ended(worker)
                     reason = reason_of(message, worker.name, self.limits.memory) or reason
@@ -95,6 +97,7 @@ class Work:
 
     def all_settled(self) -> bool:
         """Return whether every property is settled. Tell the listener when the open properties change."""
+        self._end_patience()
         settled = [prop.name for prop in self.properties if self.knowledge.settled(prop.name)]
         for name in settled:
             self._settled_at.setdefault(name, time.perf_counter())
@@ -103,6 +106,12 @@ class Work:
             self._open = still
             self.listen(Open(still))
         return not still
+
+    def _end_patience(self) -> None:
+        """Tell the evidence which counterexamples have been made smaller for long enough."""
+        violated = [p.name for p in self.properties if self.knowledge.violation(p.name) is not None]
+        for name in self._waiting.over(violated, time.perf_counter()):
+            self.knowledge.hear(PatienceOver(name))
 
     def is_over(self) -> bool:
         """Return whether no engine has anything left to do."""

@@ -240,21 +240,20 @@ class _Hunter:
         return executed(self._solver)
 
     def search(self, name: str) -> Iterator[Finding]:
-        """Yield violations after the last round, each cheaper than the one before, then `Clean`."""
-        while True:
+        """Yield violations after the last round, each cheaper than the one before, then `Clean`.
+
+        Without objectives nothing is said of a property once a violation of it is found.
+        """
+        while name not in self._known or self._task.objectives:
             violation = self._cheaper(name)
             if violation is None:
                 yield Clean(name, self._solver.rounds, self._least.get(name))
                 return
             yield violation
             self._known.add(name)
-            if not self._task.objectives:
-                return
             self._least[name] = violation.costs
 
     def _cheaper(self, name: str) -> Violated | None:
-        if name in self._known and not self._task.objectives:
-            return None
         for assumptions in self._improvements(name):
             if self._solver.solve(
                 [*self.limits(), *self._avoiding, -self.output(f"holds:{name}"), *assumptions]

@@ -56,10 +56,11 @@ class Crew:
             worker.kill()
             self._workers.remove(worker)
 
-    def heard(self) -> Iterator[tuple[Worker, Any]]:
+    def heard(self, done: Callable[[], bool] = lambda: False) -> Iterator[tuple[Worker, Any]]:
         """Yield the messages with their workers, `Ended` as the last of each. Raises OutOfTime.
 
-        Between two messages, workers may be started and dismissed.
+        Between two messages, workers may be started and dismissed. `done` is asked after each second without
+        a message; the messages end if it is true.
         """
         while self._workers:
             left = self._until - time.perf_counter()
@@ -70,6 +71,8 @@ class Crew:
                 ready = self._ready(min(left, TICK))
                 if not ready:
                     self._tick()
+                    if done():
+                        return
             yield from self._received(ready)
 
     def listen(self, seconds: float) -> list[tuple[Worker, Any]]:

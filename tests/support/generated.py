@@ -55,6 +55,12 @@ def generate(seed: int, ends: bool = True) -> System:
     return System(s, actions, (never,), default_rounds=None if ends else ROUNDS)
 
 
+def fewest_steps(system: System) -> int | None:
+    """Return the steps to the nearest violation of the first property, by exploring breadth first."""
+    holds = Concrete(system).predicate(system.properties[0].holds)
+    return next((visit.steps for visit in explore(system) if not holds(visit.state)), None)
+
+
 def _action(chance: random.Random, s: Cells, number: int, ends: bool) -> Schema:
     guard = [_literal(chance, s) for _ in range(chance.choice((0, 1, 1, 2)))]
     then: list[Update] = []

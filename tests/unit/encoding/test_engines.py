@@ -82,7 +82,9 @@ def checking(case: Case, limits: Limits) -> int | None:
     (result,) = check(Bare(system, SUBJECT), system.properties[:1], limits).results
     assert result.verdict in (Verdict.VIOLATED, Verdict.PROVED)
     if result.verdict is Verdict.VIOLATED:
-        assert result.fewest == (Fewest.WITHIN_ROUNDS if limits.rounds else Fewest.OF_ALL)
+        least = case.steps if limits.rounds is None else min(case.steps or 0, limits.rounds + 1)
+        assert result.shortest_at_least == least
+        assert result.fewest == (Fewest.OF_ALL if least == case.steps else Fewest.WITHIN_ROUNDS)
     return result.steps
 
 

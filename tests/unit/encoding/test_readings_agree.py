@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
@@ -23,7 +22,7 @@ from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.properties.catalogue import find
 from support.bare import Bare
-from support.generated import by_seeds, compare, generate
+from support.generated import by_seeds, compare, fewest_steps, generate
 
 SEEDS = range(120)
 TINY = (
@@ -75,12 +74,6 @@ def test_generated_systems_agree_state_by_state_and_are_not_trivial(seeds: range
     assert deep >= len(seeds) // 4, (
         f"only {deep} of {len(seeds)} need 3 rounds or more: the sample tests too little"
     )
-
-
-def fewest_steps(system: System) -> int | None:
-    """Return the steps to the nearest violation of the first property, by exploring breadth first."""
-    holds = Concrete(system).predicate(system.properties[0].holds)
-    return next((visit.steps for visit in explore(system) if not holds(visit.state)), None)
 
 
 @by_seeds(20, 30)
