@@ -21,6 +21,7 @@ from fencepost.encoding.engine.events import (
     Untrue,
 )
 from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.lower_bound import at_least
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive, base
 from fencepost.encoding.language.state import amount
@@ -55,8 +56,8 @@ class _About:
     asked: Property
     violation: Replayed | None = None
     clean: Clean | None = None
-    evidence: Clean | None = None
-    """The deepest result about the steps of violations. It stays true if a shorter one is found."""
+    about_steps: Clean | None = None
+    """The deepest result about steps alone. It stays true if a shorter violation is found."""
     patience_is_over: bool = False
     witness: Execution | None = None
     inductive: Inductive | None = None
@@ -116,7 +117,7 @@ class Knowledge:
             case Clean(property=name, below=below):
                 self._about[name].clean = message
                 if below is None or len(below) == 1:
-                    self._about[name].evidence = message
+                    self._about[name].about_steps = message
             case Witnessed(property=name, execution=execution):
                 self._about[name].witness = execution
             case Unreached(property=name):
@@ -170,23 +171,14 @@ class Knowledge:
         return max(min(known), 1) if known else None
 
     def shortest_at_least(self, name: str) -> int | None:
-        """Return the largest k for which it is proved that no violation takes fewer than k steps.
+        """Return the number of steps that each violation within the limits takes at least.
 
-        It is about executions within the budgets and the bound. None if nothing is proved. A search for
-        fewest faults proves it only by the rounds in which there is no violation at all: what it excludes
-        afterwards is dearer in faults, and may have fewer steps.
+        None if nothing is proved. What costs more faults than the trace may take fewer steps than it.
         """
         about = self._about[name]
         if about.costs is not None and about.costs[-1:] == (0,):
             return 0
-        if about.evidence is None:
-            return None
-        rounds, below = about.evidence.rounds, about.evidence.below
-        covered = [rounds, *(cap for cap, r in self._complete.items() if r <= rounds and cap is not None)]
-        if below is None:
-            return max(covered) + 1
-        is_complete = self._complete.get(None, rounds + 1) <= rounds
-        return below[0] if is_complete else min(below[0], max(covered) + 1)
+        return None if about.about_steps is None else at_least(about.about_steps, self._complete)
 
     def longest_useful(self) -> int | None:
         """Return the largest step count at which a shorter counterexample could still improve a result.

@@ -28,7 +28,7 @@ from fencepost.encoding.language.system import Action, Property, Schema, System,
 from fencepost.encoding.language.terms import TRUE, Parameter
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.round_solver import RoundSolver
-from fencepost.encoding.rounds.search import Broken, Finding, Footprint, Task, Upheld, Violated, hunt
+from fencepost.encoding.rounds.search import Broken, Clean, Finding, Footprint, Task, Upheld, Violated, hunt
 from support.bare import Bare
 from support.generated import ACTIONS, by_seeds, generate
 
@@ -180,7 +180,7 @@ def test_fewest_is_not_claimed_before_the_rounds_of_the_trace_are_searched(
     monkeypatch.setattr(searches, "hunt", stop_at_the_first)
     result = copies(Limits(jobs=1))
     assert (result.verdict, result.fewest) == (Verdict.VIOLATED, None)
-    assert "(shorter ones may exist)" in violated(result)
+    assert "; none shorter than 2 exists, " in violated(result)
 
 
 def hunted(task: Task) -> list[Finding]:
@@ -216,6 +216,11 @@ def test_an_invariant_that_is_false_is_reported_once() -> None:
     assert (kinds.count(Broken), kinds.count(Upheld)) == (1, 0)
     kinds = [type(m) for m in hunted(Task(("never",), rounds=3))]
     assert (kinds.count(Broken), kinds.count(Upheld)) == (0, 0)
+
+
+def test_without_objectives_no_rounds_are_clean_of_a_violation_that_was_found() -> None:
+    found = [type(m) for m in hunted(Task(("never",), rounds=5)) if isinstance(m, Clean | Violated)]
+    assert found == [Clean, Clean, Violated]
 
 
 # Late messages.
