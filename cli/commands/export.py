@@ -1,6 +1,8 @@
-"""`fencepost export`: write a query for other solvers."""
+"""`fencepost export`: write a query for other solvers, or a circuit for model checkers."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from fencepost.cli.options.completion import property_names
 from fencepost.cli.options.grouped import Choice, grouped_command, option
@@ -8,16 +10,20 @@ from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
 from fencepost.cli.options.settings import budget_option, budgets, release_option, setting, settings_option
 from fencepost.cli.process.handover import outer_timeout_option
-from fencepost.cli.rendering.output import emit, output_option
+from fencepost.cli.rendering.output import emit, output_option, write_whole
 from fencepost.encoding.engine.limits import known_faults
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.evidence.aiger import CircuitBuilder, circuit_remarks
 from fencepost.encoding.evidence.one_action import BEGINNING, ActionStep
 from fencepost.encoding.evidence.queries import ABOUT_ONE_PROPERTY, Kind, Query
 from fencepost.encoding.evidence.question_files import Asking, Question, remarks
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.versions import version
 
-FORMATS = ("dimacs", "smt2")
+CIRCUIT = "aiger"
+"""The form that has the whole instance, not a query."""
+
+FORMATS = ("dimacs", "smt2", CIRCUIT)
 
 QUERY = "Query"
 
@@ -46,7 +52,7 @@ ACTION = "action"
     metavar="NAME",
     shell_complete=property_names,
     group=QUERY,
-    help="The property of the query (repeatable with --what beginning or action).",
+    help="The property of the query (repeatable with --what beginning or action, and with aiger).",
 )
 @option("--rounds", type=ROUNDS, metavar="R", group=QUERY, help="The number of rounds of the query.")
 @option("--action", metavar="NAME", group=QUERY, help="With --what action: its name, such as 'handle add'.")
@@ -56,7 +62,7 @@ ACTION = "action"
     type=Choice(FORMATS),
     metavar="FORM",
     required=True,
-    help="Form of the result: dimacs for SAT solvers, smt2 for SMT.",
+    help="Form of the result: dimacs for SAT solvers, smt2 for SMT, aiger for model checkers.",
 )
 @output_option
 @outer_timeout_option
@@ -74,21 +80,30 @@ def command(
 ) -> None:
     """Write a query about PROTOCOL, or the one in FILE.py, for other solvers.
 
-    The file says what the answers sat and unsat mean. Queries about executions of up to R rounds: can the
-    property be false after one (property), can its witness be true after one (witness), does any execution
-    need more rounds (completeness), is a step badly defined (well-defined). Induction over R rounds: base
-    and step. Induction over one action: can an invariant be false at first (beginning), or after an action
-    (action).
+    With --format aiger it writes the whole instance, with all properties or those named, as a circuit for
+    hardware model checkers (AIGER 1.9, binary, to a file).
+
+    The file of a query says what the answers sat and unsat mean. Queries about executions of up to R rounds:
+    can the property be false after one (property), can its witness be true after one (witness), does any
+    execution need more rounds (completeness), is a step badly defined (well-defined). Induction over R
+    rounds: base and step. Induction over one action: can an invariant be false at first (beginning), or after
+    an action (action).
     """
     limits = budgets(budget)
     made = [setting(text, "NAME=VALUE") for text in settings]
     instance = find_protocol(protocol).instance(made, release)
     known_faults(instance.system, limits)
+    if form == CIRCUIT:
+        if what != Kind.PROPERTY.value:
+            raise BadInput(f"--what {what}: --format {CIRCUIT} has no queries; leave it out")
+        _refuse(f"--format {CIRCUIT}", rounds=rounds, action=action, budget=limits or None)
+        _write_circuit(instance, names, output)
+        return
     if what in (BEGINNING, ACTION):
-        _refuse(what, rounds=rounds, budget=limits or None)
+        _refuse(f"--what {what}", rounds=rounds, budget=limits or None)
         query: Question = _step(instance, what, names, action)
     else:
-        _refuse(what, action=action)
+        _refuse(f"--what {what}", action=action)
         query = _query(Kind(what), rounds, names)
     asking = Asking(instance.system, instance.properties(*names) if names else [], limits)
     said = [
@@ -99,11 +114,22 @@ def command(
     emit(text.rstrip("\n"), output)
 
 
-def _refuse(what: str, **options: object) -> None:
-    """Raise BadInput for an option that the query has no use for."""
+def _refuse(chosen: str, **options: object) -> None:
+    """Raise BadInput for an option that the query or form has no use for."""
     for name, value in options.items():
         if value is not None:
-            raise BadInput(f"--{name}: --what {what} has no use for it; leave it out")
+            raise BadInput(f"--{name}: {chosen} has no use for it; leave it out")
+
+
+def _write_circuit(instance: Instance, names: tuple[str, ...], output: str | None) -> None:
+    """Write the instance as a circuit. Raises BadInput without a file, because the form is binary."""
+    if output is None:
+        raise BadInput(f"--format {CIRCUIT}: is binary; say to which file with --output FILE.aig")
+    properties = instance.properties(*names)
+    builder = CircuitBuilder(instance.system, properties)
+    remarks = circuit_remarks(instance.subject, properties, builder.constant)
+    said = [f"Fencepost {version()}: an instance for model checkers", *remarks]
+    write_whole(Path(output), builder.circuit().aiger(said))
 
 
 def _step(instance: Instance, what: str, names: tuple[str, ...], action: str | None) -> ActionStep:
@@ -115,7 +141,7 @@ def _step(instance: Instance, what: str, names: tuple[str, ...], action: str | N
             f"--what {what}: no invariants are declared here; say which property with --property NAME"
         )
     if what == BEGINNING:
-        _refuse(what, action=action)
+        _refuse(f"--what {what}", action=action)
         return ActionStep(None, claims)
     known = list(dict.fromkeys(schema.name for schema in system.schemas))
     if action not in known:

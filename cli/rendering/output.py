@@ -85,20 +85,20 @@ def emit(text: str, output: str | None) -> None:
         write_whole(Path(output), defused(text) + "\n")
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write `text` to a temporary file beside `path`, then rename it; raises BadInput if it cannot be.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write `content` to a temporary file beside `path`, then rename it; raises BadInput if it cannot be.
 
-    A device or a pipe is written to directly. A link stays and leads to the text.
+    A device or a pipe is written to directly. A link stays and leads to the content.
     """
     temporary, given = None, path
     try:
         path = at_home(path).resolve()
         if not renamed_into_place(path):
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(_written(content))
             return
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(_written(content))
         os.chmod(temporary, 0o666 & ~umask())
         os.replace(temporary, path)
     except (OSError, ValueError) as error:
@@ -106,6 +106,10 @@ def write_whole(path: Path, text: str) -> None:
     finally:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def _written(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else content
 
 
 def renamed_into_place(path: Path) -> bool:

@@ -7,6 +7,7 @@ thousands of calls.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import Enum
 from typing import TypeAlias
 
 import z3
@@ -23,12 +24,12 @@ _NEGATIONS: dict[int, Formula] = {}
 """Negations in both directions, so that two cancel out. Terms in here stay alive, which keeps keys valid."""
 
 
-def _key(formula: Formula) -> int:
-    """Return a key that is equal for equal terms, because z3 shares them."""
+def key(formula: Formula) -> int:
+    """Return a key that is equal for equal terms, because z3 shares them. It is valid while a term lives."""
     return int(formula.ast.value)
 
 
-_TRUE_KEY, _FALSE_KEY = _key(TRUE), _key(FALSE)
+_TRUE_KEY, _FALSE_KEY = key(TRUE), key(FALSE)
 
 
 def named(name: str) -> Formula:
@@ -42,12 +43,12 @@ def neg(formula: Formula) -> Formula:
         return FALSE
     if formula is FALSE:
         return TRUE
-    known = _NEGATIONS.get(_key(formula))
+    known = _NEGATIONS.get(key(formula))
     if known is None:
         double = z3.is_not(formula)
         known = formula.arg(0) if double else Formula(z3core.Z3_mk_not(_REF, formula.ast), _CONTEXT)
-        _NEGATIONS[_key(formula)] = known
-        _NEGATIONS[_key(known)] = formula
+        _NEGATIONS[key(formula)] = known
+        _NEGATIONS[key(known)] = formula
     return known
 
 
@@ -67,7 +68,7 @@ def _gather(formulas: Iterable[Formula], neutral: Formula, absorbing: Formula, m
         if formula is absorbing:
             return absorbing
         if formula is not neutral:
-            kept[_key(formula)] = formula
+            kept[key(formula)] = formula
     if len(kept) < 2:
         return next(iter(kept.values()), neutral)
     array = (z3core.Ast * len(kept))(*(f.ast for f in kept.values()))
@@ -77,7 +78,7 @@ def _gather(formulas: Iterable[Formula], neutral: Formula, absorbing: Formula, m
 
 def ite(condition: Formula, then: Formula, otherwise: Formula) -> Formula:
     """Return the formula for `then` if `condition` holds, else `otherwise`."""
-    if condition is TRUE or _key(then) == _key(otherwise):
+    if condition is TRUE or key(then) == key(otherwise):
         return then
     if condition is FALSE:
         return otherwise
@@ -102,9 +103,33 @@ def iff(left: Formula, right: Formula) -> Formula:
         return neg(right)
     if right is FALSE:
         return neg(left)
-    if _key(left) == _key(right):
+    if key(left) == key(right):
         return TRUE
     return Formula(z3core.Z3_mk_eq(_REF, left.ast, right.ast), _CONTEXT)
+
+
+class Connective(Enum):
+    """The kinds of formulas that this module builds."""
+
+    VARIABLE = z3.Z3_OP_UNINTERPRETED
+    TRUE = z3.Z3_OP_TRUE
+    FALSE = z3.Z3_OP_FALSE
+    NOT = z3.Z3_OP_NOT
+    AND = z3.Z3_OP_AND
+    OR = z3.Z3_OP_OR
+    ITE = z3.Z3_OP_ITE
+    IFF = z3.Z3_OP_EQ
+
+
+def connective(formula: Formula) -> Connective:
+    """Return the outermost connective. Raises ValueError for a term that this module does not build."""
+    return Connective(z3core.Z3_get_decl_kind(_REF, z3core.Z3_get_app_decl(_REF, formula.ast)))
+
+
+def operands(formula: Formula) -> list[Formula]:
+    """Return the formulas directly below the outermost connective, in their order."""
+    count = z3core.Z3_get_app_num_args(_REF, formula.ast)
+    return [Formula(z3core.Z3_get_app_arg(_REF, formula.ast, i), _CONTEXT) for i in range(count)]
 
 
 class Renaming:
@@ -123,7 +148,6 @@ class Renaming:
             return formula
         ast = z3core.Z3_substitute(_REF, formula.ast, self._count, self._olds, self._news)
         result = Formula(ast, _CONTEXT)
-        key = _key(result)
-        if key == _TRUE_KEY:
+        if key(result) == _TRUE_KEY:
             return TRUE
-        return FALSE if key == _FALSE_KEY else result
+        return FALSE if key(result) == _FALSE_KEY else result

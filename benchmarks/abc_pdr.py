@@ -1,0 +1,65 @@
+"""ABC's `pdr`, an implementation of IC3, asked about an instance as a circuit (Debian: `berkeley-abc`)."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.encoding.engine.verdicts import Verdict
+from fencepost.encoding.evidence.aiger import Circuit
+
+PROGRAM = next((name for name in ("berkeley-abc", "abc") if shutil.which(name)), None)
+"""The name of the program; None where it is not installed."""
+
+SCRIPT = "&r circuit.aig; &put; pdr -a -T {seconds}"
+"""The commands. `&r` keeps latches without initial value free; `read_aiger` would take them as 0."""
+
+_ASSERTED = re.compile(r"^Output +(\d+) was (?:trivially )?asserted in frame", re.MULTILINE)
+_SUM = re.compile(r"^Properties: +All = (\d+)\. .* Disproved = (\d+)\. Undecided = (\d+)\.", re.MULTILINE)
+_CLAUSES = re.compile(r"^Invariant F\[\d+\] : (\d+) clauses", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer about one circuit."""
+
+    verdicts: Mapping[str, Verdict]
+    """The verdict on each bad output by its name; `UNDECIDED` after the time limit."""
+    clauses: int | None
+    """The clauses of the invariant that proves what holds; None if ABC names none."""
+
+
+def pdr(circuit: Circuit, seconds: int) -> Answer:
+    """Return the answer of ABC within so many seconds, as ABC counts them (Debian's: processor seconds).
+
+    On a busy machine it may wait four times as long, and is ended then. Raises RuntimeError for any other
+    output.
+    """
+    assert PROGRAM is not None, "ABC is not installed"
+    names = [name for name, _ in circuit.bad]
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "circuit.aig").write_bytes(circuit.aiger([]))
+        command = [PROGRAM, "-q", SCRIPT.format(seconds=seconds)]
+        try:
+            run = subprocess.run(
+                command, cwd=folder, check=False, capture_output=True, text=True, timeout=4 * seconds
+            )
+        except subprocess.TimeoutExpired:
+            return Answer(dict.fromkeys(names, Verdict.UNDECIDED), None)
+    return read_answer(names, run.stdout)
+
+
+def read_answer(names: Sequence[str], output: str) -> Answer:
+    """Return the answer in ABC's output. Raises RuntimeError if the output has none."""
+    total, asserted = _SUM.search(output), {int(number) for number in _ASSERTED.findall(output)}
+    if total is None or [int(total[1]), int(total[2])] != [len(names), len(asserted)]:
+        raise RuntimeError(f"ABC gave no answer about {len(names)} outputs: {output}")
+    other = Verdict.PROVED if total[3] == "0" else Verdict.UNDECIDED
+    verdicts = {name: Verdict.VIOLATED if n in asserted else other for n, name in enumerate(names)}
+    clauses = _CLAUSES.search(output)
+    return Answer(verdicts, int(clauses[1]) if clauses else None)
