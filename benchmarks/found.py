@@ -74,7 +74,7 @@ CLEAN = (
 )
 """The properties of today's protocol that hold with two entries and one recoverer."""
 
-LOG = ("commit-durability", "servable-entries-committed", "progress", "assertions")
+LOG = ("commit-durability", "servable-entries-committed", "assertions")
 LOG_02 = (
     *LOG,
     "closed-agreement",
@@ -83,7 +83,7 @@ LOG_02 = (
     "commit-on-all",
     "committed-kept",
 )
-LOG_04 = (*LOG, "single-active-producer", "commit-on-all", "committed-kept")
+LOG_04 = (*LOG, "progress", "single-active-producer", "commit-on-all", "committed-kept")
 
 TWO_PHASE, COPIES, LOCK = (f"examples/{n}.py" for n in ("two_phase_commit", "two_copies", "lease_lock"))
 

@@ -5,8 +5,9 @@ Each planted mistake below must be noticed.
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -16,14 +17,17 @@ from fencepost.cli.main import run
 from fencepost.encoding.concrete.exploration import random_execution
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.evidence.aiger import WRONG, CircuitBuilder
-from fencepost.encoding.formulas.and_inverter import FALSE, Literal, leaf
+from fencepost.encoding.formulas.and_inverter import FALSE, Graph, Literal, Translation, leaf
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.sorts import BOOL, Value, integers
 from fencepost.encoding.language.state import StateSpace, Variable, choice, variable
 from fencepost.encoding.language.system import Action, Property, Schema, System
 from fencepost.encoding.language.terms import TRUE, Term
+from fencepost.encoding.solving.logic import FALSE as FALSEHOOD
+from fencepost.encoding.solving.logic import TRUE as TRUTH
+from fencepost.encoding.solving.logic import Formula, conj, disj, iff, ite, named, neg
 from fencepost.properties.catalogue import find
-from support.aiger import Beside, read
+from support.aiger import Beside, Machine, read
 from support.generated import by_seeds, generate
 from support.instances import TWO_BOOKIES
 
@@ -62,7 +66,7 @@ def system_of(name: str, settings: Mapping[str, object]) -> System:
     return protocol.instance(settings.items()).system
 
 
-def named(case: Case) -> str:
+def titled(case: Case) -> str:
     return "-".join([Path(case[0]).stem, *map(str, case[1].values())])
 
 
@@ -72,7 +76,7 @@ def agree(system: System, builder: type[CircuitBuilder] = CircuitBuilder) -> boo
     return beside.reached() == beside.explored()
 
 
-@pytest.mark.parametrize("case", TINY, ids=named)
+@pytest.mark.parametrize("case", TINY, ids=titled)
 def test_a_file_reaches_the_states_and_violations_that_exploring_reaches(case: Case) -> None:
     assert agree(system_of(*case))
 
@@ -83,7 +87,7 @@ def test_files_of_generated_systems_reach_the_states_that_exploring_reaches(seed
         assert agree(generate(seed)), f"seed {seed}"
 
 
-@pytest.mark.parametrize("case", LARGER, ids=named)
+@pytest.mark.parametrize("case", LARGER, ids=titled)
 def test_random_executions_are_the_same_in_the_file(case: Case) -> None:
     """Before each step, nothing is selected, and an action that is not enabled: neither changes anything."""
     beside, chance, losses, steps = Beside(system_of(*case)), random.Random(1), 0, 0
@@ -154,6 +158,32 @@ def test_an_input_decides_which_action_fires_and_the_first_wins() -> None:
     both = [frozenset({0, 1})]
     assert beside.machine.steps((False, False, False), both)[0][0] == (True, False, False)
     assert beside.machine.steps((False, False, True), both)[0][0] == (False, False, True)
+
+
+def test_every_connective_is_translated() -> None:
+    a, b, c = variables = [named(name) for name in "abc"]
+    meant: list[tuple[Formula, Callable[[bool, bool, bool], bool]]] = [
+        (TRUTH, lambda a, b, c: True),
+        (FALSEHOOD, lambda a, b, c: False),
+        (neg(a), lambda a, b, c: not a),
+        (conj((a, neg(b), c)), lambda a, b, c: a and not b and c),
+        (disj((a, neg(b), c)), lambda a, b, c: a or not b or c),
+        (ite(a, b, neg(c)), lambda a, b, c: b if a else not c),
+        (iff(a, disj((b, c))), lambda a, b, c: a == (b or c)),
+    ]
+    for formula, holds in meant:
+        graph = Graph(3)
+        literal = Translation(graph, [(v, leaf(n)) for n, v in enumerate(variables)])(formula)
+        machine = Machine(["a", "b", "c"], [], [], [], {"it": literal}, graph.gates, [])
+        for inputs in itertools.product((False, True), repeat=3):
+            true = frozenset(n for n, value in enumerate(inputs) if value)
+            assert bool(machine.steps((), [true])[0][1]) == holds(*inputs), (formula, inputs)
+
+
+def test_equal_gates_are_one() -> None:
+    graph = Graph(2)
+    assert graph.both(leaf(0), leaf(1)) == graph.both(leaf(1), leaf(0))
+    assert len(graph.gates) == 1
 
 
 # Planted mistakes.
@@ -282,7 +312,7 @@ def expected(system: System) -> dict[str, Verdict]:
 
 
 @with_abc
-@pytest.mark.parametrize("case", TINY, ids=named)
+@pytest.mark.parametrize("case", TINY, ids=titled)
 def test_abc_gives_the_verdicts_of_exploring(case: Case) -> None:
     system = system_of(*case)
     assert asked(system).verdicts == expected(system)
