@@ -86,8 +86,11 @@ LOG_02 = (
 LOG_04 = (*LOG, "progress", "single-active-producer", "commit-on-all", "committed-kept")
 
 TWO_PHASE, COPIES, LOCK = (f"examples/{n}.py" for n in ("two_phase_commit", "two_copies", "lease_lock"))
+PUBLIC = {"lock-server": "examples/lock_server.py", "ricart-agrawala": "examples/ricart_agrawala.py"}
+"""Public benchmarks, written without invariants."""
 
 ROWS = (
+    *(Row(f"{name} {n}", file, {"nodes": n}) for name, file in PUBLIC.items() for n in (3, 5, 7)),
     *(Row(f"two-phase-commit {n}", TWO_PHASE, {"participants": n}) for n in (3, 5, 8)),
     Row("two-copies 3 entries", COPIES, {"entries": 3, "fence": "yes"}),
     Row("lease-lock 4", LOCK, {"holders": 4, "storage": "checks"}),
