@@ -75,6 +75,10 @@ class Plan:
     repeated: int
     """The number of cases that the grid asks for more than once."""
 
+    def without_declared(self) -> Plan:
+        """Return the same plan with the declared invariants of every protocol hidden."""
+        return replace(self, cases=tuple(replace(case, drop_declared=True) for case in self.cases))
+
 
 def read_grid(path: Path, own: Protocol | None = None) -> Plan:
     """Return the cases of a grid file; raise BadInput, in one line, if it cannot be used.

@@ -13,6 +13,7 @@ from typing import Any
 
 from fencepost.encoding.engine.limits import Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict
+from fencepost.encoding.ic3.named_clauses import text_of
 from fencepost.sweeps.sweep_cases import SweepCase
 
 Row = dict[str, Any]
@@ -61,6 +62,7 @@ ASKED = (
     Column("minimize", "text", "quantity that a counterexample minimizes"),
     Column("weight", "integer", "state variables of the instance: an estimate of how hard it is"),
     Column("system", "text", "SHA-256 of the ground system, if the protocol does not ship", optional=True),
+    Column("drop_declared", "boolean", "the invariants that the protocol declares were hidden"),
 )
 """The columns of a case."""
 
@@ -83,6 +85,7 @@ FOUND = (
     Column("by_actions", "boolean", "the induction is over one action"),
     Column("induction", "integer", "number of rounds of an induction over rounds", optional=True),
     Column("invariants", "texts", "invariants that the induction uses"),
+    Column("found", "texts", "clauses that the induction uses and that an engine found"),
     Column(
         "reason",
         "text",
@@ -118,6 +121,7 @@ def asked(case: SweepCase, engine: str) -> Row:
         "minimize": case.minimize.value,
         "weight": case.weight,
         "system": case.system,
+        "drop_declared": case.drop_declared,
     }
 
 
@@ -144,6 +148,7 @@ def case_of(row: Mapping[str, Any]) -> SweepCase:
         Minimize(row["minimize"]),
         row["weight"],
         row["system"],
+        row["drop_declared"],
     )
 
 
@@ -162,6 +167,7 @@ def found(result: Result) -> Row:
         "by_actions": result.by_actions,
         "induction": result.induction,
         "invariants": list(result.invariants),
+        "found": list(map(text_of, result.found)),
         "reason": result.reason,
         "trace": json.dumps(result.trace.to_json()) if result.trace else None,
         "certificate": result.certificate,
@@ -184,6 +190,7 @@ def unanswered(verdict: str, reason: str, seconds: float) -> Row:
         "witness": False,
         "by_actions": False,
         "invariants": [],
+        "found": [],
         "reason": reason,
         "seconds": round(seconds, 3),
     }

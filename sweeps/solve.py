@@ -77,16 +77,20 @@ def decide(case: SweepCase, allowance: Allowance) -> Result:
 
 def instance(case: SweepCase, source: Path | None = None) -> Instance:
     """Return the instance of a case; raise BadInput if this machine has no such protocol or another text."""
-    return _instance(case.protocol, case.settings, case.system, source)
+    return _instance(case.protocol, case.settings, case.system, case.drop_declared, source)
 
 
 @lru_cache(maxsize=1)
 def _instance(
-    name: str, settings: tuple[tuple[str, str], ...], digest: str | None, source: Path | None
+    name: str,
+    settings: tuple[tuple[str, str], ...],
+    digest: str | None,
+    drop_declared: bool,
+    source: Path | None,
 ) -> Instance:
     """Return the instance with its system, which the processes of a task's cases inherit."""
     protocol = find(name) if source is None else load(source)
-    found = protocol.instance(settings)
+    found = protocol.instance(settings, drop_declared=drop_declared)
     if found.subject.system != digest:
         raise BadInput(
             f"{source or protocol.name}: not the text that the sweep asks about; put the same everywhere"

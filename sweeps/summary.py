@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from fencepost.encoding.engine.verdicts import Fewest
+from fencepost.encoding.ic3.named_clauses import found_text
 from fencepost.encoding.language.state import amount
 from fencepost.sweeps.rows import ERROR, VERDICTS, Row
 from fencepost.sweeps.sweep_cases import CODE
@@ -50,6 +51,8 @@ def finding(row: Row) -> str:
     if row["solver"] == CODE and row["verdict"] != ERROR:
         return f"{row['verdict']}: {row['reason']}"
     match row["verdict"]:
+        case "proved" if row["by_actions"] and row["found"]:
+            return f"proved: inductive, with {found_text(len(row['found']))}"
         case "proved" if row["by_actions"]:
             return "proved by induction over one action"
         case "proved" if row["basis"] == "induction":

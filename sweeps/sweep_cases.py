@@ -31,12 +31,15 @@ class SweepCase:
     weight: int = 0
     system: str | None = None
     """The digest of the ground system, if the protocol does not ship."""
+    drop_declared: bool = False
+    """Whether the invariants that the protocol declares are hidden."""
 
     def identify(self, engine: str) -> str:
         """Return a hash of the case and of the engine that answers it."""
         asked = [self.protocol, self.settings, self.property, self.solver, self.bound, self.rounds]
-        own = [] if self.system is None else [self.system]
-        text = json.dumps([engine, *asked, self.minimize, *own], separators=(",", ":"))
+        text = json.dumps(
+            [engine, *asked, self.minimize, self.system, self.drop_declared], separators=(",", ":")
+        )
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 

@@ -48,7 +48,8 @@ TABLES = {
     "solvers": """
         WITH answers AS (
             SELECT *, verdict NOT IN ('undecided', 'error') AS decided,
-                   struct(protocol, map_entries(settings), property, bound, most_rounds, minimize) AS question
+                   struct(protocol, map_entries(settings), property, bound, most_rounds, minimize,
+                          drop_declared) AS question
             FROM found
         ), compared AS (
             SELECT *, every(decided) OVER (PARTITION BY question) AS all_decided,

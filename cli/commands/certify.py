@@ -32,6 +32,7 @@ from fencepost.encoding.evidence.recheck import (
     Rejected,
     certify_process,
 )
+from fencepost.encoding.ic3.named_clauses import CLAUSE_WITH_TEXT, found_json, found_text
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.safe_text import one_line
@@ -120,7 +121,9 @@ def command(
 def _instance(folder: Path, found: Manifest, source: str | None) -> Instance:
     """Return the instance that the manifest names; raises BadInput if a parameter or switch is missing."""
     subject = found.subject
-    instance = saved_instance(source, subject.protocol, {**subject.parameters, **subject.switches})
+    instance = saved_instance(
+        source, subject.protocol, {**subject.parameters, **subject.switches}, found.drop_declared
+    )
     ours = instance.subject
     if (ours.parameters, ours.switches) != (subject.parameters, subject.switches):
         names = [*ours.parameters, *ours.switches]
@@ -142,7 +145,8 @@ def _text(report: CertifyReport) -> str:
     width = max(len(checked.part) for checked in report.checked)
     lines = [f"{'':{width}}  {'clauses':>9}  {'lemmas':>9}  built again  checked"]
     lines += [_row(checked, width) for checked in report.checked]
-    claims = "\n".join(map(_claim, report.manifest.claims))
+    found = len(report.manifest.found)
+    claims = "\n".join(_claim(claim, found) for claim in report.manifest.claims)
     unmodelled = f"\n{sentence(report.unmodelled)}" if report.unmodelled else ""
     return f"{report.heading}\n\n" + "\n".join(lines) + f"\n\n{claims}  [{report.seconds:.1f} s]{unmodelled}"
 
@@ -158,9 +162,11 @@ def _row(checked: RecheckedProof, width: int) -> str:
     return f"{checked.part:{width}}  {size:>20}  {checked.building:9.1f} s  {checked.checking:5.1f} s"
 
 
-def _claim(claim: Claim) -> str:
+def _claim(claim: Claim, found: int) -> str:
+    """Return the line of a claim; `found` is the number of clauses that were found."""
     if claim.rounds is None:
-        by = f"proved by induction over one action, with {', '.join(claim.invariants)}"
+        carried = [*([found_text(found)] if found else []), *claim.invariants]
+        by = f"proved by induction over one action, with {', '.join(carried)}"
         return f"{claim.property}: certified: {by.removesuffix(', with ')}"
     if claim.basis is Basis.INDUCTION:
         return f"{claim.property}: certified: proved by induction over {amount(claim.rounds, 'round')}"
@@ -174,6 +180,8 @@ CERTIFIED = k.document(
     unmodelled=k.UNMODELLED,
     budgets=MANIFEST_KEYS["budgets"],
     claims=MANIFEST_KEYS["claims"],
+    found=k.many(CLAUSE_WITH_TEXT, "the clauses that were found and are proved together with the claims"),
+    drop_declared=MANIFEST_KEYS["drop_declared"],
     certified=k.null(k.flag("everything that the claims need stands"), "if that is not known"),
     reason=k.null(k.text("which part was rejected, and where; or why it is not known")),
     parts=k.many(CHECKED, "the parts that stand, in the order in which they were checked"),
@@ -188,6 +196,8 @@ def _json(report: CertifyReport) -> dict[str, object]:
         "unmodelled": report.unmodelled,
         "budgets": dict(found.budgets),
         "claims": [claim.to_json() for claim in found.claims],
+        "found": found_json(found.found),
+        "drop_declared": found.drop_declared,
         "certified": None if report.undecided is not None else report.rejected is None,
         "reason": report.undecided or report.rejected,
         "parts": [checked.to_json() for checked in report.checked],

@@ -15,6 +15,7 @@ from fencepost.cli.options.grouped import EXIT, SEARCH, Choice, grouped_command,
 from fencepost.cli.options.numbers import COUNT, ROUNDS, STEPS
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
 from fencepost.cli.options.search import (
+    drop_declared_option,
     jobs_option,
     memory_option,
     seed_option,
@@ -90,6 +91,7 @@ PATIENCE: Patience | None = Patience()
     group=SEARCH,
     help=f"Engine (repeatable): {', '.join(ENGINES)}.  [default: by protocol]",
 )
+@drop_declared_option
 @solver_option
 @jobs_option
 @seed_option
@@ -134,6 +136,7 @@ def command(
     require_proof: bool,
     known_as_expected: bool,
     expect: str | None,
+    drop_declared: bool,
     verbose: bool,
     minimize: str | None,
     **limits: Any,
@@ -149,7 +152,7 @@ def command(
     made = [setting(text, "NAME=VALUE") for text in settings]
     asked = Limits(budgets=budgets(budget), **_minimizing(minimize), **limits)
     family = find_protocol(protocol)
-    requests = _requests(family, made, names, release, asked, certificates is None)
+    requests = _requests(family, made, names, release, asked, certificates is None, drop_declared)
     if traces is not None:
         prepare_folder(Path(traces))
     if certificates is not None:
@@ -202,12 +205,13 @@ def _requests(
     release: str | None,
     limits: Limits,
     several: bool,
+    drop_declared: bool,
 ) -> list[Request]:
     """Return what is asked: of one instance, or of `several` if properties have instances of their own."""
     if several:
-        found = requests_of(protocol, settings, names, release, limits)
+        found = requests_of(protocol, settings, names, release, limits, drop_declared)
     else:  # a certificate is of one instance
-        instance = protocol.instance(settings, release)
+        instance = protocol.instance(settings, release, drop_declared)
         found = [Request(instance, instance.properties(*names), limits, on_own=False)]
     return [replace(request, limits=request.limits.of(request.system)) for request in found]
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+
+import click
 
 from fencepost.cli.options.completion import property_names
 from fencepost.cli.options.grouped import Choice, grouped_command, option
@@ -14,10 +17,14 @@ from fencepost.cli.rendering.output import emit, output_option, write_whole
 from fencepost.encoding.engine.limits import known_faults
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.aiger import CircuitBuilder, circuit_remarks
-from fencepost.encoding.evidence.one_action import BEGINNING, ActionStep
+from fencepost.encoding.evidence.manifests import read_manifest
+from fencepost.encoding.evidence.one_action import BEGINNING, ActionStep, steps
 from fencepost.encoding.evidence.queries import ABOUT_ONE_PROPERTY, Kind, Query
 from fencepost.encoding.evidence.question_files import Asking, Question, remarks
+from fencepost.encoding.ic3.clauses import with_found
+from fencepost.encoding.ic3.named_clauses import NotAClauseError, clauses_of
 from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.system import System
 from fencepost.encoding.versions import version
 
 CIRCUIT = "aiger"
@@ -57,6 +64,14 @@ ACTION = "action"
 @option("--rounds", type=ROUNDS, metavar="R", group=QUERY, help="The number of rounds of the query.")
 @option("--action", metavar="NAME", group=QUERY, help="With --what action: its name, such as 'handle add'.")
 @option(
+    "--certificate",
+    "folder",
+    type=click.Path(),
+    metavar="DIR",
+    group=QUERY,
+    help="With --what beginning or action: the claims of this certificate, and its found clauses.",
+)
+@option(
     "--format",
     "form",
     type=Choice(FORMATS),
@@ -74,6 +89,7 @@ def command(
     names: tuple[str, ...],
     rounds: int | None,
     action: str | None,
+    folder: str | None,
     budget: tuple[str, ...],
     form: str,
     output: str | None,
@@ -92,20 +108,27 @@ def command(
     limits = budgets(budget)
     made = [setting(text, "NAME=VALUE") for text in settings]
     instance = find_protocol(protocol).instance(made, release)
-    known_faults(instance.system, limits)
+    system = instance.system
+    known_faults(system, limits)
     if form == CIRCUIT:
         if what != Kind.PROPERTY.value:
             raise BadInput(f"--what {what}: --format {CIRCUIT} has no queries; leave it out")
-        _refuse(f"--format {CIRCUIT}", rounds=rounds, action=action, budget=limits or None)
+        unused = {"rounds": rounds, "action": action, "budget": limits or None, "certificate": folder}
+        _refuse(f"--format {CIRCUIT}", **unused)
         _write_circuit(instance, names, output)
         return
     if what in (BEGINNING, ACTION):
         _refuse(f"--what {what}", rounds=rounds, budget=limits or None)
-        query: Question = _step(instance, what, names, action)
+        if folder is not None:
+            _refuse("--certificate", property=names or None)
+            system, claims = _certified(Path(folder), instance)
+        else:
+            claims = _declared(instance, what, names)
+        query: Question = _step(system, what, claims, action)
     else:
-        _refuse(f"--what {what}", action=action)
+        _refuse(f"--what {what}", action=action, certificate=folder)
         query = _query(Kind(what), rounds, names)
-    asking = Asking(instance.system, instance.properties(*names) if names else [], limits)
+    asking = Asking(system, instance.properties(*names) if names else [], limits)
     said = [
         f"Fencepost {version()}: a query for other solvers",
         *remarks(query, instance.subject, limits),
@@ -132,22 +155,43 @@ def _write_circuit(instance: Instance, names: tuple[str, ...], output: str | Non
     write_whole(Path(output), builder.circuit().aiger(said))
 
 
-def _step(instance: Instance, what: str, names: tuple[str, ...], action: str | None) -> ActionStep:
-    """Return the proof obligations of the initial state, or of an action, for invariants and properties."""
-    system = instance.system
-    claims = tuple(c.name for c in (*system.invariants, *(instance.properties(*names) if names else ())))
+def _declared(instance: Instance, what: str, names: tuple[str, ...]) -> list[str]:
+    """Return the names of the declared invariants and of these properties."""
+    asked = instance.properties(*names) if names else []
+    claims = [*(i.name for i in instance.system.invariants), *(prop.name for prop in asked)]
     if not claims:
         raise BadInput(
             f"--what {what}: no invariants are declared here; say which property with --property NAME"
         )
+    return claims
+
+
+def _certified(folder: Path, instance: Instance) -> tuple[System, list[str]]:
+    """Return the system with the clauses of a certificate, and the names of the claims in it."""
+    found = read_manifest(folder)
+    if found.subject != instance.subject:
+        raise BadInput(f"--certificate {folder}: is of another instance; give the settings that it names")
+    try:
+        system = with_found(instance.system, clauses_of(instance.system, found.found))
+    except NotAClauseError as error:
+        raise BadInput(f"--certificate {folder}: {error}") from error
+    claims = [name for one in found.claims if one.rounds is None for name in (one.property, *one.invariants)]
+    if not claims:
+        raise BadInput(f"--certificate {folder}: has no proof by induction over one action")
+    return system, claims
+
+
+def _step(system: System, what: str, claims: Iterable[str], action: str | None) -> ActionStep:
+    """Return the proof obligations of the initial state, or of an action, for these claims."""
+    by_action = {step.action: step for step in steps(system, claims)}
     if what == BEGINNING:
         _refuse(f"--what {what}", action=action)
-        return ActionStep(None, claims)
-    known = list(dict.fromkeys(schema.name for schema in system.schemas))
-    if action not in known:
+        return by_action[None]
+    if action is None or action not in by_action:
         given = "is about the actions of one name" if action is None else f"{action}: no such action"
-        raise BadInput(f"--what {what}: {given}; valid for --action: {', '.join(known)}")
-    return ActionStep(action, claims)
+        known = ", ".join(name for name in by_action if name is not None)
+        raise BadInput(f"--what {what}: {given}; valid for --action: {known}")
+    return by_action[action]
 
 
 def _query(kind: Kind, rounds: int | None, names: tuple[str, ...]) -> Query:

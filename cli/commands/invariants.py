@@ -8,7 +8,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
-from fencepost.cli.options.search import verbose_option
+from fencepost.cli.options.search import drop_declared_option, verbose_option
 from fencepost.cli.options.settings import properties_option, release_option, setting, settings_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
@@ -87,6 +87,7 @@ class InvariantsReport:
     group=SEARCH,
     help=f"Rounds in which a false invariant is searched for.  [default: the protocol's, or {ENOUGH}]",
 )
+@drop_declared_option
 @timeout_option()
 @output_option
 @verbose_option
@@ -96,6 +97,7 @@ def command(
     release: str | None,
     names: tuple[str, ...],
     rounds: int | None,
+    drop_declared: bool,
     output: str | None,
     timeout: float,
     verbose: bool,
@@ -108,11 +110,12 @@ def command(
     false. Exits with 0 if all are inductive, 1 if one is false after an execution, 3 otherwise.
     """
     made = [setting(text, "NAME=VALUE") for text in settings]
-    instance = find_protocol(protocol).instance(made, release)
+    instance = find_protocol(protocol).instance(made, release, drop_declared)
     system, properties = instance.system, instance.properties(*names)
     if not system.invariants and not names:
         raise BadInput(
-            f"{protocol}: declares no invariants; say which property to start from with --property NAME"
+            f"{protocol}: {'its invariants are hidden' if drop_declared else 'declares no invariants'}; "
+            "say which property to start from with --property NAME"
         )
     most = rounds or system.default_rounds or ENOUGH
     claims = [*(i.name for i in system.invariants), *(p.name for p in properties)]

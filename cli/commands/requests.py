@@ -17,12 +17,13 @@ def requests_of(
     names: tuple[str, ...],
     release: str | None,
     limits: Limits,
+    drop_declared: bool = False,
 ) -> list[Request]:
     """Return the instance with these settings, then the small instances of properties that have their own."""
     shared = protocol.parameters(settings, release)
     return [
         Request(instance, properties, limits, instance.parameters != shared)
-        for instance, properties in protocol.instances(settings, names, release)
+        for instance, properties in protocol.instances(settings, names, release, drop_declared)
     ]
 
 

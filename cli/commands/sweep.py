@@ -14,7 +14,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import CODE, LIMITS, SEARCH, GroupedCommand, option
 from fencepost.cli.options.numbers import LIMIT, SECONDS
 from fencepost.cli.options.saved import own_protocol, source_option
-from fencepost.cli.options.search import memory_option, verbose_option
+from fencepost.cli.options.search import drop_declared_option, memory_option, verbose_option
 from fencepost.cli.process.handover import outer_timeout_option, timeout_option
 from fencepost.cli.rendering.output import emit, form_option_of, output_option
 from fencepost.cli.rendering.progress import StatusLine
@@ -69,6 +69,7 @@ def command() -> None:
     group=LIMITS,
     help="Conflicts of the solvers for each case.",
 )
+@drop_declared_option
 @memory_option
 @timeout_option(told=False, default=None)
 @option(
@@ -93,6 +94,7 @@ def run_command(
     certify: bool,
     folders: tuple[Path, ...],
     resume: bool,
+    drop_declared: bool,
     verbose: bool,
 ) -> int:
     """Check every instance of GRID.toml, and write a row for each case to DIR.
@@ -114,12 +116,14 @@ def run_command(
         "--memory": memory,
         "--conflicts-per-case": conflicts,
         "--certify": certify,
+        "--drop-declared": drop_declared,
     }
     for name, given in of_solvers.items():
         if walked_on and given:
             raise BadInput(
                 f"{name}: is about solvers, and the grid asks for runs on BookKeeper's code; take two grids"
             )
+    plan = plan.without_declared() if drop_declared else plan
     folder = Store(Path(out).absolute()).certificates if certify else None
     where = Path(source).absolute() if source is not None else None
     allowance = Allowance(per_case, memory, conflicts, folder, where, libraries(folders, walked_on))

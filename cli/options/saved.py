@@ -25,12 +25,14 @@ def own_protocol(name: str) -> Protocol:
     return load(Path(name))
 
 
-def saved_instance(source: str | None, name: str, settings: Mapping[str, object]) -> Instance:
+def saved_instance(
+    source: str | None, name: str, settings: Mapping[str, object], drop_declared: bool = False
+) -> Instance:
     """Return the instance of the protocol of that name with these settings; raises BadInput.
 
     The protocol is a preset, or that of the Python file `source` from the command line.
     """
-    return named_protocol(source, name).instance(settings.items())
+    return named_protocol(source, name).instance(settings.items(), drop_declared=drop_declared)
 
 
 def named_protocol(source: str | None, name: str) -> Protocol:

@@ -34,6 +34,12 @@ memory_option = option(
     group=LIMITS,
     help="Memory of each solver process.  [default: no limit]",
 )
+drop_declared_option = option(
+    "--drop-declared",
+    is_flag=True,
+    group=SEARCH,
+    help="Hide the invariants that the protocol declares.",
+)
 verbose_option = option(
     "-v",
     "--verbose",

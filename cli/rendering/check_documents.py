@@ -6,6 +6,7 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT, TRACE
 from fencepost.encoding.engine.limits import Minimize
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Verdict
+from fencepost.encoding.ic3.named_clauses import CLAUSE_WITH_TEXT
 
 CAPS = k.table(
     (int, str), "what bounds the verdicts: caps of the model, steps, rounds and faults with a budget"
@@ -35,6 +36,7 @@ RESULT = k.keys(
         k.ruled((int, str), "its rounds, or actions if it is over one action"), "without induction"
     ),
     invariants=k.texts("the names of the invariants that the induction carries along and so proves too"),
+    found=k.many(CLAUSE_WITH_TEXT, "the clauses that an engine found and that the proof uses"),
     bound=k.null(k.whole("--bound"), "without"),
     witness=k.flag("the witness of the property was reached"),
     reason=k.null(
@@ -57,6 +59,7 @@ CHECK = k.document(
     changed_switches=k.table(str, "the switches that differ from the default of their family"),
     release=k.null(k.text("the release whose switches the instance has (--release)")),
     unlike_release=k.table(str, "the switches that differ from that release, or else from the newest one"),
+    drop_declared=k.flag("--drop-declared: the declared invariants are not used"),
     unmodelled=k.UNMODELLED,
     caps=CAPS,
     results=k.many(RESULT, "a result for each property; those with an instance of their own are the last"),

@@ -173,6 +173,7 @@ def as_json(checked: Sequence[CheckedRequest]) -> str:
         "changed_switches": shared.request.instance.changed_switches,
         "release": shared.request.instance.release,
         "unlike_release": shared.request.instance.unlike_release,
+        "drop_declared": shared.request.instance.drop_declared,
         "unmodelled": shared.request.instance.protocol.unmodelled,
         "caps": _caps(shared),
         "results": [found for one in checked for found in _results(one)],

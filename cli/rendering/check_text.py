@@ -9,6 +9,7 @@ from fencepost.cli.rendering.headline import violated
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.forms.counterexample import action_line, explained, gathered, message_line
+from fencepost.encoding.ic3.named_clauses import found_text
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount, show, show_all
 from fencepost.encoding.language.system import Property
@@ -31,6 +32,8 @@ def heading(instance: Instance, limits: Limits) -> str:
         lines.append(unlike_newest(instance, instance.unlike_release))
     if instance.changed_switches:
         lines.append(f"switches: {show_all(instance.changed_switches)}")
+    if instance.drop_declared:
+        lines.append("without the invariants that the protocol declares (--drop-declared)")
     caps = [_cap(name, number, parameters) for name, number in instance.system.caps.items()]
     caps += [f"steps {limits.bound}"] if limits.bound is not None else []
     caps += [f"rounds {limits.rounds}"] if limits.rounds is not None else []
@@ -128,9 +131,8 @@ def _because(result: Result, faults: str) -> str:
         case Verdict.VIOLATED:
             return violated(result)
         case Verdict.PROVED if result.by_actions:
-            carried = f" with {amount(len(result.invariants), 'invariant')}" if result.invariants else ""
             covered = f", {faults}" if faults else ""
-            return f": by induction over one action{carried}; no execution of any length violates it{covered}"
+            return f": {_over_one_action(result)}; no execution of any length violates it{covered}"
         case Verdict.PROVED if result.induction is not None:
             carried = f" with {amount(len(result.invariants), 'invariant')}" if result.invariants else ""
             over = f"induction over {amount(result.induction, 'round')}{carried}"
@@ -152,6 +154,14 @@ def _because(result: Result, faults: str) -> str:
                 else "no round finished"
             )
             return f": {result.reason}; {searched}"
+
+
+def _over_one_action(result: Result) -> str:
+    """Return how a proof by induction over one action was made, and from what."""
+    declared = [amount(len(result.invariants), "invariant")] if result.invariants else []
+    if result.found:
+        return f"inductive, with {_listed([found_text(len(result.found)), *declared], 'and')}"
+    return " with ".join(["by induction over one action", *declared])
 
 
 def trace_text(trace: Trace, prop: Property | None) -> str:

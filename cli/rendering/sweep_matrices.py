@@ -21,7 +21,13 @@ from fencepost.sweeps.tables import Table
 FULL = 3
 """The least number of cells that matrices of sizes have on average: one or two show nothing."""
 
-USUAL = {"solver": "cadical", "bound": None, "most_rounds": None, "minimize": "steps"}
+USUAL = {
+    "solver": "cadical",
+    "bound": None,
+    "most_rounds": None,
+    "minimize": "steps",
+    "drop_declared": False,
+}
 """The solver and the limits unless a grid has others."""
 
 
@@ -122,6 +128,8 @@ def _limit(row: Row, name: str) -> str:
             return f"up to {amount(value, 'round')}" if value is not None else "any number of rounds"
         case "minimize":
             return f"minimize {value}"
+        case "drop_declared":
+            return f"{'without' if value else 'with'} the declared invariants"
         case _:
             return str(value)
 

@@ -35,6 +35,7 @@ from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.forms.diagram import diagram, script, style
+from fencepost.encoding.ic3.named_clauses import text_of
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.system import Property
@@ -300,8 +301,10 @@ def _certificate(report: SweepReport, row: Row) -> str:
     claim = claimed(row["property"], basis, row["by_actions"], rounds, row["invariants"])
     manifest = read_manifest(folder)
     subject = manifest.subject
-    about = (subject.protocol, _texts(subject.parameters, subject.switches), manifest.claims)
-    if about != (row["protocol"], row["settings"], (claim,)):
+    settings = _texts(subject.parameters, subject.switches)
+    found = list(map(text_of, manifest.found))
+    about = (subject.protocol, settings, manifest.drop_declared, manifest.claims, found)
+    if about != (row["protocol"], row["settings"], row["drop_declared"], (claim,), row["found"]):
         raise InternalError(f"{row['id']}: its certificate {row['certificate']} is of another case")
     command = _command(certify_command(report.folder, row))
     return f"<h4>The certificate</h4><p>{said}. Check it without trusting the search:</p>{command}"

@@ -103,7 +103,9 @@ def check_command(row: Row) -> str:
     if row["solver"] == CODE:
         return _conform_command(row)
     options = [f"--property={row['property']}", *(f"--set={n}={v}" for n, v in changed(row).items())]
-    options += [f"--{n.removeprefix('most_')}={row[n]}" for n, usual in USUAL.items() if row[n] != usual]
+    unusual = {name: row[name] for name, usual in USUAL.items() if row[name] != usual}
+    options += ["--drop-declared"] if unusual.pop("drop_declared", False) else []
+    options += [f"--{name.removeprefix('most_')}={value}" for name, value in unusual.items()]
     return shlex.join(["fencepost", "check", row["protocol"], *options])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fencepost.encoding.engine.verdicts import Outcome
+from fencepost.encoding.ic3.named_clauses import NamedClause
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.traces import Trace
@@ -46,10 +47,15 @@ class Untrue:
 
 @dataclass(frozen=True)
 class ByActions:
-    """Induction over one action proves the property with these invariants and other properties."""
+    """Induction over one action proves the property.
+
+    `invariants` are the names of the declared invariants and other properties that the proof uses, `found`
+    the clauses that it uses and that an engine found.
+    """
 
     property: str
     invariants: tuple[str, ...]
+    found: tuple[NamedClause, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -303,7 +303,8 @@ class Knowledge:
     def _induction(self, about: _About) -> dict[str, Any]:
         """Return the fields of a result about a proof by induction."""
         if about.by_actions is not None:
-            return {"by_actions": True, "invariants": about.by_actions.invariants}
+            proof = about.by_actions
+            return {"by_actions": True, "invariants": proof.invariants, "found": proof.found}
         assert about.inductive is not None
         return {"induction": about.inductive.rounds, "invariants": self.invariants}
 

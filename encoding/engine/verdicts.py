@@ -8,6 +8,7 @@ from enum import Enum
 from functools import cached_property
 
 from fencepost.encoding.engine.limits import Minimize
+from fencepost.encoding.ic3.named_clauses import NamedClause, found_json
 from fencepost.encoding.language.traces import Trace
 
 
@@ -66,6 +67,7 @@ class Result:
     - `witness`: whether the property's witness was reached.
     - `by_actions`, `induction`: whether a proof is by induction over one action, or over so many rounds.
     - `invariants`: the names of the invariants that a proof by induction uses.
+    - `found`: the clauses that a proof by induction over one action uses and that an engine found.
     - `certificate`: the folder with the certificate of a proof.
     """
 
@@ -91,6 +93,7 @@ class Result:
     by_actions: bool = False
     induction: int | None = None
     invariants: tuple[str, ...] = ()
+    found: tuple[NamedClause, ...] = ()
     certificate: str | None = None
 
     def __post_init__(self) -> None:
@@ -104,6 +107,8 @@ class Result:
         covered = self.complete or self.basis is Basis.INDUCTION
         if self.verdict is Verdict.PROVED and not (covered and self.witness):
             raise ValueError("proved needs a complete search or an induction, and a reachable witness")
+        if self.found and not self.by_actions:
+            raise ValueError("only a proof by induction over one action uses clauses that were found")
         if self.certificate is not None and self.verdict is not Verdict.PROVED:
             raise ValueError("only what is proved has a certificate")
         if (self.shortest_at_least or 0) > (self.steps or 0):
@@ -140,6 +145,7 @@ class Result:
             "complete": self.complete,
             "induction": "actions" if self.by_actions else self.induction,
             "invariants": list(self.invariants),
+            "found": found_json(self.found),
             "bound": self.bound,
             "witness": self.witness,
             "reason": self.reason,

@@ -12,7 +12,7 @@ from fencepost.encoding.errors import InternalError
 from fencepost.encoding.evidence.manifests import (
     MANIFEST,
     PROVER,
-    Claim,
+    Contents,
     clauses_file,
     manifest,
     never_reached,
@@ -22,6 +22,8 @@ from fencepost.encoding.evidence.manifests import (
 )
 from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
 from fencepost.encoding.evidence.question_files import Asking, questions, remarks
+from fencepost.encoding.ic3.clauses import with_found
+from fencepost.encoding.ic3.named_clauses import clauses_of
 from fencepost.encoding.induction.directed_simulation import simulate
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import Property, System
@@ -36,18 +38,17 @@ def certificate_process(
     send: Callable[[object], None],
     system: System,
     subject: Subject,
-    budgets: Mapping[str, int],
-    claims: Sequence[Claim],
+    proves: Contents,
     folder: Path,
 ) -> list[Iterator[PreparationPhase]]:
     """Return the generator of the process that makes a certificate; it fills a folder not yet in use."""
-    return [_fill(system, subject, budgets, claims, folder)]
+    return [_fill(system, subject, proves, folder)]
 
 
-def _fill(
-    system: System, subject: Subject, budgets: Mapping[str, int], claims: Sequence[Claim], folder: Path
-) -> Iterator[PreparationPhase]:
+def _fill(system: System, subject: Subject, proves: Contents, folder: Path) -> Iterator[PreparationPhase]:
     yield PreparationPhase("certificate: building")
+    claims, budgets = proves.claims, proves.budgets
+    system = with_found(system, clauses_of(system, proves.found))
     properties = choose(system, tuple(claim.property for claim in claims))
     asking = Asking(system, properties, budgets)
     parts = []
@@ -65,9 +66,7 @@ def _fill(
         )
         _write(trace_file(folder, prop), json.dumps(trace.to_json(), indent=2) + "\n")
         parts.append(witness_part(prop.name))
-    _write(
-        folder / MANIFEST, json.dumps(manifest(subject, budgets, claims, parts).to_json(), indent=2) + "\n"
-    )
+    _write(folder / MANIFEST, json.dumps(manifest(subject, proves, parts).to_json(), indent=2) + "\n")
 
 
 def _write(path: Path, text: str) -> None:

@@ -3,8 +3,10 @@
 A certificate is a folder with three kinds of files. For each question of a proof (`question_files.py`) it has
 the clauses, and the solver's proof that these are unsatisfiable. For each property it has a trace to the
 witness. The manifest names the protocol, the claims and the parts; their contents are built from the
-protocol. `contents.py` makes a certificate, `recheck.py` checks it. docs/certificates.md says what follows
-from a valid certificate, and what is still trusted.
+protocol. It also has the clauses that an engine found and that induction over one action carries along. They
+are claims like any other, so the questions are about them too. `contents.py` makes a certificate,
+`recheck.py` checks it. docs/certificates.md says what follows from a valid certificate, and what is still
+trusted.
 """
 
 from __future__ import annotations
@@ -20,11 +22,12 @@ from fencepost.encoding.concrete.saved_traces import SUBJECT, saved_subject
 from fencepost.encoding.documents import has_keys, other_schema, read_json
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.ic3.named_clauses import CLAUSE, NamedClause, clause_json, read_clause
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.versions import version
 
-SCHEMA = "fencepost.certificate/2"
+SCHEMA = "fencepost.certificate/3"
 
 MANIFEST = "manifest.json"
 
@@ -78,36 +81,62 @@ def witness_part(name: str) -> str:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The subject, claims and parts of a certificate, and the versions that made it."""
+    """The subject, claims and parts of a certificate, and the versions that made it.
+
+    `found` has the clauses that an engine found. They are proved together with all claims by induction over
+    one action. `drop_declared` says that the system of the certificate has no declared invariants.
+    """
 
     subject: Subject
     budgets: Mapping[str, int]
     claims: tuple[Claim, ...]
+    found: tuple[NamedClause, ...]
+    drop_declared: bool
     parts: tuple[str, ...]
     version: str
     solver: str
     z3: str
 
     def to_json(self) -> dict[str, object]:
-        """Return the manifest as `fencepost.certificate/2`."""
+        """Return the manifest as `fencepost.certificate/3`."""
         return {
             "schema": SCHEMA,
             "version": self.version,
             **self.subject.to_json(),
             "budgets": dict(self.budgets),
             "claims": [claim.to_json() for claim in self.claims],
+            "found": [clause_json(clause) for clause in self.found],
+            "drop_declared": self.drop_declared,
             "parts": list(self.parts),
             "solver": self.solver,
             "z3": self.z3,
         }
 
 
-def manifest(
-    subject: Subject, budgets: Mapping[str, int], claims: Sequence[Claim], parts: Iterable[str]
-) -> Manifest:
+@dataclass(frozen=True)
+class Contents:
+    """What a certificate is to prove: the claims, the clauses found, and whether invariants are hidden."""
+
+    budgets: Mapping[str, int]
+    claims: tuple[Claim, ...]
+    found: tuple[NamedClause, ...] = ()
+    drop_declared: bool = False
+
+
+def manifest(subject: Subject, proves: Contents, parts: Iterable[str]) -> Manifest:
     """Return the manifest of a certificate made by this version."""
     z3_version = z3.get_version_string()
-    return Manifest(subject, budgets, tuple(claims), tuple(parts), version(), PROVER, z3_version)
+    return Manifest(
+        subject,
+        proves.budgets,
+        proves.claims,
+        proves.found,
+        proves.drop_declared,
+        tuple(parts),
+        version(),
+        PROVER,
+        z3_version,
+    )
 
 
 def clauses_file(folder: Path, part: str) -> Path:
@@ -154,6 +183,8 @@ MANIFEST_KEYS = k.document(
     **SUBJECT,
     budgets=k.ruled(dict, "an object of faults: at most how many of each kind", additionalProperties=BUDGET),
     claims=replace(k.many(CLAIM, "a list of at least one claim: what was proved"), fits=bool),
+    found=k.many(CLAUSE, "a list of clauses that were found and that an induction over one action carries"),
+    drop_declared=k.flag("the declared invariants are hidden: no claim may name one of them"),
     parts=k.texts("a list of names: the parts that the claims need, and no others"),
     solver=k.text("the solver that wrote the proofs"),
     z3=k.text("the version of z3 that made the clauses"),
@@ -170,6 +201,11 @@ def read_manifest(folder: Path) -> Manifest:
         raise other_schema(path, schema, SCHEMA)
     has_keys(document, MANIFEST_KEYS, f"{path}: a manifest")
     claims = tuple(_claim(path, claim) for claim in document["claims"])
+    found = tuple(read_clause(clause, f"{path}: a clause") for clause in document["found"])
+    if len(set(found)) < len(found):
+        raise BadInput(f"{path}: found: a clause stands there twice; {HINT}")
+    if found and all(claim.rounds is not None for claim in claims):
+        raise BadInput(f"{path}: found: no claim is by induction over one action, which alone uses clauses")
     for fault, most in document["budgets"].items():
         if type(most) is not int or most < 0:
             raise BadInput(f"{path}: {fault}: a budget is a whole number, 0 or more")
@@ -177,6 +213,8 @@ def read_manifest(folder: Path) -> Manifest:
         saved_subject(document),
         document["budgets"],
         claims,
+        found,
+        document["drop_declared"],
         tuple(document["parts"]),
         document["version"],
         document["solver"],

@@ -6,8 +6,8 @@ action is in a question: those of one name share it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from fencepost.encoding.errors import BadInput
@@ -16,6 +16,7 @@ from fencepost.encoding.evidence.smtlib import plain
 from fencepost.encoding.formulas.guarded import ladder
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.ic3.named_clauses import found_text
 from fencepost.encoding.induction.proof_obligations import (
     INITIALLY,
     WELL_DEFINED,
@@ -24,7 +25,7 @@ from fencepost.encoding.induction.proof_obligations import (
     formulas,
 )
 from fencepost.encoding.language.state import show
-from fencepost.encoding.language.system import Invariant, Property, System
+from fencepost.encoding.language.system import FoundInvariant, Invariant, Property, System
 from fencepost.encoding.solving.logic import Renaming, conj, disj, named
 
 BEGINNING = "beginning"
@@ -42,6 +43,8 @@ class ActionStep:
 
     action: str | None
     claims: tuple[str, ...]
+    found: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """The clauses among the claims that an engine found, as people read them, by name."""
 
     names: ClassVar[str] = (
         "names: a state variable has a value before the action (its first value if no other); a choice is "
@@ -56,7 +59,8 @@ class ActionStep:
 
     def sentences(self) -> tuple[str, str, str]:
         """Return the question, and the meaning of `sat` and `unsat`."""
-        claims = ", ".join(self.claims)
+        named = [name for name in self.claims if name not in self.found]
+        claims = ", ".join([*named, *([found_text(len(self.found))] if self.found else [])])
         if self.action is None:
             asked = f"can one of these claims be false in the initial state: {claims}?"
             return asked, "these claims are not inductive", "all of them hold there"
@@ -69,17 +73,25 @@ class ActionStep:
 
 
 def steps(system: System, claims: Iterable[str]) -> list[ActionStep]:
-    """Return the proof obligations of these claims: of the initial state, and of every action."""
-    names = tuple(c.name for c in claims_named(system, claims))
-    return [ActionStep(action, names) for action in (None, *dict.fromkeys(s.name for s in system.schemas))]
+    """Return the proof obligations of these claims: of the initial state, and of every action.
+
+    Clauses that the system carries and that were found are always among the claims.
+    """
+    claims = [*claims, *(i.name for i in system.invariants if isinstance(i, FoundInvariant))]
+    known = claims_named(system, claims)
+    names = tuple(claim.name for claim in known)
+    found = {claim.name: claim.meaning for claim in known if isinstance(claim, FoundInvariant)}
+    actions = (None, *dict.fromkeys(schema.name for schema in system.schemas))
+    return [ActionStep(action, names, found) for action in actions]
 
 
 def claims_named(system: System, names: Iterable[str]) -> list[Property | Invariant]:
     """Return the invariants and properties of those names, in order of declaration. Raises BadInput."""
     known: list[Property | Invariant] = [*system.invariants, *system.properties]
-    valid, wanted = [claim.name for claim in known], set(names)
-    for name in sorted(wanted.difference(valid)):
-        raise BadInput(f"{name}: no such invariant or property; valid: {', '.join(valid)}")
+    wanted = set(names)
+    for name in sorted(wanted.difference(claim.name for claim in known)):
+        valid = ", ".join(claim.name for claim in known if not isinstance(claim, FoundInvariant))
+        raise BadInput(f"{name}: no such invariant or property; valid: {valid}")
     return [claim for claim in known if claim.name in wanted]
 
 

@@ -22,7 +22,7 @@ from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.formulas.traps import check_traps
 from fencepost.encoding.induction.over_rounds import Window, base, claim_literals
 from fencepost.encoding.language.state import amount, show
-from fencepost.encoding.language.system import Invariant, Property, System
+from fencepost.encoding.language.system import FoundInvariant, Invariant, Property, System
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Tally, counters, within
@@ -150,7 +150,9 @@ class Query:
         return held | {f"invariant:{i.name}": i.holds for i in self._invariants(system)}
 
     def _invariants(self, system: System) -> tuple[Invariant, ...]:
-        return system.invariants if self.kind in (Kind.BASE, Kind.STEP) else ()
+        """Return the invariants that an induction over rounds carries along: those that a person wrote."""
+        written = tuple(i for i in system.invariants if not isinstance(i, FoundInvariant))
+        return written if self.kind in (Kind.BASE, Kind.STEP) else ()
 
     def asserts(self, unrolling: Unrolling, system: System) -> list[Clause]:
         """Return the clauses that state the query over an unrolling with all rounds."""

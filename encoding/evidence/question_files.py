@@ -21,7 +21,7 @@ def questions_of(claim: Claim, claims: Sequence[Claim], system: System) -> list[
     """Return the questions of a claim, all of which must be unsatisfiable.
 
     The claims of induction over one action are proved together, so they share their questions: `claims` has
-    all claims of the certificate.
+    all claims of the certificate, and `system` carries the clauses that were found.
     """
     if claim.rounds is None:
         names = {name for c in claims if c.rounds is None for name in (c.property, *c.invariants)}
@@ -88,4 +88,8 @@ def remarks(question: Question, subject: Subject, budgets: Mapping[str, int]) ->
         f"sat: {sat}",
         f"unsat: {unsat}",
         question.names,
+        *(
+            f"{name}: {clause}"
+            for name, clause in (question.found.items() if isinstance(question, ActionStep) else ())
+        ),
     ]

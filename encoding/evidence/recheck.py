@@ -32,6 +32,8 @@ from fencepost.encoding.evidence.manifests import (
 )
 from fencepost.encoding.evidence.queries import Clauses
 from fencepost.encoding.evidence.question_files import Asking, Question, questions, questions_of, remarks
+from fencepost.encoding.ic3.clauses import with_found
+from fencepost.encoding.ic3.named_clauses import NotAClauseError, clauses_of
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System
@@ -113,6 +115,10 @@ def certify(
             f"it was made from a different source of {found.subject.protocol}, or of a file that it imports "
             f"(system {_brief(found.subject.system)}, here {_brief(digest)})"
         )
+    try:
+        system = with_found(system, clauses_of(system, found.found))
+    except NotAClauseError as error:
+        raise RejectedError(f"a clause that was found: {error}") from error
     properties = choose(system, tuple(claim.property for claim in found.claims))
     known_faults(system, found.budgets)
     _check_parts(folder, found, system)

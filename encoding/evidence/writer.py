@@ -15,14 +15,14 @@ from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.language.protocol import Checkable
+from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.solving.answers import SolverGaveUpError
 from fencepost.encoding.solving.workers import Ended, Worker
 
 
 def make_certificate(
     folder: Path,
-    instance: Checkable,
+    instance: Instance,
     limits: Limits,
     proved: Sequence[Result],
     left: float,
@@ -34,15 +34,17 @@ def make_certificate(
     folder has a certificate already.
     """
     from fencepost.encoding.evidence.contents import certificate_process
-    from fencepost.encoding.evidence.manifests import claimed
+    from fencepost.encoding.evidence.manifests import Contents, claimed
 
-    claims = [
+    claims = tuple(
         claimed(r.property, r.basis, r.by_actions, r.induction or r.rounds, r.invariants)
         for r in proved
         if r.basis is not None
-    ]
+    )
+    found = tuple(dict.fromkeys(clause for result in proved for clause in result.found))
+    proves = Contents(limits.budgets, claims, found, instance.drop_declared)
     with _temporary(folder) as temporary:
-        asked = (instance.system, instance.subject, limits.budgets, claims, temporary)
+        asked = (instance.system, instance.subject, proves, temporary)
         lacking = _wait(
             Worker("certificate", certificate_process, *asked, gib=limits.memory),
             left,

@@ -133,15 +133,16 @@ class Symbolic:
         self._refuse_choices()
         return formula
 
-    def conjuncts(self, term: Term) -> Iterator[tuple[Formula, frozenset[int]]]:
+    def conjuncts(self, term: Term, with_choices: bool = False) -> Iterator[tuple[Formula, frozenset[int]]]:
         """Yield the formulas of the conjuncts of a closed Boolean term, and the places that each depends on.
 
-        Raises ModelError if it reads a choice.
+        Raises ModelError if it reads a choice, unless it may be one `with_choices`.
         """
         for part, environment in _parts(term, {}):
             self._read_now = set()
             formula = self._holds(part, environment)
-            self._refuse_choices()
+            if not with_choices:
+                self._refuse_choices()
             yield formula, frozenset(self._read_now)
 
     def _refuse_choices(self) -> None:

@@ -7,14 +7,13 @@ system they are proved, exported and certified like those that a person has writ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import assert_never
 
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, show
-from fencepost.encoding.language.system import Invariant, System
+from fencepost.encoding.language.system import FoundInvariant, Invariant, System
 from fencepost.encoding.language.terms import Constant, Read, Term, any_of, lift
 
 
@@ -86,11 +85,16 @@ def clause_text(system: System, clause: Clause) -> str:
     return " or ".join(literal.text(system) for literal in clause)
 
 
-def invariants_of(system: System, clauses: Sequence[Clause]) -> tuple[Invariant, ...]:
-    """Return the clauses as invariants of the system, named `found-1`, `found-2` and so on."""
+def found_name(number: int) -> str:
+    """Return the name of the clause of that number, from 1. No name of a claim in a protocol has a slash."""
+    return f"found/{number}"
+
+
+def invariants_of(system: System, clauses: Sequence[Clause]) -> tuple[FoundInvariant, ...]:
+    """Return the clauses as invariants of the system, named `found/1`, `found/2` and so on."""
     return tuple(
-        Invariant(
-            f"found-{number}",
+        FoundInvariant(
+            found_name(number),
             clause_text(system, clause),
             any_of(*(literal.holds(system) for literal in clause)),
         )
@@ -100,13 +104,10 @@ def invariants_of(system: System, clauses: Sequence[Clause]) -> tuple[Invariant,
 
 def with_found(system: System, clauses: Sequence[Clause]) -> System:
     """Return the system with the clauses declared as further invariants."""
-    found = copy(system)  # keeps what was computed: the ground actions and the initial state
-    object.__setattr__(found, "invariants", (*system.invariants, *invariants_of(system, clauses)))
-    return found
+    declared: tuple[Invariant, ...] = system.invariants
+    return system.carrying((*declared, *invariants_of(system, clauses)))
 
 
 def without_declared(system: System) -> System:
     """Return the system without its declared invariants."""
-    bare = copy(system)
-    object.__setattr__(bare, "invariants", ())
-    return bare
+    return system.carrying(())

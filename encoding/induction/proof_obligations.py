@@ -5,6 +5,12 @@ proof obligation is a question that must have no answer. The first asks whether 
 initial state. Then each ground action has one: is there a state in which all claims hold, in which the action
 can happen, and after which a claim is false? Rounds, the order of actions and the normal form play no part
 here.
+
+A claim that an engine found (`FoundInvariant`) may read choices. A choice is one variable of a question: no
+action writes it, so it has the same value before and after the action, and in the initial state it may have
+any value. An execution has fixed choices too. So if every question has no answer, the claim holds in each
+state of each execution, whatever is lost in it. Properties and written invariants are claims about states
+alone, and are refused if they read a choice.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ from typing import Protocol
 from fencepost.encoding.formulas.cnf import numbered
 from fencepost.encoding.formulas.guarded import well_formed
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.system import FoundInvariant, Property
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, conj, disj, iff, named, neg
@@ -142,7 +148,7 @@ def formulas(
 ) -> ClaimFormulas:
     """Return the proof obligations of these slots as formulas; `INITIALLY` is that of the initial state.
 
-    Without slots, all of them. Raises ModelError for a claim that reads a choice.
+    Without slots, all of them. Raises ModelError for a claim that reads a choice and was not found.
     """
     state = [v for v in symbolic.system.variables if v.place in symbolic.written]
     parts = {claim.name: _conjuncts(symbolic, claim) for claim in claims}
@@ -194,7 +200,8 @@ def as_clauses(claim_formulas: ClaimFormulas) -> Obligations:
 
 def _conjuncts(symbolic: Symbolic, claim: Statement) -> list[_Part]:
     """Return the conjuncts of a claim."""
-    return [_Part(f, places) for f, places in symbolic.conjuncts(claim.holds) if f is not TRUE]
+    found = isinstance(claim, FoundInvariant)
+    return [_Part(f, places) for f, places in symbolic.conjuncts(claim.holds, found) if f is not TRUE]
 
 
 def _of_initial_state(symbolic: Symbolic, parts: _Parts) -> Asked:

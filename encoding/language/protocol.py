@@ -130,12 +130,21 @@ class Protocol:
             None if system is None or self.ships else digest(system),
         )
 
-    def instance(self, settings: Iterable[tuple[str, object]] = (), release: str | None = None) -> Instance:
+    def instance(
+        self,
+        settings: Iterable[tuple[str, object]] = (),
+        release: str | None = None,
+        drop_declared: bool = False,
+    ) -> Instance:
         """Return the instance with these settings, in a release if one is given. Raises BadInput."""
-        return Instance(self, self.parameters(settings, release), release)
+        return Instance(self, self.parameters(settings, release), release, drop_declared)
 
     def instances(
-        self, settings: Iterable[tuple[str, object]], names: tuple[str, ...], release: str | None = None
+        self,
+        settings: Iterable[tuple[str, object]],
+        names: tuple[str, ...],
+        release: str | None = None,
+        drop_declared: bool = False,
     ) -> list[tuple[Instance, list[Property]]]:
         """Return the instances on which the named properties are checked, all properties if none is named.
 
@@ -144,14 +153,14 @@ class Protocol:
         for invalid settings.
         """
         made = list(settings)
-        shared = self.instance(made, release)
+        shared = self.instance(made, release, drop_declared)
         properties = shared.properties(*names)
         if not made:
             self._check_exercised(shared)
         own = self.small_settings(made)
         found = [(shared, rest)] if (rest := [p for p in properties if p.name not in own]) else []
         for chosen in _distinct(own[p.name] for p in properties if p.name in own):
-            instance = self.instance([*chosen.items(), *made], release)
+            instance = self.instance([*chosen.items(), *made], release, drop_declared)
             named = [p.name for p in properties if p.name in own and own[p.name] == chosen]
             found.append((instance, instance.properties(*named)))
         return found
@@ -194,21 +203,31 @@ class Checkable(Protocol_):
 
 @dataclass(frozen=True)
 class Instance:
-    """A protocol with its parameters and switches set. Instances are built, checked and replayed."""
+    """A protocol with its parameters and switches set. Instances are built, checked and replayed.
+
+    With `drop_declared` its system has no invariants. The subject stays the same: it names the protocol, and
+    its digest is that of the system with the declared invariants.
+    """
 
     protocol: Protocol
     parameters: Any
     release: str | None = None
+    drop_declared: bool = False
 
     @cached_property
     def system(self) -> System:
         """The system, with its properties. Raises ModelError if the protocol's code fails."""
+        return self._declared.carrying(()) if self.drop_declared else self._declared
+
+    @cached_property
+    def _declared(self) -> System:
+        """The system with the declared invariants."""
         return self.protocol.system(self.parameters)
 
     @cached_property
     def subject(self) -> Subject:
         """The names and values under which the instance is reported."""
-        return self.protocol.subject(self.parameters, None if self.protocol.ships else self.system)
+        return self.protocol.subject(self.parameters, None if self.protocol.ships else self._declared)
 
     @property
     def changed_switches(self) -> dict[str, str]:

@@ -17,7 +17,7 @@ from fencepost.cli.rendering.sweep_matrices import SweepReport, matrices, named
 from fencepost.cli.rendering.words import MEANINGS, SIGNS, brief, check_command
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.evidence.manifests import claimed, manifest
+from fencepost.encoding.evidence.manifests import Contents, claimed, manifest
 from fencepost.sweeps.rows import VERDICTS, Row, case_of
 from fencepost.sweeps.solve import instance
 from fencepost.sweeps.store import Store
@@ -226,7 +226,7 @@ def certified(folder: Path, row: Row, about: Row) -> Row:
     rounds = about["induction"] or about["rounds"]
     basis, carried = Basis(about["basis"]), about["invariants"]
     claim = claimed(about["property"], basis, about["by_actions"], rounds, carried)
-    document = manifest(subject, {}, [claim], []).to_json()
+    document = manifest(subject, Contents({}, (claim,)), []).to_json()
     (folder / name / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
     return {**row, "certificate": name}
 

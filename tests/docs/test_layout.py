@@ -31,6 +31,7 @@ ROOMS = (
     "formulas",
     "rounds",
     "induction",
+    "ic3",
     "all_sizes",
     "engine",
     "evidence",

@@ -1,0 +1,79 @@
+"""The judge of clauses that an engine found: induction over one action, in a process of its own.
+
+An engine such as IC3 returns clauses of which it says that they are inductive together with some properties.
+Its word is not evidence. The judge asks the proof obligations of all claims again, with a solver that the
+engine does not use, and reports only what its own answers justify. A clause that is not inductive is
+withdrawn like any other claim, and each property that no longer follows is not proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+
+from fencepost.encoding.engine.events import ByActions, NotByActions, PreparationPhase
+from fencepost.encoding.engine.houdini import SHARES, Houdini, Posed, ask, pose
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.preparation import Send
+from fencepost.encoding.errors import InternalError
+from fencepost.encoding.ic3.clauses import Clause, found_name, with_found
+from fencepost.encoding.ic3.named_clauses import named_clause
+from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.solving.solvers import Progress
+
+Judged = ByActions | NotByActions | PreparationPhase | Progress
+
+
+def judge_process(
+    send: Send, system: System, properties: Sequence[Property], clauses: Sequence[Clause], limits: Limits
+) -> list[Iterator[Judged]]:
+    """Return the generator of the process that judges these clauses."""
+    return [judge(system, properties, clauses, limits)]
+
+
+def judge(
+    system: System, properties: Sequence[Property], clauses: Sequence[Clause], limits: Limits
+) -> Iterator[Judged]:
+    """Yield for each property whether it is inductive with the clauses and the system's invariants.
+
+    `limits` has the solver, the conflicts that it may spend, and the seed. Raises SolverGaveUpError.
+    """
+    found = with_found(system, clauses)
+    houdini = yield from _settled(found, properties, limits)
+    by_name = {found_name(number): clause for number, clause in enumerate(clauses, 1)}
+    for prop in properties:
+        why_not = houdini.why_not(prop.name, found)
+        if why_not is not None:
+            yield NotByActions(prop.name, why_not)
+            continue
+        used = houdini.used(prop.name)
+        needed = tuple(named_clause(system, by_name[name]) for name in used if name in by_name)
+        yield ByActions(prop.name, tuple(name for name in used if name not in by_name), needed)
+
+
+def _settled(
+    system: System, properties: Sequence[Property], limits: Limits
+) -> Generator[PreparationPhase | Progress, None, Houdini]:
+    """Return the result of Houdini on the properties and the system's invariants."""
+    houdini = yield from _posed(system, properties)
+    while not houdini.settled:
+        houdini.again()
+        for answers in ask(_nobody, houdini.posed, houdini.claims, houdini.kept, range(SHARES), limits):
+            for answer in answers:
+                if isinstance(answer, Progress):
+                    yield answer
+                else:
+                    houdini.hear(answer)
+    return houdini
+
+
+def _posed(system: System, properties: Sequence[Property]) -> Generator[PreparationPhase, None, Houdini]:
+    (posing,) = pose(_nobody, system, properties, system.invariants)
+    for message in posing:
+        if isinstance(message, Posed):
+            return Houdini(message)
+        yield message
+    raise InternalError("the questions of an induction were not made")
+
+
+def _nobody(message: object) -> None:
+    """Take a message that is for no other process."""
