@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.encoding.evidence.manifests import PROVER, clauses_file, proof_file
 from fencepost.encoding.evidence.one_action import ActionStep, steps
-from fencepost.encoding.evidence.question_files import Asking, remarks
-from fencepost.encoding.solving.solvers import Refuted, refute
+from fencepost.encoding.evidence.question_files import Asking
 from fencepost.properties.catalogue import find
+from support.forging import Change, edit, manifest, rejected, with_proofs
 from support.instances import TWO_BOOKIES
 from support.refusing import refused
 
 NAME = "bookkeeper"
 INSTANCE = find(NAME).instance(TWO_BOOKIES.items())
 CHECK = ["check", NAME, "--property=no-divergence", *(f"--set={n}={v}" for n, v in TWO_BOOKIES.items())]
-
-Change = Callable[[dict[str, Any]], object]
 
 
 @pytest.fixture(scope="module", name="made")
@@ -40,17 +35,6 @@ def fixture_copy(made: Path, tmp_path: Path) -> Path:
     return shutil.copytree(made, tmp_path / "copy")
 
 
-def manifest(folder: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    return document
-
-
-def edit(folder: Path, change: Change) -> None:
-    document = manifest(folder)
-    change(document)
-    (folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
-
-
 def carried(folder: Path) -> list[str]:
     """Return the invariants that the one claim of the manifest names."""
     (claim,) = manifest(folder)["claims"]
@@ -62,34 +46,13 @@ def carries(names: Sequence[str]) -> Change:
     return lambda document: document["claims"][0].update(invariants=list(names))
 
 
-def rejected(capsys: pytest.CaptureFixture[str], folder: Path) -> str:
-    """Return the reason for which the certificate is rejected."""
-    capsys.readouterr()
-    assert run(["certify", str(folder)]) == 1
-    output = capsys.readouterr()
-    assert (output.err, output.out.count("\n")) == ("", 1)
-    assert output.out.startswith("rejected: ")
-    return output.out.removeprefix("rejected: ").rstrip("\n")
-
-
 def rewritten(folder: Path, names: Sequence[str]) -> list[str]:
     """Write the questions about these claims with their proofs, as a forger with our code would.
 
     Return the parts that have no proof.
     """
-    subject, without = INSTANCE.subject, []
     edit(folder, carries([name for name in names if name != "no-divergence"]))
-    asking = Asking(INSTANCE.system, [], {})
-    for step in steps(INSTANCE.system, ["no-divergence", *names]):
-        clauses = asking.clauses(step)
-        clauses_file(folder, step.name).write_text(clauses.dimacs(remarks(step, subject, {})))
-        answer = refute(PROVER, clauses.clauses)
-        if isinstance(answer, Refuted):
-            proof_file(folder, step.name).write_text("".join(f"{line}\n" for line in answer.proof))
-        else:
-            proof_file(folder, step.name).write_text("0\n")
-            without.append(step.name)
-    return without
+    return with_proofs(folder, INSTANCE.system, INSTANCE.subject, ["no-divergence", *names])
 
 
 # Accepted certificates.
