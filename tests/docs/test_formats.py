@@ -22,9 +22,12 @@ from fencepost.cli.commands.prove import LEMMAS, object_of
 from fencepost.cli.main import run
 from fencepost.cli.rendering.advice import Advice
 from fencepost.encoding.documents import has_keys
+from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.evidence.writer import make_certificate
 from fencepost.encoding.keys import schema_name
+from fencepost.encoding.language.protocol import load
 from fencepost.quorums import lemmas
 from fencepost.quorums.deployment import Deployment
 from fencepost.sweeps.rows import VERDICTS
@@ -39,6 +42,7 @@ from support.formats import (
     text_of,
 )
 from support.instances import SMALL_BUG
+from support.lost_mail import FILE, FOUND, proved
 from support.realcode import TRANSCRIPTS, kept_trace
 from support.reports import LISTED, fabricated
 from support.sweeps import planned
@@ -142,7 +146,7 @@ def test_a_key_renamed_missing_or_of_another_type_is_noticed(name: str) -> None:
     checked.validate(document)
 
 
-READ = ("fencepost.trace/2", "fencepost.path/2", "fencepost.certificate/2", "fencepost.sweep/4")
+READ = ("fencepost.trace/2", "fencepost.path/2", "fencepost.certificate/3", "fencepost.sweep/4")
 
 
 @pytest.mark.parametrize("name", READ)
@@ -258,8 +262,11 @@ def _traces() -> Found:
 
 
 def _certificates() -> Found:
-    """Return certificates, and the results of checking them before and after a change."""
-    found = []
+    """Return certificates, and the results of checking them before and after a change.
+
+    The first one has clauses that were found.
+    """
+    found = _certificate_with_clauses()
     for checked, folder, source in (
         ([EXAMPLE, "--set", "fence=yes"], "certificate", ["--protocol", EXAMPLE]),
         (SHIPPED, "of-ours", []),
@@ -275,6 +282,13 @@ def _certificates() -> Found:
         file.write_text(json.dumps(read(file)[1] | {"parts": []}), encoding="utf-8")
         found.append(output("certify", folder, *source))
     return found
+
+
+def _certificate_with_clauses() -> Found:
+    letters = load(FILE).instance()
+    made = make_certificate(Path("letters"), letters, Limits(), [proved(letters, FOUND)], left=60)
+    assert made is None
+    return [read("letters/manifest.json"), output("certify", "letters", "--protocol", str(FILE))]
 
 
 def _lists() -> Found:

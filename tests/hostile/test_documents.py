@@ -18,7 +18,7 @@ from support.refusing import refused
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs/traces/bookkeeper-4.13.no-divergence.json"
 
 MANIFEST: dict[str, Any] = {
-    "schema": "fencepost.certificate/2",
+    "schema": "fencepost.certificate/3",
     "version": "0.1.0",
     "protocol": "bookkeeper-4.13",
     "parameters": {},
@@ -26,6 +26,8 @@ MANIFEST: dict[str, Any] = {
     "system": None,
     "budgets": {},
     "claims": [{"property": "no-divergence", "basis": "rounds", "rounds": 7, "invariants": []}],
+    "found": [],
+    "drop_declared": False,
     "parts": ["well-defined"],
     "solver": "cadical195",
     "z3": "4.13.0",

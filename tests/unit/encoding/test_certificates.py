@@ -346,7 +346,7 @@ def test_a_missing_file(name: str, copy: Path, fencepost: Fencepost) -> None:
     [
         (lambda text: text[: len(text) // 2], "not JSON"),
         (lambda text: "[]", "schema is None"),
-        (lambda text: text.replace("certificate/2", "certificate/1"), "schema is 'fencepost.certificate/1'"),
+        (lambda text: text.replace("certificate/3", "certificate/1"), "schema is 'fencepost.certificate/1'"),
         (lambda text: text.replace('"solver"', '"more": 1, "solver"'), "more: unknown key"),
         (lambda text: text.replace('"z3"', '"z4"'), "z4: unknown key"),
         (lambda text: text.replace('"rounds": ', '"rounds": -'), "must be a whole number, 1 to 1,000"),
