@@ -90,6 +90,7 @@ def lib(tmp_path: Path) -> Path:
         ([], "--bookkeeper: missing for 4.17.4"),
         (["--bookkeeper", "LIB", "--memory", "2"], "--memory: is about solvers"),
         (["--bookkeeper", "LIB", "--certify"], "--certify: is about solvers"),
+        (["--bookkeeper", "LIB", "--drop-declared"], "--drop-declared: is about solvers"),
         (["--bookkeeper", "LIB", "--bookkeeper", "LIB"], "is 4.17.4, as another one is"),
     ],
 )
