@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import assert_never
 
+from fencepost.encoding.language.found_invariants import FoundInvariant
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, show
-from fencepost.encoding.language.system import FoundInvariant, Invariant, System
+from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.terms import Constant, Read, Term, any_of, lift
 
 

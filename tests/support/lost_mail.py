@@ -11,8 +11,8 @@ from fencepost.encoding.engine.judge import judge
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
-from fencepost.encoding.ic3.clauses import Clause
-from fencepost.encoding.ic3.named_clauses import NamedClause, NamedLiteral, Relation, clauses_of
+from fencepost.encoding.ic3.clauses import Clause, Relation
+from fencepost.encoding.ic3.named_clauses import NamedClause, NamedLiteral, clauses_of
 from fencepost.encoding.language.parameters import switch
 from fencepost.encoding.language.protocol import Instance, Protocol
 from fencepost.encoding.language.quantifiers import forall
