@@ -21,7 +21,7 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.formulas.traps import check_traps
 from fencepost.encoding.induction.over_rounds import Window, base, claim_literals
-from fencepost.encoding.language.found_invariants import FoundInvariant
+from fencepost.encoding.language.carried_invariants import FoundInvariant
 from fencepost.encoding.language.state import amount, show
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import Term

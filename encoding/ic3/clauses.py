@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import assert_never
 
-from fencepost.encoding.language.found_invariants import FoundInvariant
+from fencepost.encoding.language.carried_invariants import FoundInvariant, carrying
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import Invariant, System
@@ -106,9 +106,9 @@ def invariants_of(system: System, clauses: Sequence[Clause]) -> tuple[FoundInvar
 def with_found(system: System, clauses: Sequence[Clause]) -> System:
     """Return the system with the clauses declared as further invariants."""
     declared: tuple[Invariant, ...] = system.invariants
-    return system.carrying((*declared, *invariants_of(system, clauses)))
+    return carrying(system, (*declared, *invariants_of(system, clauses)))
 
 
 def without_declared(system: System) -> System:
     """Return the system without its declared invariants."""
-    return system.carrying(())
+    return carrying(system, ())

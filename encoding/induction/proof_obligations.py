@@ -23,7 +23,7 @@ from typing import Protocol
 from fencepost.encoding.formulas.cnf import numbered
 from fencepost.encoding.formulas.guarded import well_formed
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.language.found_invariants import FoundInvariant
+from fencepost.encoding.language.carried_invariants import FoundInvariant
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.solving.clauses import Clause

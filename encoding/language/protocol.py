@@ -17,6 +17,7 @@ from typing import Protocol as Protocol_
 from fencepost.encoding.errors import BadInput, ModelError, did_you_mean
 from fencepost.encoding.language.author_errors import must_be, must_be_file_name, must_be_list
 from fencepost.encoding.language.canonical import digest
+from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.parameters import Option, assign, options
 from fencepost.encoding.language.system import Property, System
@@ -217,7 +218,7 @@ class Instance:
     @cached_property
     def system(self) -> System:
         """The system, with its properties. Raises ModelError if the protocol's code fails."""
-        return self._declared.carrying(()) if self.drop_declared else self._declared
+        return carrying(self._declared, ()) if self.drop_declared else self._declared
 
     @cached_property
     def _declared(self) -> System:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import itertools
 import string
@@ -362,16 +361,6 @@ class System:
                     f"is not in its domain {variable.domain.name}"
                 )
         return values
-
-    def carrying(self, invariants: Iterable[Invariant]) -> System:
-        """Return the same system with these invariants in place of its own.
-
-        The system keeps its ground actions and its initial state. The names must be distinct: they are not
-        compared again.
-        """
-        other = copy.copy(self)
-        object.__setattr__(other, "invariants", tuple(invariants))
-        return other
 
     def find(self, name: str, arguments: Sequence[str]) -> GroundAction | None:
         """Return the action of that name with these arguments, as `show` writes them, or None."""

@@ -1,10 +1,12 @@
-"""Invariants that an engine found, beside those that a person writes."""
+"""The invariants that a system carries: those that an engine found, and others in place of its own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 
-from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.system import Invariant, System
 
 
 @dataclass(frozen=True)
@@ -20,3 +22,14 @@ class FoundInvariant(Invariant):
         """Check that the name has a slash. Raises ValueError."""
         if "/" not in self.name:
             raise ValueError(f"{self.name}: the name of a found invariant has a slash")
+
+
+def carrying(system: System, invariants: Iterable[Invariant]) -> System:
+    """Return the same system with these invariants in place of its own.
+
+    It keeps its ground actions and its initial state. The names must be distinct: they are not compared
+    again.
+    """
+    other = copy(system)
+    object.__setattr__(other, "invariants", tuple(invariants))
+    return other
