@@ -35,8 +35,9 @@ class Patience:
         return max(self.seconds, self.factor * took)
 
 
-ENGINES = ("rounds", "induction", "k-induction")
-"""Bounded search by rounds, induction over one action, and induction over several rounds."""
+ENGINES = ("rounds", "induction", "ic3", "k-induction")
+"""Bounded search by rounds, induction over one action with declared invariants and with invariants that IC3
+finds, and induction over several rounds."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,11 @@ class Limits:
         asked = not self.engines or "induction" in self.engines
         return asked and self.bound is None and bool(system.invariants)
 
+    @property
+    def finds(self) -> bool:
+        """Whether IC3 looks for invariants. It cannot take a bound in steps into account."""
+        return (not self.engines or "ic3" in self.engines) and self.bound is None
+
     def inducts_over_rounds(self, system: System) -> bool:
         """Return whether k-induction is tried: if it is named, or if executions may never end."""
         asked = "k-induction" in self.engines if self.engines else system.default_rounds is not None
@@ -107,7 +113,10 @@ def validate(limits: Limits, system: System) -> None:
     if "k-induction" in limits.engines and "rounds" not in limits.engines:
         raise BadInput("k-induction: needs the engine rounds for its base; name both")
     if limits.engines == ("induction",) and not system.invariants:
-        raise BadInput("induction: the protocol declares no invariants; name the engine rounds")
+        raise BadInput("induction: no invariants are declared, or they are hidden; name the engine rounds")
+    if limits.bound is not None and ("ic3" in limits.engines or limits.engines == ("induction",)):
+        name = "ic3" if "ic3" in limits.engines else "induction"
+        raise BadInput(f"{name}: proves for any number of steps; leave out the bound, or name other engines")
     if limits.conflicts is not None:
         countable(limits.solver)
     known_faults(system, limits.budgets)

@@ -12,6 +12,8 @@ import pytest
 from fencepost.cli.main import run
 from support.refusing import refused
 
+COMMIT = Path(__file__).parents[2] / "examples" / "two_phase_commit.py"
+
 NO_SECONDS = (
     "nan",
     "inf",
@@ -198,3 +200,22 @@ def test_a_name_that_is_nearly_one_is_answered_with_it(
 
 def test_a_name_that_is_like_no_other_gets_no_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean" not in refused(capsys, "check", "bookkeeper", "--property", "xyzzy")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--engine=ic3", "--bound=5"), "ic3: proves for any number of steps; leave out the bound"),
+        (("--engine=ic3", "--engine=rounds", "--bound=5"), "ic3: proves for any number of steps"),
+        (("--engine=induction", "--bound=5"), "induction: proves for any number of steps"),
+        (
+            ("--engine=induction", "--drop-declared"),
+            "induction: no invariants are declared, or they are hidden",
+        ),
+        (("--engine=k-induction",), "k-induction: needs the engine rounds for its base"),
+    ],
+)
+def test_an_engine_that_cannot_do_what_is_asked(
+    options: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert says in refused(capsys, "check", COMMIT, *options)
