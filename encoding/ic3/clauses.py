@@ -7,7 +7,7 @@ system they are proved, exported and certified like those that a person has writ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from typing import assert_never
 
@@ -47,12 +47,16 @@ class Literal:
         """Return the value that the variable is compared with."""
         return self.variable(system).domain.values[self.position]
 
+    def positive(self, system: System) -> Literal:
+        """Return the same statement. Of two values, it names the one that the variable has."""
+        if self.relation is Relation.IS_NOT and len(self.variable(system).domain) == 2:
+            return replace(self, relation=Relation.IS, position=1 - self.position)
+        return self
+
     def text(self, system: System) -> str:
-        """Return the statement as people read it. Of two values, it names the one that the variable has."""
-        variable, relation, value = self.variable(system), self.relation, self.value(system)
-        if relation is Relation.IS_NOT and len(variable.domain) == 2:
-            relation, value = Relation.IS, variable.domain.values[1 - self.position]
-        return f"{variable.name} {relation.value} {show(value)}"
+        """Return the statement as people read it."""
+        said = self.positive(system)
+        return f"{said.variable(system).name} {said.relation.value} {show(said.value(system))}"
 
     def holds(self, system: System) -> Term:
         """Return the statement as a term."""

@@ -93,8 +93,8 @@ def read_clause(document: object, where: str) -> NamedClause:
 def named_clause(system: System, clause: Clause) -> NamedClause:
     """Return a clause of the system with names."""
     return tuple(
-        NamedLiteral(literal.variable(system).name, literal.relation, _plain(literal.value(system)))
-        for literal in clause
+        NamedLiteral(said.variable(system).name, said.relation, _plain(said.value(system)))
+        for said in (literal.positive(system) for literal in clause)
     )
 
 
