@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fencepost.cli.exits import ExitCode
@@ -12,9 +13,11 @@ from fencepost.cli.options.search import drop_declared_option, verbose_option
 from fencepost.cli.options.settings import properties_option, release_option, setting, settings_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
+from fencepost.cli.rendering.candidates import CandidatesReport
 from fencepost.cli.rendering.check_text import heading, sentence, trace_text
 from fencepost.cli.rendering.output import emit, output_option
 from fencepost.cli.rendering.progress import CheckProgress
+from fencepost.encoding.engine.candidates import offer
 from fencepost.encoding.engine.invariants_examined import (
     Breaks,
     Falsified,
@@ -26,6 +29,7 @@ from fencepost.encoding.engine.invariants_examined import (
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
+from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.solving.answers import SolverGaveUpError
@@ -88,6 +92,12 @@ class InvariantsReport:
     help=f"Rounds in which a false invariant is searched for.  [default: the protocol's, or {ENOUGH}]",
 )
 @drop_declared_option
+@option(
+    "--candidates",
+    is_flag=True,
+    group=SEARCH,
+    help="Read candidates off the actions, and print those that are inductive, as source.",
+)
 @timeout_option()
 @output_option
 @verbose_option
@@ -98,6 +108,7 @@ def command(
     names: tuple[str, ...],
     rounds: int | None,
     drop_declared: bool,
+    candidates: bool,
     output: str | None,
     timeout: float,
     verbose: bool,
@@ -108,10 +119,17 @@ def command(
     not, the smallest state before such an action is shown, a counterexample to induction. The state may be
     unreachable. A simulation and a bounded search then look for an execution after which the invariant is
     false. Exits with 0 if all are inductive, 1 if one is false after an execution, 3 otherwise.
+
+    With --candidates, invariants are read off the actions: what has happened implies what its causes
+    required. Exits with 0 if the properties are inductive with them, 3 otherwise.
     """
     made = [setting(text, "NAME=VALUE") for text in settings]
     instance = find_protocol(protocol).instance(made, release, drop_declared)
     system, properties = instance.system, instance.properties(*names)
+    if candidates:
+        if rounds is not None:
+            raise BadInput(f"--rounds {rounds}: --candidates searches no rounds; leave one of them out")
+        return _read_off(instance, properties, output, timeout, verbose)
     if not system.invariants and not names:
         raise BadInput(
             f"{protocol}: {'its invariants are hidden' if drop_declared else 'declares no invariants'}; "
@@ -129,6 +147,22 @@ def command(
     parts = [heading(instance, Limits()), *(_text(report, name, meanings) for name in shown)]
     if report.undecided is not None:
         parts.append(f"undecided: {report.undecided}")
+    if instance.protocol.unmodelled:
+        parts.append(sentence(instance.protocol.unmodelled))
+    emit("\n".join(parts), output)
+    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
+
+
+def _read_off(
+    instance: Instance, properties: Sequence[Property], output: str | None, timeout: float, verbose: bool
+) -> int:
+    """Print the invariants that can be read off the actions, and what they prove."""
+    report = CandidatesReport()
+    with CheckProgress(verbose) as progress:
+        worker = Worker("candidates", offer, instance.system, properties, gib=None)
+        cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
+    why = cut_short or report.undecided
+    parts = [heading(instance, Limits()), *report.lines(properties), *([f"undecided: {why}"] if why else [])]
     if instance.protocol.unmodelled:
         parts.append(sentence(instance.protocol.unmodelled))
     emit("\n".join(parts), output)

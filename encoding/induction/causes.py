@@ -13,6 +13,7 @@ from fencepost.encoding.induction.tidy_terms import (
     has_one_of,
     is_false,
     is_true,
+    only_place,
     tidied,
     with_value,
 )
@@ -137,15 +138,32 @@ class Reasons:
         self, setting: Setting, matching: Mapping[Parameter, Term], conditions: Sequence[Term]
     ) -> Iterator[Term]:
         """Yield what the action requires for the update, and what else it sets, as far as it lasts."""
-        given = Given(self.happened.place, self.happened.values)
-        before = Lasting(self.changes, given, setting.schema)
+        given = (Given(self.happened.place, self.happened.values),)
         required = [*conditions, *(replaced(c, matching) for c in setting.conditions)]
-        parts = [before.part(decided(condition)) for condition in required]
-        after = Lasting(self.changes, given)
-        effects = _Effects(setting, matching, before, after)
-        parts += effects.found()
-        own = set(self.happened.bound)
-        yield from _closed([c for part in parts for c in conjuncts(folded(part)) if not is_true(c)], own)
+        for _ in range(PASSES):
+            before, after = Lasting(self.changes, given, setting.schema), Lasting(self.changes, given)
+            parts = [before.part(decided(condition)) for condition in required]
+            parts += _Effects(setting, matching, before, after).found()
+            lasting = [c for part in parts for c in conjuncts(folded(part)) if not is_true(c)]
+            more = [one for one in map(_given, lasting) if one is not None]
+            known = {one.key for one in given}
+            given = (*given, *(one for one in more if one.key not in known))
+        yield from _closed(lasting, set(self.happened.bound))
+
+
+PASSES = 2
+"""How often the requirements of an action are read. What is known to last lets more of them last."""
+
+
+def _given(part: Term) -> Given | None:
+    """Return the part as a statement about the values of one variable, if it is one."""
+    place = None if isinstance(part, Quantified) else only_place(part)
+    if place is None:
+        return None
+    truths = {value: with_value(part, place, value) for value in place.family.domain}
+    if not all(isinstance(truth, Constant) for truth in truths.values()):
+        return None
+    return Given(place, frozenset(value for value, truth in truths.items() if is_true(truth)))
 
 
 @dataclass(frozen=True)

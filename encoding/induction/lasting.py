@@ -38,10 +38,10 @@ DUAL = {"forall": "exists", "exists": "forall"}
 
 @dataclass(frozen=True)
 class Lasting:
-    """What lasts while `given` is true. Action `and_by` counts too, even if `given` excludes it."""
+    """What lasts while all of `given` is true. Action `and_by` counts too, even if `given` excludes it."""
 
     changes: Changes
-    given: Given | None = None
+    given: tuple[Given, ...] = ()
     and_by: Schema | None = None
     _known: dict[tuple[int, bool], tuple[Term, Term]] = field(default_factory=dict)
 

@@ -23,6 +23,7 @@ from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort, Value
+from fencepost.encoding.language.source import named
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.structure import key
 from fencepost.encoding.language.system import Invariant, System
@@ -51,7 +52,8 @@ def candidates(system: System) -> tuple[Invariant, ...]:
                 if key(holds) not in known and not _is_plain(changes, happened, needed):
                     known.add(key(holds))
                     name = _unused(_name(happened, needed), taken)
-                    meaning = f"{line(happened.holds, 60)} needs {line(needed)}"
+                    names = named(happened.bound)
+                    meaning = f"{line(happened.holds, 60, names)} needs {line(needed, 100, names)}"
                     found.append(Invariant(name, meaning, holds))
     return tuple(found)
 

@@ -69,6 +69,7 @@ class Changes:
     system: System
     _known: dict[object, Mapping[Value, frozenset[Value]]] = field(default_factory=dict)
     _updates: dict[Schema, tuple[Update, ...]] = field(default_factory=dict)
+    _read: dict[Family, frozenset[Family]] = field(default_factory=dict)
 
     @cached_property
     def settings(self) -> Mapping[Family, tuple[Setting, ...]]:
@@ -89,20 +90,28 @@ class Changes:
             self._updates[schema] = tuple(joined([*map(_simple, schema.action.then)]))
         return self._updates[schema]
 
+    def _decisive(self, family: Family) -> frozenset[Family]:
+        """Return the families that the conditions of its updates read."""
+        if family not in self._read:
+            reads = (read for setting in self.settings.get(family, ()) for read in setting.reads)
+            self._read[family] = frozenset().union(*reads)
+        return self._read[family]
+
     def later(
-        self, place: Read, given: Given | None = None, and_by: Schema | None = None
+        self, place: Read, given: Sequence[Given] = (), and_by: Schema | None = None
     ) -> Mapping[Value, frozenset[Value]]:
         """Return for each value of a place the values that it may have from then on, itself included.
 
-        Only actions count that may happen while `given` is true, and the action `and_by`.
+        Only actions count that may happen while all of `given` is true, and the action `and_by`.
         """
-        asked = key(place), given and given.key, and_by
+        given = [one for one in given if one.place.family in self._decisive(place.family)]
+        asked = key(place), frozenset(one.key for one in given), and_by if given else None
         if asked not in self._known:
             steps: dict[Value, set[Value]] = {value: {value} for value in place.family.domain}
             for setting in self.settings.get(place.family, ()):
                 matching = matched(setting.update.target.index, place.index)
                 if matching is None or (
-                    setting.schema is not and_by and given and excluded(setting, matching, given)
+                    setting.schema is not and_by and any(excluded(setting, matching, one) for one in given)
                 ):
                     continue
                 for value, after in _steps(setting, matching, place):

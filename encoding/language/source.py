@@ -1,0 +1,159 @@
+"""Terms as Python source that an author can paste: over a state `s`, with the names of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import assert_never
+
+from fencepost.encoding.language.sorts import BOOL, Sort, Value
+from fencepost.encoding.language.state import StateSpace
+from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.terms import (
+    AllOf,
+    AnyOf,
+    AtLeast,
+    Constant,
+    Equal,
+    If,
+    Less,
+    Not,
+    Parameter,
+    Plus,
+    Quantified,
+    Read,
+    Term,
+    any_of,
+    node,
+)
+
+
+def invariant_source(invariant: Invariant, state: StateSpace) -> str:
+    """Return the call of `Invariant` that declares an invariant, for a list of them."""
+    lines = (repr(invariant.name), repr(invariant.meaning), source(invariant.holds, state))
+    return "Invariant(\n" + "".join(f"    {line},\n" for line in lines) + "),"
+
+
+def source(term: Term, state: StateSpace) -> str:
+    """Return the term as source. `s` is the state; a sort is an attribute of it, if it has one.
+
+    Leading `forall` are joined, and an `or` below them is written as an implication.
+    """
+    return _Writer(state).whole(term)
+
+
+@dataclass(frozen=True)
+class _Writer:
+    state: StateSpace
+    names: Mapping[Parameter, str] = field(default_factory=dict)
+
+    def whole(self, term: Term) -> str:
+        """Return a term that stands alone."""
+        bound, body = [], term
+        while isinstance(body, Quantified) and body.quantifier == "forall":
+            bound.append(body.bound)
+            body = body.body
+        inner = self.naming(bound)
+        if isinstance(body, AnyOf):
+            condition, *others = body.operands
+            text = f"implies({inner.text(~condition)}, {inner.text(any_of(*others))})"
+        else:
+            text = inner.text(body)
+        if not bound:
+            return text
+        sorts, names = [self.sort(p.sort) for p in bound], [inner.names[p] for p in bound]
+        if len(bound) == 1:
+            return f"forall({sorts[0]}, lambda {names[0]}: {text})"
+        return f"forall_over(({', '.join(sorts)}), lambda {', '.join(names)}: {text})"
+
+    def naming(self, bound: Sequence[Parameter]) -> _Writer:
+        """Return the writer of what stands below these parameters."""
+        return _Writer(self.state, named(bound, self.names))
+
+    def text(self, term: Term) -> str:
+        """Return a term as source."""
+        kind = node(term)
+        match kind:
+            case Constant(value=value):
+                return _plain(value)
+            case Parameter(name=name):
+                return self.names.get(kind, name)
+            case Read(family=family, index=index):
+                inside = ", ".join(map(self.text, index))
+                return f"s.{family.name}[{inside}]" if index else f"s.{family.name}"
+            case Not(operand=Equal(left=left, right=right)):
+                return f"{self.part(left)} != {self.part(right)}"
+            case Not(operand=Less(left=left, right=right)):
+                return f"{self.part(right)} <= {self.part(left)}"
+            case Not(operand=operand):
+                return f"~{self.part(operand)}"
+            case AllOf(operands=operands):
+                return " & ".join(map(self.part, operands))
+            case AnyOf(operands=operands):
+                return " | ".join(map(self.part, operands))
+            case Equal(left=left, right=right):
+                return f"{self.part(left)} == {self.part(right)}"
+            case Less(left=left, right=right):
+                return f"{self.part(left)} < {self.part(right)}"
+            case Plus(left=left, right=right, sign=sign):
+                return f"{self.part(left)} {'+' if sign > 0 else '-'} {self.part(right)}"
+            case If(condition=condition, then=then, otherwise=otherwise):
+                return f"if_({', '.join(map(self.text, (condition, then, otherwise)))})"
+            case Quantified(quantifier=quantifier, bound=bound, body=body):
+                return f"{quantifier}({self.below(bound, body)})"
+            case AtLeast(count=count, bound=bound, body=body):
+                return f"at_least({count}, {self.below(bound, body)})"
+            case other:
+                assert_never(other)
+
+    def part(self, term: Term) -> str:
+        """Return a part of a larger term, in parentheses if it needs them."""
+        text = self.text(term)
+        whole = isinstance(term, Constant | Parameter | Read | Quantified | AtLeast | If)
+        negated = isinstance(term, Not) and not isinstance(term.operand, Equal | Less)
+        return text if whole or negated else f"({text})"
+
+    def below(self, bound: Parameter, body: Term) -> str:
+        """Return a sort, and the function of its values."""
+        inner = self.naming([bound])
+        return f"{self.sort(bound.sort)}, lambda {inner.names[bound]}: {inner.text(body)}"
+
+    def sort(self, sort: Sort) -> str:
+        """Return the source of a sort."""
+        for name, value in vars(self.state).items():
+            if isinstance(value, Sort) and value == sort:
+                return f"s.{name}"
+        for family in self.state.families:
+            own = f"s.{family.name}" if family.over else f"s.{family.name}.family"
+            if family.domain == sort and sort != BOOL:
+                return f"{own}.domain"
+            if sort in family.over:
+                return f"{own}.over[{family.over.index(sort)}]"
+        values = sort.values
+        if sort == BOOL:
+            return "BOOL"
+        if all(isinstance(value, int) for value in values):
+            return f"integers({values[0]}, {values[-1]})"
+        return f"Sort({sort.name!r}, {values!r}, {sort.part_of!r})"
+
+
+def named(bound: Sequence[Parameter], names: Mapping[Parameter, str] | None = None) -> dict[Parameter, str]:
+    """Return the names, and a new one for each of the parameters."""
+    found = dict(names or {})
+    for parameter in bound:
+        found[parameter] = next(name for name in _names(parameter.sort) if name not in found.values())
+    return found
+
+
+def _plain(value: Value) -> str:
+    """Return a plain value as source."""
+    return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
+
+
+def _names(sort: Sort) -> Iterator[str]:
+    """Yield names for values of the sort: its first letter, or `n` for numbers; `s` is the state."""
+    letter = sort.name[0].lower() if sort.type not in ("int", "bool") else "n"
+    first = "v" if letter == "s" or not letter.isalpha() else letter
+    yield first
+    yield from (f"{first}{number}" for number in range(2, 1000))
