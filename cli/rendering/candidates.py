@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.rendering.progress import CheckProgress
 from fencepost.encoding.engine.candidates import Offer
+from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.solving.answers import SolverGaveUpError
 from fencepost.encoding.solving.workers import Ended, failure
+
+
+NAMED = 8
+"""The most claims that are named. A longer list is counted."""
 
 
 @dataclass
@@ -57,5 +62,7 @@ class CandidatesReport:
 def _verdict(found: Offer, name: str) -> str:
     if name in found.broken:
         return found.broken[name]
-    used = ", ".join(found.kept[name])
-    return "kept by every action" + (f", with {used}" if used else "")
+    used = found.kept[name]
+    if not used:
+        return "kept by every action"
+    return f"kept by every action, with {', '.join(used) if len(used) <= NAMED else amount(len(used), 'claim')}"

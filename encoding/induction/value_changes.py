@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from fencepost.encoding.induction.tidy_terms import decided, is_false, is_true, with_value
+from fencepost.encoding.induction.tidy_terms import decided, folded, is_false, is_true, with_value
 from fencepost.encoding.language.patterns import conjuncts, families_read, rebuilt, subterms
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort, Value
@@ -171,9 +171,20 @@ def _steps(setting: Setting, matching: Matching, place: Read) -> Iterator[tuple[
     """Yield each value from which the update may happen, with the values that it may set."""
     about = _about(setting, matching, place)
     value = replaced(setting.update.value, matching)
-    for before in place.family.domain:
-        if not any(is_false(with_value(condition, place, before)) for condition in about):
-            yield before, possible_values(with_value(value, place, before), place.family.domain)
+    for plain, conditions in _plain_cases(value, about):
+        for before in place.family.domain:
+            if not any(is_false(with_value(condition, place, before)) for condition in conditions):
+                yield before, possible_values(with_value(plain, place, before), place.family.domain)
+
+
+def _plain_cases(value: Term, conditions: Sequence[Term]) -> Iterator[tuple[Term, Sequence[Term]]]:
+    """Yield the value with the conditions: each value of a parameter by itself, if a condition reads it."""
+    if isinstance(value, Parameter) and any(value is p for c in conditions for p in c.free):
+        for plain in value.sort:
+            case = {value: Constant(value.type, plain)}
+            yield case[value], [folded(replaced(condition, case)) for condition in conditions]
+    else:
+        yield value, conditions
 
 
 def possible_values(term: Term, domain: Sort) -> frozenset[Value]:
