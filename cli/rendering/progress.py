@@ -17,6 +17,7 @@ from fencepost.encoding.engine.events import (
     Remark,
     Replayed,
     Silence,
+    TasksOver,
     Underway,
 )
 from fencepost.encoding.engine.verdicts import Outcome
@@ -66,9 +67,10 @@ WORDS = {
     "hunt": "violations",
     "exhaust": "longer executions",
     "surpass": "executions past the bound",
-    "induct": "induction",
+    "induct": "induction over rounds",
+    "questions": "induction",
 }
-"""The goal of each search, by the name of the search."""
+"""The goal of each search, by the name of the search; others are called by their names."""
 
 
 class CheckProgress(StatusLine):
@@ -87,7 +89,7 @@ class CheckProgress(StatusLine):
         self._verbose = verbose
         self._begun = self._said = time.perf_counter()
         self._title: str | None = None
-        self._tasks: dict[str, str] = {"prepare": "building"}
+        self._tasks: dict[str, str] = {}
         self._open: tuple[str, ...] = ()
         self._found: dict[str, tuple[Trace, float]] = {}
         self._told: dict[str, int] = {}
@@ -111,10 +113,16 @@ class CheckProgress(StatusLine):
                 self._open = properties
                 self._show(f"to decide: {', '.join(properties)}" if properties else "all decided")
             case PreparationPhase(name=name):
-                self._task("prepare", name)
+                self._task("induction" if name.startswith("induction") else "prepare", name)
             case SolverProgress(task=task, rounds=rounds, clauses=clauses, conflicts=conflicts):
                 words = WORDS.get(task, task)
-                self._task(words, f"{words}: round {rounds}, {clauses:,} clauses, {conflicts:,} conflicts")
+                by_rounds = f"round {rounds}, " if task in WORDS else ""
+                if by_rounds:  # one round is prepared
+                    self._tasks.pop("prepare", None)
+                self._task(words, f"{words}: {by_rounds}{clauses:,} clauses, {conflicts:,} conflicts")
+            case TasksOver(names=names):
+                for name in names:
+                    self._tasks.pop(WORDS.get(name, name), None)
             case Underway(outcome=outcome):
                 self.under_way = outcome
             case Silence():
@@ -123,7 +131,6 @@ class CheckProgress(StatusLine):
         self._still_there()
 
     def _task(self, task: str, line: str) -> None:
-        self._tasks.pop("prepare", None)
         self._tasks[task] = line
         self._show(line)
 
@@ -154,7 +161,8 @@ class CheckProgress(StatusLine):
         """Return the work under way, the properties still to decide, and the time so far."""
         elapsed = f"{time.perf_counter() - self._begun:.1f} s"
         still = [f"to decide: {', '.join(self._open)}"] if self._open else []
-        return " · ".join([*filter(None, [self._title]), *self._tasks.values(), *still, elapsed])
+        doing = list(self._tasks.values()) or ["building"]
+        return " · ".join([*filter(None, [self._title]), *doing, *still, elapsed])
 
     def _show(self, line: str) -> None:
         """Show the work under way on a terminal; elsewhere print the new line, with `verbose`."""

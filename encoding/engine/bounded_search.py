@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
-from fencepost.encoding.engine.confirmation import Confirmation
-from fencepost.encoding.engine.events import PreparationPhase, Remark, Replayed, Untrue
-from fencepost.encoding.engine.knowledge import Knowledge, failure
+from fencepost.encoding.engine.findings import Findings
 from fencepost.encoding.engine.limits import Minimize
 from fencepost.encoding.engine.preparation import Prepared, prepare
-from fencepost.encoding.engine.searches import Job, Search, jobs, search, shared, task
-from fencepost.encoding.engine.work import Work
-from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
-from fencepost.encoding.language.state import amount
-from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.traces import Trace
-from fencepost.encoding.rounds.search import Broken, Footprint, Task, Violated, Witnessed, Wrong
-from fencepost.encoding.solving.solvers import Progress, load
+from fencepost.encoding.engine.searches import Job, Search, jobs, search, shared
+from fencepost.encoding.engine.work import Engine, Work
+from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.solving.solvers import load
 from fencepost.encoding.solving.workers import Worker
 
 PATIENCE = 5.0
@@ -32,170 +25,110 @@ Most small instances are complete before that.
 class BoundedSearch:
     """Bounded model checking by rounds, with a search for longer executions that makes a bound a proof.
 
-    One worker prepares one round as clauses. The searches then run side by side, in as many processes as
-    the limits allow.
+    One worker prepares one round as clauses. The search for violations then begins at once. The other
+    searches begin when induction over one action is over, or has nothing left to prove. So induction comes
+    first where both could prove a property, whichever process is faster.
     """
 
-    def __init__(self, work: Work) -> None:
-        """Prepare nothing yet: `run` does the work."""
-        self._work = work
-        self._prepared: Prepared | None = None
+    proves = False
+
+    def __init__(self, work: Work, induction: Engine) -> None:
+        """Prepare nothing yet: `begin` starts the first worker."""
+        self._work, self._induction = work, induction
+        self.findings: Findings | None = None
+        """The findings of the searches, once one round is prepared."""
+        self._preparing: Worker | None = None
+        self._assumed: tuple[Invariant, ...] = ()
+        self._later: Sequence[Job] = jobs(work.limits, work.knowledge.inducing)
+        """The searches that have not begun."""
         self._doing: dict[Worker, Sequence[Job]] = {}
         self._cap: int | None = None
-        self._searching = 0.0
 
     @property
     def suits(self) -> bool:
         """Whether the limits ask for this engine."""
         return self._work.limits.searches
 
-    def run(self) -> None:
-        """Prepare, search, and look for further counterexamples, until all is settled or time is up."""
+    @property
+    def is_over(self) -> bool:
+        """Whether no search is under way, and none will begin."""
+        may_begin = self.findings is not None and bool(self._later)
+        return self._preparing is None and not self._doing and not may_begin
+
+    def begin(self) -> None:
+        """Prepare one round, with the invariants that are proved by now."""
         work = self._work
-        invariants = {invariant.name: invariant for invariant in (*work.carried, *work.assumed)}
-        work.start("prepare", prepare, work.system, work.properties, tuple(invariants.values()))
         load(work.limits.solver)
-        work.stopped = work.hear(self._taking(work.knowledge), lambda: self._prepared is not None)
-        if self._prepared is None:
-            return
-        work.spent |= self._prepared.seconds
-        self._searching = time.perf_counter()
-        self._search()
-        for prop in work.properties:
-            if work.knowledge.violation(prop.name) is not None:
-                self._search_further(prop)
-        work.solving = time.perf_counter() - self._searching
+        self._assumed = work.assumed
+        outputs = {invariant.name: invariant for invariant in (*work.carried, *self._assumed)}
+        asked = work.system, work.properties, tuple(outputs.values())
+        self._preparing = work.start(self, "prepare", prepare, *asked, steady=True)
 
-    # The searches.
-
-    def _search(self) -> None:
+    def take(self, worker: Worker, message: Any) -> None:
+        """Handle a message of a worker."""
         work = self._work
-        for some in shared(jobs(work.limits, work.knowledge.inducing), work.limits.jobs):
-            self._start(self._task(work.properties), some)
-        work.stopped = self._hear(work.knowledge, self._enough)
+        if isinstance(message, Prepared):
+            work.dismiss(worker)
+            self._preparing = None
+            self.findings = Findings(work, message, self._assumed)
+            work.spent |= message.seconds
+            work.searching = time.perf_counter()
+        else:
+            assert self.findings is not None
+            self.findings.hear(work.knowledge, message)
 
-    def _enough(self) -> bool:
-        work = self._work
-        if work.limits.one_is_enough and any(work.knowledge.violation(p.name) for p in work.properties):
-            return True
-        return work.all_settled()
-
-    def _search_further(self, prop: Property) -> None:
-        """Look for counterexamples that fire other actions, or lose other messages, than those known."""
-        work, found = self._work, self._work.knowledge.violation(prop.name)
-        assert found is not None
-        further = work.further[prop.name] = []
-        known = [self._confirmation.footprint(found.trace)]
-        while len(further) + 1 < work.limits.count:
-            another = self._another(prop, found.rounds, known)
-            if another is None:
-                break
-            further.append(another)
-            known.append(self._confirmation.footprint(another))
-
-    def _another(self, prop: Property, rounds: int, known: Sequence[Footprint]) -> Trace | None:
-        """Return the cheapest counterexample with another footprint within that many rounds, or None.
-
-        When time is up, a counterexample that was still being made smaller may have a known footprint.
-        Such a counterexample does not count.
-        """
-        knowledge = Knowledge([prop], self._work.limits)
-        asked = replace(self._task([prop]), rounds=rounds, avoid=tuple(known), invariants=())
-        self._start(asked, [Job(Search.HUNT)])
-        stopped = self._hear(knowledge, lambda: knowledge.searched(prop.name) >= rounds)
-        found = knowledge.violation(prop.name)
-        if found is None or self._confirmation.footprint(found.trace) in known:
-            none_left = f"there is no other within {amount(rounds, 'round')}"
-            self._work.no_further[prop.name] = stopped or none_left
-            return None
-        return found.trace
-
-    # The workers.
-
-    def _task(self, properties: Sequence[Property]) -> Task:
-        work, names = self._work, [prop.name for prop in properties]
-        asked = task(work.system, self._confirmation.actions, names, work.limits)
-        carried, assumed = (tuple(i.name for i in some) for some in (work.carried, work.assumed))
-        return replace(asked, invariants=carried, assumed=assumed)
-
-    def _start(self, task: Task, some: Sequence[Job]) -> None:
-        assert self._prepared is not None
-        name = "+".join(job.search.value for job in some)
-        worker = self._work.start(name, search, self._prepared.template, task, self._work.limits, some)
-        self._doing[worker] = some
-
-    def _hear(self, knowledge: Knowledge, done: Callable[[], bool]) -> str | None:
-        """Handle what the searches say until `done`, then stop them."""
-        stopped = self._work.hear(self._taking(knowledge), done, self._forget)
-        self._doing.clear()
-        self._work.crew.dismiss()
-        return stopped
-
-    def _forget(self, worker: Worker) -> None:
+    def end(self, worker: Worker) -> None:
+        """Handle the end of a worker."""
+        if worker is self._preparing:
+            self._preparing = None
         self._doing.pop(worker, None)
 
-    def _taking(self, knowledge: Knowledge) -> Callable[[Any], None]:
-        return lambda message: self._take(knowledge, message)
+    def go_on(self) -> None:
+        """Begin the searches that may begin, and ask less of those under way if less is enough."""
+        if self.findings is None:
+            return
+        now = [job for job in self._later if job.search is Search.HUNT or self._others_may_begin()]
+        if now:
+            self._later = [job for job in self._later if job not in now]
+            for some in shared(now, self._places()):
+                self._start(some)
+        self._cap_completeness(self._work.searching)
 
-    def _take(self, knowledge: Knowledge, message: Any) -> None:
+    def _others_may_begin(self) -> bool:
         work = self._work
-        match message:
-            case Prepared():
-                self._prepared = message
-            case Progress() | PreparationPhase():
-                work.listen(message)
-            case Violated(property=name, execution=execution, costs=costs):
-                trace = self._confirmation.violation(work.property(name), execution)
-                replayed = Replayed(name, trace, execution.rounds, costs)
-                knowledge.hear(replayed)
-                work.listen(replayed)
-            case Broken(execution=execution):
-                untrue = Untrue(self._confirmation.broken(work.carried, execution))
-                steps = "; ".join(step.name for step in untrue.trace.steps)
-                work.listen(Remark(f"{untrue}: {steps or 'it is at first'}"))
-                knowledge.hear(untrue)
-            case Wrong(execution=execution):
-                self._confirmation.wrong(execution)
-            case _:
-                self._examine(message)
-                knowledge.hear(message)
-                self._cap_completeness()
+        if self._induction.is_over or not self._induction.suits:
+            return True
+        return all(work.knowledge.violation(prop.name) for prop in work.properties)
 
-    def _examine(self, message: Any) -> None:
-        """Replay the execution to a witness, and tell the author what k-induction found."""
-        match message:
-            case Witnessed(property=name, execution=execution):
-                self._confirmation.witness(self._work.property(name), execution)
-            case Inductive(property=name, rounds=rounds):
-                carried = ", ".join(i.name for i in self._work.carried) or "none"
-                self._work.listen(
-                    Remark(f"{name} is inductive over {amount(rounds, 'round')}; invariants: {carried}")
-                )
-            case NotInductive(property=name):
-                way = self._confirmation.way(message)
-                self._work.listen(Remark(f"{name} is {failure(message)}, {way}"))
+    def _places(self) -> int:
+        """Return the number of processes for more searches. The search for violations has its own."""
+        return self._work.places if self._doing else self._work.limits.jobs
 
-    @property
-    def _confirmation(self) -> Confirmation:
-        assert self._prepared is not None
-        return Confirmation(self._work.replayer, self._prepared)
+    def _start(self, some: Sequence[Job]) -> None:
+        assert self.findings is not None
+        work, asked = self._work, self.findings.task(self._work.properties)
+        name = "+".join(job.search.value for job in some)
+        steady = any(job.search is Search.HUNT for job in some)
+        template = self.findings.prepared.template
+        worker = work.start(self, name, search, template, asked, work.limits, some, steady=steady)
+        self._doing[worker] = some
 
-    def _cap_completeness(self) -> None:
+    def _cap_completeness(self, begun: float | None) -> None:
         """Ask for completeness of short executions only, once each property has a violation.
 
         Only executions shorter than the longest trace matter then.
         """
-        limits = self._work.limits
+        work, limits = self._work, self._work.limits
         if limits.minimize is Minimize.NONE or limits.jobs == 1 or limits.bound is not None:
             return
-        if time.perf_counter() - self._searching < PATIENCE:
+        if begun is None or time.perf_counter() - begun < PATIENCE:
             return
-        cap = self._work.knowledge.longest_useful()
+        cap = work.knowledge.longest_useful()
         exhausting = [w for w, some in self._doing.items() if any(j.search is Search.EXHAUST for j in some)]
         if cap is None or cap == self._cap or not exhausting:
             return
         self._cap = cap
         for worker in exhausting:
             del self._doing[worker]
-            self._work.crew.dismiss(worker)
-        self._start(self._task(self._work.properties), [Job(Search.EXHAUST, cap)])
+            work.dismiss(worker)
+        self._start([Job(Search.EXHAUST, cap)])

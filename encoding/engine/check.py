@@ -1,4 +1,4 @@
-"""A check: properties of an instance, put to the engines one after the other, up to a verdict."""
+"""A check: properties of an instance, put to engines that work side by side, up to a verdict."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from fencepost.encoding.engine.bounded_search import BoundedSearch
 from fencepost.encoding.engine.events import Listener, Underway
+from fencepost.encoding.engine.further_counterexamples import search_further
 from fencepost.encoding.engine.inductive_proof import InductiveProof
 from fencepost.encoding.engine.limits import Limits, validate
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
@@ -15,9 +16,6 @@ from fencepost.encoding.formulas.commutation_cache import cache_folder, usable
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.system import Property, System
-
-_ORDER = (InductiveProof, BoundedSearch)
-"""The engines in the order in which they are asked. Each has `suits` and `run`."""
 
 
 def check(
@@ -36,11 +34,12 @@ def check(
     work = Work(instance, properties, limits, listener)
     try:
         listener(Underway(work.outcome))
-        for make in _ORDER:
-            engine = make(work)
-            if engine.suits and not work.is_over():
-                engine.run()
-        if not limits.searches and not work.is_over():
+        induction = InductiveProof(work)
+        rounds = BoundedSearch(work, induction)
+        work.stopped = work.run([induction, rounds], work.is_enough)
+        if rounds.findings is not None:
+            search_further(rounds.findings)
+        if not limits.searches and work.stopped is None and not work.all_settled():
             work.stopped = "not inductive, and no other engine was asked"
     except KeyboardInterrupt:
         work.interrupted = True

@@ -115,6 +115,13 @@ class PreparationPhase:
 
 
 @dataclass(frozen=True)
+class TasksOver:
+    """The end of a worker. `names` are those of its tasks, as its progress named them."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Remark:
     """A sentence for the author of a model, such as why a property is not inductive."""
 
@@ -140,7 +147,7 @@ class Underway:
     outcome: Callable[[], Outcome]
 
 
-Event = Progress | PreparationPhase | Remark | Replayed | Open | Silence | Underway
+Event = Progress | PreparationPhase | TasksOver | Remark | Replayed | Open | Silence | Underway
 """What a listener is told. A replayed violation may be followed by a smaller one."""
 
 Listener = Callable[[Event], None]

@@ -9,20 +9,18 @@ from typing import Any
 from fencepost.encoding.engine.events import (
     ByActions,
     NotByActions,
-    PreparationPhase,
     Remark,
     Seen,
     Unreached,
     Untrue,
 )
-from fencepost.encoding.engine.houdini import SHARES, Houdini, Posed, ask, pose
-from fencepost.encoding.engine.searches import shared
+from fencepost.encoding.engine.houdini import Houdini
+from fencepost.encoding.engine.houdini_run import HoudiniRun
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.induction.directed_simulation import SimulatedTo, simulation_process
 from fencepost.encoding.induction.proof_obligations import Never, Statement
-from fencepost.encoding.induction.withdrawal import Left, StillInductive, Withdrawn
 from fencepost.encoding.language.system import Invariant, Property
-from fencepost.encoding.solving.solvers import Progress, load
+from fencepost.encoding.solving.solvers import load
 from fencepost.encoding.solving.workers import Worker
 
 
@@ -34,83 +32,94 @@ def proved_of(houdini: Houdini, invariants: Sequence[Invariant]) -> tuple[Invari
 class InductiveProof:
     """Proof by induction over one action, beside simulations that look for the witnesses of the properties.
 
-    A property whose witness no simulation reaches is asked the opposite: is its witness never true?
+    A property whose witness was not reached by then is asked the opposite: is its witness never true?
     """
 
+    proves = True
+
     def __init__(self, work: Work) -> None:
-        """Prepare nothing yet: `run` does the work."""
+        """Prepare nothing yet: `begin` starts the workers."""
         self._work = work
-        self._houdini: Houdini | None = None
+        self._simulating: Worker | None = None
+        self._run: HoudiniRun | None = None
+        self._never: Sequence[Never] | None = None
+        """The claims about witnesses that are asked about; None until the properties have their answers."""
+        self._is_concluded = False
+        self.is_over = False
 
     @property
     def suits(self) -> bool:
         """Whether the limits ask for this engine and the system declares invariants."""
         return self._work.limits.inducts(self._work.system)
 
-    def run(self) -> None:
-        """Prove what is inductive, and report it to the knowledge of the work."""
+    def begin(self) -> None:
+        """Make the questions, and simulate."""
         work, invariants = self._work, self._work.system.invariants
-        simulating = work.start("simulation", simulation_process, work.system, work.properties, invariants)
         load(work.limits.solver)
-        houdini = self._induct(invariants)
-        if houdini is None:
+        self._run = self._houdini_on(invariants)
+        asked = work.system, work.properties, invariants
+        self._simulating = work.start(self, "simulation", simulation_process, *asked)
+
+    def take(self, worker: Worker, message: Any) -> None:
+        """Handle a message of a worker."""
+        if worker is self._simulating:
+            self._replay(message)
+        else:
+            assert self._run is not None
+            self._run.take(message)
+
+    def end(self, worker: Worker) -> None:
+        """Handle the end of a worker."""
+        if worker is self._simulating:
+            self._simulating = None
+        else:
+            assert self._run is not None
+            self._run.end(worker)
+
+    def go_on(self) -> None:
+        """Conclude once the questions are answered; then wait for witnesses, or ask whether there are any."""
+        run = self._run
+        if self.is_over or run is None:
             return
-        self._conclude(houdini)
-        work.assumed = proved_of(houdini, invariants)
+        run.go_on()
+        if self._never is not None and all(self._work.knowledge.settled(c.about.name) for c in self._never):
+            self._finish(None)
+            return
+        if not run.is_over:
+            return
+        if run.result is None or self._never is not None:
+            self._finish(run.result)
+            return
+        if not self._is_concluded:
+            self._is_concluded = True
+            self._conclude(run.result)
+            self._work.assumed = proved_of(run.result, self._work.system.invariants)
+        lacking = self._without_witness(run.result)
+        if not lacking:
+            self._finish(None)
+        elif self._simulating is None:
+            self._never = [Never(prop) for prop in lacking]
+            self._run = self._houdini_on((*self._work.system.invariants, *self._never))
 
-        def without_witness() -> list[Property]:
-            inductive = [prop for prop in work.properties if prop.name in houdini.proved]
-            return [prop for prop in inductive if not work.knowledge.settled(prop.name)]
+    def _without_witness(self, houdini: Houdini) -> list[Property]:
+        """Return the inductive properties whose witness was not reached yet."""
+        inductive = [prop for prop in self._work.properties if prop.name in houdini.proved]
+        return [prop for prop in inductive if not self._work.knowledge.settled(prop.name)]
 
-        simulated = lambda: not without_witness() or simulating not in work.crew.workers
-        work.stopped = work.hear(self._take, simulated)
-        work.crew.dismiss()
-        if without_witness() and work.stopped is None:
-            self._prove_never([Never(prop) for prop in without_witness()])
-
-    def _prove_never(self, claims: Sequence[Never]) -> None:
-        """Report the witnesses that induction proves to be never true."""
-        houdini = self._induct((*self._work.system.invariants, *claims))
-        for claim in claims:
+    def _finish(self, houdini: Houdini | None) -> None:
+        """End the engine; report the witnesses that induction proves to be never true."""
+        for claim in self._never or ():
             if houdini is not None and claim.name in houdini.proved:
                 self._work.knowledge.hear(Unreached(claim.about.name))
+        assert self._run is not None
+        self._run.stop()
+        if self._simulating is not None:
+            self._work.dismiss(self._simulating)
+        self.is_over = True
 
-    def _induct(self, claims: Sequence[Statement]) -> Houdini | None:
-        """Return the result of Houdini on the properties and these claims, or None without answers."""
-        work, self._houdini = self._work, None
-        work.start("questions", pose, work.system, work.properties, claims)
-        work.stopped = work.hear(self._take, lambda: self._houdini is not None)
-        houdini: Houdini | None = self._houdini
-        if houdini is None:
-            return None
-        others = work.crew.workers
-        while work.stopped is None and not houdini.settled:
-            houdini.again()
-            for shares in shared(range(SHARES), work.limits.jobs):
-                asked = houdini.posed, houdini.claims, dict(houdini.kept), shares, work.limits
-                work.start("induction", ask, *asked)
-            work.stopped = work.hear(self._take, lambda: houdini.answered)
-            self._dismiss_all_but(others)
-        return houdini if work.stopped is None else None
-
-    def _dismiss_all_but(self, others: Sequence[Worker]) -> None:
-        asking = [worker for worker in self._work.crew.workers if worker not in others]
-        if asking:
-            self._work.crew.dismiss(*asking)
-
-    def _take(self, message: Any) -> None:
-        match message:
-            case Posed():
-                self._houdini = Houdini(message)
-            case StillInductive() | Withdrawn() | Left():
-                assert self._houdini is not None
-                self._houdini.hear(message)
-            case SimulatedTo():
-                self._replay(message)
-            case Progress() | PreparationPhase():
-                self._work.listen(message)
-            case _:
-                raise AssertionError(f"no message of this engine: {message}")
+    def _houdini_on(self, claims: Sequence[Statement]) -> HoudiniRun:
+        work = self._work
+        return HoudiniRun(work, self, work.system, work.properties, claims)
 
     def _conclude(self, houdini: Houdini) -> None:
         """Report of each property whether it is inductive, and of each invariant if it is not."""

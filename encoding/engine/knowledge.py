@@ -94,6 +94,8 @@ class Knowledge:
     limits: Limits
     inducing: bool = False
     invariants: tuple[str, ...] = ()
+    proving: bool = False
+    """Whether an engine may still prove what searches by rounds only say holds within a limit."""
     untrue: Untrue | None = None
     surpassed: bool | None = None
     """Whether some execution takes more steps than the bound. None if that is not known."""
@@ -217,7 +219,7 @@ class Knowledge:
         limit = self.limits.rounds
         if limit is not None and about.searched >= limit and self._longer >= limit:
             verdict = Verdict.HOLDS if about.witnessed else Verdict.VACUOUS
-            return Decision(verdict, final=self._induction_is_over(about))
+            return Decision(verdict, final=self._induction_is_over(about) and not self.proving)
         return None
 
     def _is_covered(self, about: _About) -> bool:

@@ -1,14 +1,21 @@
-"""The work on one question: what the engines of a check share."""
+"""The work on one question: what the engines of a check share, and the loop that runs them side by side."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.encoding.engine.events import Listener, Open, PatienceOver, Silence
+from fencepost.encoding.engine.events import (
+    Listener,
+    Open,
+    PatienceOver,
+    PreparationPhase,
+    Silence,
+    TasksOver,
+)
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.patience import Waiting
@@ -17,19 +24,50 @@ from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.system import Invariant, Property
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.crew import Crew, OutOfTime
+from fencepost.encoding.solving.solvers import Progress
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
 TIME_OUT = "time-out after"
 """The beginning of the reason of a check that ran out of time."""
 
-Take = Callable[[Any], None]
-"""A function that handles one message of a worker."""
+HEAD_START = 5.0
+"""The seconds that an engine has for itself with one job, before the next engine shares the process."""
+
+
+class Engine(Protocol):
+    """A way to settle properties. `Work` begins it, hands it the messages of its workers, and lets it go on.
+
+    It starts its workers with `Work.start` and reports evidence to `Work.knowledge`.
+    """
+
+    proves: bool
+    """Whether it can prove what searches by rounds cannot. While it is at work, `holds` is not final."""
+
+    @property
+    def suits(self) -> bool:
+        """Whether the limits ask for this engine, and it can work on the system."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the engine, once begun, has nothing more to do."""
+
+    def begin(self) -> None:
+        """Start the first workers."""
+
+    def go_on(self) -> None:
+        """Start and end workers as the evidence of all engines allows by now. Called after each message."""
+
+    def take(self, worker: Worker, message: Any) -> None:
+        """Handle a message of a worker of this engine."""
+
+    def end(self, worker: Worker) -> None:
+        """Handle the end of a worker of this engine that was not dismissed."""
 
 
 class Work:
     """The question, the limits, the workers and the evidence of one check.
 
-    An engine starts workers with `start` and waits for them with `hear`. Evidence goes to `knowledge`.
+    `run` lets engines work side by side. At most `limits.jobs` of their processes run at the same moment.
     """
 
     def __init__(
@@ -47,47 +85,128 @@ class Work:
         self.begun = time.perf_counter()
         self._waiting = Waiting(limits.patience, self.begun)
         until = self.begun + limits.timeout - limits.gone
-        self.crew = Crew(until, self.replayer.warm_up(), tick=lambda: listen(Silence()))
+        self.crew = Crew(until, self.replayer.warm_up(), self._tick, limits.jobs)
         self.stopped: str | None = None
         """Why the check ended before everything was settled; None if it did not."""
         self.interrupted = False
         self.spent: dict[str, float] = {}
         """Seconds by part of the preparation."""
-        self.solving = 0.0
-        """Seconds of the searches."""
+        self.searching: float | None = None
+        """The time at which the searches began, as a value of `time.perf_counter`."""
         self.further: dict[str, list[Trace]] = {}
         """Further counterexamples by property, if more than one was asked for."""
         self.no_further: dict[str, str] = {}
         """Why there are no more of them, by property."""
+        self._engines: Sequence[Engine] = ()
+        self._begun_at: dict[Engine, float] = {}
+        self._owners: dict[Worker, Engine] = {}
+        self._gave_up: dict[Engine, str] = {}
+        """Why an engine gave up a part of its work."""
         self._open: tuple[str, ...] = ()
         self._settled_at: dict[str, float] = {}
 
-    def start(self, name: str, make: Callable[..., Sequence[Iterator[Any]]], *arguments: Any) -> Worker:
-        """Start a worker within the memory limit."""
-        return self.crew.start(Worker(name, make, *arguments, gib=self.limits.memory))
+    # The engines and their workers.
 
-    def hear(
-        self, take: Take, done: Callable[[], bool], ended: Callable[[Worker], None] = lambda worker: None
-    ) -> str | None:
-        """Handle messages until `done`. Return why that was not reached, or None if nothing failed.
+    def run(self, engines: Sequence[Engine], done: Callable[[], bool]) -> str | None:
+        """Let those engines that suit work side by side until `done`, or until all are over.
 
-        Raises ModelError, BadInput and InternalError of workers.
+        Return why some engine gave up, or None if none did. Raises ModelError, BadInput and InternalError of
+        workers.
         """
-        reason = None
+        self._engines = [engine for engine in engines if engine.suits]
+        self._begun_at.clear()
+        self._gave_up.clear()
         try:
-            if done():
-                return None
-            for worker, message in self.crew.heard(done):
-                if isinstance(message, Ended):
-                    ended(worker)
-                    reason = reason_of(message, worker.name, self.limits.memory) or reason
-                else:
-                    take(message)
-                if done():
-                    break
+            if self._goes_on(done):
+                for worker, message in self.crew.heard(done):
+                    self._take(worker, message)
+                    if not self._goes_on(done):
+                        break
         except OutOfTime:
-            reason = f"{TIME_OUT} {self.limits.timeout:g} s"
-        return reason
+            return f"{TIME_OUT} {self.limits.timeout:g} s"
+        finally:
+            self.crew.dismiss()
+            self._owners.clear()
+        return "; ".join(dict.fromkeys(self._gave_up.values())) or None
+
+    def start(
+        self,
+        engine: Engine,
+        name: str,
+        make: Callable[..., Sequence[Iterator[Any]]],
+        *arguments: Any,
+        steady: bool = False,
+    ) -> Worker:
+        """Start a worker of an engine within the memory limit.
+
+        With several jobs, a `steady` worker never waits for others.
+        """
+        self.crew.make_room()
+        worker = Worker(name, make, *arguments, gib=self.limits.memory)
+        self._owners[worker] = engine
+        return self.crew.start(worker, steady and self.limits.jobs > 1)
+
+    def dismiss(self, *workers: Worker) -> None:
+        """End these workers; none is no mistake."""
+        for worker in workers:
+            self._forget(worker)
+            self.crew.dismiss(worker)
+
+    @property
+    def places(self) -> int:
+        """The number of workers that run at the same moment beside the one that looks for violations."""
+        beside = self.limits.searches and self.limits.jobs > 1
+        return self.limits.jobs - 1 if beside else self.limits.jobs
+
+    def _take(self, worker: Worker, message: Any) -> None:
+        """Hand a message to the engine that the worker belongs to."""
+        engine = self._owners[worker]
+        match message:
+            case Ended():
+                self._forget(worker)
+                reason = reason_of(message, worker.name, self.limits.memory)
+                if reason is not None:
+                    self._gave_up[engine] = reason
+                engine.end(worker)
+            case Progress() | PreparationPhase():
+                self.listen(message)
+            case _:
+                engine.take(worker, message)
+
+    def _forget(self, worker: Worker) -> None:
+        del self._owners[worker]
+        self.listen(TasksOver(tuple(worker.name.split("+"))))
+
+    def _goes_on(self, done: Callable[[], bool]) -> bool:
+        """Let the engines go on, and return whether there is anything to wait for."""
+        if done():
+            return False
+        self._advance()
+        return not done()
+
+    def _advance(self) -> None:
+        for engine in self._engines:
+            if engine not in self._begun_at and self._may_begin():
+                self._begun_at[engine] = time.perf_counter()
+                engine.begin()
+            if engine in self._begun_at:
+                engine.go_on()
+        self.knowledge.proving = any(engine.proves and not engine.is_over for engine in self._engines)
+
+    def _may_begin(self) -> bool:
+        """Return whether another engine may begin: with one job, after the head start of the one before.
+
+        With a limit on conflicts, it begins once all before it are over. So the outcome does not depend on
+        the speed of the machine.
+        """
+        if self.limits.jobs > 1 or all(engine.is_over for engine in self._begun_at):
+            return True
+        latest = max(self._begun_at.values())
+        return self.limits.conflicts is None and time.perf_counter() - latest >= HEAD_START
+
+    def _tick(self) -> None:
+        self.listen(Silence())
+        self._advance()
 
     def property(self, name: str) -> Property:
         """Return the property of that name."""
@@ -113,9 +232,11 @@ class Work:
         for name in self._waiting.over(violated, time.perf_counter()):
             self.knowledge.hear(PatienceOver(name))
 
-    def is_over(self) -> bool:
-        """Return whether no engine has anything left to do."""
-        return self.stopped is not None or self.all_settled()
+    def is_enough(self) -> bool:
+        """Return whether the check may end: all is settled, or there is the one violation that is wanted."""
+        if self.limits.one_is_enough and any(self.knowledge.violation(p.name) for p in self.properties):
+            return True
+        return self.all_settled()
 
     # The results.
 
@@ -123,7 +244,8 @@ class Work:
         """Return a result for each property from the evidence so far."""
         seconds = time.perf_counter() - self.begun
         results = tuple(map(self._result, self.properties))
-        return Outcome(results, seconds, self.interrupted, {**self.spent, "solving": self.solving})
+        solving = 0.0 if self.searching is None else time.perf_counter() - self.searching
+        return Outcome(results, seconds, self.interrupted, {**self.spent, "solving": solving})
 
     def _result(self, prop: Property) -> Result:
         name = prop.name

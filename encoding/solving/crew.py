@@ -12,6 +12,9 @@ from fencepost.encoding.solving.workers import Ended, Worker
 TICK = 1.0
 """The seconds without a message after which `tick` is called."""
 
+TURN = 0.2
+"""The seconds for which a worker runs before another one that waits gets its place."""
+
 
 class OutOfTime(Exception):
     """The common time limit of the workers has passed."""
@@ -21,16 +24,25 @@ class Crew:
     """Workers whose messages arrive in one place.
 
     `until` is the time limit, as a value of `time.perf_counter`. `idle` is advanced while no worker has a
-    message. Once `idle` has ended, `tick` is called after each second without a message. Leaving the context
-    stops every worker.
+    message. Once `idle` has ended, `tick` is called after each second without a message. `most` is the number
+    of workers that run at the same moment; further workers wait, stopped, and take turns with those that run.
+    Leaving the context ends every worker.
     """
 
     def __init__(
-        self, until: float, idle: Iterator[object] | None = None, tick: Callable[[], None] = lambda: None
+        self,
+        until: float,
+        idle: Iterator[object] | None = None,
+        tick: Callable[[], None] = lambda: None,
+        most: int | None = None,
     ) -> None:
         """Start without workers."""
-        self._until, self._idle, self._tick = until, idle or iter(()), tick
+        self._until, self._idle, self._tick, self._most = until, idle or iter(()), tick, most
         self._workers: list[Worker] = []
+        self._steady: set[Worker] = set()
+        self._waiting: list[Worker] = []
+        """The workers that are stopped, the one that waits longest first."""
+        self._turned = self._heard = time.perf_counter()
 
     def __enter__(self) -> Self:
         """Return the crew."""
@@ -45,16 +57,38 @@ class Crew:
         """The workers that have not ended."""
         return list(self._workers)
 
-    def start(self, worker: Worker) -> Worker:
-        """Add a worker and return it."""
+    @property
+    def running(self) -> list[Worker]:
+        """The workers that have not ended and do not wait for their turn."""
+        return [worker for worker in self._workers if worker not in self._waiting]
+
+    def make_room(self) -> None:
+        """Let a worker wait if as many run as may, so that another one can be started."""
+        if self._most is None or len(self.running) < self._most:
+            return
+        longest = next(worker for worker in self.running if worker not in self._steady)
+        longest.pause()
+        self._waiting.append(longest)
+
+    def start(self, worker: Worker, steady: bool = False) -> Worker:
+        """Add a worker and return it. A `steady` one never waits; at least one place stays for the others.
+
+        If the number of workers that run is limited, call `make_room` before the worker is made.
+        """
         self._workers.append(worker)
+        if steady:
+            self._steady.add(worker)
         return worker
 
     def dismiss(self, *workers: Worker) -> None:
-        """Stop these workers, or all if none is given."""
+        """End these workers, or all if none is given."""
         for worker in workers or tuple(self._workers):
             worker.kill()
             self._workers.remove(worker)
+            self._steady.discard(worker)
+            if worker in self._waiting:
+                self._waiting.remove(worker)
+        self._fill()
 
     def heard(self, done: Callable[[], bool] = lambda: False) -> Iterator[tuple[Worker, Any]]:
         """Yield the messages with their workers, `Ended` as the last of each. Raises OutOfTime.
@@ -62,18 +96,28 @@ class Crew:
         Between two messages, workers may be started and dismissed. `done` is asked after each second without
         a message; the messages end if it is true.
         """
+        self._heard = time.perf_counter()
         while self._workers:
             left = self._until - time.perf_counter()
             if left <= 0:
                 raise OutOfTime
+            self._take_turns()
             ready = self._ready(0)
             if not ready and next(self._idle, None) is None:
-                ready = self._ready(min(left, TICK))
-                if not ready:
+                ready = self._ready(min(left, TURN if self._waiting else TICK))
+                if self._is_quiet(ready):
                     self._tick()
                     if done():
                         return
             yield from self._received(ready)
+
+    def _is_quiet(self, ready: list[Worker]) -> bool:
+        """Return whether no worker had a message for a second, once in each second."""
+        now = time.perf_counter()
+        quiet = not ready and now - self._heard >= TICK
+        if ready or quiet:
+            self._heard = now
+        return quiet
 
     def listen(self, seconds: float) -> list[tuple[Worker, Any]]:
         """Return the first messages within so many seconds, at most one of each worker."""
@@ -81,12 +125,36 @@ class Crew:
 
     def _received(self, ready: list[Worker]) -> Iterator[tuple[Worker, Any]]:
         for worker in ready:
-            if worker in self._workers:
+            if worker in self.running:
                 message = worker.receive()
                 if isinstance(message, Ended):
                     self.dismiss(worker)
                 yield worker, message
 
     def _ready(self, seconds: float) -> list[Worker]:
-        connections = wait([worker.connection for worker in self._workers], timeout=seconds)
-        return [worker for worker in self._workers if worker.connection in connections]
+        """Return the running workers that have a message.
+
+        A worker that waits may have stopped in the middle of a message. Reading it would take for ever.
+        """
+        connections = wait([worker.connection for worker in self.running], timeout=seconds)
+        return [worker for worker in self.running if worker.connection in connections]
+
+    # Turns.
+
+    def _fill(self) -> None:
+        """Let workers that wait go on while there is room."""
+        while self._waiting and (self._most is None or len(self.running) < self._most):
+            worker = self._waiting.pop(0)
+            self._workers.remove(worker)
+            self._workers.append(worker)
+            worker.go_on()
+
+    def _take_turns(self) -> None:
+        """After each turn, exchange a worker that runs for the one that waits longest."""
+        if not self._waiting or time.perf_counter() - self._turned < TURN:
+            return
+        self._turned = time.perf_counter()
+        for worker in self._waiting:  # Ctrl-Z and `fg` let them all go on
+            worker.pause()
+        self.make_room()
+        self._fill()

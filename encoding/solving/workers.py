@@ -111,6 +111,19 @@ class Worker:
             code = self._process.exitcode
             return Ended(f"the process ended with code {code}", gave_up=limit_reached(code, seconds))
 
+    def pause(self) -> None:
+        """Stop the process until `go_on`. Its children go on."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Continue the process after `pause`."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process.is_alive():
+            assert self._process.pid is not None
+            os.kill(self._process.pid, number)
+
     def kill(self) -> None:
         """Kill the process and its children."""
         if self._leads_group:

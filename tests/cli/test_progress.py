@@ -10,7 +10,15 @@ from dataclasses import replace
 import pytest
 
 from fencepost.cli.rendering.progress import HELD, PAUSE, CheckProgress
-from fencepost.encoding.engine.events import Event, Open, Remark, Replayed, Silence
+from fencepost.encoding.engine.events import (
+    Event,
+    Open,
+    PreparationPhase,
+    Remark,
+    Replayed,
+    Silence,
+    TasksOver,
+)
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.solvers import Progress as SolverProgress
 from support.counterexamples import counterexample_of
@@ -90,3 +98,21 @@ def test_verbose_says_which_properties_are_being_decided(verbose: Heard) -> None
     assert verbose.at(3, Remark("as it is")) == ["as it is"]
     assert verbose.at(4, Open(())) == ["all decided (4.0 s)"]
     assert verbose.at(40, Silence()) == [], "each thing heard has its line"
+
+
+def test_work_side_by_side_stands_in_one_line_until_it_is_over(quiet: Heard) -> None:
+    """Planted: a line that stays, and one engine's building that replaces the other's."""
+    quiet.at(1, PreparationPhase("induction: building"))
+    quiet.at(2, PreparationPhase("commutation"))
+    both = quiet.at(PAUSE, Silence())
+    assert both == ["induction: building · commutation · 10.0 s"]
+    quiet.at(11, TasksOver(("questions",)))
+    quiet.at(11, SolverProgress("induction", 1, 300, 2))
+    quiet.at(12, TasksOver(("prepare",)))
+    quiet.at(12, SolverProgress("hunt", 3, 1200, 7))
+    induction, hunt = "induction: 300 clauses, 2 conflicts", "violations: round 3, 1,200 clauses"
+    assert quiet.at(2 * PAUSE, Silence()) == [f"{induction} · {hunt}, 7 conflicts · 20.0 s"]
+    quiet.at(21, TasksOver(("induction",)))
+    assert quiet.at(3 * PAUSE, Silence()) == [f"{hunt}, 7 conflicts · 30.0 s"]
+    quiet.at(31, TasksOver(("hunt", "exhaust")))
+    assert quiet.at(4 * PAUSE, Silence()) == ["building · 40.0 s"]

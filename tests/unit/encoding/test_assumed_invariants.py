@@ -19,10 +19,13 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "two_phase_commit.p
 
 
 def checked() -> tuple[Verdict, int | None]:
-    """Return the verdict on the property that a majority of votes violates, and the number of its steps."""
+    """Return the verdict on the property that a majority of votes violates, and the number of its steps.
+
+    With one job the search begins after the induction.
+    """
     protocol = load(EXAMPLE)
     instance = protocol.instance([("votes", "majority")])
-    outcome = check(instance, instance.properties()[:1], Limits())
+    outcome = check(instance, instance.properties()[:1], Limits(jobs=1))
     (result,) = outcome.results
     return result.verdict, result.steps
 

@@ -1,0 +1,261 @@
+"""Engines side by side: who hears what, how many processes run, what the end of one means to the others."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.encoding.engine import bounded_search, houdini_run, work
+from fencepost.encoding.engine.bounded_search import BoundedSearch
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.events import Event, Replayed
+from fencepost.encoding.engine.houdini import pose
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Basis, Outcome, Verdict
+from fencepost.encoding.engine.work import Work
+from fencepost.encoding.language.protocol import load
+from fencepost.encoding.solving import crew
+from fencepost.encoding.solving.crew import Crew
+from fencepost.encoding.solving.workers import Ended, Worker
+from support.processes import stat
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "two_phase_commit.py"
+GATE = multiprocessing.get_context("fork").Event()
+"""A gate that a worker waits at. Workers are forked, so they inherit it."""
+
+
+LIMITS = Limits(timeout=60)
+
+
+def checked(
+    votes: str = "all", limits: Limits = LIMITS, listener: Callable[[Event], None] = lambda event: None
+) -> Outcome:
+    """Return the outcome for the first property, which a majority of votes violates in 7 steps."""
+    instance = load(EXAMPLE).instance([("votes", votes)])
+    return check(instance, instance.properties()[:1], limits, listener)
+
+
+def found(outcome: Outcome) -> tuple[Verdict, Basis | None, int | None]:
+    (result,) = outcome.results
+    return result.verdict, result.basis, result.steps
+
+
+BY_INDUCTION = (Verdict.PROVED, Basis.INDUCTION, None)
+BROKEN = (Verdict.VIOLATED, None, 7)
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of the workers that the checks of a test start; no more may run than jobs."""
+    started: list[str] = []
+    start = Work.start
+
+    def recorded(self: Work, engine: Any, name: str, *arguments: Any, **options: Any) -> Worker:
+        worker = start(self, engine, name, *arguments, **options)
+        started.append(name)
+        assert len(self.crew.running) <= self.limits.jobs, started
+        return worker
+
+    monkeypatch.setattr(Work, "start", recorded)
+    return started
+
+
+# A crew that lets some workers run and others wait.
+
+
+def counting(send: Callable[[object], None], name: str) -> list[Iterator[str]]:
+    def names() -> Iterator[str]:
+        while True:
+            time.sleep(0.01)
+            yield name
+
+    return [names()]
+
+
+def one_message(send: Callable[[object], None], size: int) -> list[Iterator[bytes]]:
+    return [iter([bytes(size)])]
+
+
+def stopped(workers: Sequence[Worker]) -> bool:
+    """Return whether the workers are stopped soon. The kernel stops a process when it would next run."""
+    pids = [worker._process.pid for worker in workers]
+    return any(all(stat(pid)[0] == "T" for pid in pids) or time.sleep(0.01) for _ in range(1000))  # type: ignore[func-returns-value]
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_workers_take_turns_and_no_more_run_than_may(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Planted: nobody waits, nobody goes on, a steady worker waits.
+    monkeypatch.setattr(crew, "TURN", 0.02)
+    heard: dict[str, int] = {}
+    with Crew(time.perf_counter() + 60, most=most) as some:
+        for name in ("a", "b", "c"):
+            some.make_room()
+            some.start(Worker(name, counting, name, gib=None), steady=name == "a" and most > 1)
+        for worker, message in some.heard():
+            assert worker.name == message
+            heard[message] = heard.get(message, 0) + 1
+            waiting = [w for w in some.workers if w not in some.running]
+            assert len(some.running) == most
+            assert most == 1 or "a" not in [w.name for w in waiting]
+            if min(heard.values()) >= 3 and len(heard) == 3:
+                assert stopped(waiting)
+                break
+
+
+def test_a_long_message_of_a_worker_that_waits_is_read_when_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pipe holds less than the message. Planted: workers that wait are read, which lasts for ever."""
+    monkeypatch.setattr(crew, "TURN", 0.001)
+    with Crew(time.perf_counter() + 60, most=1) as some:
+        for size in (10_000_000, 20_000_000):
+            some.make_room()
+            some.start(Worker(str(size), one_message, size, gib=None))
+        sizes = {len(message) for _, message in some.heard() if not isinstance(message, Ended)}
+    assert sizes == {10_000_000, 20_000_000}
+
+
+# The loop.
+
+
+class Listed:
+    """An engine of some workers, each of which sends the engine's name so many times, or fails."""
+
+    suits = True
+    proves = False
+
+    def __init__(self, at: Work, name: str, times: int, fails: bool = False) -> None:
+        self._work, self._name, self._times, self._fails = at, name, times, fails
+        self.heard = 0
+        self._left = 2
+
+    def begin(self) -> None:
+        """Start two workers."""
+        for _ in range(self._left):
+            self._work.start(self, self._name, repeating, self._name, self._times, self._fails)
+
+    def go_on(self) -> None:
+        """Start nothing more."""
+
+    def take(self, worker: Worker, message: Any) -> None:
+        """Count a message, which must be this engine's."""
+        assert (worker.name, message) == (self._name, self._name)
+        self.heard += 1
+
+    def end(self, worker: Worker) -> None:
+        """Count an end."""
+        assert worker.name == self._name
+        self._left -= 1
+
+    @property
+    def is_over(self) -> bool:
+        """Whether both workers have ended."""
+        return self._left == 0
+
+
+def repeating(send: Callable[[object], None], name: str, times: int, fails: bool) -> list[Iterator[str]]:
+    def names() -> Iterator[str]:
+        for _ in range(times):
+            yield name
+        if fails:
+            raise MemoryError
+
+    return [names()]
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_each_engine_hears_its_own_workers_and_one_that_gives_up_ends_no_other(jobs: int) -> None:
+    # Planted: messages handed to the engine that began last; the loop ends when one gives up.
+    instance = load(EXAMPLE).instance([])
+    at = Work(instance, instance.properties()[:1], Limits(jobs=jobs, timeout=60), lambda event: None)
+    engines = [Listed(at, "failing", 3, fails=True), Listed(at, "first", 20), Listed(at, "second", 30)]
+    assert at.run(engines, lambda: False) == "out of memory (failing)"
+    assert [engine.heard for engine in engines] == [6, 40, 60]
+
+
+# The engines of a check.
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_the_engines_have_one_verdict_with_any_number_of_jobs(jobs: int, starts: list[str]) -> None:
+    assert found(checked(limits=Limits(jobs=jobs, timeout=60))) == BY_INDUCTION
+    assert found(checked("majority", Limits(jobs=jobs, timeout=60))) == BROKEN
+
+
+def waits_at_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the worker that makes the questions of the induction wait until the gate is open."""
+
+    def late(*arguments: Any) -> list[Iterator[Any]]:
+        GATE.wait(60)
+        return pose(*arguments)
+
+    GATE.clear()
+    monkeypatch.setattr(houdini_run, "pose", late)
+
+
+def test_a_proof_counts_that_comes_after_the_rounds_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search for violations has covered everything by then, and others have not begun."""
+    # Planted: the loop ends with the first engine; longer executions are searched for beside the induction.
+    waits_at_the_gate(monkeypatch)
+    end = BoundedSearch.end
+
+    def opening(self: BoundedSearch, worker: Worker) -> None:
+        end(self, worker)
+        if worker.name == "hunt":
+            GATE.set()
+
+    monkeypatch.setattr(BoundedSearch, "end", opening)
+    assert found(checked(limits=Limits(rounds=2, timeout=60))) == BY_INDUCTION
+    assert GATE.is_set()
+
+
+def test_a_violation_is_found_while_a_proof_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Planted: the bounded search begins after the induction.
+    waits_at_the_gate(monkeypatch)
+    assert found(checked("majority")) == BROKEN
+    assert not GATE.is_set(), "the induction never began"
+
+
+def failing(*arguments: Any) -> list[Iterator[Any]]:
+    """Fail as a worker without memory does."""
+    raise MemoryError
+
+
+def test_an_engine_without_memory_leaves_the_others_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(houdini_run, "pose", failing)
+        assert found(checked("majority")) == BROKEN
+        assert found(checked()) == (Verdict.PROVED, Basis.ROUNDS, None)
+    monkeypatch.setattr(bounded_search, "prepare", failing)
+    assert found(checked()) == BY_INDUCTION
+    (result,) = checked("majority").results
+    assert result.reason is not None
+    assert result.reason.startswith("out of memory (prepare); not inductive: ")
+
+
+def test_ctrl_c_keeps_a_violation_that_was_replayed() -> None:
+    """The listener is where a signal arrives most often: right after a violation."""
+
+    def interrupt(event: Event) -> None:
+        if isinstance(event, Replayed):
+            raise KeyboardInterrupt
+
+    outcome = checked("majority", listener=interrupt)
+    assert outcome.interrupted
+    assert outcome.results[0].verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize(("conflicts", "in_turn"), [(None, False), (1_000_000, True)])
+def test_with_one_job_a_limit_on_conflicts_keeps_the_engines_in_turn(
+    conflicts: int | None, in_turn: bool, monkeypatch: pytest.MonkeyPatch, starts: list[str]
+) -> None:
+    """Else the second engine begins after the head start of the first, which is nothing here."""
+    monkeypatch.setattr(work, "HEAD_START", 0.0)
+    assert found(checked("majority", Limits(jobs=1, conflicts=conflicts, timeout=60))) == BROKEN
+    last = len(starts) - 1 - starts[::-1].index("induction")
+    assert (starts.index("prepare") > last) == in_turn
