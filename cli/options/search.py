@@ -22,7 +22,7 @@ jobs_option = option(
     show_default=True,
     metavar="N",
     group=SEARCH,
-    help="Searches side by side.",
+    help="Processes side by side.",
 )
 seed_option = option(
     "--seed", type=SEED, metavar="N", group=SEARCH, help="Shuffle the clauses that the solver gets."

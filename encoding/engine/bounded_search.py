@@ -12,6 +12,7 @@ from fencepost.encoding.engine.preparation import Prepared, prepare
 from fencepost.encoding.engine.searches import Job, Search, jobs, search, shared
 from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.rounds.search import Task
 from fencepost.encoding.solving.solvers import load
 from fencepost.encoding.solving.workers import Worker
 
@@ -19,6 +20,13 @@ PATIENCE = 5.0
 """Seconds after which completeness is asked of short executions only, if that is enough for the verdict.
 
 Most small instances are complete before that.
+"""
+
+RENEWAL = 20.0
+"""Seconds of a search for violations after which it is worth beginning again with invariants that are proved.
+
+A search without them takes about twice as long. Shorter searches go on as they are, so the trace that they
+find does not depend on the time at which a proof ends.
 """
 
 
@@ -43,6 +51,8 @@ class BoundedSearch:
         """The searches that have not begun."""
         self._doing: dict[Worker, Sequence[Job]] = {}
         self._cap: int | None = None
+        self._hunting = 0.0
+        """The time at which the search for violations began, as a value of `time.perf_counter`."""
 
     @property
     def suits(self) -> bool:
@@ -56,13 +66,16 @@ class BoundedSearch:
         return self._preparing is None and not self._doing and not may_begin
 
     def begin(self) -> None:
+        """Prepare one round."""
+        load(self._work.limits.solver)
+        self._prepare(steady=True)
+
+    def _prepare(self, steady: bool) -> None:
         """Prepare one round, with the invariants that are proved by now."""
-        work = self._work
-        load(work.limits.solver)
-        self._assumed = work.assumed
+        work, self._assumed = self._work, self._work.assumed
         outputs = {invariant.name: invariant for invariant in (*work.carried, *self._assumed)}
         asked = work.system, work.properties, tuple(outputs.values())
-        self._preparing = work.start(self, "prepare", prepare, *asked, steady=True)
+        self._preparing = work.start(self, "prepare", prepare, *asked, steady=steady)
 
     def take(self, worker: Worker, message: Any) -> None:
         """Handle a message of a worker."""
@@ -70,9 +83,13 @@ class BoundedSearch:
         if isinstance(message, Prepared):
             work.dismiss(worker)
             self._preparing = None
-            self.findings = Findings(work, message, self._assumed)
-            work.spent |= message.seconds
-            work.searching = time.perf_counter()
+            is_first, self.findings = self.findings is None, Findings(work, message, self._assumed)
+            if is_first:
+                work.spent |= message.seconds
+                work.searching = time.perf_counter()
+            elif hunt := self._hunt():
+                self._stop(hunt)
+                self._start([Job(Search.HUNT)], self.findings.rest())
         else:
             assert self.findings is not None
             self.findings.hear(work.knowledge, message)
@@ -93,6 +110,20 @@ class BoundedSearch:
             for some in shared(now, self._places()):
                 self._start(some)
         self._cap_completeness(self._work.searching)
+        if self._is_worth_renewing():
+            self._prepare(steady=False)
+
+    def _is_worth_renewing(self) -> bool:
+        """Return whether the search for violations should begin again with more invariants."""
+        work = self._work
+        if self._preparing is not None or len(work.assumed) <= len(self._assumed) or self._hunt() is None:
+            return False
+        return work.limits.conflicts is None and time.perf_counter() - self._hunting >= RENEWAL
+
+    def _hunt(self) -> Worker | None:
+        """Return the worker that looks for violations and does nothing else."""
+        alone = (worker for worker, some in self._doing.items() if [j.search for j in some] == [Search.HUNT])
+        return next(alone, None)
 
     def _others_may_begin(self) -> bool:
         work = self._work
@@ -104,14 +135,20 @@ class BoundedSearch:
         """Return the number of processes for more searches. The search for violations has its own."""
         return self._work.places if self._doing else self._work.limits.jobs
 
-    def _start(self, some: Sequence[Job]) -> None:
+    def _start(self, some: Sequence[Job], task: Task | None = None) -> None:
         assert self.findings is not None
-        work, asked = self._work, self.findings.task(self._work.properties)
+        work, asked = self._work, task or self.findings.task(self._work.properties)
         name = "+".join(job.search.value for job in some)
-        steady = any(job.search is Search.HUNT for job in some)
+        hunts = any(job.search is Search.HUNT for job in some)
+        if hunts:
+            self._hunting = time.perf_counter()
         template = self.findings.prepared.template
-        worker = work.start(self, name, search, template, asked, work.limits, some, steady=steady)
+        worker = work.start(self, name, search, template, asked, work.limits, some, steady=hunts)
         self._doing[worker] = some
+
+    def _stop(self, worker: Worker) -> None:
+        del self._doing[worker]
+        self._work.dismiss(worker)
 
     def _cap_completeness(self, begun: float | None) -> None:
         """Ask for completeness of short executions only, once each property has a violation.
@@ -129,6 +166,5 @@ class BoundedSearch:
             return
         self._cap = cap
         for worker in exhausting:
-            del self._doing[worker]
-            work.dismiss(worker)
+            self._stop(worker)
         self._start([Job(Search.EXHAUST, cap)])

@@ -41,6 +41,15 @@ class Findings:
         carried, assumed = (tuple(i.name for i in some) for some in (work.carried, self.assumed))
         return replace(asked, invariants=carried, assumed=assumed)
 
+    def rest(self) -> Task:
+        """Return the task of a search that takes over from another one: what is not settled yet."""
+        knowledge = self.work.knowledge
+        names = [prop.name for prop in self.work.properties if not knowledge.settled(prop.name)]
+        found = ((name, knowledge.violation(name)) for name in names)
+        known = tuple((name, violation.costs) for name, violation in found if violation is not None)
+        searched = min(map(knowledge.searched, names), default=0)
+        return replace(self.task([self.work.property(n) for n in names]), searched=searched, known=known)
+
     def hear(self, knowledge: Knowledge, message: Any) -> None:
         """Replay what a search found, tell the listener, and record it as evidence."""
         work = self.work

@@ -272,9 +272,10 @@ class Knowledge:
         """
         about, decision = self._about[name], self.decision(name)
         verdict = Verdict.UNDECIDED if decision is None else decision.verdict
-        covering = self.covering(self.limits.bound) if self._is_covered(about) else None
+        of_rounds = not _is_decided_by_actions(about, verdict)
+        covering = self.covering(self.limits.bound) if of_rounds and self._is_covered(about) else None
         known: dict[str, Any] = {
-            "searched": about.searched,
+            "searched": about.searched if of_rounds else 0,
             "covering": covering,
             "witness": about.witnessed,
             "bound": self.limits.bound,
@@ -345,6 +346,16 @@ class Knowledge:
             return about.not_by_actions
         tried = about.not_inductive
         return failure(tried) if tried is not None and about.inductive is None else None
+
+
+def _is_decided_by_actions(about: _About, verdict: Verdict) -> bool:
+    """Return whether the verdict is that of induction over one action.
+
+    Rounds that were searched meanwhile say nothing more, and their number depends on the machine.
+    """
+    if verdict is Verdict.PROVED:
+        return about.by_actions is not None
+    return verdict is Verdict.VACUOUS and about.never
 
 
 def failure(tried: NotInductive) -> str:

@@ -53,7 +53,7 @@ class Limits:
     - `memory`: GiB for each process.
     - `conflicts`: solver conflicts that the searches of one process may spend together. With `jobs=1` the
       outcome then does not depend on the speed of the machine.
-    - `jobs`: the number of processes that search at the same time.
+    - `jobs`: the number of worker processes that run at the same time.
     - `engines`: some of `ENGINES`. If none is named, `check` takes those that suit the system.
     - `one_is_enough`: the search ends with the first violated property and leaves the others undecided.
     """

@@ -59,6 +59,10 @@ class Task:
     """Names of invariants for induction to prove together with each property: outputs `invariant:NAME`."""
     assumed: tuple[str, ...] = ()
     """Names of proved invariants, which `hunt` assumes after each round: outputs `invariant:NAME`."""
+    searched: int = 0
+    """The number of rounds that another search has covered: `hunt` asks about longer executions."""
+    known: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """The costs of violations that were found already, by property. `hunt` looks for cheaper ones."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,8 @@ def hunt(solver: RoundSolver, task: Task) -> Iterator[Finding]:
         solver.add([[hunter.output(f"invariant:{name}")] for name in task.assumed])
         hunter.avoid()
         yield solver.progress()
+        if solver.rounds <= task.searched:
+            continue
         if solver.solve([*hunter.limits(), hunter.output("wrong")]):
             yield Wrong(hunter.execution())
             return
@@ -196,9 +202,9 @@ class _Hunter:
     def __init__(self, solver: RoundSolver, task: Task) -> None:
         self._solver, self._task = solver, task
         self._limits = counters(solver, task.budgets, task.bound)
-        self._least: dict[str, tuple[int, ...]] = {}
+        self._least: dict[str, tuple[int, ...]] = dict(task.known) if task.objectives else {}
         self._counters: dict[int, Counter] = {}
-        self._known: set[str] = set()
+        self._known = {name for name, _ in task.known}
         self._avoiding: list[int] = []
 
     def output(self, name: str) -> int:

@@ -10,15 +10,19 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.engine import bounded_search, houdini_run, work
+from fencepost.encoding.engine import bounded_search, houdini_run, searches, work
 from fencepost.encoding.engine.bounded_search import BoundedSearch
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.events import Event, Replayed
 from fencepost.encoding.engine.houdini import pose
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Basis, Outcome, Verdict
+from fencepost.encoding.engine.preparation import Send
+from fencepost.encoding.engine.searches import Job, Search
+from fencepost.encoding.engine.verdicts import Basis, Fewest, Outcome, Verdict
 from fencepost.encoding.engine.work import Work
+from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.protocol import load
+from fencepost.encoding.rounds.search import Task, Violated
 from fencepost.encoding.solving import crew
 from fencepost.encoding.solving.crew import Crew
 from fencepost.encoding.solving.workers import Ended, Worker
@@ -217,8 +221,39 @@ def test_a_proof_counts_that_comes_after_the_rounds_have_ended(monkeypatch: pyte
 def test_a_violation_is_found_while_a_proof_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     # Planted: the bounded search begins after the induction.
     waits_at_the_gate(monkeypatch)
+    monkeypatch.setattr(work, "HEAD_START", float("inf"))
     assert found(checked("majority")) == BROKEN
     assert not GATE.is_set(), "the induction never began"
+
+
+def test_a_search_begins_again_with_invariants_that_were_proved(
+    monkeypatch: pytest.MonkeyPatch, starts: list[str]
+) -> None:
+    """The first search stalls after a violation. Another one takes over and finds the fewest steps."""
+
+    def stalling(
+        send: Send, template: Template, task: Task, limits: Limits, some: Sequence[Job]
+    ) -> list[Iterator[Any]]:
+        made = searches.search(send, template, task, limits, some)
+        if task.assumed:
+            assert not any(job.search is Search.HUNT for job in some) or task.known
+            return made
+        return [stalled(made[0])] if some == [Job(Search.HUNT)] else made
+
+    def stalled(messages: Iterator[Any]) -> Iterator[Any]:
+        for message in messages:
+            yield message
+            if isinstance(message, Violated):
+                time.sleep(60)
+
+    monkeypatch.setattr(bounded_search, "search", stalling)
+    monkeypatch.setattr(bounded_search, "RENEWAL", 0.0)
+    waits_at_the_gate(monkeypatch)
+    opening = lambda event: GATE.set() if isinstance(event, Replayed) else None
+    outcome = checked("majority", listener=opening)
+    assert found(outcome) == BROKEN
+    assert outcome.results[0].fewest is Fewest.OF_ALL
+    assert starts.count("prepare") == starts.count("hunt") == 2
 
 
 def failing(*arguments: Any) -> list[Iterator[Any]]:

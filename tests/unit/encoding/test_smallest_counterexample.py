@@ -28,7 +28,17 @@ from fencepost.encoding.language.system import Action, Property, Schema, System,
 from fencepost.encoding.language.terms import TRUE, Parameter
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.round_solver import RoundSolver
-from fencepost.encoding.rounds.search import Broken, Clean, Finding, Footprint, Task, Upheld, Violated, hunt
+from fencepost.encoding.rounds.search import (
+    Broken,
+    Clean,
+    Finding,
+    Footprint,
+    Tally,
+    Task,
+    Upheld,
+    Violated,
+    hunt,
+)
 from support.bare import Bare
 from support.generated import ACTIONS, by_seeds, generate
 
@@ -208,6 +218,18 @@ def test_a_counterexample_that_does_less_than_a_reported_one_is_another() -> Non
     both = (reported, Footprint(frozenset({go_on}), frozenset()))
     (other,) = [m for m in hunted(Task(("never",), rounds=4, avoid=both)) if isinstance(m, Violated)]
     assert set(other.execution.slots) not in ({go_on}, {go_on, drop})
+
+
+def test_a_search_that_takes_over_repeats_nothing() -> None:
+    """Planted: the rounds of the search before are searched again, a violation that costs as much counts."""
+    every = Tally((0, 1, 2))
+    whole = hunted(Task(("never",), rounds=4, objectives=(every,)))
+    least = min(m.costs for m in whole if isinstance(m, Violated))
+    rest = hunted(Task(("never",), rounds=4, objectives=(every,), searched=3, known=(("never", least),)))
+    assert [m for m in rest if isinstance(m, Violated | Clean)] == [Clean("never", 4, least)]
+    worse = (("never", (least[0] + 1,)),)
+    better = hunted(Task(("never",), rounds=4, objectives=(every,), searched=3, known=worse))
+    assert [m.costs for m in better if isinstance(m, Violated)] == [least]
 
 
 def test_an_invariant_that_is_false_is_reported_once() -> None:
