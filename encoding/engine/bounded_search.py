@@ -22,6 +22,9 @@ PATIENCE = 5.0
 Most small instances are complete before that.
 """
 
+PROOFS_FIRST = 20.0
+"""Seconds that proofs by induction have for themselves before rounds are searched for completeness too."""
+
 RENEWAL = 20.0
 """Seconds of a search for violations after which it is worth beginning again with invariants that are proved.
 
@@ -34,15 +37,15 @@ class BoundedSearch:
     """Bounded model checking by rounds, with a search for longer executions that makes a bound a proof.
 
     One worker prepares one round as clauses. The search for violations then begins at once. The other
-    searches begin when induction over one action is over, or has nothing left to prove. So induction comes
-    first where both could prove a property, whichever process is faster.
+    searches begin when the engines that prove by induction are over, or have had their time, or have nothing
+    left to prove. So induction comes first where both could prove a property soon.
     """
 
     proves = False
 
-    def __init__(self, work: Work, induction: Engine) -> None:
+    def __init__(self, work: Work, proofs: Sequence[Engine]) -> None:
         """Prepare nothing yet: `begin` starts the first worker."""
-        self._work, self._induction = work, induction
+        self._work, self._proofs = work, proofs
         self.findings: Findings | None = None
         """The findings of the searches, once one round is prepared."""
         self._preparing: Worker | None = None
@@ -126,8 +129,11 @@ class BoundedSearch:
         return next(alone, None)
 
     def _others_may_begin(self) -> bool:
+        """Return whether proofs are over, or have had their time, or have nothing left to prove."""
         work = self._work
-        if self._induction.is_over or not self._induction.suits:
+        if all(proof.is_over or not proof.suits for proof in self._proofs):
+            return True
+        if work.limits.jobs > 1 and time.perf_counter() - work.begun >= PROOFS_FIRST:
             return True
         return all(work.knowledge.violation(prop.name) for prop in work.properties)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from fencepost.encoding.engine.bounded_search import BoundedSearch
 from fencepost.encoding.engine.events import Listener, Underway
+from fencepost.encoding.engine.found_proof import FoundProof
 from fencepost.encoding.engine.further_counterexamples import search_further
 from fencepost.encoding.engine.inductive_proof import InductiveProof
 from fencepost.encoding.engine.limits import Limits, validate
@@ -35,8 +36,9 @@ def check(
     try:
         listener(Underway(work.outcome))
         induction = InductiveProof(work)
-        rounds = BoundedSearch(work, induction)
-        work.stopped = work.run([induction, rounds], work.is_enough)
+        finding = FoundProof(work, induction)
+        rounds = BoundedSearch(work, [induction, finding])
+        work.stopped = work.run([induction, rounds, finding], work.is_enough)
         if rounds.findings is not None:
             search_further(rounds.findings)
         if not limits.searches and work.stopped is None and not work.all_settled():

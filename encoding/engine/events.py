@@ -25,12 +25,13 @@ from fencepost.encoding.solving.solvers import Progress
 class Replayed:
     """A violation that a search found and that the concrete reading has replayed.
 
-    `rounds` is the number of rounds that it takes, `costs` the value of each objective.
+    `rounds` is the number of rounds that it takes, None if no search by rounds found it. `costs` has the
+    value of each objective.
     """
 
     property: str
     trace: Trace
-    rounds: int
+    rounds: int | None
     costs: tuple[int, ...]
 
 

@@ -29,7 +29,7 @@ def search_further(findings: Findings) -> None:
         further = work.further[prop.name] = []
         known = [findings.confirmation.footprint(found.trace)]
         while len(further) + 1 < work.limits.count:
-            another = _another(findings, prop, found.rounds, known)
+            another = _another(findings, prop, found.rounds or len(found.trace.steps), known)
             if another is None:
                 break
             further.append(another)

@@ -17,6 +17,7 @@ from fencepost.encoding.engine.preparation import Send
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.ic3.clauses import Clause, found_name, with_found
 from fencepost.encoding.ic3.named_clauses import named_clause
+from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.solving.solvers import Progress
 
@@ -24,37 +25,37 @@ Judged = ByActions | NotByActions | PreparationPhase | Progress
 
 
 def judge_process(
-    send: Send, system: System, properties: Sequence[Property], clauses: Sequence[Clause], limits: Limits
+    send: Send, system: System, claims: Sequence[Statement], clauses: Sequence[Clause], limits: Limits
 ) -> list[Iterator[Judged]]:
     """Return the generator of the process that judges these clauses."""
-    return [judge(system, properties, clauses, limits)]
+    return [judge(system, claims, clauses, limits)]
 
 
 def judge(
-    system: System, properties: Sequence[Property], clauses: Sequence[Clause], limits: Limits
+    system: System, claims: Sequence[Statement], clauses: Sequence[Clause], limits: Limits
 ) -> Iterator[Judged]:
-    """Yield for each property whether it is inductive with the clauses and the system's invariants.
+    """Yield for each claim whether it is inductive with the clauses and the system's invariants.
 
     `limits` has the solver, the conflicts that it may spend, and the seed. Raises SolverGaveUpError.
     """
     found = with_found(system, clauses)
-    houdini = yield from _settled(found, properties, limits)
+    houdini = yield from _settled(found, claims, limits)
     by_name = {found_name(number): clause for number, clause in enumerate(clauses, 1)}
-    for prop in properties:
-        why_not = houdini.why_not(prop.name, found)
+    for claim in claims:
+        why_not = houdini.why_not(claim.name, found)
         if why_not is not None:
-            yield NotByActions(prop.name, why_not)
+            yield NotByActions(claim.name, why_not)
             continue
-        used = houdini.used(prop.name)
+        used = houdini.used(claim.name)
         needed = tuple(named_clause(system, by_name[name]) for name in used if name in by_name)
-        yield ByActions(prop.name, tuple(name for name in used if name not in by_name), needed)
+        yield ByActions(claim.name, tuple(name for name in used if name not in by_name), needed)
 
 
 def _settled(
-    system: System, properties: Sequence[Property], limits: Limits
+    system: System, claims: Sequence[Statement], limits: Limits
 ) -> Generator[PreparationPhase | Progress, None, Houdini]:
-    """Return the result of Houdini on the properties and the system's invariants."""
-    houdini = yield from _posed(system, properties)
+    """Return the result of Houdini on the claims and the system's invariants."""
+    houdini = yield from _posed(system, claims)
     while not houdini.settled:
         houdini.again()
         for answers in ask(_nobody, houdini.posed, houdini.claims, houdini.kept, range(SHARES), limits):
@@ -66,8 +67,10 @@ def _settled(
     return houdini
 
 
-def _posed(system: System, properties: Sequence[Property]) -> Generator[PreparationPhase, None, Houdini]:
-    (posing,) = pose(_nobody, system, properties, system.invariants)
+def _posed(system: System, claims: Sequence[Statement]) -> Generator[PreparationPhase, None, Houdini]:
+    properties = [claim for claim in claims if isinstance(claim, Property)]
+    others = [claim for claim in claims if not isinstance(claim, Property)]
+    (posing,) = pose(_nobody, system, properties, [*system.invariants, *others])
     for message in posing:
         if isinstance(message, Posed):
             return Houdini(message)

@@ -80,7 +80,20 @@ class _About:
     @property
     def searched(self) -> int:
         """The deepest round in which no violation, or no cheaper one, is left to find."""
-        return self.clean.rounds if self.clean is not None and self.clean.below == self.costs else 0
+        if self.clean is None or not self._excludes_cheaper(self.clean):
+            return 0
+        return self.clean.rounds
+
+    def _excludes_cheaper(self, clean: Clean) -> bool:
+        """Return whether a search found that no violation costs less than the one known."""
+        if clean.below is None or self.costs is None:
+            return clean.below is None
+        return clean.below >= self.costs
+
+    def see(self, violation: Replayed) -> None:
+        """Keep the violation if it is the first, or cheaper than the one known."""
+        if self.costs is None or violation.costs < self.costs:
+            self.violation = violation
 
 
 @dataclass
@@ -113,7 +126,7 @@ class Knowledge:
         """Record the evidence of a message."""
         match message:
             case Replayed(property=name):
-                self._about[name].violation, self._about[name].clean = message, None
+                self._about[name].see(message)
             case PatienceOver(property=name):
                 self._about[name].patience_is_over = True
             case Clean(property=name, below=below):
@@ -147,6 +160,10 @@ class Knowledge:
                 self.surpassed = longer
 
     # How far the searches are.
+
+    def is_inductive(self, name: str) -> bool:
+        """Return whether induction over one action proves the property, with its witness or without."""
+        return self._about[name].by_actions is not None
 
     def violation(self, name: str) -> Replayed | None:
         """Return the cheapest violation found."""
@@ -318,10 +335,10 @@ class Knowledge:
         fewest = None
         if self._is_fewest(about):
             fewest = Fewest.OF_ALL
-        elif self.limits.minimize is not Minimize.NONE and about.searched >= rounds:
+        elif self.limits.minimize is not Minimize.NONE and rounds is not None and about.searched >= rounds:
             fewest = Fewest.WITHIN_ROUNDS
         return {
-            "searched": max(about.searched, rounds),
+            "searched": max(about.searched, rounds or 0),
             "found_in": rounds,
             "minimized": self.limits.minimize,
             "fewest": fewest,

@@ -13,12 +13,16 @@ from fencepost.encoding.ic3.lifting import Lifting
 from fencepost.encoding.ic3.search import Proved, Reached, Search, Underway
 from fencepost.encoding.ic3.symmetry import symmetries
 from fencepost.encoding.ic3.transitions import WRONG, transitions
-from fencepost.encoding.language.system import Invariant, Property, System
+from fencepost.encoding.induction.proof_obligations import Statement
+from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.solving.answers import SpentError
-from fencepost.encoding.solving.solvers import Progress
+from fencepost.encoding.solving.solvers import SOLVERS, Progress
 
 PAUSE = 1.0
 """Seconds between two reports of progress."""
+
+MINE, OTHER = "minisat", "glucose"
+"""The solver of the search, and the one that it uses if the judge uses the first."""
 
 TASK = "ic3"
 """The name of this search in progress."""
@@ -48,30 +52,36 @@ class FoundPath:
 def find(
     send: Callable[[object], None],
     system: System,
-    properties: Sequence[Property],
+    claims: Sequence[Statement],
     proved: Sequence[Invariant] = (),
+    judge: str = "cadical",
     conflicts: int | None = None,
 ) -> list[Iterator[Progress | FoundPath | FoundClauses]]:
-    """Return the generator of the process that searches; `conflicts` is the most that it may spend.
+    """Return the generator of the process that searches for violations and proofs of the claims.
 
-    The invariants `proved` hold in every reachable state, and are taken for granted.
+    The invariants `proved` hold in every reachable state, and are taken for granted. `judge` is the solver
+    that will judge the clauses: the search uses another one. `conflicts` is the most that it may spend.
     """
-    return [_find(system, properties, proved, conflicts)]
+    return [_find(system, claims, proved, OTHER if judge == MINE else MINE, conflicts)]
 
 
 def _find(
-    system: System, properties: Sequence[Property], proved: Sequence[Invariant], conflicts: int | None
+    system: System,
+    claims: Sequence[Statement],
+    proved: Sequence[Invariant],
+    solver: str,
+    conflicts: int | None,
 ) -> Iterator[Progress | FoundPath | FoundClauses]:
     from fencepost.encoding.formulas.symbolic import Symbolic
 
     yield Progress(TASK, 0, 0, 0)
     symbolic = Symbolic(system)
-    relation = transitions(symbolic, properties, proved)
-    frames = Frames(relation, list(symmetries(symbolic, relation, [*properties, *proved])))
+    relation = transitions(symbolic, claims, proved)
+    frames = Frames(relation, list(symmetries(symbolic, relation, [*claims, *proved])), SOLVERS[solver])
     order = {action: number for number, action in enumerate(system.ground_actions)}
     actions = [order[action] for action in symbolic.actions]
-    names, last = [prop.name for prop in properties], 0.0
-    for message in Search(relation, frames, Lifting(relation)).run([*names, WRONG]):
+    names, last = [claim.name for claim in claims], 0.0
+    for message in Search(relation, frames, Lifting(relation, SOLVERS[solver])).run([*names, WRONG]):
         match message:
             case Underway(level, orbits, _):
                 if conflicts is not None and frames.conflicts > conflicts:

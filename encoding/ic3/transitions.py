@@ -17,13 +17,14 @@ from fencepost.encoding.formulas.cnf import numbered
 from fencepost.encoding.formulas.guarded import well_formed
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
+from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.system import Invariant, Property
+from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.solving.clauses import Clause as Numbers
 from fencepost.encoding.solving.logic import TRUE, Formula, disj, iff, named, neg
 
-WRONG = "wrong"
-"""The name of the bad states in which an action is badly defined. No name of a property has a slash."""
+WRONG = "badly defined/"
+"""The name of the bad states in which an action is badly defined."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,9 @@ class Transitions:
 
 
 def transitions(
-    symbolic: Symbolic, properties: Sequence[Property], proved: Sequence[Invariant] = ()
+    symbolic: Symbolic, claims: Sequence[Statement], proved: Sequence[Invariant] = ()
 ) -> Transitions:
-    """Return the transition relation of a system, with the violations of these properties as bad states.
+    """Return the transition relation of a system, with the violations of these claims as bad states.
 
     The invariants `proved` hold in every reachable state.
     """
@@ -96,7 +97,7 @@ def transitions(
     slots = range(len(symbolic.effects))
     selected = [named(f"selected{slot}") for slot in slots]
     enabled = [named(f"enabled{slot}") for slot in slots]
-    bad = {prop.name: neg(symbolic.predicate(prop.holds)) for prop in properties}
+    bad = {claim.name: neg(symbolic.predicate(claim.holds)) for claim in claims}
     bad[WRONG] = disj(effect.wrong for effect in symbolic.effects)
     bad_names = [named(f"bad:{name}") for name in bad]
     constraints = [

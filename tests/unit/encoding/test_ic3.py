@@ -162,7 +162,7 @@ def test_a_message_is_lost_for_good_or_not_at_all() -> None:
 
 def test_no_more_conflicts_are_spent_than_allowed() -> None:
     system = nodes("one-token", "told-or-missed")
-    (messages,) = find(lambda message: None, system, system.properties, (), -1)
+    (messages,) = find(lambda message: None, system, system.properties, conflicts=-1)
     with pytest.raises(SpentError):
         list(messages)
 

@@ -97,7 +97,7 @@ def ic3_differs(system: System, truth: Truth) -> bool:
     names = {p.name for p in system.properties} | {i.name for i in system.invariants}
     if truth.badly_defined or badly_defined:
         return not (truth.badly_defined and (badly_defined or violated == names))
-    return (violated, proved) != (truth.false.keys(), names - truth.false.keys())
+    return (violated, proved) != (set(truth.false), names - truth.false.keys())
 
 
 def verdict_differs(system: System, truth: Truth, *engines: str) -> bool:

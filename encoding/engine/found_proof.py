@@ -1,0 +1,152 @@
+"""The engine of IC3: clauses are found from the properties alone, and judged by induction over one action."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from fencepost.encoding.concrete.replay import NotAnExecution
+from fencepost.encoding.engine.events import ByActions, NotByActions, Remark, Replayed, Seen, Unreached
+from fencepost.encoding.engine.inductive_proof import InductiveProof
+from fencepost.encoding.engine.judge import judge_process
+from fencepost.encoding.engine.searches import costs
+from fencepost.encoding.engine.work import Work
+from fencepost.encoding.errors import InternalError
+from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
+from fencepost.encoding.induction.proof_obligations import Never, Statement
+from fencepost.encoding.language.carried_invariants import carrying
+from fencepost.encoding.language.system import GroundAction
+from fencepost.encoding.language.terms import FALSE
+from fencepost.encoding.language.traces import Trace
+from fencepost.encoding.solving.workers import Worker
+
+
+class FoundProof:
+    """Proof by clauses that IC3 finds, of the properties that declared invariants leave open.
+
+    IC3's own word is no evidence. Its clauses become invariants of the system, and induction over one
+    action, with another solver, has to confirm them. A path that it finds is replayed. Of a property that is
+    proved, and whose witness was not reached, it is asked whether the witness is never true.
+    """
+
+    proves = True
+
+    def __init__(self, work: Work, induction: InductiveProof) -> None:
+        """Prepare nothing yet: the search begins once `induction` is over."""
+        self._work, self._induction = work, induction
+        self._worker: Worker | None = None
+        self._asked: dict[str, Statement] = {}
+        """The claims that are searched for and judged now, by name."""
+        self._searches = 0
+        self.is_over = False
+
+    @property
+    def suits(self) -> bool:
+        """Whether the limits ask for this engine."""
+        return self._work.limits.finds
+
+    def begin(self) -> None:
+        """Start nothing yet."""
+
+    def go_on(self) -> None:
+        """Search for the open properties; then for the witnesses that those proved still lack."""
+        if self.is_over or (self._induction.suits and not self._induction.is_over):
+            return
+        if self._worker is not None and not any(map(self._is_open, self._asked.values())):
+            self._work.dismiss(self._worker)
+            self._worker = None
+        while self._worker is None and not self.is_over:
+            self._search_next()
+
+    def take(self, worker: Worker, message: Any) -> None:
+        """Handle a message of the search or of the judge."""
+        match message:
+            case FoundPath(property=None):
+                self._refuse_badly_defined(message)
+            case FoundPath():
+                self._replay(message)
+            case FoundClauses():
+                self._judge(worker, message)
+            case ByActions(property=name):
+                asked = self._asked[name]
+                proved = Unreached(asked.about.name) if isinstance(asked, Never) else message
+                self._work.knowledge.hear(proved)
+            case NotByActions(property=name, reason=reason):
+                self._work.listen(Remark(f"the clauses that IC3 found do not prove {name}: it is {reason}"))
+            case _:
+                raise AssertionError(f"no message of this engine: {message}")
+
+    def end(self, worker: Worker) -> None:
+        """Handle the end of the search or of the judge."""
+        self._worker = None
+
+    def _search_next(self) -> None:
+        """Begin the first search, or the second, which is about witnesses; then the engine is over."""
+        self._searches += 1
+        knowledge = self._work.knowledge
+        still = [prop for prop in self._work.properties if self._is_open(prop)]
+        claims: list[Statement] = []
+        match self._searches:
+            case 1:
+                claims = [prop for prop in still if not knowledge.is_inductive(prop.name)]
+            case 2:
+                claims = [Never(prop) for prop in still if knowledge.is_inductive(prop.name)]
+            case _:
+                self.is_over = True
+        self._asked = {claim.name: claim for claim in claims}
+        if claims:
+            work = self._work
+            asked = work.system, claims, work.assumed, work.limits.solver, work.limits.conflicts
+            self._worker = work.start(self, "ic3", find, *asked)
+
+    def _is_open(self, claim: Statement) -> bool:
+        """Return whether the property that a claim is about has no violation, and no proof with a witness."""
+        name = claim.about.name if isinstance(claim, Never) else claim.name
+        return self._work.knowledge.violation(name) is None and not self._work.knowledge.settled(name)
+
+    def _judge(self, searching: Worker, found: FoundClauses) -> None:
+        """Put the clauses to induction over one action, with the declared invariants that are proved."""
+        work = self._work
+        work.dismiss(searching)
+        system = carrying(work.system, work.assumed)
+        claims = [self._asked[name] for name in found.properties]
+        self._worker = work.start(self, "judge", judge_process, system, claims, found.clauses, work.limits)
+
+    # Paths.
+
+    def _refuse_badly_defined(self, path: FoundPath) -> None:
+        """Raise ModelError for the action that sets a variable twice, or outside its domain, after a path."""
+        actions, choices = self._path(path)
+        for action in self._work.system.ground_actions:
+            try:
+                self._work.replayer.reach("well-defined", FALSE, [*actions, action], choices)
+            except NotAnExecution:
+                continue
+        raise InternalError("IC3 found a badly defined action that no replay shows")
+
+    def _replay(self, path: FoundPath) -> None:
+        """Report a violation, or a witness that is reached, if it needs no more faults than allowed."""
+        work, claim = self._work, self._asked[path.property or ""]
+        prop = claim.about if isinstance(claim, Never) else work.property(claim.name)
+        try:
+            trace = work.replayer.spare_faults(replace(prop, holds=claim.holds), *self._path(path))
+        except NotAnExecution as error:
+            raise InternalError(f"{claim.name}: IC3 found a path that does not replay: {error}") from error
+        if not self._is_allowed(trace):
+            work.listen(Remark(f"{claim.name}: the path that IC3 found needs more faults than are allowed"))
+        elif isinstance(claim, Never):
+            work.knowledge.hear(Seen(prop.name))
+        else:
+            replayed = Replayed(prop.name, trace, None, costs(work.system, work.limits, trace))
+            work.knowledge.hear(replayed)
+            work.listen(replayed)
+
+    def _path(self, path: FoundPath) -> tuple[list[GroundAction], list[str]]:
+        system = self._work.system
+        actions = [system.ground_actions[number] for number in path.actions]
+        return actions, [system.choices[position].name for position in path.choices]
+
+    def _is_allowed(self, trace: Trace) -> bool:
+        """Return whether a trace needs no more faults than the limits allow."""
+        budgets = self._work.limits.budgets
+        return all(trace.faults.get(fault, 0) <= most for fault, most in budgets.items())
