@@ -91,8 +91,11 @@ class _About:
         return clean.below >= self.costs
 
     def see(self, violation: Replayed) -> None:
-        """Keep the violation if it is the first, or cheaper than the one known."""
-        if self.costs is None or violation.costs < self.costs:
+        """Keep the violation if it is the first, or cheaper than the one known, or if its rounds are known."""
+        known = self.violation
+        if known is None or violation.costs < known.costs:
+            self.violation = violation
+        elif violation.costs == known.costs and known.rounds is None:
             self.violation = violation
 
 
