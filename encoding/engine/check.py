@@ -37,7 +37,8 @@ def check(
         listener(Underway(work.outcome))
         induction = InductiveProof(work)
         finding = FoundProof(work, induction)
-        rounds = BoundedSearch(work, [induction, finding])
+        first = [induction, finding] if limits.jobs > 1 else [induction]  # one job: in the order below
+        rounds = BoundedSearch(work, first)
         work.stopped = work.run([induction, rounds, finding], work.is_enough)
         if rounds.findings is not None:
             search_further(rounds.findings)
