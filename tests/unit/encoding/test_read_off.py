@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.encoding import language
-from fencepost.encoding.engine.candidates import Offer, offer
+from fencepost.encoding.engine.candidates import Offer, offer, without_false
 from fencepost.encoding.ic3.clauses import without_declared
 from fencepost.encoding.induction.read_off import candidates
 from fencepost.encoding.language import (
@@ -109,6 +109,11 @@ def withdraw(s: Workers, job: Parameter) -> Action:
     return act(s.asked[job], s.asked[job].set(False))
 
 
+def shut(s: Workers) -> Action:
+    """End everything."""
+    return act(True, s.over.set(True))
+
+
 BEGUN = "begun-needs-asked"
 
 
@@ -142,10 +147,6 @@ def test_a_cause_that_never_happens_does_not_count() -> None:
 
 
 def test_two_causes_are_joined_by_or() -> None:
-    def shut(s: Workers) -> Action:
-        """End everything."""
-        return act(True, s.over.set(True))
-
     def fail(s: Workers, job: Parameter, worker: Parameter) -> Action:
         """Begin a job after the end."""
         return act(s.over, s.begun[job, worker].set(True))
@@ -202,15 +203,71 @@ def test_other_effects_are_offered_with_what_the_action_notes_of_them() -> None:
             s.phase[worker].set(Phase.BUSY, when=~s.over),
         )
 
-    def shut(s: Workers) -> Action:
-        """End everything."""
-        return act(True, s.over.set(True))
-
     s = Workers()
     found = offered(system(s, (attempt, (s.job, s.worker)), (shut, ())))
     assert found["failed-needs-over"] == "forall n: forall w: not failed[n, w] or over"
     noted = "forall n: forall w: not begun[n, w] or failed[n, w] or phase[w] == busy"
     assert noted in found.values()
+
+
+def test_what_an_action_notes_the_other_way_round() -> None:
+    """Here `failed` says that it was not over yet."""
+
+    def attempt(s: Workers, job: Parameter, worker: Parameter) -> Action:
+        """Begin a job, and note whether it was in time."""
+        return act(
+            ~s.begun[job, worker],
+            s.begun[job, worker].set(True),
+            s.failed[job, worker].set(~s.over),
+            s.phase[worker].set(Phase.BUSY, when=~s.over),
+        )
+
+    s = Workers()
+    found = system(s, (attempt, (s.job, s.worker)), (shut, ()))
+    assert (
+        "forall n: forall w: not begun[n, w] or not failed[n, w] or phase[w] == busy"
+        in offered(found).values()
+    )
+
+
+def test_a_candidate_that_a_simulation_refutes_is_not_offered() -> None:
+    s = Workers()
+    found = system(s, (ask, (s.job,)), (begin, (s.job, s.worker)))
+    true = candidates(found)
+    false = language.Invariant("nothing-begun", "a mistake", forall(s.job, lambda j: ~s.begun[j, "w1"]))
+    assert without_false(found, [*true, false]) == list(true)
+
+
+def test_what_is_denied_of_all_or_some_lasts_as_well() -> None:
+    def begin_none_open(s: Workers, job: Parameter, worker: Parameter) -> Action:
+        """Begin a job unless no job is asked for, or some worker is idle."""
+        none, idle = forall(s.job, lambda j: ~s.asked[j]), exists(s.worker, lambda w: s.best[w] == 0)
+        return act(~none & ~idle, s.begun[job, worker].set(True))
+
+    def best(s: Workers, worker: Parameter) -> Action:
+        """Have a number."""
+        return act(True, s.best[worker].set(1))
+
+    s = Workers()
+    found = system(s, (ask, (s.job,)), (best, (s.worker,)), (begin_none_open, (s.job, s.worker)))
+    assert {text.split(" or ", 1)[1] for name, text in offered(found).items() if "begun" in name} == {
+        "(exists n2: asked[n2])",
+        "(forall w2: best[w2] != 0)",
+    }
+
+
+def test_an_alternative_that_does_not_last_takes_the_whole_with_it() -> None:
+    def begin_either(s: Workers, job: Parameter, worker: Parameter) -> Action:
+        """Begin a job that was asked for, or any job at first."""
+        return act(s.asked[job] | s.open, s.begun[job, worker].set(True))
+
+    def close(s: Workers) -> Action:
+        """Open no more."""
+        return act(True, s.open.set(False))
+
+    s = Workers()
+    either = (ask, (s.job,)), (begin_either, (s.job, s.worker))
+    assert not [name for name in offered(system(s, *either, (close, ()))) if "begun" in name]
 
 
 def test_a_value_that_moves_on_leaves_what_it_can_no_longer_be() -> None:
@@ -280,11 +337,11 @@ def test_a_choice_is_not_read() -> None:
     """A property may read no choice, so no candidate does."""
 
     def receive(s: Workers, job: Parameter) -> Action:
-        """Receive what is not lost."""
-        return act(~s.lost[job], s.asked[job].set(True))
+        """Receive what is not lost, or all once it is over."""
+        return act(~s.lost[job] | s.over, s.asked[job].set(True))
 
     s = Workers()
-    assert not offered(system(s, (receive, (s.job,))))
+    assert not offered(system(s, (receive, (s.job,)), (shut, ())))
 
 
 def proved(name: str, **settings: str) -> Offer:
