@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.houdini import SHARES, Houdini, Posed, pose
 from fencepost.encoding.induction.directed_simulation import falsified
+from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
 from fencepost.encoding.induction.read_off import candidates
 from fencepost.encoding.induction.withdrawal import ObligationSolver, induct, share_out
 from fencepost.encoding.language.source import invariant_source
@@ -29,7 +30,8 @@ class Offer:
 
     `read_off` counts all candidates, `simulated` those that are true in every simulated state. `kept` has
     the properties that every action keeps, each with the claims that its proof uses, and `broken` says of the
-    others why they are not inductive.
+    others why they are not inductive. If an action may be badly defined, `undefined` says which: then no
+    property is proved, and the candidates are inductive as far as no such step is taken.
     """
 
     read_off: int
@@ -37,6 +39,7 @@ class Offer:
     candidates: tuple[Candidate, ...]
     kept: dict[str, tuple[str, ...]]
     broken: dict[str, str]
+    undefined: str | None
 
 
 def offer(
@@ -58,13 +61,14 @@ def _offer(system: System, properties: Sequence[Property]) -> Iterator[Preparati
     assert isinstance(posed, Posed)
     yield PreparationPhase("induction")
     houdini = yield from settled(posed)
-    inductive = [c for c in left if c.name in houdini.proved]
+    inductive = [c for c in left if c.name in houdini.claims]
     yield Offer(
         len(found),
         len(left),
         tuple(Candidate(c.name, invariant_source(c, system.state)) for c in inductive),
         {p.name: houdini.used(p.name) for p in properties if p.name in houdini.proved},
         {p.name: why for p in properties if (why := houdini.why_not(p.name, system)) is not None},
+        houdini.why_not(WELL_DEFINED, system),
     )
 
 
