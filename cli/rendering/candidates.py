@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.rendering.progress import CheckProgress
 from fencepost.encoding.engine.candidates import Offer
+from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.solving.answers import SolverGaveUpError
+from fencepost.encoding.solving.solvers import Progress
 from fencepost.encoding.solving.workers import Ended, failure
-
 
 NAMED = 8
 """The most claims that are named. A longer list is counted."""
@@ -25,7 +26,7 @@ class CandidatesReport:
     offer: Offer | None = None
     undecided: str | None = None
 
-    def hear(self, event: object, progress: CheckProgress) -> None:
+    def hear(self, event: Offer | PreparationPhase | Progress | Ended, progress: CheckProgress) -> None:
         """Note an event of the process; raises the error that ended it."""
         match event:
             case Offer():
@@ -54,6 +55,7 @@ class CandidatesReport:
         return [
             f"read off the actions: {found.read_off} candidates, {', '.join(counts)}",
             *(f"{prop.name}: {_verdict(found, prop.name)}" for prop in properties),
+            *([f"well-defined: {found.undefined}, so nothing is proved"] if found.undefined else []),
             *([""] if found.candidates else []),
             *(candidate.source for candidate in found.candidates),
         ]
@@ -65,4 +67,5 @@ def _verdict(found: Offer, name: str) -> str:
     used = found.kept[name]
     if not used:
         return "kept by every action"
-    return f"kept by every action, with {', '.join(used) if len(used) <= NAMED else amount(len(used), 'claim')}"
+    names = ", ".join(used) if len(used) <= NAMED else amount(len(used), "claim")
+    return f"kept by every action, with {names}"

@@ -138,7 +138,7 @@ class Reasons:
         self, setting: Setting, matching: Mapping[Parameter, Term], conditions: Sequence[Term]
     ) -> Iterator[Term]:
         """Yield what the action requires for the update, and what else it sets, as far as it lasts."""
-        given = (Given(self.happened.place, self.happened.values),)
+        given: tuple[Given, ...] = (Given(self.happened.place, self.happened.values),)
         required = [*conditions, *(replaced(c, matching) for c in setting.conditions)]
         for _ in range(PASSES):
             before, after = Lasting(self.changes, given, setting.schema), Lasting(self.changes, given)
@@ -157,7 +157,7 @@ PASSES = 2
 
 def _given(part: Term) -> Given | None:
     """Return the part as a statement about the values of one variable, if it is one."""
-    place = None if isinstance(part, Quantified) else only_place(part)
+    place = only_place(part)
     if place is None:
         return None
     truths = {value: with_value(part, place, value) for value in place.family.domain}

@@ -100,9 +100,12 @@ def _tidied(kind: type[AllOf | AnyOf], operands: Sequence[Term]) -> Term:
 
 
 def only_place(term: Term) -> Read | None:
-    """Return the variable that the term is about, if it is one and its index reads none."""
+    """Return the variable that the term is about, if it is one, whatever the term binds."""
     reads = {key(part): part for part in subterms(term) if isinstance(part, Read)}
-    return next(iter(reads.values())) if len(reads) == 1 else None
+    if len(reads) != 1:
+        return None
+    (place,) = reads.values()
+    return place if all(any(p is own for own in term.free) for p in place.free) else None
 
 
 def about_one_place(term: Term) -> Term:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -31,7 +32,7 @@ from fencepost.encoding.language.terms import (
 
 def invariant_source(invariant: Invariant, state: StateSpace) -> str:
     """Return the call of `Invariant` that declares an invariant, for a list of them."""
-    lines = (repr(invariant.name), repr(invariant.meaning), source(invariant.holds, state))
+    lines = (_quoted(invariant.name), _quoted(invariant.meaning), source(invariant.holds, state))
     return "Invariant(\n" + "".join(f"    {line},\n" for line in lines) + "),"
 
 
@@ -148,7 +149,13 @@ def named(bound: Sequence[Parameter], names: Mapping[Parameter, str] | None = No
 
 def _plain(value: Value) -> str:
     """Return a plain value as source."""
-    return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    return _quoted(value) if isinstance(value, str) else repr(value)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _names(sort: Sort) -> Iterator[str]:

@@ -310,6 +310,26 @@ def test_an_argument_that_the_statement_lacks_is_bound_by_exists() -> None:
     assert found["asked-needs-begun-and-phase"].startswith("forall n: not asked[n] or (exists w: ")
 
 
+def test_no_variable_is_left_unbound() -> None:
+    """Statements about one variable are joined, but not those about a variable that `exists` binds."""
+
+    def finish(s: Workers) -> Action:
+        """End everything, once some worker is busy, and the same worker is not idle."""
+        return act(
+            exists(s.worker, lambda w: (s.phase[w] != Phase.IDLE) & (s.phase[w] != Phase.BUSY)),
+            s.over.set(True),
+        )
+
+    def done(s: Workers, worker: Parameter) -> Action:
+        """Be done."""
+        return act(True, s.phase[worker].set(Phase.DONE))
+
+    s = Workers()
+    found = candidates(system(s, (done, (s.worker,)), (finish, ())))
+    assert [line(c.holds) for c in found] == ["not over or (exists w: phase[w] == done)"]
+    assert not any(c.holds.free for c in found)
+
+
 def test_counts_and_numbers_last_if_they_only_rise() -> None:
     def raise_best(s: Workers, worker: Parameter, job: Parameter) -> Action:
         """Take a larger number."""
