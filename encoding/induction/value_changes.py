@@ -14,7 +14,7 @@ from fencepost.encoding.induction.tidy_terms import decided, folded, is_false, i
 from fencepost.encoding.language.patterns import conjuncts, families_read, rebuilt, subterms
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort, Value
-from fencepost.encoding.language.structure import key, replaced
+from fencepost.encoding.language.structure import key, pattern, replaced
 from fencepost.encoding.language.system import Schema, System
 from fencepost.encoding.language.terms import (
     Constant,
@@ -105,7 +105,10 @@ class Changes:
         Only actions count that may happen while all of `given` is true, and the action `and_by`.
         """
         given = [one for one in given if one.place.family in self._decisive(place.family)]
-        asked = key(place), frozenset(one.key for one in given), and_by if given else None
+        if given and all(after == {value} for value, after in self.later(place).items()):
+            given = []
+        places = pattern([place, *(one.place for one in given)])
+        asked = places, tuple(one.values for one in given), and_by if given else None
         if asked not in self._known:
             steps: dict[Value, set[Value]] = {value: {value} for value in place.family.domain}
             for setting in self.settings.get(place.family, ()):

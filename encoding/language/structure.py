@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields
 
 from fencepost.encoding.language.patterns import rebuilt
@@ -40,6 +40,16 @@ def key(term: Term) -> Hashable:
     Parameters that nothing in the term binds are told apart by identity, and so are families.
     """
     return _key(term, {})
+
+
+def pattern(terms: Sequence[Term]) -> Hashable:
+    """Return a value that is equal for terms that differ only in which parameters they have.
+
+    The parameters that nothing binds count by their sorts, in the order in which they come.
+    """
+    free = list(dict.fromkeys(parameter for term in terms for parameter in term.free))
+    numbers = {parameter: number for number, parameter in enumerate(free)}
+    return tuple(parameter.sort for parameter in free), tuple(_key(term, numbers) for term in terms)
 
 
 def _key(term: Term, bound: Mapping[Parameter, int]) -> Hashable:
