@@ -94,6 +94,18 @@ TESTS: Mapping[str, Sequence[str]] = {
         "hostile/test_forged.py",
         "unit/encoding/test_false_proofs.py",
     ),
+    **dict.fromkeys(
+        [
+            "encoding/induction/causes.py",
+            "encoding/induction/lasting.py",
+            "encoding/induction/read_off.py",
+            "encoding/induction/tidy_terms.py",
+            "encoding/induction/value_changes.py",
+            "encoding/language/source.py",
+            "encoding/language/structure.py",
+        ],
+        ("unit/encoding/test_read_off.py",),
+    ),
     "encoding/evidence": (
         "hostile/test_forged_induction.py",
         "unit/encoding/test_queries.py",
