@@ -12,7 +12,7 @@ from fencepost.encoding.engine.further_counterexamples import search_further
 from fencepost.encoding.engine.inductive_proof import InductiveProof
 from fencepost.encoding.engine.limits import Limits, validate
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
-from fencepost.encoding.engine.work import Work
+from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.formulas.commutation_cache import cache_folder, usable
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.protocol import Checkable
@@ -37,7 +37,9 @@ def check(
         listener(Underway(work.outcome))
         induction = InductiveProof(work)
         finding = FoundProof(work, induction)
-        first = [induction, finding] if limits.jobs > 1 else [induction]  # one job: in the order below
+        first: list[Engine] = (
+            [induction, finding] if limits.jobs > 1 else [induction]
+        )  # one job: in the order below
         rounds = BoundedSearch(work, first)
         work.stopped = work.run([induction, rounds, finding], work.is_enough)
         if rounds.findings is not None:

@@ -91,11 +91,10 @@ class _About:
         return clean.below >= self.costs
 
     def see(self, violation: Replayed) -> None:
-        """Keep the violation if it is the first, or cheaper than the one known, or if its rounds are known."""
+        """Keep the violation if it is the first, or cheaper, or the same cost with a number of rounds."""
         known = self.violation
-        if known is None or violation.costs < known.costs:
-            self.violation = violation
-        elif violation.costs == known.costs and known.rounds is None:
+        more_is_known = known is not None and known.rounds is None and violation.costs == known.costs
+        if known is None or violation.costs < known.costs or more_is_known:
             self.violation = violation
 
 

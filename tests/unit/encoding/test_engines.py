@@ -158,6 +158,14 @@ def test_the_public_benchmarks_hold(example: str, nodes: str) -> None:
     assert explored(case, "none") is None
 
 
+@pytest.mark.parametrize("example", ["lock_server", "ricart_agrawala"])
+@pytest.mark.parametrize("nodes", ["3", pytest.param("5", marks=pytest.mark.slow), "7"])
+def test_the_public_benchmarks_are_proved_with_clauses_that_are_found(example: str, nodes: str) -> None:
+    system = Case(example, {"nodes": nodes}, None, 4).system()
+    (result,) = check(Bare(system, SUBJECT), system.properties, Limits(engines=("ic3",))).results
+    assert (result.verdict, result.by_actions, bool(result.found)) == (Verdict.PROVED, True, True)
+
+
 # examples/two_phase_commit.py has as many states as in Stateright, which pins these numbers in
 # examples/2pc.rs.
 
