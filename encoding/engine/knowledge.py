@@ -133,7 +133,9 @@ class Knowledge:
                 self._about[name].patience_is_over = True
             case Clean(property=name, below=below):
                 self._about[name].clean = message
-                if below is None or len(below) == 1:
+                known = self._about[name].about_steps
+                deepest = known is None or known.rounds <= message.rounds
+                if deepest and (below is None or len(below) == 1):
                     self._about[name].about_steps = message
             case Witnessed(property=name, execution=execution):
                 self._about[name].witness = execution

@@ -105,19 +105,12 @@ class Crew:
             ready = self._ready(0)
             if not ready and next(self._idle, None) is None:
                 ready = self._ready(min(left, TURN if self._waiting else TICK))
-                if self._is_quiet(ready):
+                if not ready and time.perf_counter() - self._heard >= TICK:
+                    self._heard = time.perf_counter()
                     self._tick()
                     if done():
                         return
             yield from self._received(ready)
-
-    def _is_quiet(self, ready: list[Worker]) -> bool:
-        """Return whether no worker had a message for a second, once in each second."""
-        now = time.perf_counter()
-        quiet = not ready and now - self._heard >= TICK
-        if ready or quiet:
-            self._heard = now
-        return quiet
 
     def listen(self, seconds: float) -> list[tuple[Worker, Any]]:
         """Return the first messages within so many seconds, at most one of each worker."""
@@ -126,6 +119,7 @@ class Crew:
     def _received(self, ready: list[Worker]) -> Iterator[tuple[Worker, Any]]:
         for worker in ready:
             if worker in self.running:
+                self._heard = time.perf_counter()
                 message = worker.receive()
                 if isinstance(message, Ended):
                     self.dismiss(worker)

@@ -64,6 +64,7 @@ RULES = (
     Rule("nothing was searched", [violated(9)], None),
     Rule("three clean rounds: a violation needs a fourth, with a step in each", [clean(3), violated(9)], 4),
     Rule("… which later traces do not undo", [clean(3), violated(9), violated(8)], 4),
+    Rule("… nor another search that began again", [clean(5), violated(9), clean(2, 9)], 6),
     Rule("… nor rounds that are covered but were not searched", [clean(3), violated(9), Complete(4, 7)], 4),
     Rule("none shorter in five rounds: one needs a sixth", [violated(9), clean(5, 9)], 6),
     Rule("… unless the trace has no more steps than that", [violated(4), clean(5, 4)], 4),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -29,8 +28,6 @@ from fencepost.encoding.solving.workers import Ended, Worker
 from support.processes import stat
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "two_phase_commit.py"
-GATE = multiprocessing.get_context("fork").Event()
-"""A gate that a worker waits at. Workers are forked, so they inherit it."""
 
 
 LIMITS = Limits(timeout=60)
@@ -191,43 +188,46 @@ def test_the_engines_have_one_verdict_with_any_number_of_jobs(jobs: int, starts:
     assert found(checked("majority", Limits(jobs=jobs, timeout=60))) == BROKEN
 
 
-def waits_at_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the worker that makes the questions of the induction wait until the gate is open."""
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Return a file without which the worker that makes the questions of the induction waits."""
+    file = tmp_path / "open"
 
     def late(*arguments: Any) -> list[Iterator[Any]]:
-        GATE.wait(60)
+        while not file.exists():
+            time.sleep(0.01)
         return pose(*arguments)
 
-    GATE.clear()
     monkeypatch.setattr(houdini_run, "pose", late)
+    return file
 
 
-def test_a_proof_counts_that_comes_after_the_rounds_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proof_counts_that_comes_after_the_rounds_have_ended(
+    monkeypatch: pytest.MonkeyPatch, gate: Path
+) -> None:
     """The search for violations has covered everything by then, and others have not begun."""
     # Planted: the loop ends with the first engine; longer executions are searched for beside the induction.
-    waits_at_the_gate(monkeypatch)
     end = BoundedSearch.end
 
     def opening(self: BoundedSearch, worker: Worker) -> None:
         end(self, worker)
         if worker.name == "hunt":
-            GATE.set()
+            gate.touch()
 
     monkeypatch.setattr(BoundedSearch, "end", opening)
     assert found(checked(limits=Limits(rounds=2, timeout=60))) == BY_INDUCTION
-    assert GATE.is_set()
+    assert gate.exists()
 
 
-def test_a_violation_is_found_while_a_proof_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_violation_is_found_while_a_proof_is_tried(monkeypatch: pytest.MonkeyPatch, gate: Path) -> None:
     # Planted: the bounded search begins after the induction.
-    waits_at_the_gate(monkeypatch)
     monkeypatch.setattr(work, "HEAD_START", float("inf"))
     assert found(checked("majority")) == BROKEN
-    assert not GATE.is_set(), "the induction never began"
+    assert not gate.exists(), "the induction never began"
 
 
 def test_a_search_begins_again_with_invariants_that_were_proved(
-    monkeypatch: pytest.MonkeyPatch, starts: list[str]
+    monkeypatch: pytest.MonkeyPatch, gate: Path, starts: list[str]
 ) -> None:
     """The first search stalls after a violation. Another one takes over and finds the fewest steps."""
 
@@ -248,8 +248,7 @@ def test_a_search_begins_again_with_invariants_that_were_proved(
 
     monkeypatch.setattr(bounded_search, "search", stalling)
     monkeypatch.setattr(bounded_search, "RENEWAL", 0.0)
-    waits_at_the_gate(monkeypatch)
-    opening = lambda event: GATE.set() if isinstance(event, Replayed) else None
+    opening = lambda event: gate.touch() if isinstance(event, Replayed) else None
     outcome = checked("majority", listener=opening)
     assert found(outcome) == BROKEN
     assert outcome.results[0].fewest is Fewest.OF_ALL
