@@ -4,7 +4,9 @@
     python benchmarks/first_violation.py 2614 --runs 3    rows whose names contain one of these words
 
 Each run is a process of its own. The runs of the two ways alternate, and share answers about commutation.
-The time is that from the start of the check to the first violation that was replayed.
+The time is that from the start of the check to the first violation that was replayed. It means something on
+an idle machine only: on a busy one Linux divides the share of a session among its processes, and rounds alone
+has fewer of them until one round is prepared.
 """
 
 from __future__ import annotations

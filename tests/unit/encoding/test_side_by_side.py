@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -111,14 +113,19 @@ def test_workers_take_turns_and_no_more_run_than_may(most: int, monkeypatch: pyt
 def test_a_long_message_of_a_worker_that_waits_is_read_when_it_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A pipe holds less than the message. Planted: workers that wait are read, which lasts for ever."""
-    monkeypatch.setattr(crew, "TURN", 0.001)
+    """A pipe holds less than the message, and the first worker is stopped in the middle of it."""
+    # Planted: workers that wait are read too. That lasts until the timer lets the first one go on.
+    monkeypatch.setattr(crew, "TURN", 60.0)
     with Crew(time.perf_counter() + 60, most=1) as some:
-        for size in (10_000_000, 20_000_000):
-            some.make_room()
-            some.start(Worker(str(size), one_message, size, gib=None))
-        sizes = {len(message) for _, message in some.heard() if not isinstance(message, Ended)}
-    assert sizes == {10_000_000, 20_000_000}
+        first = some.start(Worker("first", one_message, 10_000_000, gib=None))
+        assert first.connection.poll(60)
+        some.make_room()
+        some.start(Worker("second", one_message, 20_000_000, gib=None))
+        timer = Timer(5.0, first.go_on)
+        timer.start()
+        sizes = [len(message) for _, message in some.heard() if not isinstance(message, Ended)]
+        timer.cancel()
+    assert sizes == [20_000_000, 10_000_000]
 
 
 # The loop.
@@ -261,13 +268,14 @@ def failing(*arguments: Any) -> list[Iterator[Any]]:
 
 
 def test_an_engine_without_memory_leaves_the_others_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = replace(LIMITS, engines=("rounds", "induction"))
     with monkeypatch.context() as patch:
         patch.setattr(houdini_run, "pose", failing)
         assert found(checked("majority")) == BROKEN
-        assert found(checked()) == (Verdict.PROVED, Basis.ROUNDS, None)
+        assert found(checked(limits=both)) == (Verdict.PROVED, Basis.ROUNDS, None)
     monkeypatch.setattr(bounded_search, "prepare", failing)
     assert found(checked()) == BY_INDUCTION
-    (result,) = checked("majority").results
+    (result,) = checked("majority", both).results
     assert result.reason is not None
     assert result.reason.startswith("out of memory (prepare); not inductive: ")
 
