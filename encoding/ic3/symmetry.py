@@ -120,8 +120,12 @@ def symmetries(
     for exchanges in _candidates(symbolic):
         renamed = Renamed(symbolic, exchanges)
         if renamed.is_total and _keeps_initial_state(symbolic, renamed):
-            permutation = tuple(_of_atoms(transitions, renamed))
-            if permutation not in known and _keeps_steps(symbolic, renamed, claims):
+            permutation = _of_atoms(transitions, renamed)
+            if (
+                permutation is not None
+                and permutation not in known
+                and _keeps_steps(symbolic, renamed, claims)
+            ):
                 known.add(permutation)
                 yield permutation
 
@@ -199,8 +203,11 @@ def _renaming(symbolic: Symbolic, renamed: Renamed) -> Renaming:
     return Renaming(pairs)
 
 
-def _of_atoms(transitions: Transitions, renamed: Renamed) -> Permutation:
-    """Return the literal that each atom becomes."""
+def _of_atoms(transitions: Transitions, renamed: Renamed) -> tuple[int, ...] | None:
+    """Return the literal that each atom becomes, or None if a threshold becomes no threshold.
+
+    An exchange of 1 and 2 keeps `x ≥ 1` and turns `x ≥ 2` into a statement that no atom makes.
+    """
     numbers = {atom: number for number, atom in enumerate(transitions.atoms, 1)}
     variables = {v.place: v for v in renamed.variables}
     found = [0]
@@ -208,7 +215,12 @@ def _of_atoms(transitions: Transitions, renamed: Renamed) -> Permutation:
         v = variables[atom.place]
         image = renamed.images[atom.place]
         value = renamed.value(v.domain.values[atom.position], v.domain)
+        if atom.at_least:
+            upper = {renamed.value(own, v.domain) for own in v.domain.values[atom.position :]}
+            value = image.domain.values[len(v.domain) - len(upper)]
+            if upper != set(image.domain.values[len(v.domain) - len(upper) :]):
+                return None
         becomes = replace(atom, place=image.place, position=image.domain.values.index(value))
         opposite = replace(becomes, position=1 - becomes.position)  # of two values, one has the atom
         found.append(numbers[becomes] if becomes in numbers else -numbers[opposite])
-    return found
+    return tuple(found)
