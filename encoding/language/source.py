@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import assert_never
 
@@ -32,8 +33,7 @@ from fencepost.encoding.language.terms import (
 
 def invariant_source(invariant: Invariant, state: StateSpace) -> str:
     """Return the call of `Invariant` that declares an invariant, for a list of them."""
-    lines = (_quoted(invariant.name), _quoted(invariant.meaning), source(invariant.holds, state))
-    return "Invariant(\n" + "".join(f"    {line},\n" for line in lines) + "),"
+    return SourceWriter(state).invariant(invariant)
 
 
 def source(term: Term, state: StateSpace) -> str:
@@ -41,13 +41,30 @@ def source(term: Term, state: StateSpace) -> str:
 
     Leading `forall` are joined, and an `or` below them is written as an implication.
     """
-    return _Writer(state).whole(term)
+    return SourceWriter(state).whole(term)
+
+
+WIDTH = 100
+"""The longest line of source that is not broken, without its indentation."""
 
 
 @dataclass(frozen=True)
-class _Writer:
+class SourceWriter:
+    """A writer of terms over a state.
+
+    `names` has names of parameters, and `sorts` the source of the sort of some of them. `spelled` has the
+    source of terms that are numbers of one size of the protocol, and of counts of `at least`.
+    """
+
     state: StateSpace
     names: Mapping[Parameter, str] = field(default_factory=dict)
+    sorts: Mapping[Parameter, str] = field(default_factory=dict)
+    spelled: Mapping[Term, str] = field(default_factory=dict)
+
+    def invariant(self, invariant: Invariant) -> str:
+        """Return the call of `Invariant` that declares an invariant, for a list of them."""
+        lines = (_quoted(invariant.name), _quoted(invariant.meaning), self.whole(invariant.holds))
+        return "Invariant(\n" + "".join(f"{textwrap.indent(line, '    ')},\n" for line in lines) + "),"
 
     def whole(self, term: Term) -> str:
         """Return a term that stands alone."""
@@ -58,23 +75,29 @@ class _Writer:
         inner = self.naming(bound)
         if isinstance(body, AnyOf):
             condition, *others = body.operands
-            text = f"implies({inner.text(~condition)}, {inner.text(any_of(*others))})"
+            text = _call("implies", inner.text(~condition), inner.text(any_of(*others)))
         else:
             text = inner.text(body)
         if not bound:
             return text
-        sorts, names = [self.sort(p.sort) for p in bound], [inner.names[p] for p in bound]
+        sorts, names = [self.of(p) for p in bound], [inner.names[p] for p in bound]
         if len(bound) == 1:
-            return f"forall({sorts[0]}, lambda {names[0]}: {text})"
-        return f"forall_over(({', '.join(sorts)}), lambda {', '.join(names)}: {text})"
+            return _call("forall", sorts[0], f"lambda {names[0]}: {text}")
+        return _call("forall_over", f"({', '.join(sorts)})", f"lambda {', '.join(names)}: {text}")
 
-    def naming(self, bound: Sequence[Parameter]) -> _Writer:
+    def naming(self, bound: Sequence[Parameter]) -> SourceWriter:
         """Return the writer of what stands below these parameters."""
-        return _Writer(self.state, named(bound, self.names))
+        return replace(self, names=named(bound, self.names))
+
+    def of(self, parameter: Parameter) -> str:
+        """Return the source of the sort of a parameter."""
+        return self.sorts.get(parameter) or self.sort(parameter.sort)
 
     def text(self, term: Term) -> str:
         """Return a term as source."""
         kind = node(term)
+        if term in self.spelled and not isinstance(term, AtLeast):
+            return self.spelled[term]
         match kind:
             case Constant(value=value):
                 return _plain(value)
@@ -104,7 +127,7 @@ class _Writer:
             case Quantified(quantifier=quantifier, bound=bound, body=body):
                 return f"{quantifier}({self.below(bound, body)})"
             case AtLeast(count=count, bound=bound, body=body):
-                return f"at_least({count}, {self.below(bound, body)})"
+                return f"at_least({self.spelled.get(term, count)}, {self.below(bound, body)})"
             case other:
                 assert_never(other)
 
@@ -118,7 +141,7 @@ class _Writer:
     def below(self, bound: Parameter, body: Term) -> str:
         """Return a sort, and the function of its values."""
         inner = self.naming([bound])
-        return f"{self.sort(bound.sort)}, lambda {inner.names[bound]}: {inner.text(body)}"
+        return f"{self.of(bound)}, lambda {inner.names[bound]}: {inner.text(body)}"
 
     def sort(self, sort: Sort) -> str:
         """Return the source of a sort."""
@@ -143,8 +166,18 @@ def named(bound: Sequence[Parameter], names: Mapping[Parameter, str] | None = No
     """Return the names, and a new one for each of the parameters."""
     found = dict(names or {})
     for parameter in bound:
-        found[parameter] = next(name for name in _names(parameter.sort) if name not in found.values())
+        if parameter not in found:
+            found[parameter] = next(name for name in _names(parameter.sort) if name not in found.values())
     return found
+
+
+def _call(name: str, *arguments: str) -> str:
+    """Return a call on one line, or in several lines if it is too long for one."""
+    whole = f"{name}({', '.join(arguments)})"
+    if len(whole) <= WIDTH and "\n" not in whole:
+        return whole
+    inside = textwrap.indent(",\n".join(arguments), "    ")
+    return f"{name}(\n{inside},\n)"
 
 
 def _plain(value: Value) -> str:
