@@ -125,7 +125,7 @@ def simulate(
         state, begun = _begin(concrete, situations[number % len(properties)], chance)
         path, met = list(begun), set[str]()
         seen = set[str]()
-        for action, after in _moves(concrete, state, chance):
+        for action, after in moves(concrete, state, chance):
             if action is not None:
                 path.append(action)
             seen.update(name for name, holds in witness.items() if name not in seen and holds(after))
@@ -170,7 +170,7 @@ Move = tuple[GroundAction | None, State]
 """An action with the state after it, or no action with the state in which a simulation begins."""
 
 
-def _moves(concrete: Concrete, state: State, chance: random.Random) -> Iterator[Move]:
+def moves(concrete: Concrete, state: State, chance: random.Random) -> Iterator[Move]:
     """Yield the moves of a simulation from a state: passes through all actions in causal order.
 
     Without faults and delays, an execution follows this order. Some actions are left out, or taken only from

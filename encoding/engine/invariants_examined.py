@@ -85,7 +85,7 @@ def _examine(
     system: System, subject: Subject, properties: Sequence[Property], rounds: int
 ) -> Iterator[Found]:
     claims = [*system.invariants, *(Invariant(p.name, p.meaning, p.holds) for p in properties)]
-    examination = _Examination(Replayer(system, subject))
+    examination = Examination(Replayer(system, subject))
     yield PreparationPhase("simulation")
     false = set()
     for simulated in falsified(system, claims):
@@ -103,7 +103,7 @@ def _examine(
 
 
 @dataclass(frozen=True)
-class _Examination:
+class Examination:
     """A system whose claims are examined."""
 
     replayer: Replayer

@@ -34,6 +34,7 @@ ROOMS = (
     "ic3",
     "all_sizes",
     "engine",
+    "lifting",
     "evidence",
     "forms",
 )

@@ -1,0 +1,349 @@
+"""The search for invariants of every size: IC3 at a small size, lifting, and induction at the next sizes.
+
+The loop is that of IC3PO (Goel and Sakallah, FMCAD 2021). At each size in turn, the properties are proved by
+induction over one action with the templates, and so is each template that such a proof used. A template that
+is not inductive, though all templates are assumed, is a goal: IC3 proves it together with the properties, and
+its clauses are lifted to further templates. A goal that is false is dropped. The loop ends when all sizes
+need nothing new. The result is what induction proves; the word of IC3 is never reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from fencepost.encoding.concrete.compiler import State
+from fencepost.encoding.engine.events import PreparationPhase
+from fencepost.encoding.ic3.clauses import Clause
+from fencepost.encoding.language.carried_invariants import carrying
+from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
+from fencepost.encoding.lifting.coverage import allowed, covered
+from fencepost.encoding.lifting.judge import Judge
+from fencepost.encoding.lifting.lift import lifted
+from fencepost.encoding.lifting.samples import Samples, sampled
+from fencepost.encoding.lifting.sentences import invariant
+from fencepost.encoding.lifting.sizes import Size
+from fencepost.encoding.lifting.templates import Template
+from fencepost.encoding.solving.solvers import Progress
+
+SAMPLING = 5.0
+"""The most seconds in which the states of one size are simulated."""
+
+MOST_KEPT = 100
+"""The most templates among which the shortest are chosen. Of more, only those that were used are."""
+
+SMALLEST = 2
+"""The number of sizes at which templates are left out one by one, before all sizes are asked."""
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """Clauses that a search found. They are true if the search is right, which nobody relies on."""
+
+    clauses: tuple[Clause, ...]
+
+
+@dataclass(frozen=True)
+class Refuted:
+    """A claim that a search found false, with the states of an execution that ends where it is false."""
+
+    name: str
+    states: tuple[State, ...]
+    actions: tuple[GroundAction, ...]
+    choices: tuple[str, ...]
+
+
+Search = Callable[["AtSize", Sequence[Property], Sequence[Invariant]], Iterator[Learnt | Refuted | Progress]]
+"""A search for clauses that prove properties at one size, such as IC3, with invariants that are proved."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Templates that are inductive together at the sizes proved, so far as they went."""
+
+    templates: Mapping[str, Template]
+    proved: int
+    """The number of sizes, from the smallest, at which the properties are proved with these templates."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """The number of a size, and the properties that the templates found do not prove there."""
+
+    size: int
+    properties: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """The end of a search without a result: the smallest size at which nothing new was found.
+
+    `kept` are the templates that are inductive there, with the properties that are not proved.
+    """
+
+    size: int
+    properties: tuple[str, ...]
+    kept: Mapping[str, Template]
+
+
+@dataclass(frozen=True)
+class Violated:
+    """A property that a search says is violated at the size of that number."""
+
+    size: int
+    execution: Refuted
+
+
+@dataclass(frozen=True)
+class Complete:
+    """Templates that are inductive at every size, and with which every property is proved at every size."""
+
+    templates: Mapping[str, Template]
+
+
+Finding = Standing | Missing | Stuck | Violated | Complete | PreparationPhase | Progress
+
+
+@dataclass
+class AtSize:
+    """One size: its system, its samples, and the properties that are to be proved.
+
+    With `dropped`, declared invariants are hidden.
+    """
+
+    size: Size
+    properties: tuple[str, ...]
+    dropped: bool
+    solver: str
+
+    @cached_property
+    def system(self) -> System:
+        """The system, without its declared invariants if they are hidden."""
+        return carrying(self.size.system, ()) if self.dropped else self.size.system
+
+    @cached_property
+    def claims(self) -> list[Property]:
+        """The properties that are to be proved."""
+        return self.size.instance.properties(*self.properties)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the properties."""
+        return tuple(prop.name for prop in self.claims)
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Simulated states."""
+        return sampled(self.system, self.size.numbers, SAMPLING)
+
+    def readable(self, templates: Mapping[str, Template]) -> dict[str, Invariant]:
+        """Return the templates that this size can have, as invariants by name."""
+        found = {}
+        for name, template in templates.items():
+            try:
+                found[name] = invariant(name, template, self.system, self.size.numbers)
+            except KeyError:
+                continue
+        return found
+
+    def judge(self, templates: Mapping[str, Template]) -> Judge:
+        """Return the proof obligations of the properties, the declared invariants and the templates."""
+        own = self.readable(templates)
+        return Judge(self.system, self.claims, [*self.system.invariants, *own.values()], self.solver)
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The names of the declared invariants that are not hidden."""
+        return tuple(invariant.name for invariant in self.system.invariants)
+
+    def proved(self, templates: Mapping[str, Template]) -> list[Invariant]:
+        """Return the declared invariants and the templates that induction proves without the properties."""
+        own = self.readable(templates)
+        judge = Judge(self.system, (), [*self.system.invariants, *own.values()], self.solver)
+        judged = judge.judge([*(i.name for i in self.system.invariants), *own])
+        claims = [*self.system.invariants, *own.values()]
+        return [claim for claim in claims if claim.name in judged.left] if judged.proves(()) else []
+
+
+@dataclass
+class Discovery:
+    """A search over sizes, smallest first."""
+
+    sizes: Sequence[AtSize]
+    search: Search
+    pool: dict[str, Template] = field(default_factory=dict)
+    """All templates that no state seen makes false, by name."""
+    unlifted: list[tuple[int, Clause]] = field(default_factory=list)
+    """Clauses that no template covers at every size, with the numbers of their sizes."""
+    made: int = 0
+    """The number of templates made so far, which names the next."""
+
+    def run(self) -> Iterator[Finding]:
+        """Search until all sizes are proved, a property is violated, or no size gives a new template.
+
+        A size at which no clause can be lifted may be too small to be like the others. The next one is then
+        searched before it.
+        """
+        for at in self.sizes:
+            yield PreparationPhase(f"{at.size.text}: simulating")
+            _ = at.samples
+        needed, first, stuck = set[str](), 0, 0
+        while True:
+            lacking = yield from self._prove(needed, first)
+            if lacking is None and first == 0:
+                yield PreparationPhase("leaving out what is not needed")
+                yield Complete(self._smaller(self._inductive(needed)))
+                return
+            if lacking is None:
+                break
+            number, names = lacking
+            at = self.sizes[number]
+            yield Missing(number, tuple(name for name in names if name in at.names))
+            goals = {name: self.pool[name] for name in names if name in self.pool}
+            known = {name: self.pool[name] for name in needed if name in self.pool and name not in goals}
+            learnt = yield from self._learn(number, known, goals)
+            if learnt is None:
+                return
+            if not learnt and first == 0:
+                stuck = number
+            first = 0 if learnt else number + 1
+            needed = needed & self.pool.keys() if learnt else set[str]()
+        yield PreparationPhase(f"{self.sizes[stuck].size.text}: what is missing")
+        yield self._stuck(stuck)
+
+    def _stuck(self, number: int) -> Stuck:
+        at = self.sizes[number]
+        judged = at.judge(self.pool).judge([*at.names, *at.declared, *at.readable(self.pool)])
+        lacking = tuple(name for name in at.names if name not in judged.left)
+        return Stuck(number, lacking, {n: t for n, t in self.pool.items() if n in judged.left})
+
+    def _inductive(self, needed: set[str]) -> dict[str, Template]:
+        """Return templates to choose from: all that are inductive at every size, or those that are needed."""
+        kept = dict(self.pool)
+        while 0 < len(kept) <= MOST_KEPT:
+            before = len(kept)
+            for at in self.sizes:
+                own = at.readable(kept)
+                left = at.judge(kept).judge([*at.names, *at.declared, *own]).left
+                kept = {name: template for name, template in kept.items() if name in left}
+            if len(kept) == before:
+                return kept
+        return {name: self.pool[name] for name in sorted(needed)}
+
+    def _prove(
+        self, needed: set[str], first: int
+    ) -> Generator[Finding, None, tuple[int, tuple[str, ...]] | None]:
+        """Prove the properties, and what is needed for them, at all sizes from the number `first` on.
+
+        Add what is needed to `needed`. Return the number of a size and the claims that are not inductive
+        there, or None.
+        """
+        number, judges = first, dict[int, Judge]()
+        while number < len(self.sizes):
+            at = self.sizes[number]
+            yield PreparationPhase(f"{at.size.text}: induction with {len(self.pool)} templates")
+            readable = at.readable(self.pool)
+            if number not in judges:
+                judges[number] = at.judge(self.pool)
+            roots = [*at.names, *at.declared, *(name for name in readable if name in needed)]
+            closure = judges[number].closure(roots, readable)
+            more = {name for name in closure.needed if name in self.pool} - needed
+            needed |= more
+            if closure.lacking:
+                return number, closure.lacking
+            if more and number > first:
+                number = first  # what is needed here has to be proved at the smaller sizes too
+                continue
+            number += 1
+            if not first:
+                yield Standing({name: self.pool[name] for name in sorted(needed)}, number)
+        return None
+
+    def _learn(
+        self, number: int, kept: Mapping[str, Template], goals: Mapping[str, Template]
+    ) -> Generator[Finding, None, bool | None]:
+        """Find clauses at one size and add the templates that cover them. Return whether that may help.
+
+        None if a property is violated.
+        What induction proves of the templates `kept`, without the properties, is taken for granted.
+        """
+        at = self.sizes[number]
+        asked = [*at.claims, *(_as_goal(claim) for claim in at.readable(goals).values())]
+        yield PreparationPhase(f"{at.size.text}: IC3" + (f" with {len(goals)} goals" if goals else ""))
+        clauses, changed = list[Clause](), False
+        for event in self.search(at, asked, at.proved(kept)):
+            match event:
+                case Learnt(clauses=found):
+                    clauses += found
+                case Refuted(name=name, states=states):
+                    if name in at.names:
+                        yield Violated(number, event)
+                        return None
+                    changed = True
+                    self._forget(name, at, states)
+                case _:
+                    yield event
+        yield PreparationPhase(f"{at.size.text}: lifting {len(clauses)} clauses")
+        known = set(self.pool.values())
+        for clause in sorted(dict.fromkeys(clauses), key=len):
+            if covered(allowed(at.system, clause), self.pool.values(), at.samples):
+                continue
+            templates = lifted(at.system, clause, [one.samples for one in self.sizes], at.size.numbers)
+            if not templates:
+                self.unlifted.append((number, clause))
+            for template in templates:
+                if template not in known:
+                    known.add(template)
+                    self.made += 1
+                    self.pool[f"found-{self.made}"] = template
+                    changed = True
+        return changed
+
+    def _forget(self, name: str, at: AtSize, states: Sequence[State]) -> None:
+        """Drop a template that is false, and all that its execution makes false."""
+        at.samples.add(states)
+        self.pool.pop(name, None)
+        self.pool = {other: t for other, t in self.pool.items() if at.samples.true(t)}
+
+    def _smaller(self, kept: dict[str, Template]) -> dict[str, Template]:
+        """Leave out templates as long as all sizes stay proved, the longest first.
+
+        The smallest sizes answer quickly, so they are asked first.
+        """
+        judges = [(at, at.judge(kept)) for at in self.sizes]
+        enough = _needed(judges, set(kept))
+        for few in (min(SMALLEST, len(judges)), len(judges)):
+            left = set(enough)
+            for name in sorted(left, key=lambda n: (kept[n].weight, n), reverse=True):
+                if _proved(judges[:few], left - {name}):
+                    left.discard(name)
+            if _proved(judges, left):
+                break
+        return {name: template for name, template in kept.items() if name in left}
+
+
+def _needed(judges: Sequence[tuple[AtSize, Judge]], kept: set[str]) -> set[str]:
+    """Return the templates on which the proofs of the properties rest at some size, and nothing else."""
+    while len(kept) > MOST_KEPT:
+        used = set[str]()
+        for at, judge in judges:
+            declared = (i.name for i in at.system.invariants)
+            used |= judge.judge({*at.names, *declared, *kept}).used(at.names)
+        if not _proved(judges, kept & used) or kept <= used:
+            break
+        kept = kept & used
+    return kept
+
+
+def _as_goal(claim: Invariant) -> Property:
+    return Property(claim.name, claim.meaning, claim.holds, claim.holds, "a state in which it holds")
+
+
+def _proved(judges: Sequence[tuple[AtSize, Judge]], left: set[str]) -> bool:
+    """Return whether these templates are inductive and prove the properties at every size."""
+    for at, judge in judges:
+        judged = judge.judge({*at.names, *(i.name for i in at.system.invariants), *left})
+        if not (judged.proves(at.names) and left <= judged.left):
+            return False
+    return True

@@ -1,0 +1,43 @@
+"""IC3 as a search for clauses at one size: its clauses as they are, and its paths replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
+from fencepost.encoding.language.system import Invariant, Property
+from fencepost.encoding.lifting.discovery import AtSize, Learnt, Refuted
+from fencepost.encoding.solving.solvers import Progress
+
+
+def search(
+    at: AtSize, properties: Sequence[Property], proved: Sequence[Invariant]
+) -> Iterator[Learnt | Refuted | Progress]:
+    """Yield clauses that prove the properties at this size, and the claims that an execution makes false."""
+    (messages,) = find(_quiet, at.system, properties, proved)
+    for message in messages:
+        match message:
+            case FoundClauses(clauses=clauses):
+                yield Learnt(clauses)
+            case FoundPath(property=str() as name):
+                refuted = _replayed(at, name, message)
+                if refuted is not None:
+                    yield refuted
+            case Progress():
+                yield message
+
+
+def _quiet(message: object) -> None:
+    """Leave a message out."""
+
+
+def _replayed(at: AtSize, name: str, path: FoundPath) -> Refuted | None:
+    """Return the execution with its states, or None if it is no execution."""
+    actions = tuple(at.system.ground_actions[number] for number in path.actions)
+    choices = tuple(at.system.choices[position].name for position in path.choices)
+    try:
+        states = Replayer(at.system, at.size.instance.subject).follow(actions, choices)
+    except NotAnExecution:
+        return None
+    return Refuted(name, tuple(states), actions, choices)

@@ -1,0 +1,164 @@
+"""The process that looks for invariants, and its findings as text that a command can print at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.engine.events import PreparationPhase
+from fencepost.encoding.engine.invariants_examined import Breaks, Examination
+from fencepost.encoding.induction.proof_obligations import Statement
+from fencepost.encoding.language.system import Invariant, System
+from fencepost.encoding.language.traces import Trace
+from fencepost.encoding.lifting.consequences import following
+from fencepost.encoding.lifting.discovery import (
+    AtSize,
+    Complete,
+    Discovery,
+    Missing,
+    Standing,
+    Stuck,
+    Violated,
+)
+from fencepost.encoding.lifting.ic3_runs import search
+from fencepost.encoding.lifting.sentences import sentence
+from fencepost.encoding.lifting.sizes import Size
+from fencepost.encoding.lifting.source import source
+from fencepost.encoding.lifting.templates import Template
+from fencepost.encoding.solving.solvers import Progress
+
+
+@dataclass(frozen=True)
+class FoundInvariant:
+    """An invariant that was found: as people read it, as source, and the sizes at which it is inductive."""
+
+    name: str
+    text: str
+    source: str
+    sizes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """What is known so far.
+
+    `invariants` are inductive together, and with the declared ones, at their sizes. `proved` has the sizes at
+    which all properties are proved with them. `complete` says that these are all sizes. `missing` has a size
+    with the properties that are not proved there, and `breaks` a counterexample to induction for each.
+    `implied` and `not_implied` are declared invariants that were hidden, at the size `compared`. `violated`
+    is an execution that violates a property, at the size `violated_at`.
+    """
+
+    invariants: tuple[FoundInvariant, ...] = ()
+    proved: tuple[str, ...] = ()
+    complete: bool = False
+    missing: tuple[str, tuple[str, ...]] | None = None
+    breaks: tuple[Breaks, ...] = ()
+    implied: tuple[str, ...] = ()
+    not_implied: tuple[str, ...] = ()
+    compared: str = ""
+    violated: Trace | None = None
+    violated_at: str = ""
+
+
+def discover(
+    send: object, sizes: Sequence[Size], properties: tuple[str, ...], dropped: bool, solver: str
+) -> list[Iterator[Discovered | PreparationPhase | Progress]]:
+    """Return the generator of the process that looks for invariants of these sizes."""
+    return [_discover([AtSize(size, properties, dropped, solver) for size in sizes])]
+
+
+def _discover(sizes: Sequence[AtSize]) -> Iterator[Discovered | PreparationPhase | Progress]:
+    record = _Record(sizes)
+    for finding in Discovery(sizes, search).run():
+        match finding:
+            case Standing(templates=templates, proved=proved):
+                if proved >= len(record.known.proved):
+                    yield record.standing(templates, proved)
+            case Missing(size=number, properties=names):
+                yield record.missing(number, names)
+            case Stuck(size=number, properties=names, kept=templates):
+                yield record.missing(number, names)
+                yield record.explain(number, templates)
+            case Violated(size=number, execution=execution):
+                at = sizes[number]
+                (prop,) = (p for p in at.claims if p.name == execution.name)
+                replayer = Replayer(at.system, at.size.instance.subject)
+                trace = replayer.spare_faults(prop, execution.actions, execution.choices)
+                yield record.add(violated=trace, violated_at=at.size.text)
+                return
+            case Complete(templates=templates):
+                record.standing(templates, len(sizes))
+                yield record.add(complete=True, missing=None)
+                yield from record.compare()
+                return
+            case _:
+                yield finding
+
+
+@dataclass
+class _Record:
+    """The findings so far."""
+
+    sizes: Sequence[AtSize]
+    known: Discovered = field(default_factory=Discovered)
+    templates: Mapping[str, Template] = field(default_factory=dict)
+
+    def add(self, **news: object) -> Discovered:
+        """Change what is known."""
+        self.known = replace(self.known, **news)  # type: ignore[arg-type]
+        return self.known
+
+    def standing(self, templates: Mapping[str, Template], proved: int) -> Discovered:
+        """Note templates that prove the properties at the first sizes."""
+        self.templates = templates
+        sizes = self.sizes[:proved]
+        names = tuple(at.size.text for at in sizes)
+        found = []
+        for number, template in enumerate(templates.values(), 1):
+            own = [at for at in sizes if at.readable({"found": template})]
+            at = (own or self.sizes)[0]
+            said = sentence(template, at.system, at.size.numbers)
+            name = f"found-{number}"
+            found.append(
+                FoundInvariant(
+                    name, said.text, source(name, said, at.system), tuple(o.size.text for o in own)
+                )
+            )
+        return self.add(invariants=tuple(found), proved=names)
+
+    def missing(self, number: int, names: tuple[str, ...]) -> Discovered:
+        """Note a size at which properties are not proved."""
+        return self.add(missing=(self.sizes[number].size.text, names))
+
+    def compare(self) -> Iterator[Discovered | PreparationPhase]:
+        """Note which hidden invariants follow from what is found."""
+        at = self.sizes[min(1, len(self.sizes) - 1)]
+        hidden = at.size.system.invariants
+        if not (at.dropped and hidden):
+            return
+        yield PreparationPhase(f"{at.size.text}: which declared invariants follow")
+        given: list[Statement] = [*at.claims, *at.readable(self.templates).values()]
+        implied = following(at.system, given, hidden, at.solver)
+        rest = tuple(i.name for i in hidden if i.name not in implied)
+        yield self.add(implied=implied, not_implied=rest, compared=at.size.text)
+
+    def explain(self, number: int, templates: Mapping[str, Template]) -> Discovered:
+        """Note a counterexample to induction for each property that the templates do not prove at a size."""
+        at = self.sizes[number]
+        found = [*at.system.invariants, *at.readable(templates).values()]
+        system = _with(at.system, found)
+        claims = [*found, *(Invariant(p.name, p.meaning, p.holds) for p in at.claims)]
+        examination = Examination(Replayer(system, at.size.instance.subject))
+        wanted = {p.name for p in at.claims}
+        breaks = [
+            event
+            for event in examination.breaks(claims)
+            if isinstance(event, Breaks) and event.name in wanted
+        ]
+        return self.add(breaks=tuple(breaks))
+
+
+def _with(system: System, found: Sequence[Invariant]) -> System:
+    return replace(system, invariants=tuple(found))

@@ -1,0 +1,168 @@
+"""Clauses of one size lifted to quantified invariants: what is too general or not inductive is thrown out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
+from fencepost.encoding.induction.proof_obligations import Statement
+from fencepost.encoding.language import protocol as protocols
+from fencepost.encoding.language.canonical import lines
+from fencepost.encoding.language.system import Invariant, Property, System
+from fencepost.encoding.language.terms import Term
+from fencepost.encoding.lifting.consequences import following
+from fencepost.encoding.lifting.discovery import AtSize, Complete, Discovery, Learnt, Missing, Standing
+from fencepost.encoding.lifting.lift import lifted
+from fencepost.encoding.lifting.sentences import sentence
+from fencepost.encoding.lifting.sizes import Size, sizes
+from fencepost.encoding.lifting.source import source
+from fencepost.encoding.lifting.templates import Template
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def at_sizes(file: str, grow: str, **settings: str) -> list[AtSize]:
+    """Return sizes of an example, without what it declares."""
+    found = sizes(protocols.load(EXAMPLES / file), list(settings.items()), [grow], None)
+    return [AtSize(size, (), True, "cadical") for size in found]
+
+
+def clause(system: System, *texts: str) -> Clause:
+    """Return a clause whose literals are written `place relation value`."""
+    by_name = {v.name: v for v in system.variables}
+    found = []
+    for text in texts:
+        name, relation, value = text.rsplit(" ", 2)
+        shown = ["no", "yes"] if by_name[name].domain.name == "bool" else None
+        values = shown or [str(getattr(v, "value", v)) for v in by_name[name].domain]
+        found.append(Literal(by_name[name].place, Relation(relation), values.index(value)))
+    return tuple(found)
+
+
+def texts(ats: Sequence[AtSize], one: Clause, seen: int | None = None) -> list[str]:
+    """Return what the clause of the first size is lifted to, filtered by the states of `seen` sizes."""
+    first = ats[0]
+    samples = [at.samples for at in ats[:seen]]
+    found = lifted(first.system, one, samples, first.size.numbers)
+    return [sentence(template, first.system, first.size.numbers).text for template in found]
+
+
+LEASES = "lease_lock.py", "holders=2..3"
+
+
+def test_labels_become_variables() -> None:
+    """The most general template comes first: for all participants, without a guard."""
+    ats = at_sizes("two_phase_commit.py", "participants=2..3")
+    one = clause(ats[0].system, "phase[p2] ≠ aborted", "decision ≠ commit")
+    assert texts(ats, one)[0] == "for all p: if decision == commit then phase[p] != aborted"
+
+
+def test_a_template_that_is_too_general_is_thrown_out_by_simulated_states() -> None:
+    """Without states, half of the clause and the order of the tokens would be left out, which is false."""
+    ats = at_sizes(*LEASES, storage="checks")
+    one = clause(ats[0].system, "expired[1] = yes", "granted[2] = no")
+    general, found = texts(ats, one, 0), texts(ats, one)
+    assert general == ["for all t: expired[t]", "for all t, t2: if granted[t] then expired[t2]"]
+    assert found[0] == "for all t, t2: if t2 < t and granted[t] then expired[t2]"
+    assert not set(general) & set(found)
+
+
+def test_a_template_that_is_true_at_the_small_size_alone_is_thrown_out() -> None:
+    """With two holders the second is the last one. A third one shows that this is chance."""
+    ats = at_sizes(*LEASES, storage="checks")
+    one = clause(ats[0].system, "stored[1] = no", "stored[2] = no", "expired[1] = yes")
+    two, three = texts(ats, one, 1), texts(ats, one)
+    assert three
+    assert all("t2 == " not in text for text in three), (two, three)
+
+
+def test_statements_about_all_labels_may_mean_that_one_exists() -> None:
+    """Both copies occur in the clause, so it is lifted to an existential statement as well."""
+    ats = at_sizes("two_copies.py", "entries=1..2", fence="yes")
+    one = clause(ats[0].system, "taken_over = no", "fenced[c1] = yes", "fenced[c2] = yes")
+    assert texts(ats, one) == [
+        "for all c, c2: if c != c2 and taken_over then fenced[c] or fenced[c2]",
+        "if taken_over then exists c: fenced[c]",
+    ]
+
+
+def run(ats: Sequence[AtSize], *found: Sequence[str]) -> list[object]:
+    """Return the findings of a search that knows these clauses of the first size and nothing else."""
+
+    def search(at: AtSize, properties: Sequence[Property], proved: Sequence[Invariant]) -> Iterator[Learnt]:
+        yield Learnt(tuple(clause(ats[0].system, *one) for one in found) if at is ats[0] else ())
+
+    return list(Discovery(ats, search).run())
+
+
+ENOUGH = (
+    ("voted[p1] = yes", "heard[p1] = no"),
+    ("phase[p1] ≠ working", "voted[p1] = no"),
+    ("phase[p1] ≠ aborted", "voted[p1] = no", "decision = abort"),
+    ("phase[p1] ≠ committed", "decision = commit"),
+    ("heard[p1] = yes", "decision ≠ commit"),
+)
+"""Clauses of two-phase commit with two participants that are inductive together."""
+
+
+def test_what_is_found_at_two_participants_proves_four() -> None:
+    """The hand-written invariants follow from what is found."""
+    ats = at_sizes("two_phase_commit.py", "participants=2..4")
+    last = run(ats, *ENOUGH)[-1]
+    assert isinstance(last, Complete)
+    assert len(last.templates) == len(ENOUGH)
+    given: list[Statement] = [*ats[1].claims, *ats[1].readable(last.templates).values()]
+    declared = ats[1].size.system.invariants
+    assert following(ats[1].system, given, declared, "cadical") == tuple(i.name for i in declared)
+    assert following(ats[1].system, given[:-1], declared, "cadical") != tuple(i.name for i in declared)
+
+
+@pytest.mark.parametrize("left_out", range(len(ENOUGH)))
+def test_a_template_that_is_not_inductive_is_withdrawn(left_out: int) -> None:
+    """All clauses are true. With one of them left out, the others do not prove the properties."""
+    ats = at_sizes("two_phase_commit.py", "participants=2..3")
+    findings = run(ats, *(one for number, one in enumerate(ENOUGH) if number != left_out))
+    assert not any(isinstance(finding, Complete | Standing) for finding in findings)
+    assert Missing(0, ("consistent", "abort-is-final")) in findings or Missing(0, ("consistent",)) in findings
+
+
+def test_a_clause_that_is_false_is_in_no_result() -> None:
+    """A search that is wrong changes nothing: a false clause is lifted to nothing that is inductive."""
+    ats = at_sizes("two_phase_commit.py", "participants=2..3")
+    last = run(ats, *ENOUGH, ("phase[p1] ≠ aborted",), ("heard[p1] = no",))[-1]
+    assert isinstance(last, Complete)
+    said = [sentence(t, ats[0].system, {}).text for t in last.templates.values()]
+    assert len(said) == len(ENOUGH)
+    assert all("if" in text for text in said)
+
+
+def template(ats: Sequence[AtSize], *one: str) -> Template:
+    first = ats[0]
+    return lifted(first.system, clause(first.system, *one), [at.samples for at in ats], first.size.numbers)[0]
+
+
+@pytest.mark.parametrize("number", range(len(ENOUGH)))
+def test_the_source_that_is_printed_is_the_invariant(number: int) -> None:
+    """The source, run with the names of the protocol's file, gives the formula that was proved."""
+    ats = at_sizes("two_phase_commit.py", "participants=2..3")
+    found = template(ats, *ENOUGH[number])
+    said = sentence(found, ats[1].system, ats[1].size.numbers)
+    size: Size = ats[1].size
+    names = dict(vars(__import__("sys").modules[type(size.instance.parameters).__module__]))
+    made = eval(source("found-1", said, ats[1].system).rstrip(","), {**names, "s": ats[1].system.state})
+    assert isinstance(made, Invariant)
+    assert (made.name, made.meaning) == ("found-1", said.text)
+    assert same(ats[1].system, made.holds, said.holds)
+
+
+def same(system: System, one: Term, other: Term) -> bool:
+    """Return whether two formulas have the same canonical text."""
+    from dataclasses import replace
+
+    def text(term: Term) -> list[str]:
+        return list(lines(replace(system, invariants=(Invariant("i", "", term),))))
+
+    return text(one) == text(other)
