@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from fencepost.cli.commands.find_invariants import Wanted, find_invariants
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
@@ -15,6 +16,7 @@ from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.candidates import CandidatesReport
 from fencepost.cli.rendering.check_text import heading, sentence, trace_text
+from fencepost.cli.rendering.found_invariants import broken
 from fencepost.cli.rendering.output import emit, output_option
 from fencepost.cli.rendering.progress import CheckProgress
 from fencepost.encoding.engine.candidates import offer
@@ -98,6 +100,19 @@ class InvariantsReport:
     group=SEARCH,
     help="Read candidates off the actions, and print those that are inductive, as source.",
 )
+@option(
+    "--find",
+    is_flag=True,
+    group=SEARCH,
+    help="Look for invariants that prove the properties, by IC3 at a small size.",
+)
+@option(
+    "--grow",
+    multiple=True,
+    metavar="NAME=A..B",
+    group=SEARCH,
+    help="With --find: sizes at which they are to prove the properties (repeatable).",
+)
 @timeout_option()
 @output_option
 @verbose_option
@@ -109,6 +124,8 @@ def command(
     rounds: int | None,
     drop_declared: bool,
     candidates: bool,
+    find: bool,
+    grow: tuple[str, ...],
     output: str | None,
     timeout: float,
     verbose: bool,
@@ -122,7 +139,18 @@ def command(
 
     With --candidates, invariants are read off the actions: what has happened implies what its causes
     required. Exits with 0 if the properties are inductive with them, 3 otherwise.
+
+    With --find, invariants are looked for. IC3 finds clauses at the smallest size. They are lifted to
+    invariants with quantifiers, and induction says at which sizes these prove the properties.
     """
+    if grow and not find:
+        raise BadInput(f"--grow {grow[0]}: goes with --find; add it")
+    if find:
+        if candidates or rounds is not None:
+            other = "--candidates" if candidates else f"--rounds {rounds}"
+            raise BadInput(f"{other}: does not go with --find; leave one of them out")
+        wanted = Wanted(protocol, settings, release, names, grow, drop_declared)
+        return find_invariants(wanted, output, timeout, verbose)
     made = [setting(text, "NAME=VALUE") for text in settings]
     instance = find_protocol(protocol).instance(made, release, drop_declared)
     system, properties = instance.system, instance.properties(*names)
@@ -172,7 +200,7 @@ def _read_off(
 def _text(report: InvariantsReport, name: str, properties: dict[str, Property]) -> str:
     lines = []
     if name in report.breaks:
-        lines.append(_broken(report.breaks[name]))
+        lines.append(broken(report.breaks[name]))
     if name in report.false:
         trace = report.false[name].trace
         steps = trace_text(trace, properties.get(name))
@@ -185,12 +213,3 @@ def _text(report: InvariantsReport, name: str, properties: dict[str, Property]) 
     elif name not in report.breaks:
         lines.append(f"{name}: not known")
     return "\n".join(lines)
-
-
-def _broken(breaks: Breaks) -> str:
-    if breaks.action is None:
-        return f"{breaks.name}: false at first"
-    before = ", ".join(breaks.before) or "all is as at first"
-    changes = f"\n  then {', '.join(breaks.changes)}" if breaks.changes else ""
-    state = f"from a state in which all else holds and\n  {before}"
-    return f"{breaks.name}: {breaks.action} breaks it, {state}{changes}"

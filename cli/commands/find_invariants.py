@@ -1,0 +1,82 @@
+"""`fencepost invariants --find`: invariants of every size, found from the properties alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.protocols import find_protocol
+from fencepost.cli.options.settings import setting
+from fencepost.cli.process.listener import INTERRUPTED, listen
+from fencepost.cli.rendering.check_text import heading, sentence
+from fencepost.cli.rendering.found_invariants import discovered_text
+from fencepost.cli.rendering.output import emit
+from fencepost.cli.rendering.progress import CheckProgress
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.lifting.report import Discovered, discover
+from fencepost.encoding.lifting.sizes import sizes
+from fencepost.encoding.solving.answers import SolverGaveUpError
+from fencepost.encoding.solving.workers import Ended, Worker, failure
+
+JUDGE = "cadical"
+"""The solver of the induction. IC3 uses another one."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The protocol, the properties and the sizes that the invariants are wanted for, as they were given."""
+
+    protocol: str
+    settings: tuple[str, ...]
+    release: str | None
+    names: tuple[str, ...]
+    grow: tuple[str, ...]
+    drop_declared: bool
+
+
+def find_invariants(wanted: Wanted, output: str | None, timeout: float, verbose: bool) -> int:
+    """Look for invariants, print what is found or how far it came, and return the exit code."""
+    protocol = find_protocol(wanted.protocol)
+    made = [setting(text, "NAME=VALUE") for text in wanted.settings]
+    chosen = sizes(protocol, made, wanted.grow, wanted.release)
+    chosen[0].instance.properties(*wanted.names)
+    heard = _Heard()
+    with CheckProgress(verbose) as progress:
+        arguments = chosen, wanted.names, wanted.drop_declared, JUDGE
+        worker = Worker("invariants", discover, *arguments, gib=None)
+        cut_short = listen(worker, timeout, lambda event: heard.hear(event, progress))
+    stopped = cut_short or heard.gave_up
+    parts = [heading(chosen[0].instance, Limits()), discovered_text(heard.found, stopped)]
+    if protocol.unmodelled:
+        parts.append(sentence(protocol.unmodelled))
+    emit("\n\n".join(parts), output)
+    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else heard.code)
+
+
+@dataclass
+class _Heard:
+    """The newest findings of the process."""
+
+    found: Discovered = field(default_factory=Discovered)
+    gave_up: str | None = None
+
+    def hear(self, event: object, progress: CheckProgress) -> None:
+        """Note an event of the process; raises the error that ended it."""
+        match event:
+            case Discovered():
+                self.found = event
+            case Ended():
+                match failure(event, "looking for invariants"):
+                    case SolverGaveUpError() as gave_up:
+                        self.gave_up = str(gave_up)
+                    case Exception() as failed:
+                        raise failed
+            case _:
+                progress.hear(event)  # type: ignore[arg-type]
+
+    @property
+    def code(self) -> ExitCode:
+        """The exit code: found, violated, or neither."""
+        if self.found.violated is not None:
+            return ExitCode.VIOLATED
+        return ExitCode.SUCCESS if self.found.complete else ExitCode.UNDECIDED

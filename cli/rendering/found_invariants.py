@@ -1,0 +1,83 @@
+"""Invariants that were found, as text for people."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from fencepost.cli.rendering.check_text import trace_text
+from fencepost.encoding.engine.invariants_examined import Breaks
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.lifting.report import Discovered, FoundInvariant
+
+
+def discovered_text(found: Discovered, stopped: str | None) -> str:
+    """Return what is known, in full; `stopped` says why the search ended early, if it did."""
+    parts = []
+    if found.violated is not None:
+        steps = amount(len(found.violated.steps), "step")
+        parts.append(
+            f"{found.violated.property}: violated after {steps} at {found.violated_at}; "
+            f"no invariants prove it:\n{trace_text(found.violated, None)}"
+        )
+    else:
+        parts.append(_headline(found))
+    if found.invariants:
+        parts.append("\n".join(_line(one, found) for one in found.invariants))
+        parts.append(f"To paste into the protocol, where `s` is the state:\n\n{_sources(found)}")
+    if found.compared:
+        parts.append(_comparison(found))
+    if not found.complete and found.missing is not None and found.violated is None:
+        size, names = found.missing
+        parts.append(f"Not proved at {size}: {', '.join(names) or 'some of the invariants needed there'}")
+        parts += [broken(one) for one in found.breaks]
+    if stopped is not None:
+        parts.append(f"undecided: {stopped}")
+    return "\n\n".join(parts)
+
+
+def _headline(found: Discovered) -> str:
+    sizes = ranges(found.proved)
+    if found.complete:
+        if not found.invariants:
+            return f"No further invariant is needed: the properties are inductive at {sizes}"
+        return f"Found {amount(len(found.invariants), 'invariant')} that prove the properties at {sizes}"
+    if found.proved:
+        return f"No set was found that proves the properties at every size. This one does at {sizes}"
+    return "No set was found that proves the properties at any size"
+
+
+def ranges(sizes: Sequence[str]) -> str:
+    """Return sizes such as `n=2`, `n=3`, `n=4` as `n=2..4`; sizes of several parameters one by one."""
+    settings = [size.split("=") for size in sizes]
+    if len(sizes) > 2 and all(len(one) == 2 for one in settings):
+        name, values = settings[0][0], [int(one[1]) for one in settings]
+        if all(one[0] == name for one in settings) and values == list(range(values[0], values[-1] + 1)):
+            return f"{name}={values[0]}..{values[-1]}"
+    return "; ".join(sizes)
+
+
+def _line(one: FoundInvariant, found: Discovered) -> str:
+    some = "" if one.sizes == found.proved else f"  (inductive at {ranges(one.sizes)})"
+    return f"{one.name}: {one.text}{some}"
+
+
+def _sources(found: Discovered) -> str:
+    return textwrap.indent("\n".join(one.source for one in found.invariants), "    ")
+
+
+def _comparison(found: Discovered) -> str:
+    total = len(found.implied) + len(found.not_implied)
+    told = f"Of {amount(total, 'declared invariant')}, {len(found.implied)} follow at {found.compared}"
+    told += f": {', '.join(found.implied)}" if found.implied else ""
+    return told + (f"\nNot these: {', '.join(found.not_implied)}" if found.not_implied else "")
+
+
+def broken(breaks: Breaks) -> str:
+    """Return a counterexample to induction as text."""
+    if breaks.action is None:
+        return f"{breaks.name}: false at first"
+    before = ", ".join(breaks.before) or "all is as at first"
+    changes = f"\n  then {', '.join(breaks.changes)}" if breaks.changes else ""
+    state = f"from a state in which all else holds and\n  {before}"
+    return f"{breaks.name}: {breaks.action} breaks it, {state}{changes}"
