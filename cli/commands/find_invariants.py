@@ -77,6 +77,6 @@ class _Heard:
     @property
     def code(self) -> ExitCode:
         """The exit code: found, violated, or neither."""
-        if self.found.violated is not None:
+        if self.found.violated:
             return ExitCode.VIOLATED
         return ExitCode.SUCCESS if self.found.complete else ExitCode.UNDECIDED

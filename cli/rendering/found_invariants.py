@@ -14,20 +14,20 @@ from fencepost.encoding.lifting.report import Discovered, FoundInvariant
 def discovered_text(found: Discovered, stopped: str | None) -> str:
     """Return what is known, in full; `stopped` says why the search ended early, if it did."""
     parts = []
-    if found.violated is not None:
-        steps = amount(len(found.violated.steps), "step")
+    for size, trace in found.violated:
+        steps = amount(len(trace.steps), "step")
         parts.append(
-            f"{found.violated.property}: violated after {steps} at {found.violated_at}; "
-            f"no invariants prove it:\n{trace_text(found.violated, None)}"
+            f"{trace.property}: violated after {steps} at {size}; no invariants prove it:\n"
+            f"{trace_text(trace, None)}"
         )
-    else:
+    if found.proved or not found.violated:
         parts.append(_headline(found))
     if found.invariants:
         parts.append("\n".join(_line(one, found) for one in found.invariants))
         parts.append(f"To paste into the protocol, where `s` is the state:\n\n{_sources(found)}")
     if found.compared:
         parts.append(_comparison(found))
-    if not found.complete and found.missing is not None and found.violated is None:
+    if not found.complete and found.missing is not None:
         size, names = found.missing
         parts.append(f"Not proved at {size}: {', '.join(names) or 'some of the invariants needed there'}")
         parts += [broken(one) for one in found.breaks]
@@ -38,13 +38,14 @@ def discovered_text(found: Discovered, stopped: str | None) -> str:
 
 def _headline(found: Discovered) -> str:
     sizes = ranges(found.proved)
+    which = "the other properties" if found.violated else "the properties"
     if found.complete:
         if not found.invariants:
-            return f"No further invariant is needed: the properties are inductive at {sizes}"
-        return f"Found {amount(len(found.invariants), 'invariant')} that prove the properties at {sizes}"
+            return f"No further invariant is needed: {which} are inductive at {sizes}"
+        return f"Found {amount(len(found.invariants), 'invariant')} that prove {which} at {sizes}"
     if found.proved:
-        return f"No set was found that proves the properties at every size. This one does at {sizes}"
-    return "No set was found that proves the properties at any size"
+        return f"No set was found that proves {which} at every size. This one does at {sizes}"
+    return f"No set was found that proves {which} at any size"
 
 
 def ranges(sizes: Sequence[str]) -> str:

@@ -89,7 +89,7 @@ class Stuck:
 
 @dataclass(frozen=True)
 class Violated:
-    """A property that a search says is violated at the size of that number."""
+    """A property that is violated at the size of that number. The search goes on without it."""
 
     size: int
     execution: Refuted
@@ -116,16 +116,17 @@ class AtSize:
     properties: tuple[str, ...]
     dropped: bool
     solver: str
+    violated: set[str] = field(default_factory=set)
 
     @cached_property
     def system(self) -> System:
         """The system, without its declared invariants if they are hidden."""
         return carrying(self.size.system, ()) if self.dropped else self.size.system
 
-    @cached_property
+    @property
     def claims(self) -> list[Property]:
-        """The properties that are to be proved."""
-        return self.size.instance.properties(*self.properties)
+        """The properties that are to be proved, as far as none of them is known to be violated."""
+        return [p for p in self.size.instance.properties(*self.properties) if p.name not in self.violated]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -180,7 +181,7 @@ class Discovery:
     """The number of templates made so far, which names the next."""
 
     def run(self) -> Iterator[Finding]:
-        """Search until all sizes are proved, a property is violated, or no size gives a new template.
+        """Search until all sizes are proved, all properties are violated, or no size gives a new template.
 
         A size at which no clause can be lifted may be too small to be like the others. The next one is then
         searched before it.
@@ -203,7 +204,7 @@ class Discovery:
             goals = {name: self.pool[name] for name in names if name in self.pool}
             known = {name: self.pool[name] for name in needed if name in self.pool and name not in goals}
             learnt = yield from self._learn(number, known, goals)
-            if learnt is None:
+            if not at.names:
                 return
             if not learnt and first == 0:
                 stuck = number
@@ -262,10 +263,9 @@ class Discovery:
 
     def _learn(
         self, number: int, kept: Mapping[str, Template], goals: Mapping[str, Template]
-    ) -> Generator[Finding, None, bool | None]:
+    ) -> Generator[Finding, None, bool]:
         """Find clauses at one size and add the templates that cover them. Return whether that may help.
 
-        None if a property is violated.
         What induction proves of the templates `kept`, without the properties, is taken for granted.
         """
         at = self.sizes[number]
@@ -279,7 +279,8 @@ class Discovery:
                 case Refuted(name=name, states=states):
                     if name in at.names:
                         yield Violated(number, event)
-                        return None
+                        for one in self.sizes:
+                            one.violated.add(name)
                     changed = True
                     self._forget(name, at, states)
                 case _:

@@ -21,7 +21,8 @@ def search(
             case FoundClauses(clauses=clauses):
                 yield Learnt(clauses)
             case FoundPath(property=str() as name):
-                refuted = _replayed(at, name, message)
+                (claim,) = (prop for prop in properties if prop.name == name)
+                refuted = _replayed(at, claim, message)
                 if refuted is not None:
                     yield refuted
             case Progress():
@@ -32,12 +33,15 @@ def _quiet(message: object) -> None:
     """Leave a message out."""
 
 
-def _replayed(at: AtSize, name: str, path: FoundPath) -> Refuted | None:
-    """Return the execution with its states, or None if it is no execution."""
+def _replayed(at: AtSize, claim: Property, path: FoundPath) -> Refuted | None:
+    """Return the execution with its states, or None if it is none or does not violate the claim."""
     actions = tuple(at.system.ground_actions[number] for number in path.actions)
     choices = tuple(at.system.choices[position].name for position in path.choices)
+    replayer = Replayer(at.system, at.size.instance.subject)
     try:
-        states = Replayer(at.system, at.size.instance.subject).follow(actions, choices)
+        states = replayer.follow(actions, choices)
     except NotAnExecution:
         return None
-    return Refuted(name, tuple(states), actions, choices)
+    if replayer.concrete.predicate(claim.holds)(states[-1]):
+        return None
+    return Refuted(claim.name, tuple(states), actions, choices)

@@ -17,6 +17,7 @@ from fencepost.encoding.lifting.discovery import (
     Complete,
     Discovery,
     Missing,
+    Refuted,
     Standing,
     Stuck,
     Violated,
@@ -47,7 +48,7 @@ class Discovered:
     which all properties are proved with them. `complete` says that these are all sizes. `missing` has a size
     with the properties that are not proved there, and `breaks` a counterexample to induction for each.
     `implied` and `not_implied` are declared invariants that were hidden, at the size `compared`. `violated`
-    is an execution that violates a property, at the size `violated_at`.
+    has for each property that is violated the size and an execution.
     """
 
     invariants: tuple[FoundInvariant, ...] = ()
@@ -58,8 +59,7 @@ class Discovered:
     implied: tuple[str, ...] = ()
     not_implied: tuple[str, ...] = ()
     compared: str = ""
-    violated: Trace | None = None
-    violated_at: str = ""
+    violated: tuple[tuple[str, Trace], ...] = ()
 
 
 def discover(
@@ -82,12 +82,7 @@ def _discover(sizes: Sequence[AtSize]) -> Iterator[Discovered | PreparationPhase
                 yield record.missing(number, names)
                 yield record.explain(number, templates)
             case Violated(size=number, execution=execution):
-                at = sizes[number]
-                (prop,) = (p for p in at.claims if p.name == execution.name)
-                replayer = Replayer(at.system, at.size.instance.subject)
-                trace = replayer.spare_faults(prop, execution.actions, execution.choices)
-                yield record.add(violated=trace, violated_at=at.size.text)
-                return
+                yield record.violated(sizes[number], execution)
             case Complete(templates=templates):
                 record.standing(templates, len(sizes))
                 yield record.add(complete=True, missing=None)
@@ -127,6 +122,13 @@ class _Record:
                 )
             )
         return self.add(invariants=tuple(found), proved=names)
+
+    def violated(self, at: AtSize, execution: Refuted) -> Discovered:
+        """Note a property that is violated, with the execution."""
+        (prop,) = at.size.instance.properties(execution.name)
+        replayer = Replayer(at.system, at.size.instance.subject)
+        trace = replayer.spare_faults(prop, execution.actions, execution.choices)
+        return self.add(violated=(*self.known.violated, (at.size.text, trace)))
 
     def missing(self, number: int, names: tuple[str, ...]) -> Discovered:
         """Note a size at which properties are not proved."""
