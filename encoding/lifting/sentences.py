@@ -61,8 +61,6 @@ class Sentence:
     @property
     def body(self) -> Term:
         """The sentence without its outer quantifiers."""
-        if not self.conclusions:
-            return ~all_of(*self.premises)
         conclusion = any_of(*self.conclusions)
         return implies(all_of(*self.premises), conclusion) if self.premises else conclusion
 
@@ -84,8 +82,6 @@ class Sentence:
 
         every = f"for all {', '.join(p.name for p, _ in self.bound)}: " if self.bound else ""
         premises = join(self.premises, "and")
-        if not self.conclusions:
-            return f"{every}not ({premises})"
         conclusion = join(self.conclusions, "or")
         return f"{every}if {premises} then {conclusion}" if premises else f"{every}{conclusion}"
 
@@ -141,7 +137,7 @@ class _Maker:
             else:
                 conclusions.append(term)
         conclusions += map(self.group, template.groups)
-        if not conclusions and len(premises) > 1:
+        if not conclusions:
             conclusions.append(~premises.pop())
         bound = tuple(
             (value, sort)
