@@ -18,26 +18,26 @@ from fencepost.explore.views import view
 from fencepost.properties.catalogue import find
 
 SETTINGS = {"bookies": 6, "entries": 3, "recoverers": 2}
-STEPS, WALKS = 40, 3
+STEPS, PATHS = 40, 3
 
 
-def walked(explorer: Explorer, seed: int) -> tuple[ExplorerPath, list[float]]:
+def random_path(explorer: Explorer, seed: int) -> tuple[ExplorerPath, list[float]]:
     """Return a random path that closes the ledger late, and the seconds of each step."""
-    chance, walk, seconds = random.Random(seed), ExplorerPath(), list[float]()
+    chance, path, seconds = random.Random(seed), ExplorerPath(), list[float]()
     for _ in range(STEPS):
-        seconds.append(answered(explorer, walk))
-        enabled = explorer.at(walk).enabled
+        seconds.append(answered(explorer, path))
+        enabled = explorer.at(path).enabled
         going_on = [action for action in enabled if "close" not in action.name] or enabled
         if not going_on:
             break
-        walk = walk.then(Take(chance.choice(going_on)))
-    return walk, seconds
+        path = path.then(Take(chance.choice(going_on)))
+    return path, seconds
 
 
-def answered(explorer: Explorer, walk: ExplorerPath) -> float:
+def answered(explorer: Explorer, path: ExplorerPath) -> float:
     """Return the processor seconds for the page's data at the end of a path."""
     begun = time.process_time()
-    here = explorer.at(walk)
+    here = explorer.at(path)
     json.dumps({"view": view(here), "diagram": diagram(here.counterexample)}, default=vars)
     return time.process_time() - begun
 
@@ -57,11 +57,11 @@ def main() -> None:
     explorer.warm_up()
     print(f"{len(instance.system.ground_actions)} actions, {len(instance.system.variables)} variables")
     print(f"before the first: {time.process_time() - begun:.1f} s")
-    walks = [walked(explorer, seed) for seed in range(WALKS)]
-    print(told("a step at first", [s for _, seconds in walks for s in seconds]))
+    paths = [random_path(explorer, seed) for seed in range(PATHS)]
+    print(told("a step at first", [s for _, seconds in paths for s in seconds]))
     again = Explorer(instance)
     again.replayer, again.guards = explorer.replayer, explorer.guards
-    steps = [answered(again, walk.to(at)) for walk, _ in walks for at in range(len(walk.moves) + 1)]
+    steps = [answered(again, path.to(at)) for path, _ in paths for at in range(len(path.moves) + 1)]
     print(told("a step again", steps))
 
 

@@ -135,13 +135,13 @@ def classify(
         listener(settled[conjunct])
 
     for conjunct in texts:
-        having = [facts for facts in known if conjunct in facts.chosen]
-        if all(facts.implied.get(conjunct, False) for facts in having):
+        having = [known_here for known_here in known if conjunct in known_here.chosen]
+        if all(known_here.implied.get(conjunct, False) for known_here in having):
             settle(conjunct, Outcome.IMPLIED, _names(having))
-    for facts in sorted(known, key=lambda facts: facts.seconds):
-        doubtful = [c for c in facts.chosen if c not in settled and not facts.implied.get(c, False)]
-        for conjunct, trial in attempt(facts, doubtful, effort).items():
-            trials[conjunct][facts.instance.name] = trial
+    for known_here in sorted(known, key=lambda known_here: known_here.seconds):
+        doubtful = [c for c in known_here.chosen if c not in settled and not known_here.implied.get(c, False)]
+        for conjunct, trial in attempt(known_here, doubtful, effort).items():
+            trials[conjunct][known_here.instance.name] = trial
             if trial.outcome is not Outcome.OPEN:
                 settle(conjunct, trial.outcome, trial.says)
     for conjunct in texts:
@@ -153,18 +153,18 @@ def classify(
 def _why_open(conjunct: Conjunct, known: Sequence[Known], trials: Mapping[str, Trial]) -> str:
     """Return the results on each instance, with instances of the same result together."""
     says: dict[str, list[str]] = {}
-    for facts in known:
-        name = facts.instance.name
+    for known_here in known:
+        name = known_here.instance.name
         if name in trials:
-            doubt = "" if conjunct in facts.implied else " (may be implied)"
+            doubt = "" if conjunct in known_here.implied else " (may be implied)"
             says.setdefault(trials[name].says + doubt, []).append(name)
-        elif conjunct in facts.chosen:
+        elif conjunct in known_here.chosen:
             says.setdefault("implied", []).append(name)
     return "; ".join(f"{', '.join(names)}: {what}" for what, names in says.items())
 
 
 def _names(known: Sequence[Known]) -> str:
-    return ", ".join(facts.instance.name for facts in known)
+    return ", ".join(known_here.instance.name for known_here in known)
 
 
 # An instance as it is.
@@ -347,25 +347,25 @@ class Searched:
     whole: bool
 
 
-def attempt(facts: Known, chosen: Sequence[Conjunct], effort: Effort) -> dict[Conjunct, Trial]:
+def attempt(known_here: Known, chosen: Sequence[Conjunct], effort: Effort) -> dict[Conjunct, Trial]:
     """Leave each conjunct out, one at a time, and look for an execution that should not be."""
-    instance = facts.instance
+    instance = known_here.instance
     trials = {}
     for conjunct in chosen:
         try:
             sent_at_most_once(without(instance.system, conjunct))
         except ModelError as error:
             trials[conjunct] = Trial(Outcome.REFUSED, f"on {instance.name}: {_brief(error)}")
-    trials |= overstep(facts, [conjunct for conjunct in chosen if conjunct not in trials])
+    trials |= overstep(known_here, [conjunct for conjunct in chosen if conjunct not in trials])
     left = [conjunct for conjunct in chosen if conjunct not in trials]
     if not left:
         return trials
     trials |= {c: Trial(Outcome.OPEN, f"not searched within {effort.seconds:g} s") for c in left}
-    worker = Worker("breaking", breaking, instance.system, left, facts.clean, effort.rounds, gib=None)
+    worker = Worker("breaking", breaking, instance.system, left, known_here.clean, effort.rounds, gib=None)
     try:
         for message in _until(worker, time.perf_counter() + effort.seconds):
             if isinstance(message, Broken):
-                trials[left[message.number]] = replay(facts, left[message.number], message)
+                trials[left[message.number]] = replay(known_here, left[message.number], message)
             elif isinstance(message, Searched):
                 trials[left[message.number]] = Trial(Outcome.OPEN, _says(message))
     finally:
@@ -373,16 +373,16 @@ def attempt(facts: Known, chosen: Sequence[Conjunct], effort: Effort) -> dict[Co
     return trials
 
 
-def overstep(facts: Known, chosen: Sequence[Conjunct]) -> dict[Conjunct, Trial]:
+def overstep(known_here: Known, chosen: Sequence[Conjunct]) -> dict[Conjunct, Trial]:
     """Yield the conjuncts that the engine catches one step after a state in which they are needed.
 
     Only the weaker guard allows that step. It may receive a message that is not under way.
     """
-    system = facts.instance.system
-    replayer = Replayer(system, facts.instance.subject)
+    system = known_here.instance.system
+    replayer = Replayer(system, known_here.instance.subject)
     trials = {}
     for conjunct in chosen:
-        path = facts.asked.needed.get(conjunct)
+        path = known_here.asked.needed.get(conjunct)
         if path is None:
             continue
         actions, choices = [system.ground_actions[number] for number in path.actions], _names_of(system, path)
@@ -391,7 +391,7 @@ def overstep(facts: Known, chosen: Sequence[Conjunct]) -> dict[Conjunct, Trial]:
             for action in oversteps(system, conjunct, replayer.concrete, states[-1]):
                 replayer.steps([*actions, action], [*states, replayer.after(action, states)])
         except ModelError as error:
-            trials[conjunct] = Trial(Outcome.REFUSED, f"on {facts.instance.name}: {_brief(error)}")
+            trials[conjunct] = Trial(Outcome.REFUSED, f"on {known_here.instance.name}: {_brief(error)}")
     return trials
 
 
@@ -464,9 +464,9 @@ def _goes_wrong(session: RoundSolver, left_out: int) -> bool | None:
     return None if None in answers else False
 
 
-def replay(facts: Known, conjunct: Conjunct, broken: Broken) -> Trial:
+def replay(known_here: Known, conjunct: Conjunct, broken: Broken) -> Trial:
     """Run the execution on plain values, in the system without the conjunct, and say what it breaks."""
-    instance = facts.instance
+    instance = known_here.instance
     weakened = without(instance.system, conjunct)
     replayer = Replayer(weakened, instance.subject)
     actions = [weakened.ground_actions[number] for number in broken.path.actions]
@@ -475,7 +475,7 @@ def replay(facts: Known, conjunct: Conjunct, broken: Broken) -> Trial:
         replayer.steps(actions, replayer.follow(actions, choices))
     except ModelError as error:
         return Trial(Outcome.REFUSED, f"on {instance.name}: {_brief(error)}")
-    for prop in facts.clean:
+    for prop in known_here.clean:
         with contextlib.suppress(NotAnExecution):
             trace = replayer.replay(prop, actions, choices)
             return Trial(Outcome.CAUGHT, f"{prop.name} on {instance.name}, {len(trace.steps)} steps")

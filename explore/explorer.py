@@ -13,7 +13,7 @@ from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.receipts import check_receipts
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.forms.counterexample import WALKED, Counterexample, Travel
+from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample, Travel
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
 from fencepost.encoding.language.traces import Trace, TraceStep
@@ -201,13 +201,13 @@ class Here:
     @cached_property
     def trace(self) -> Trace:
         """The path as a trace of the newly violated property, if there is one."""
-        prop = self.violated or WALKED
+        prop = self.violated or OF_PATH
         return self.explorer.replayer.trace(prop.name, self.actions, self.lost, self.states[0], self.steps)
 
     @cached_property
     def counterexample(self) -> Counterexample:
         """The path in the form of a counterexample, for views."""
-        prop = self.violated or WALKED
+        prop = self.violated or OF_PATH
         said = f"{prop.name}: violated here" if self.violated else "a path that violates nothing new here"
         changed = self.explorer.instance.changed_switches
         return Counterexample(self.trace, self.explorer.system, prop, said, changed)

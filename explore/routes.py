@@ -216,7 +216,7 @@ class ExplorerRoutes:
 
     def _save(self, asked: Mapping[str, Any]) -> object:
         here = self._here(has_keys(asked, PATH, "the request"))
-        about = here.violated.name if here.violated else "walk"
+        about = here.violated.name if here.violated else "path"
         return {"name": f"{here.trace.protocol}.{about}.json", "document": document(here)}
 
     def _open(self, asked: Mapping[str, Any]) -> object:

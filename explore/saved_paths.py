@@ -20,7 +20,7 @@ from fencepost.explore.paths import ExplorerPath, Lose, Move, Take
 
 def document(here: Here) -> dict[str, object]:
     """Return a `fencepost.trace/2` if a property is newly violated here, else a `fencepost.path/2`."""
-    return here.trace.to_json() if here.violated is not None else here.trace.to_walk()
+    return here.trace.to_json() if here.violated is not None else here.trace.to_path_json()
 
 
 def opened(explorer: Explorer, document: object, where: str, step: int | None = None) -> ExplorerPath:
@@ -53,11 +53,11 @@ def _steps(
 ) -> tuple[TraceStep, ...]:
     """Return all steps, or those up to `step` if later ones cannot happen; raise NotAnExecution."""
     try:
-        return explorer.replayer.record("walk", actions, lost).steps
+        return explorer.replayer.record("path", actions, lost).steps
     except NotAnExecution:
         if step is None:
             raise
-        return explorer.replayer.record("walk", actions[:step], lost).steps
+        return explorer.replayer.record("path", actions[:step], lost).steps
 
 
 def _same_protocol(explorer: Explorer, saved: Mapping[str, Any], where: str) -> None:

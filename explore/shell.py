@@ -164,7 +164,7 @@ class Shell:
         if rest != "all" and len(refused) > NEAREST:
             yield f"  and {len(refused) - NEAREST} more: near all"
 
-    def facts(self, rest: str) -> Lines:
+    def invariants(self, rest: str) -> Lines:
         """List the properties and invariants, true or false here, and since which step."""
         for claim in self._seen().claims:
             kind = "property" if claim.is_property else "invariant"
@@ -274,7 +274,7 @@ COMMANDS: Mapping[str, Command] = {
     "go": Command("N", Shell.go),
     "why": Command("ACTION", Shell.why),
     "near": Command("[all]", Shell.near),
-    "facts": Command("", Shell.facts),
+    "invariants": Command("", Shell.invariants),
     "state": Command("[all]", Shell.state),
     "eval": Command("EXPR", Shell.eval),
     "moves": Command("", Shell.moves),

@@ -41,7 +41,7 @@ class Departure:
     kind: str
     """The action and the kind of observation. Departures of one kind are counted together."""
     reason: str
-    walk: ConformanceRun
+    run: ConformanceRun
     """The run, up to the step after which they differ."""
     steps: tuple[TraceStep, ...]
     code: tuple[CodeStep, ...]
@@ -53,7 +53,7 @@ class Found:
 
     departure: Departure
     ground: Ground
-    walks: int = 1
+    runs: int = 1
 
 
 @dataclass
@@ -83,20 +83,20 @@ class Conformance:
         if departure is None:
             return None
         if departure.kind in self.found:
-            self.found[departure.kind].walks += 1
+            self.found[departure.kind].runs += 1
             return None
         self.found[departure.kind] = Found(departure, ground)
         return self.found[departure.kind]
 
     @property
-    def walks(self) -> int:
+    def runs(self) -> int:
         """The number of runs that were taken."""
         return len(self.lengths)
 
     @property
     def departed(self) -> int:
         """The number of runs that departed."""
-        return sum(found.walks for found in self.found.values())
+        return sum(found.runs for found in self.found.values())
 
 
 def grounds(protocol: str, settings: Settings, storage: str) -> list[Ground]:
@@ -192,20 +192,20 @@ def _general(text: str) -> str:
 def shorter(departure: Departure, departs: Callable[[ConformanceRun], Departure | None]) -> Departure:
     """Return the same kind of departure with fewer steps and losses (ddmin, one pass for each size)."""
     best, attempts = departure, 0
-    size = len(best.walk.actions) // 2
+    size = len(best.run.actions) // 2
     while size and attempts < ATTEMPTS:
-        at = len(best.walk.actions) - size
+        at = len(best.run.actions) - size
         while at >= 0 and attempts < ATTEMPTS:
-            actions = (*best.walk.actions[:at], *best.walk.actions[at + size :])
+            actions = (*best.run.actions[:at], *best.run.actions[at + size :])
             with suppress(NotAnExecution):
                 attempts += 1
-                other = departs(replace(best.walk, actions=actions))
+                other = departs(replace(best.run, actions=actions))
                 if other is not None and other.kind == departure.kind:
                     best = other
-            at = min(at, len(best.walk.actions) - size + 1) - 1
+            at = min(at, len(best.run.actions) - size + 1) - 1
         size //= 2
     with suppress(NotAnExecution):
-        other = departs(replace(best.walk, lost=()))
+        other = departs(replace(best.run, lost=()))
         if other is not None and other.kind == departure.kind:
             best = other
     return best
@@ -225,7 +225,7 @@ def conform(
     `keep` gets each run with the lines that were asked and answered for it.
     """
     following = random_runs(grounds, so_far.seed)
-    while so_far.walks < so_far.asked and keep_on(so_far):
+    while so_far.runs < so_far.asked and keep_on(so_far):
         ground, run = next(following)
         recording = Recording(session)
         taken, departure = drive(recording, ground, run)
@@ -255,4 +255,4 @@ def spelled(run: ConformanceRun) -> list[list[str]]:
 
 def rare(found: Conformance) -> list[str]:
     """Return the actions that fired in fewer runs than they should."""
-    return [name for name, walks in found.fired.items() if walks < ENOUGH]
+    return [name for name, runs in found.fired.items() if runs < ENOUGH]

@@ -44,11 +44,11 @@ END = {"taken": whole_key(0, needed=True), "asked": whole_key(0, needed=True)}
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A run as it was taken, and the lines of the code."""
+class RecordedRun:
+    """A conformance run, and all that was asked of the code and answered."""
 
     ground: Ground
-    walk: ConformanceRun
+    run: ConformanceRun
     lines: Lines
 
     def playback(self) -> Playback:
@@ -65,7 +65,7 @@ class RunFile:
     """The day, as 2026-11-22."""
     protocol: str
     seed: int
-    taken: tuple[Taken, ...]
+    runs: tuple[RecordedRun, ...]
     asked: int
     """The number of runs that were asked for."""
 
@@ -75,25 +75,25 @@ class RunFile:
 
     def _documents(self) -> Iterator[dict[str, object]]:
         yield {**head(SCHEMA, self.recorded, self.setting, self.protocol), "seed": self.seed}
-        for taken in self.taken:
+        for taken in self.runs:
             yield _written(taken)
             yield from exchanges_to_json(taken.lines)
-        yield {"taken": len(self.taken), "asked": self.asked}
+        yield {"taken": len(self.runs), "asked": self.asked}
 
 
-def _written(taken: Taken) -> dict[str, object]:
+def _written(taken: RecordedRun) -> dict[str, object]:
     subject = taken.ground.instance.subject
     defaults = find(subject.protocol).instance(()).subject
     plain = {**defaults.parameters, **defaults.switches}
     given = {**subject.parameters, **subject.switches}
     return {
         "settings": {name: value for name, value in given.items() if plain[name] != value},
-        "lost": list(taken.walk.lost),
-        "steps": spelled(taken.walk),
+        "lost": list(taken.run.lost),
+        "steps": spelled(taken.run),
     }
 
 
-def read_walks(path: Path) -> RunFile:
+def read_run_file(path: Path) -> RunFile:
     """Return the runs in a file.
 
     Raises BadInput for another form, or if a run is no execution of today's model.
@@ -106,30 +106,30 @@ def read_walks(path: Path) -> RunFile:
     return RunFile(setting, first["recorded"], first["protocol"], first["seed"], taken, end["asked"])
 
 
-def _taken(path: Path, protocol: str, lines: Numbered) -> Iterator[Taken]:
+def _taken(path: Path, protocol: str, lines: Numbered) -> Iterator[RecordedRun]:
     grounds: dict[tuple[tuple[str, object], ...], Ground] = {}
-    for number, (found, exchanges) in enumerate(_walks(lines), 1):
+    for number, (found, exchanges) in enumerate(_runs(lines), 1):
         key = tuple(found["settings"].items())
         if key not in grounds:
             grounds[key] = Ground(find(protocol).instance(key))
-        yield Taken(grounds[key], _walk(f"{path}: run {number}", grounds[key], found), exchanges)
+        yield RecordedRun(grounds[key], _run(f"{path}: run {number}", grounds[key], found), exchanges)
 
 
-def _walks(lines: Numbered) -> Iterator[tuple[dict[str, Any], Lines]]:
+def _runs(lines: Numbered) -> Iterator[tuple[dict[str, Any], Lines]]:
     """Yield each run, and the exchanges in the lines after it."""
-    begins = [at for at, (_, line) in enumerate(lines) if at == 0 or is_walk(line)]
+    begins = [at for at, (_, line) in enumerate(lines) if at == 0 or begins_run(line)]
     for begin, end in itertools.pairwise([*begins, len(lines)]):
         where, line = lines[begin]
         exchanges = tuple(exchange_of(line, where) for where, line in lines[begin + 1 : end])
         yield has_keys(line, RUN, where), exchanges
 
 
-def is_walk(document: object) -> bool:
+def begins_run(document: object) -> bool:
     """Return whether a line has a run, and not an exchange."""
     return isinstance(document, dict) and "steps" in document
 
 
-def _walk(where: str, ground: Ground, document: Mapping[str, list[str]]) -> ConformanceRun:
+def _run(where: str, ground: Ground, document: Mapping[str, list[str]]) -> ConformanceRun:
     choices = {v.name for v in ground.instance.system.choices}
     try:
         if unknown := set(document["lost"]) - choices:

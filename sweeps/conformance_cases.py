@@ -37,7 +37,7 @@ KEYS = {
 }
 """The keys of a table `[[grid]]` that asks for conformance runs."""
 
-WALKS = 100
+RUNS = 100
 """The number of runs from each seed, unless the grid gives another."""
 
 
@@ -51,7 +51,7 @@ def asked(table: Mapping[str, Any]) -> Iterator[SweepCase]:
     storages = ranges.names("storages", table.get("storages", list(STORAGES)), STORAGES)
     seeds = ranges.numbers("seeds", table.get("seeds", 1))
     given = {name: ranges.values(name, value) for name, value in table.get("set", {}).items()}
-    number = table.get("runs", WALKS)
+    number = table.get("runs", RUNS)
     for name, storage, values in itertools.product(
         ranges.listed("protocols", table["protocols"]), storages, itertools.product(*given.values())
     ):
@@ -109,7 +109,7 @@ def verdict(found: Conformance) -> Verdict:
     """Return the verdict of the row."""
     if found.found:
         return Verdict.VIOLATED
-    return Verdict.HOLDS if found.walks == found.asked else Verdict.UNDECIDED
+    return Verdict.HOLDS if found.runs == found.asked else Verdict.UNDECIDED
 
 
 def shortest(found: Conformance) -> int | None:
@@ -119,8 +119,8 @@ def shortest(found: Conformance) -> int | None:
 
 def in_words(found: Conformance) -> str:
     """Return a phrase with the number of runs and the departures."""
-    taken = f"{amount(found.walks, 'run')}, {amount(sum(found.lengths), 'step')}"
-    if found.walks < found.asked:
+    taken = f"{amount(found.runs, 'run')}, {amount(sum(found.lengths), 'step')}"
+    if found.runs < found.asked:
         taken += f", of {found.asked} asked for"
     if not found.found:
         return f"{taken}, none departs"

@@ -169,7 +169,7 @@ def _conformance(case: SweepCase, allowance: Allowance) -> Row:
     settings = dict(case.settings)
     taken = conformance_cases.take(case.protocol, settings, allowance.libraries, allowance.timeout)
     row = unanswered(conformance_cases.verdict(taken).value, conformance_cases.in_words(taken), taken.seconds)
-    return {**row, "steps": conformance_cases.shortest(taken), "witness": taken.walks > 0}
+    return {**row, "steps": conformance_cases.shortest(taken), "witness": taken.runs > 0}
 
 
 def _found(case: SweepCase, allowance: Allowance, decided: Check, folder: Path | None) -> Row:

@@ -24,7 +24,7 @@ from fencepost.realcode.conformance import Conformance, conform, drive, driven, 
 from fencepost.realcode.harness_session import OutOfStep
 from fencepost.realcode.library import library
 from fencepost.realcode.reproduction import STORAGES, Setting
-from fencepost.realcode.run_files import RunFile, Taken, read_walks
+from fencepost.realcode.run_files import RecordedRun, RunFile, read_run_file
 from fencepost.realcode.runs import ConformanceRun, Ground
 from fencepost.realcode.transcripts import today
 
@@ -114,11 +114,11 @@ def _taken(
     log: Path | None,
 ) -> None:
     """Note the runs in `found`; after Ctrl-C or a time-out, those that were made count."""
-    kept: list[Taken] = []
+    kept: list[RecordedRun] = []
 
     def keep(ground: Ground, run: ConformanceRun, lines: Sequence[tuple[str, str]]) -> None:
         if transcript is not None:
-            kept.append(Taken(ground, run, tuple(lines)))
+            kept.append(RecordedRun(ground, run, tuple(lines)))
 
     ends = time.monotonic() + timeout - elapsed()
     with (
@@ -134,7 +134,7 @@ def _taken(
             keep,
         ):
             status.show(
-                f"{so_far.walks} of {so_far.asked} runs, {so_far.departed} depart", so_far.walks % TOLD == 0
+                f"{so_far.runs} of {so_far.asked} runs, {so_far.departed} depart", so_far.runs % TOLD == 0
             )
     found.seconds = time.monotonic() - begun
     if transcript is not None:
@@ -143,17 +143,17 @@ def _taken(
 
 
 def _checked_again(path: Path) -> Conformance:
-    file = read_walks(path)
+    file = read_run_file(path)
     found = Conformance(
         file.setting,
         file.protocol,
         file.seed,
-        len(file.taken),
-        fired=none_fired([taken.ground for taken in file.taken]),
+        len(file.runs),
+        fired=none_fired([taken.ground for taken in file.runs]),
     )
-    for taken in file.taken:
+    for taken in file.runs:
         try:
-            found.note(taken.ground, taken.walk, *drive(taken.playback(), taken.ground, taken.walk))
+            found.note(taken.ground, taken.run, *drive(taken.playback(), taken.ground, taken.run))
         except (OutOfStep, KeyError) as error:
             raise BadInput(
                 f"{path}: is no transcript of its runs ({error}); give one of this version"
@@ -164,4 +164,4 @@ def _checked_again(path: Path) -> Conformance:
 def _exit_code(found: Conformance) -> ExitCode:
     if found.found:
         return ExitCode.VIOLATED
-    return ExitCode.UNDECIDED if found.walks < found.asked else ExitCode.SUCCESS
+    return ExitCode.UNDECIDED if found.runs < found.asked else ExitCode.SUCCESS

@@ -111,7 +111,7 @@ def run_command(
 
     own = own_protocol(source) if source is not None else None
     plan = read_grid(Path(grid), own)
-    walked_on = releases(plan.cases)
+    run_on = releases(plan.cases)
     of_solvers = {
         "--memory": memory,
         "--conflicts-per-case": conflicts,
@@ -119,14 +119,14 @@ def run_command(
         "--drop-declared": drop_declared,
     }
     for name, given in of_solvers.items():
-        if walked_on and given:
+        if run_on and given:
             raise BadInput(
                 f"{name}: is about solvers, and the grid asks for runs on BookKeeper's code; take two grids"
             )
     plan = plan.without_declared() if drop_declared else plan
     folder = Store(Path(out).absolute()).certificates if certify else None
     where = Path(source).absolute() if source is not None else None
-    allowance = Allowance(per_case, memory, conflicts, folder, where, libraries(folders, walked_on))
+    allowance = Allowance(per_case, memory, conflicts, folder, where, libraries(folders, run_on))
     sweep = Sweep(plan, Path(out), master, allowance, resume)
     progress = SweepProgress(len(plan.cases), verbose)
     try:

@@ -25,7 +25,7 @@ from fencepost.encoding.concrete.saved_traces import PATH, TRACE, check_saved, s
 from fencepost.encoding.documents import other_schema, read_json, shown
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
-from fencepost.encoding.forms.counterexample import WALKED, Counterexample
+from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA
@@ -111,7 +111,7 @@ class Replay:
     @property
     def is_path(self) -> bool:
         """Whether the file is a path of the explorer, which violates nothing."""
-        return self.prop is WALKED
+        return self.prop is OF_PATH
 
 
 def _refuse_together(form: str, expressions: Sequence[str], other: str | None) -> None:
@@ -136,23 +136,23 @@ def replays_in(path: Path, source: str | None, names: Sequence[str]) -> list[Rep
 
 def _about(saved: dict[str, Any]) -> str:
     """Return the property that a trace violates, or the name of a path."""
-    return str(saved.get("property", WALKED.name))
+    return str(saved.get("property", OF_PATH.name))
 
 
 def _replay(saved: dict[str, Any], source: str | None) -> Replay:
     settings = {**saved["parameters"], **saved["switches"]}
     instance = saved_instance(source, saved["protocol"], settings)
     name, system, subject = instance.protocol.name, instance.system, instance.subject
-    prop = instance.properties(saved["property"])[0] if "property" in saved else WALKED
+    prop = instance.properties(saved["property"])[0] if "property" in saved else OF_PATH
     if subject.system != saved["system"]:
         click.echo(f"{name}: {_other_text(saved['system'])}; it is replayed on this one", err=True)
     try:
-        trace = check_saved(saved, system, subject, None if prop is WALKED else prop)
+        trace = check_saved(saved, system, subject, None if prop is OF_PATH else prop)
     except NotAnExecution as error:
         return Replay(prop, None, str(error))
     steps = amount(len(trace.steps), "step")
     head = f"{prop.name}: violated in {steps} of {name}, replayed; a check says whether that is the fewest"
-    if prop is WALKED:
+    if prop is OF_PATH:
         head = f"path of {steps} of {name}, replayed"
     return Replay(prop, Counterexample(trace, system, prop, head, instance.changed_switches), None)
 
@@ -172,12 +172,12 @@ def _text(replay: Replay) -> str:
 
 
 REPLAY = k.keys(
-    property=k.text("the property that the trace violates, or walk for a path"),
+    property=k.text("the property that the trace violates, or path for a path from the explorer"),
     replays=k.flag("every step does what the file says, and the property is violated after the last"),
     reason=k.null(k.text("the first difference"), "if it replays"),
     trace=k.either((TRACE, PATH), "the trace or path as replayed now, or null if it does not replay"),
 )
-REPLAYS = k.document("fencepost.replay/2", traces=k.many(REPLAY, "a replay for each trace in the file"))
+REPLAYS = k.document("fencepost.replay/3", traces=k.many(REPLAY, "a replay for each trace in the file"))
 
 
 def _json(replays: Sequence[Replay]) -> str:
@@ -196,7 +196,8 @@ def _json(replays: Sequence[Replay]) -> str:
 def _document(replay: Replay) -> dict[str, object] | None:
     if replay.counterexample is None:
         return None
-    return replay.counterexample.trace.to_walk() if replay.is_path else replay.counterexample.trace.to_json()
+    trace = replay.counterexample.trace
+    return trace.to_path_json() if replay.is_path else trace.to_json()
 
 
 def _say_failed(replays: Sequence[Replay]) -> bool:

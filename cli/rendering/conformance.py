@@ -17,10 +17,10 @@ def as_text(found: Conformance) -> str:
     lines = [f"{found.protocol} on {spoken(found.setting)}", ""]
     lengths = found.lengths or [0]
     lines += textwrap.wrap(
-        f"{amount(found.walks, 'run')} of {min(lengths)} to {max(lengths)} steps, {sum(lengths)} in all, "
-        f"with seed {found.seed}: {found.walks - found.departed} agree after each step, "
+        f"{amount(found.runs, 'run')} of {min(lengths)} to {max(lengths)} steps, {sum(lengths)} in all, "
+        f"with seed {found.seed}: {found.runs - found.departed} agree after each step, "
         f"{found.departed} depart"
-        f"{f', of {found.asked} asked for' if found.walks < found.asked else ''}.",
+        f"{f', of {found.asked} asked for' if found.runs < found.asked else ''}.",
         WIDTH,
     )
     counts = sorted(found.fired.items(), key=lambda item: (item[1], item[0]))
@@ -45,13 +45,13 @@ def as_text(found: Conformance) -> str:
 
 def _departure(number: int, found: Found) -> Iterator[str]:
     departure = found.departure
-    where = f"{amount(found.walks, 'run')}; the shortest has {amount(len(departure.steps), 'step')}"
+    where = f"{amount(found.runs, 'run')}; the shortest has {amount(len(departure.steps), 'step')}"
     yield from textwrap.wrap(f"departure {number}: {departure.reason}. In {where}, with", WIDTH)
     yield from textwrap.wrap(
         show_all(_settings(found)) or "the defaults", WIDTH, initial_indent="  ", subsequent_indent="  "
     )
-    if departure.walk.lost:
-        yield f"  lost: {', '.join(departure.walk.lost)}"
+    if departure.run.lost:
+        yield f"  lost: {', '.join(departure.run.lost)}"
     for step, code in zip(departure.steps, departure.code, strict=False):
         yield f"{step.index:3}  {show(step.actor)} {step.name}"
         for part in beside(code):
@@ -97,7 +97,7 @@ def as_json(found: Conformance) -> dict[str, object]:
         "jdk": found.setting.jdk,
         "seed": found.seed,
         "asked": found.asked,
-        "runs": found.walks,
+        "runs": found.runs,
         "steps": sum(found.lengths),
         "wider": found.wider,
         "seconds": round(found.seconds, 1),
@@ -112,8 +112,8 @@ def _departure_json(found: Found) -> dict[str, object]:
     return {
         "kind": departure.kind,
         "reason": departure.reason,
-        "runs": found.walks,
+        "runs": found.runs,
         "settings": {**subject.parameters, **subject.switches},
-        "lost": list(departure.walk.lost),
-        "steps": spelled(departure.walk),
+        "lost": list(departure.run.lost),
+        "steps": spelled(departure.run),
     }

@@ -103,7 +103,7 @@ def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop
     actions, choices = saved_actions(saved, system)
     replayer = Replayer(system, subject)
     trace = (
-        replayer.record("walk", actions, choices) if prop is None else replayer.replay(prop, actions, choices)
+        replayer.record("path", actions, choices) if prop is None else replayer.replay(prop, actions, choices)
     )
     _compare("initial", saved["initial"], trace.initial)
     replayed = trace.to_json()["steps"]

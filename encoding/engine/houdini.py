@@ -45,14 +45,14 @@ class Posed:
 
 
 def pose(
-    send: Send, system: System, properties: Sequence[Property], facts: Sequence[Statement]
+    send: Send, system: System, properties: Sequence[Property], invariants: Sequence[Statement]
 ) -> list[Iterator[PreparationPhase | Posed]]:
     """Return the generator of the process that makes the questions."""
-    return [_pose(system, properties, facts)]
+    return [_pose(system, properties, invariants)]
 
 
 def _pose(
-    system: System, properties: Sequence[Property], facts: Sequence[Statement]
+    system: System, properties: Sequence[Property], invariants: Sequence[Statement]
 ) -> Iterator[PreparationPhase | Posed]:
     from fencepost.encoding.formulas.symbolic import Symbolic
     from fencepost.encoding.formulas.traps import check_traps
@@ -61,7 +61,7 @@ def _pose(
     yield PreparationPhase("induction: building")
     symbolic = Symbolic(system)
     check_traps(symbolic, properties)
-    claims = [*facts, *properties]
+    claims = [*invariants, *properties]
     asked = obligations(symbolic, claims, [INITIALLY, *representatives(symbolic, claims)])
     order = {action: number for number, action in enumerate(system.ground_actions)}
     names = (*(claim.name for claim in claims), WELL_DEFINED)

@@ -203,7 +203,7 @@ def _is_same(term: Term, read: Read) -> bool:
     )
 
 
-WALKED = Property("walk", "a path violates nothing", TRUE, TRUE, "it is a path")
+OF_PATH = Property("path", "a path violates nothing", TRUE, TRUE, "it is a path")
 """The property of a path from the explorer, which violates nothing."""
 
 

@@ -141,7 +141,7 @@ class Trace:
         received = {step.received.key for step in self.steps if step.received is not None}
         return [m for step in self.steps for m in step.sent if not m.lost and m.key not in received]
 
-    def to_walk(self) -> dict[str, object]:
+    def to_path_json(self) -> dict[str, object]:
         """Return the form in files of an execution that violates nothing."""
         return {**{k: v for k, v in self.to_json().items() if k != "property"}, "schema": PATH_SCHEMA}
 

@@ -184,7 +184,7 @@ DRIVEN: Mapping[str, Drive] = {
         _AT_BOOT,
     ),
 }
-"""The drive of each action by name. docs/walks.md shows this table."""
+"""The drive of each action by name. docs/conformance.md shows this table."""
 
 
 UNDRIVABLE: Mapping[str, str] = {

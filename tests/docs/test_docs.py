@@ -416,9 +416,9 @@ def test_the_table_of_what_was_seen_on_real_code_is_the_one_that_releases_shows(
     check_table(REAL, 1 + len(seen()), rows, request, line(("bug", *seen())))
 
 
-# docs/walks.md: its tables against the code that drives each action, and the actions that runs leave out.
+# docs/conformance.md: its tables against the code that drives each action, and what runs leave out.
 
-RUNS_PAGE = ROOT / "docs" / "walks.md"
+RUNS_PAGE = ROOT / "docs" / "conformance.md"
 
 
 def driven_row(action: str, drive: Drive) -> str:
@@ -430,7 +430,7 @@ def driven_row(action: str, drive: Drive) -> str:
 def test_the_tables_of_what_drives_each_action_are_those_of_the_driver(
     request: pytest.FixtureRequest,
 ) -> None:
-    head = line(("action", "driven by", "seen then", "in walks"))
+    head = line(("action", "driven by", "seen then", "in runs"))
     check_table(RUNS_PAGE, 4, (driven_row(*item) for item in DRIVEN.items()), request, head)
     check_table(RUNS_PAGE, 2, map(line, UNDRIVABLE.items()), request, line(("action", "why not")))
 

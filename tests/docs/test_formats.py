@@ -253,11 +253,11 @@ def _traces() -> Found:
     del trace["steps"][1]
     saved.write_text(json.dumps(trace), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.stdin", io.StringIO("1\nsave walk.json\n"))
+        patch.setattr("sys.stdin", io.StringIO("1\nsave path.json\n"))
         run(["explore", EXAMPLE, "--text"])
         patch.setattr("sys.stdin", io.StringIO("1\nsave ours.json\n"))
         run(["explore", "bookkeeper-4.13", "--text"])
-    paths = [read("walk.json"), read("ours.json"), output("trace", "walk.json", "--protocol", EXAMPLE)]
+    paths = [read("path.json"), read("ours.json"), output("trace", "path.json", "--protocol", EXAMPLE)]
     return [*found, output(*of_saved), *paths]
 
 

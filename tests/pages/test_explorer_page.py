@@ -171,7 +171,7 @@ def test_6_a_path_is_saved_and_replayed(
     page.press("s")
     page.until(lambda: list(tmp_path.glob("*.json")))
     (file,) = tmp_path.glob("*.json")
-    assert file.name == "bookkeeper-4.13.walk.json" and run(["trace", str(file)]) == 0
+    assert file.name == "bookkeeper-4.13.path.json" and run(["trace", str(file)]) == 0
     assert "path of 11 steps" in capsys.readouterr().out
     page.press(Keys.END)
     page.until(lambda: page.place().startswith("move 17"))

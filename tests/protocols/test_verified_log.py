@@ -312,7 +312,7 @@ def link(message: Sending) -> object:
     return message.sender, message.receiver
 
 
-WALKED = [
+SIMULATED = [
     pytest.param(STAGE_2, {"replicas": 2, **READ, "attempts": 2}, marks=pytest.mark.slow),
     pytest.param(STAGE_3, {**SAFE, **READ, "attempts": 2, "resends": 1}, marks=pytest.mark.slow),
     (STAGE_4, {**LONG, "attempts": 2, "resends": 1}),
@@ -341,7 +341,7 @@ def overtakes(steps: Sequence[TraceStep], channel: Channel) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("stage", "settings"), WALKED)
+@pytest.mark.parametrize(("stage", "settings"), SIMULATED)
 @pytest.mark.parametrize(
     ("network", "channel", "kept"),
     [
@@ -360,7 +360,7 @@ def test_messages_arrive_in_the_order_that_the_network_keeps(
     assert any(overtakes(steps, channel) for _, steps, _ in taken) is not kept
 
 
-@pytest.mark.parametrize(("stage", "settings"), WALKED)
+@pytest.mark.parametrize(("stage", "settings"), SIMULATED)
 def test_no_message_is_sent_or_received_twice_nor_received_if_lost(stage: str, settings: Settings) -> None:
     lost = 0
     for _, steps, _ in simulated(stage, settings):
@@ -425,7 +425,7 @@ def longest_queue(stage: str, settings: Settings) -> int:
 
 
 @pytest.mark.parametrize("room", [2, 4])
-@pytest.mark.parametrize(("stage", "settings"), WALKED)
+@pytest.mark.parametrize(("stage", "settings"), SIMULATED)
 def test_a_queue_holds_what_is_under_way_and_never_more_than_its_room(
     stage: str, settings: Settings, room: int
 ) -> None:

@@ -109,9 +109,9 @@ def simulations(
     """
     chance = random.Random(1)
     for number in range(runs):
-        walked = list(itertools.islice(random_execution(replayer.concrete, chance, number % 2 == 1), longest))
-        states = [state for _, state in walked]
-        yield replayer.steps(walked[-1][0], states), states
+        drawn = list(itertools.islice(random_execution(replayer.concrete, chance, number % 2 == 1), longest))
+        states = [state for _, state in drawn]
+        yield replayer.steps(drawn[-1][0], states), states
 
 
 def fired(system: System, wanted: set[str], rounds: int) -> set[str]:

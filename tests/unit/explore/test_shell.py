@@ -57,7 +57,7 @@ SCRIPTS = {
         "reach no-divergence",
     ],
     "back-to-step-3-and-another-way": [OPEN, "go 3", "look", "take handle add(w, 1, 1, b1)", "moves"],
-    "how-it-can-be-violated-from-here": [OPEN, "reach no-divergence", "way", "facts"],
+    "how-it-can-be-violated-from-here": [OPEN, "reach no-divergence", "way", "invariants"],
     "what-would-be-false": [OPEN, "undo", "look"],
     "undo-and-redo": ["1", "take push(1, 1)", "undo 2", "redo", "redo", "undo", "moves"],
     "values": ["1", "eval status", "eval status == open and phase[w] == active", "eval pushed_in[w, 1] + 1"],
@@ -112,15 +112,15 @@ def said_after(name: str, line: str) -> list[str]:
 
 def test_a_path_is_saved_and_shown_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved: dict[str, str] = {}
-    output_of(OPEN, "save walk.json", saved=saved)
-    file = tmp_path / "walk.json"
-    file.write_text(saved["walk.json"])
-    assert json.loads(saved["walk.json"])["schema"] == "fencepost.path/2"
+    output_of(OPEN, "save path.json", saved=saved)
+    file = tmp_path / "path.json"
+    file.write_text(saved["path.json"])
+    assert json.loads(saved["path.json"])["schema"] == "fencepost.path/2"
     assert run(["trace", str(file)]) == 0
     assert "path of 11 steps of bookkeeper-4.13, replayed" in capsys.readouterr().out
     assert output_of(f"open {file}")[0].startswith("after 11 moves (step 11)")
-    forged = saved["walk.json"].replace('"stored[b3, 1]": 1', '"stored[b3, 1]": 0')
-    assert forged != saved["walk.json"]
+    forged = saved["path.json"].replace('"stored[b3, 1]": 1', '"stored[b3, 1]": 0')
+    assert forged != saved["path.json"]
     file.write_text(forged)
     assert run(["trace", str(file)]) == 1
 

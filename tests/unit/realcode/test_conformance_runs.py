@@ -25,7 +25,7 @@ from fencepost.realcode import observations
 from fencepost.realcode.conformance import Conformance, Departure, action_of, drive, shorter, spelled
 from fencepost.realcode.drive.actions import DRIVEN
 from fencepost.realcode.harness_session import OutOfStep, Playback
-from fencepost.realcode.run_files import Taken, is_walk, read_walks
+from fencepost.realcode.run_files import RecordedRun, begins_run, read_run_file
 from fencepost.realcode.runs import AT_ONCE, BROAD, ELSEWHERE, ConformanceRun, Ground, random_runs
 from fencepost.realcode.transcripts import json_lines
 
@@ -33,8 +33,8 @@ KEPT_RUNS = Path(__file__).parents[2] / "realcode" / "runs" / "4.17.4.interleave
 
 
 @pytest.fixture(scope="module")
-def taken() -> tuple[Taken, ...]:
-    return read_walks(KEPT_RUNS).taken
+def taken() -> tuple[RecordedRun, ...]:
+    return read_run_file(KEPT_RUNS).runs
 
 
 # Runs.
@@ -91,7 +91,7 @@ def test_a_departure_is_made_smaller() -> None:
     )
     small = shorter(long, departs)
     assert [step.action for step in small.steps] == ["create ledger", "begin recovery", "handle fence"]
-    assert small.walk.lost == ()
+    assert small.run.lost == ()
 
 
 # A real run, checked again.
@@ -99,7 +99,7 @@ def test_a_departure_is_made_smaller() -> None:
 
 @pytest.mark.parametrize("path", sorted(KEPT_RUNS.parent.iterdir()), ids=lambda path: path.stem)
 def test_a_real_run_agrees(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    taken_runs = len(read_walks(path).taken)
+    taken_runs = len(read_run_file(path).runs)
     assert run(["conform", "--playback", str(path)]) == 0
     out = capsys.readouterr().out
     assert f"{taken_runs} agree after each step, 0 depart." in out
@@ -123,9 +123,9 @@ def test_a_model_in_which_recovery_reads_do_not_fence_departs(
     # Planted in the model. Runs that agree with the model as it is show the difference.
     lines = [json.loads(line) for line in KEPT_RUNS.read_text(encoding="utf-8").splitlines()]
     for line in lines:
-        if is_walk(line):
+        if begins_run(line):
             line["settings"]["recovery_reads_fence"] = "no"
-    path = tmp_path / "walks.jsonl"
+    path = tmp_path / "runs.jsonl"
     path.write_text(json_lines(lines), encoding="utf-8")
     assert run(["conform", "--playback", str(path)]) == 1
     out = capsys.readouterr().out
@@ -134,14 +134,14 @@ def test_a_model_in_which_recovery_reads_do_not_fence_departs(
 
 
 def test_runs_are_written_as_they_were_read() -> None:
-    assert read_walks(KEPT_RUNS).to_json_lines() == KEPT_RUNS.read_text(encoding="utf-8")
+    assert read_run_file(KEPT_RUNS).to_json_lines() == KEPT_RUNS.read_text(encoding="utf-8")
 
 
 def test_runs_on_the_code_write_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The code is played back: the file written equals the file played, apart from the date."""
     path = KEPT_RUNS.with_name("4.17.4.db.jsonl")
-    kept = read_walks(path)
-    lines = [line for one in kept.taken for line in one.lines]
+    kept = read_run_file(path)
+    lines = [line for one in kept.runs for line in one.lines]
 
     @contextmanager
     def driven(*given: object) -> Iterator[Playback]:
@@ -153,11 +153,11 @@ def test_runs_on_the_code_write_their_file(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("fencepost.cli.commands.conform.driven", driven)
     monkeypatch.setattr(
         "fencepost.realcode.conformance.random_runs",
-        lambda *given: iter([(one.ground, one.walk) for one in kept.taken]),
+        lambda *given: iter([(one.ground, one.run) for one in kept.runs]),
     )
     (tmp_path / "bookkeeper-server-4.17.4.jar").touch()
     written = tmp_path / "written.jsonl"
-    asked = ["--storage", "db", "--seed", str(kept.seed), "--runs", str(len(kept.taken))]
+    asked = ["--storage", "db", "--seed", str(kept.seed), "--runs", str(len(kept.runs))]
     asked += ["--transcript", str(written)]
     assert run(["conform", kept.protocol, "--bookkeeper", str(tmp_path), *asked]) == 0
     head, *others = written.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -196,7 +196,7 @@ def test_a_file_of_runs_that_is_not_whole_is_one_line(
     assert says in line
 
 
-def tampered(one: Taken, change: Callable[[dict[str, Any]], None]) -> Taken:
+def tampered(one: RecordedRun, change: Callable[[dict[str, Any]], None]) -> RecordedRun:
     """Return the run with another last observation."""
     at = max(i for i, (line, _) in enumerate(one.lines) if line == "look")
     answer = json.loads(one.lines[at][1])
@@ -210,13 +210,13 @@ def fence_another_way(look: dict[str, Any]) -> None:
 
 
 def test_what_is_otherwise_in_the_code_is_found_unless_the_comparison_leaves_it_out(
-    taken: tuple[Taken, ...], monkeypatch: pytest.MonkeyPatch
+    taken: tuple[RecordedRun, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Planted: a comparison without fences, which finds nothing.
     one = tampered(taken[0], fence_another_way)
 
     def departure() -> Departure | None:
-        return drive(one.playback(), one.ground, one.walk)[1]
+        return drive(one.playback(), one.ground, one.run)[1]
 
     found = departure()
     assert found is not None
@@ -230,52 +230,52 @@ def test_what_is_otherwise_in_the_code_is_found_unless_the_comparison_leaves_it_
     assert departure() is None
 
 
-def test_a_harness_that_looks_too_early_is_found(taken: tuple[Taken, ...]) -> None:
+def test_a_harness_that_looks_too_early_is_found(taken: tuple[RecordedRun, ...]) -> None:
     # Planted in the harness: each observation is the one before.
     one = taken[0]
     at = [i for i, (line, _) in enumerate(one.lines) if line == "look"]
     lines = list(one.lines)
     for before, after in itertools.pairwise(at):
         lines[after] = one.lines[before]
-    assert drive(replace(one, lines=tuple(lines)).playback(), one.ground, one.walk)[1] is not None
+    assert drive(replace(one, lines=tuple(lines)).playback(), one.ground, one.run)[1] is not None
 
 
 # Departures that real releases have shown, and the runs that show them again.
 
 
 @pytest.fixture(scope="module")
-def refused() -> Taken:
+def refused() -> RecordedRun:
     """Return a run in which an add that has its AQ acks is refused.
 
     The writer replaces that bookie with the next push, and closes meanwhile.
     """
-    return read_walks(KEPT_RUNS.with_name("4.17.4.db.jsonl")).taken[0]
+    return read_run_file(KEPT_RUNS.with_name("4.17.4.db.jsonl")).runs[0]
 
 
 def test_a_refusal_that_stops_the_writer_whatever_was_refused_is_found(
-    refused: Taken, monkeypatch: pytest.MonkeyPatch
+    refused: RecordedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Planted: the earlier model. The code continues when an add that has its AQ acks is refused.
     monkeypatch.setitem(state.FENCED_OUT, "any-not-closed", published.any_refusal)
     subject = refused.ground.instance.subject
     ground = Ground(find("bookkeeper").instance({**subject.parameters, **subject.switches}.items()))
-    actions = tuple(action_of(ground, words) for words in spelled(refused.walk))
+    actions = tuple(action_of(ground, words) for words in spelled(refused.run))
     with pytest.raises(NotAnExecution, match="step 14: push cannot be taken there"):
-        drive(refused.playback(), ground, replace(refused.walk, actions=actions))
+        drive(refused.playback(), ground, replace(refused.run, actions=actions))
 
 
 def test_a_writer_that_closes_while_its_own_ensemble_change_is_held_is_driven_past_it(
-    refused: Taken, monkeypatch: pytest.MonkeyPatch
+    refused: RecordedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Planted in the harness: it releases metadata calls in order, whatever the step names.
     monkeypatch.setattr("fencepost.realcode.drive.writers._own_change", lambda steps: False)
     with pytest.raises(OutOfStep, match="metadata client=w"):
-        drive(refused.playback(), refused.ground, refused.walk)
+        drive(refused.playback(), refused.ground, refused.run)
 
 
-def test_an_action_is_found_by_its_words(taken: tuple[Taken, ...]) -> None:
+def test_an_action_is_found_by_its_words(taken: tuple[RecordedRun, ...]) -> None:
     one = taken[0]
-    assert tuple(action_of(one.ground, words) for words in spelled(one.walk)) == one.walk.actions
+    assert tuple(action_of(one.ground, words) for words in spelled(one.run)) == one.run.actions
     with pytest.raises(NotAnExecution, match="no such action"):
         action_of(one.ground, ["stand still"])
 

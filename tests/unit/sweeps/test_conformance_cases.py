@@ -20,7 +20,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.realcode import conformance
 from fencepost.realcode.drive.code import NoSeam
 from fencepost.realcode.harness_session import Playback
-from fencepost.realcode.run_files import Taken, read_walks
+from fencepost.realcode.run_files import RecordedRun, read_run_file
 from fencepost.sweeps import conformance_cases
 from fencepost.sweeps.grid import plan
 from fencepost.sweeps.rows import Row
@@ -115,9 +115,9 @@ def test_jars_that_no_run_needs_are_refused(lib: Path) -> None:
 
 
 @pytest.fixture
-def played_back(monkeypatch: pytest.MonkeyPatch, lib: Path) -> list[Taken]:
+def played_back(monkeypatch: pytest.MonkeyPatch, lib: Path) -> list[RecordedRun]:
     """Take some runs of the transcript, with the answers of the code, in place of random runs."""
-    taken = list(read_walks(KEPT).taken)[:5]
+    taken = list(read_run_file(KEPT).runs)[:5]
 
     @contextmanager
     def running(library: Any, log: Path | None) -> Iterator[Playback]:
@@ -126,7 +126,7 @@ def played_back(monkeypatch: pytest.MonkeyPatch, lib: Path) -> list[Taken]:
     monkeypatch.setattr(conformance, "running", running)
     monkeypatch.setattr(conformance, "start", lambda grounds, setting, session: setting)
     monkeypatch.setattr(
-        conformance, "random_runs", lambda grounds, seed: iter((one.ground, one.walk) for one in taken)
+        conformance, "random_runs", lambda grounds, seed: iter((one.ground, one.run) for one in taken)
     )
     monkeypatch.setattr(conformance, "shorter", lambda departure, departs: departure)
     return taken
@@ -140,7 +140,7 @@ def answered(number: int, lib: Path, timeout: float = 60.0) -> Row:
 
 
 @pytest.mark.slow
-def test_runs_that_agree_hold(played_back: list[Taken], lib: Path) -> None:
+def test_runs_that_agree_hold(played_back: list[RecordedRun], lib: Path) -> None:
     row = answered(len(played_back), lib)
     assert (row["verdict"], row["steps"], row["witness"]) == ("holds", None, True)
     assert row["reason"].startswith(f"{len(played_back)} runs, ")
@@ -155,7 +155,7 @@ def test_runs_that_agree_hold(played_back: list[Taken], lib: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_departs_is_violated(played_back: list[Taken], lib: Path) -> None:
+def test_a_run_that_departs_is_violated(played_back: list[RecordedRun], lib: Path) -> None:
     """The last observation misses a fence of a bookie that has one."""
     first = played_back[0]
     *before, (asked, answer) = first.lines
@@ -163,22 +163,22 @@ def test_a_run_that_departs_is_violated(played_back: list[Taken], lib: Path) -> 
     state = json.loads(answer)
     fenced = next(b for b in state["ok"]["bookies"].values() if b["fenced"])
     fenced["fenced"] = False
-    played_back[0] = Taken(first.ground, first.walk, (*before, (asked, json.dumps(state))))
+    played_back[0] = RecordedRun(first.ground, first.run, (*before, (asked, json.dumps(state))))
     row = answered(1, lib)
     assert (row["verdict"], row["trace"]) == ("violated", None)
-    assert row["steps"] == len(first.walk.actions)
+    assert row["steps"] == len(first.run.actions)
     assert f"1 depart; after {row['steps']} steps: fenced[" in row["reason"]
     assert brief(row) == f"after {row['steps']} steps"
 
 
-def test_runs_for_which_time_was_up_are_undecided(played_back: list[Taken], lib: Path) -> None:
+def test_runs_for_which_time_was_up_are_undecided(played_back: list[RecordedRun], lib: Path) -> None:
     row = answered(len(played_back) + 1, lib, timeout=0.0)
     assert (row["verdict"], row["witness"]) == ("undecided", False)
     assert finding(row) == f"undecided: 0 runs, 0 steps, of {len(played_back) + 1} asked for, none departs"
 
 
 def test_code_that_cannot_be_driven_is_an_error(
-    played_back: list[Taken], lib: Path, monkeypatch: pytest.MonkeyPatch
+    played_back: list[RecordedRun], lib: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise NoSeam("these instances need bookies that are set up differently")

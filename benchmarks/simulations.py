@@ -1,4 +1,4 @@
-"""Measure random simulation on the known losses: `python benchmarks/walks.py [BUG …]`.
+"""Measure random simulation on the known losses: `python benchmarks/simulations.py [BUG …]`.
 
 For each known loss of an acknowledged entry the table has the number of seeds that found it. It also has
 the median number of simulations, and of seconds on one core, of those seeds. A seed ends with its first
@@ -20,13 +20,13 @@ LOSSES = ("no-divergence", "acked-entries-readable")
 """The properties whose violation is the loss of an acknowledged entry."""
 
 
-def found(known: Expectation, seed: int, walks: int) -> tuple[int, float] | None:
+def found(known: Expectation, seed: int, runs: int) -> tuple[int, float] | None:
     """Return the simulations and seconds until the seed finds the bug; None if it does not."""
     switch = {known.switch: known.broken} if known.switch else {}
     instance = find(known.protocol).instance({**known.settings, **switch}.items())
     properties = instance.properties(known.property)
     begun = time.process_time()
-    came = simulate(instance.system, instance.subject, properties, walks, seed, first=True)
+    came = simulate(instance.system, instance.subject, properties, runs, seed, first=True)
     return (came.count, time.process_time() - begun) if came.traces else None
 
 
@@ -35,7 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("bugs", nargs="*", metavar="BUG")
     parser.add_argument("--seeds", type=int, default=100)
-    parser.add_argument("--walks", type=int, default=50_000)
+    parser.add_argument("--runs", type=int, default=50_000)
     asked = parser.parse_args()
     print(
         f"| known loss | seeds of {asked.seeds} that find it | simulations, median | seconds |\n"
@@ -43,7 +43,7 @@ def main() -> None:
     )
     for known in KNOWN:
         if known.property in LOSSES and (not asked.bugs or known.name in asked.bugs):
-            finds = [found(known, seed, asked.walks) for seed in range(1, asked.seeds + 1)]
+            finds = [found(known, seed, asked.runs) for seed in range(1, asked.seeds + 1)]
             hits = [find for find in finds if find is not None]
             middle = [statistics.median(column) for column in zip(*hits, strict=True)] or [0.0, 0.0]
             print(f"| {known.name} | {len(hits)} | {middle[0]:,.0f} | {middle[1]:.1f} |", flush=True)
