@@ -10,6 +10,7 @@ from typing import Any
 
 from fencepost.answers.affected import bugs_of_releases, has
 from fencepost.answers.without_spare import violations_without_spare
+from fencepost.encoding import keys as k
 from fencepost.encoding.documents import Key, has_keys, parse_toml
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
@@ -115,9 +116,11 @@ TRAITS = {
 """The conditions that a bug may need of a setup, in words."""
 
 KEYS = {
-    "loses": Key(bool, "true or false", needed=True),
-    "needs": Key(list, f"a list of {', '.join(TRAITS)}", lambda v: set(v) <= set(TRAITS), needed=True),
-    "remedy": Key(str, "what to do", needed=True),
+    **k.keys(
+        loses=k.flag(),
+        needs=Key(list, f"a list of {', '.join(TRAITS)}", lambda v: set(v) <= set(TRAITS)),
+        remedy=k.text("what to do"),
+    ),
     "asks": Key(list, "names of properties"),
     "entries": Key(int, "a number of entries"),
     "unsynced": Key(dict, "the same keys, for a journal without fsync"),

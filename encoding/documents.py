@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -218,42 +218,6 @@ def is_a(value: object, kind: type | tuple[type, ...]) -> bool:
     if isinstance(value, float) and not abs(value) < float("inf"):
         return False
     return isinstance(value, kind)
-
-
-def text_key(form: str = "a string", needed: bool = False) -> Key:
-    """Return a key whose value is a string."""
-    return Key(str, form, needed=needed)
-
-
-def whole_key(least: int, most: int | None = None, needed: bool = False, meaning: str = "") -> Key:
-    """Return a key whose value is a whole number from `least` to `most`."""
-    up_to = f"to {most:,}" if most is not None else "or more"
-    return Key(
-        int,
-        f"a whole number, {least} {up_to}",
-        lambda value: least <= value and (most is None or value <= most),
-        needed,
-        meaning,
-        {"minimum": least} | ({} if most is None else {"maximum": most}),
-    )
-
-
-def one_of(values: Iterable[str], needed: bool = False, meaning: str = "") -> Key:
-    """Return a key whose value is one of these strings."""
-    listed = tuple(values)
-    form = f"one of {', '.join(listed)}"
-    return Key(str, form, lambda value: value in listed, needed, meaning, {"enum": list(listed)})
-
-
-def table_of(kind: type | tuple[type, ...], form: str, needed: bool = False) -> Key:
-    """Return a key whose value is an object with values all of that kind."""
-    return Key(
-        dict,
-        form,
-        lambda table: all(is_a(value, kind) for value in table.values()),
-        needed,
-        rules={"additionalProperties": {"type": json_type(kind)}},
-    )
 
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}

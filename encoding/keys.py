@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from fencepost.encoding.documents import Key, Keys, is_a, json_type, one_of, table_of, text_key, whole_key
+from fencepost.encoding.documents import Key, Keys, is_a, json_type
 from fencepost.encoding.versions import version
 
 PLAIN = (bool, int, str)
@@ -43,20 +43,47 @@ def schema_name(keys: Keys) -> str:
 
 # Kinds of keys.
 
-text, table = text_key, table_of
+
+def text(form: str = "a string") -> Key:
+    """Return a key for a string."""
+    return Key(str, form)
 
 
-def whole(meaning: str, least: int = 0, most: int | None = None) -> Key:
+def whole(meaning: str = "", least: int = 0, most: int | None = None) -> Key:
     """Return a key for a whole number from `least` to `most`."""
-    return whole_key(least, most, meaning=meaning)
+    up_to = f"to {most:,}" if most is not None else "or more"
+    return Key(
+        int,
+        f"a whole number, {least} {up_to}",
+        lambda value: least <= value and (most is None or value <= most),
+        meaning=meaning,
+        rules={"minimum": least} | ({} if most is None else {"maximum": most}),
+    )
 
 
-def among(values: Iterable[str], meaning: str) -> Key:
-    """One of these strings."""
-    return one_of(values, meaning=meaning)
+def among(values: Iterable[str], meaning: str = "") -> Key:
+    """Return a key for one of these strings."""
+    listed = tuple(values)
+    return Key(
+        str,
+        f"one of {', '.join(listed)}",
+        lambda value: value in listed,
+        meaning=meaning,
+        rules={"enum": list(listed)},
+    )
 
 
-def flag(meaning: str) -> Key:
+def table(kind: type | tuple[type, ...], form: str) -> Key:
+    """Return a key for an object with values all of that kind."""
+    return Key(
+        dict,
+        form,
+        lambda table: all(is_a(value, kind) for value in table.values()),
+        rules={"additionalProperties": {"type": json_type(kind)}},
+    )
+
+
+def flag(meaning: str = "") -> Key:
     """Return a key for a Boolean."""
     return Key(bool, "true or false", meaning=meaning)
 

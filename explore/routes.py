@@ -26,7 +26,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fencepost.encoding.documents import Key, has_keys, parse_json, text_key, whole_key
+from fencepost.encoding import keys as k
+from fencepost.encoding.documents import Key, has_keys, parse_json
 from fencepost.encoding.engine.reachability import ReachabilityAnswer
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.forms.diagram import diagram, script, style
@@ -53,15 +54,14 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 
-PATH = {
-    "moves": Key(
+PATH = k.keys(
+    moves=Key(
         list,
         f"a list of at most {LONGEST} names of moves",
         lambda moves: len(moves) <= LONGEST and all(isinstance(name, str) for name in moves),
-        needed=True,
     ),
-    "at": whole_key(0, LONGEST, needed=True),
-}
+    at=k.whole(most=LONGEST),
+)
 """The keys of a request about a path."""
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -158,13 +158,13 @@ class ExplorerRoutes:
         return {"view": view(here, path.moves[path.at :]), "diagram": diagram(here.counterexample)}
 
     def _why(self, asked: Mapping[str, Any]) -> object:
-        has_keys(asked, {**PATH, "action": text_key(needed=True)}, "the request")
+        has_keys(asked, {**PATH, **k.keys(action=k.text())}, "the request")
         action = self._explorer.names.action(asked["action"])
         reasons = self._explorer.guards[action].reasons(self._here(asked).state)
         return {"action": action.name, "reasons": reasons}
 
     def _ask(self, asked: Mapping[str, Any]) -> object:
-        has_keys(asked, {**PATH, "goal": text_key(needed=True)}, "the request")
+        has_keys(asked, {**PATH, **k.keys(goal=k.text())}, "the request")
         here = self._here(asked)
         self._end("another question was asked")
         self._question = self._asker.ask(here, asked["goal"].strip())
@@ -220,7 +220,7 @@ class ExplorerRoutes:
         return {"name": f"{here.trace.protocol}.{about}.json", "document": document(here)}
 
     def _open(self, asked: Mapping[str, Any]) -> object:
-        keys = {"document": Key(dict, "a saved trace", needed=True), "step": whole_key(0, LONGEST)}
+        keys = {**k.keys(document=Key(dict, "a saved trace")), "step": k.whole(most=LONGEST)}
         has_keys(asked, keys, "the request")
         path = opened(self._explorer, asked["document"], "the file", asked.get("step"))
         return {"moves": [move.name for move in path.moves], "at": path.at}

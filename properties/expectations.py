@@ -12,17 +12,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from fencepost.encoding import keys as k
 from fencepost.encoding.documents import (
     SETTINGS,
     Key,
     has_keys,
     is_a,
-    one_of,
     parse_toml,
     read_text,
-    table_of,
-    text_key,
-    whole_key,
 )
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
@@ -159,28 +156,30 @@ def differs(verdict: Verdict, steps: int | None, result: Result) -> str | None:
 # Files.
 
 KEYS = {
-    "name": text_key(),
-    "protocol": text_key("the name of a protocol, or the path of a Python file from here", needed=True),
-    "property": text_key("the name of a property", needed=True),
-    "expect": one_of(EXPECTED, needed=True),
-    "steps": whole_key(0),
-    "release": text_key("the release whose switches the instance has; `set` wins"),
-    "set": table_of((int, str), "a table of parameters and switches, such as {entries = 2}"),
-    "bound": whole_key(0),
-    "rounds": whole_key(1),
-    "budget": table_of(int, "a table of faults, such as {lost = 1}"),
+    "name": k.text(),
+    **k.keys(
+        protocol=k.text("the name of a protocol, or the path of a Python file from here"),
+        property=k.text("the name of a property"),
+        expect=k.among(EXPECTED),
+    ),
+    "steps": k.whole(),
+    "release": k.text("the release whose switches the instance has; `set` wins"),
+    "set": k.table((int, str), "a table of parameters and switches, such as {entries = 2}"),
+    "bound": k.whole(),
+    "rounds": k.whole(least=1),
+    "budget": k.table(int, "a table of faults, such as {lost = 1}"),
     "timeout": Key((int, float), "seconds, more than 0", lambda value: value > 0),
     "memory": Key((int, float), "GiB, more than 0", lambda value: value > 0),
-    "solver": one_of(tuple(SOLVERS)),
-    "jobs": whole_key(1),
-    "slow": Key(bool, "true or false"),
-    "wrong": text_key("what goes wrong, in a sentence"),
-    "source": text_key("where it was reported and fixed"),
-    "switch": text_key("the name of a switch"),
-    "broken": text_key("the value of the switch with the bug"),
-    "mended": text_key("the value of the switch without the bug"),
-    "without": one_of(EXPECTED),
-    "mended_bound": whole_key(0),
+    "solver": k.among(SOLVERS),
+    "jobs": k.whole(least=1),
+    "slow": k.flag(),
+    "wrong": k.text("what goes wrong, in a sentence"),
+    "source": k.text("where it was reported and fixed"),
+    "switch": k.text("the name of a switch"),
+    "broken": k.text("the value of the switch with the bug"),
+    "mended": k.text("the value of the switch without the bug"),
+    "without": k.among(EXPECTED),
+    "mended_bound": k.whole(),
 }
 """The keys of a table about one property."""
 

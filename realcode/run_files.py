@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.replay import NotAnExecution
-from fencepost.encoding.documents import Key, has_keys, whole_key
+from fencepost.encoding.documents import Key, has_keys
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.realcode.conformance import action_of, spelled
@@ -34,13 +35,13 @@ from fencepost.realcode.transcripts import (
 SCHEMA = "fencepost.runs/3"
 HINT = "give what `conform --transcript` wrote"
 
-KEYS = {**HEAD, "seed": whole_key(-(10**18) + 1, 10**18 - 1, needed=True)}
-RUN = {
-    "settings": Key(dict, "parameters and switches", needed=True),
-    "lost": Key(list, "names of choices", needed=True),
-    "steps": Key(list, "a list of actions, each with its arguments", needed=True),
-}
-END = {"taken": whole_key(0, needed=True), "asked": whole_key(0, needed=True)}
+KEYS = HEAD | k.keys(seed=k.whole(least=-(10**18) + 1, most=10**18 - 1))
+RUN = k.keys(
+    settings=Key(dict, "parameters and switches"),
+    lost=Key(list, "names of choices"),
+    steps=Key(list, "a list of actions, each with its arguments"),
+)
+END = k.keys(taken=k.whole(), asked=k.whole())
 
 
 @dataclass(frozen=True)

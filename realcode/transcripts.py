@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fencepost.encoding import keys as k
 from fencepost.encoding.documents import (
     Key,
     Keys,
     has_keys,
-    one_of,
     other_schema,
     parse_json,
     read_json_lines,
     shown,
-    text_key,
 )
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.traces import Trace
@@ -32,24 +31,24 @@ from fencepost.realcode.reproduction import STORAGES, Ending, Reproduction, Sett
 SCHEMA = "fencepost.transcript/2"
 HINT = "give what `reproduce --transcript` wrote"
 
-HEAD = {
-    "schema": text_key(needed=True),
-    "recorded": text_key("the day of the run", needed=True),
-    "bookkeeper": text_key("a release", needed=True),
-    "storage": one_of(STORAGES, needed=True),
-    "zookeeper": text_key("a version", needed=True),
-    "jdk": text_key("a version", needed=True),
-    "protocol": text_key("the name of a protocol", needed=True),
-}
+HEAD = k.keys(
+    schema=k.text(),
+    recorded=k.text("the day of the run"),
+    bookkeeper=k.text("a release"),
+    storage=k.among(STORAGES),
+    zookeeper=k.text("a version"),
+    jdk=k.text("a version"),
+    protocol=k.text("the name of a protocol"),
+)
 """The keys of the first line of every file of a real run."""
-EXCHANGE = {"ask": text_key(needed=True), "answer": Key(dict, "an answer", needed=True)}
+EXCHANGE = k.keys(ask=k.text(), answer=Key(dict, "an answer"))
 """The keys of an exchange: one question to the code and its answer."""
 
-KEYS = {**HEAD, "property": text_key("the name of a property", needed=True)}
-END = {
-    "ending": one_of(tuple(ending.value for ending in Ending), needed=True),
-    "step": Key((int, type(None)), "the number of a step, or null", needed=True),
-}
+KEYS = HEAD | k.keys(property=k.text("the name of a property"))
+END = k.keys(
+    ending=k.among(ending.value for ending in Ending),
+    step=Key((int, type(None)), "the number of a step, or null"),
+)
 
 Lines = tuple[tuple[str, str], ...]
 """The exchanges in order, each a question and its answer."""

@@ -25,7 +25,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from fencepost.encoding.documents import Key, has_keys, one_of, other_schema, read_json, text_key, whole_key
+from fencepost.encoding import keys as k
+from fencepost.encoding.documents import Key, has_keys, other_schema, read_json
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.versions import version
 from fencepost.sweeps.grid import Plan
@@ -36,18 +37,20 @@ HINT = "give the folder of a sweep"
 SEAL = "_digest"
 AGAIN = "remove it and summary/, and answer again with --resume"
 
-SWEEP = {
-    "schema": one_of((SCHEMA,), needed=True),
-    "version": text_key(needed=True),
-    "engine": text_key(needed=True),
-    "cases": whole_key(1, needed=True),
-    "asks": text_key(needed=True),
-    "manner": Key(dict, "an object", needed=True),
-    **{name: whole_key(0, needed=True) for name in ("invalid", "inapplicable", "repeated")},
-}
+SWEEP = k.keys(
+    schema=k.among((SCHEMA,)),
+    version=k.text(),
+    engine=k.text(),
+    cases=k.whole(least=1),
+    asks=k.text(),
+    manner=Key(dict, "an object"),
+    invalid=k.whole(),
+    inapplicable=k.whole(),
+    repeated=k.whole(),
+)
 """The keys of `sweep.json`."""
 
-MANNER = {"conflicts": Key((int, type(None)), "a number or null", needed=True)}
+MANNER = k.keys(conflicts=Key((int, type(None)), "a number or null"))
 """The keys of its `manner`."""
 
 
