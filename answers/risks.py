@@ -15,8 +15,7 @@ from fencepost.encoding.documents import Key, has_keys, parse_toml
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict, worst
-from fencepost.encoding.engine.work import TIME_OUT
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import TIME_OUT, BadInput
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.protocol import Instance, Protocol, choose
 from fencepost.properties.catalogue import find

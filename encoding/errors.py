@@ -25,6 +25,15 @@ class InternalError(RuntimeError):
     """
 
 
+TIME_OUT = "time-out after"
+"""The beginning of the reason of a question or command that ran out of time."""
+
+
+def time_out(seconds: float) -> str:
+    """Return the reason of a question or command that ran out of that many seconds."""
+    return f"{TIME_OUT} {seconds:g} s"
+
+
 def did_you_mean(name: str, valid: Iterable[str]) -> str:
     """Return " (did you mean X?)" with the valid name that is most like `name`, or nothing if none is."""
     close = get_close_matches(name[:LONGEST], list(valid), n=1)

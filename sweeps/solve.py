@@ -21,7 +21,7 @@ from typing import Any
 from fencepost.encoding.engine.check import check, settled_by_induction
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result, Verdict
-from fencepost.encoding.errors import BadInput, ModelError
+from fencepost.encoding.errors import BadInput, ModelError, time_out
 from fencepost.encoding.evidence.writer import make_certificate
 from fencepost.encoding.language.protocol import Instance, load
 from fencepost.encoding.language.system import System
@@ -228,7 +228,7 @@ def _apart(asking: Callable[[], object], allowance: Allowance) -> Any:
     try:
         while not wait([worker.connection], timeout=LOOK):
             if time.perf_counter() - begun > allowance.timeout + GRACE:
-                raise TimeoutError(f"time-out after {allowance.timeout:g} s, killed {GRACE:g} s later")
+                raise TimeoutError(f"{time_out(allowance.timeout)}, killed {GRACE:g} s later")
         return worker.receive()
     finally:
         worker.kill()

@@ -15,7 +15,7 @@ from fencepost.cli.rendering.output import emit
 from fencepost.cli.rendering.reproduction import SETTING, spoken
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, time_out
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.expectations import Expectation
 from fencepost.realcode.harness_session import running
@@ -45,7 +45,7 @@ def matrix(
             cells.append(_cell(known, lib, storage, log))
         else:
             setting = Setting(lib.release, storage)
-            cells.append(Cell(known.name, setting, Mark.NOT_REACHED, f"time-out after {timeout:g} s"))
+            cells.append(Cell(known.name, setting, Mark.NOT_REACHED, time_out(timeout)))
     emit(_json(cells) if form == "json" else _text(cells), output)
     return _exit_code(cells)
 

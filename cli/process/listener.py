@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fencepost.cli.process.handover import elapsed
+from fencepost.encoding.errors import time_out
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Worker
 
@@ -26,7 +27,7 @@ def listen(worker: Worker, timeout: float, hear: Callable[[Any], None], spare: f
             for _, event in crew.heard():
                 hear(event)
         except OutOfTime:
-            return f"time-out after {timeout:g} s"
+            return time_out(timeout)
         except KeyboardInterrupt:
             return INTERRUPTED
     return None

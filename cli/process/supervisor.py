@@ -27,6 +27,7 @@ from typing import Any, NoReturn
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.worker import ENDING, carry_out, command, work
+from fencepost.encoding.errors import time_out
 from fencepost.encoding.solving.process_end import awaited_seconds, limit_reached
 
 GRACE = 1.5
@@ -90,7 +91,7 @@ class _Report:
     def why_ended(self) -> tuple[str, ExitCode]:
         """Return why the process ended before it reported a code, and the exit code for that."""
         if self.timed_out:
-            return f"time-out after {self.limit:g} s", ExitCode.UNDECIDED
+            return time_out(self.limit), ExitCode.UNDECIDED
         limit = limit_reached(self.status, self.cpu_seconds)
         how = f"signal {-self.status}" if self.status < 0 else f"exit code {self.status}"
         if self.protocol is not None and "CPU" not in limit:

@@ -14,7 +14,7 @@ from pathlib import Path
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
-from fencepost.encoding.errors import InternalError
+from fencepost.encoding.errors import InternalError, time_out
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.solving.answers import SolverGaveUpError
 from fencepost.encoding.solving.workers import Ended, Worker
@@ -84,7 +84,7 @@ def _wait(
     try:
         while True:
             if not worker.connection.poll(max(0.0, end - time.perf_counter())):
-                return f"time-out after {timeout:g} s, for the proof and its certificate together"
+                return f"{time_out(timeout)}, for the proof and its certificate together"
             message = worker.receive()
             if not isinstance(message, Ended):
                 report(message)
