@@ -1,6 +1,6 @@
 """The releases of BookKeeper that have each known bug, from `protocols/bookkeeper/releases.toml`.
 
-That table has the value of each switch in each release. A release has a bug if it has the value of its switch
+The table has the value of each switch in each release. A release has a bug if it has the value of its switch
 that brings the bug.
 """
 

@@ -15,7 +15,7 @@ from fencepost.encoding.documents import Key, Keys, is_a, json_type
 from fencepost.encoding.versions import version
 
 PLAIN = (bool, int, str)
-"""What a variable, a parameter or a field of a message holds in a file."""
+"""The types of the values of variables, parameters and fields of messages in files."""
 
 Table = dict[str, Key]
 

@@ -118,7 +118,7 @@ class Run:
 
     @property
     def minimize(self) -> Minimize:
-        """What the search minimizes: nothing, if a counterexample of any length is expected."""
+        """The measure that the search minimizes: none if a counterexample of any length is expected."""
         return Minimize.NONE if self.verdict is Verdict.VIOLATED and self.steps is None else Minimize.STEPS
 
     def limits(self, limits: Limits) -> Limits:

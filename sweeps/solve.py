@@ -1,8 +1,8 @@
 """The answer of a case: computed in a process of its own, which can be killed, and written as a row.
 
 Cases that differ in their property alone share the proof by induction over one action of their instance.
-That proof carries all properties together, and those that remain are inductive. Each case that it leaves
-open is then checked alone.
+The shared proof carries all properties together, and those that remain are inductive. Each case that it
+leaves open is then checked alone.
 """
 
 from __future__ import annotations

@@ -183,10 +183,10 @@ def halfway(log: Path) -> Iterator[None]:
         if "No space left on device" in str(error):
             raise BadInput(
                 f"{log.parent}: cannot be written (No space left on device); make room. "
-                "What is committed stays; --resume goes on"
+                "Committed rows are kept; --resume goes on"
             ) from error
         raise InternalError(
-            f"Spark gave up ({_first_line(error)}); see {log}. What is committed stays; --resume goes on."
+            f"Spark gave up ({_first_line(error)}); see {log}. Committed rows are kept; --resume goes on."
         ) from error
 
 

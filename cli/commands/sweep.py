@@ -177,7 +177,7 @@ class SweepProgress(StatusLine):
         if not self._left:
             self._left = True
             self._seen.clear()
-            emit(f"Interrupted: {self.line()}. What is done stays; --resume goes on.", None)
+            emit(f"Interrupted: {self.line()}. Answered cases are kept; --resume goes on.", None)
 
     def _show(self) -> None:
         self._told = time.perf_counter()

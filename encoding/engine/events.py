@@ -149,6 +149,6 @@ class Underway:
 
 
 Event = Progress | PreparationPhase | TasksOver | Remark | Replayed | Open | Silence | Underway
-"""What a listener is told. A replayed violation may be followed by a smaller one."""
+"""The events that a listener gets. A replayed violation may be followed by a smaller one."""
 
 Listener = Callable[[Event], None]

@@ -147,9 +147,10 @@ class Houdini:
         self._left.clear()
 
     def used(self, name: str) -> tuple[str, ...]:
-        """Return what a claim that is left rests on, in order of declaration.
+        """Return the claims on which a claim that is left rests, in order of declaration.
 
-        That is what it was proved from, what that was proved from, and so on, and the same of `WELL_DEFINED`.
+        These are the claims from which it was proved, those from which these were proved, and so on. The
+        claims on which `WELL_DEFINED` rests are among them.
         """
         assert self.settled and name in self.claims
         found, waiting = {name, WELL_DEFINED}, [name, WELL_DEFINED]

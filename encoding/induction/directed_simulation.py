@@ -1,7 +1,7 @@
 """Directed simulation: executions to witnesses of properties, or to states that violate an invariant.
 
 A simulation passes through all actions in causal order again and again, and takes each action that is
-enabled. Such an execution has no failures. Each simulation leaves out a part of the actions,
+enabled. It takes no failures. Each simulation leaves out a part of the actions,
 chosen at random, and so reaches other states too.
 """
 

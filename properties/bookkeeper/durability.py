@@ -87,7 +87,7 @@ def _before_fence(s: Ledger, recoverer: Term, entry: Term, bookie: Term) -> Term
 def answered_fencing(s: Ledger, recoverer: Term, bookie: Term) -> Term:
     """Return whether the bookie has answered a read of the recoverer that fences.
 
-    That is the read of the bookie's LAC, and since 4.14 also the read of an entry.
+    The read of the bookie's LAC fences, and since 4.14 the read of an entry does too.
     """
     read = exists(s.read_entry, lambda e: s.read_handled[recoverer, e, bookie])
     return s.fence_handled[recoverer, bookie] | s.fenced_by_reading() & read

@@ -43,8 +43,8 @@ def in_fragment_of(
 ) -> Term:
     """Return whether `body` is true of the entry's fragment.
 
-    That fragment is the last one, up to `last`, that starts at or below the entry. `first` gives the first
-    entry of a fragment.
+    The fragment of an entry is the last one, up to `last`, that starts at or below the entry. `first` gives
+    the first entry of a fragment.
     """
 
     def starts_below(f: Term) -> Term:

@@ -84,7 +84,7 @@ class BookKeeperParameters(Switches, Sizes):
 TODAY = BookKeeperParameters(bookies=4)
 """The code of the newest release that was read, with one race between client threads left out.
 
-That race (`lac_read_in_change`) would otherwise appear in every verdict. One bookie is spare, so that
+The race (`lac_read_in_change`) would otherwise appear in every verdict. One bookie is spare, so that
 ensembles can change.
 """
 

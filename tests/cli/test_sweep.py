@@ -193,7 +193,7 @@ def test_an_interrupted_sweep_says_what_is_committed_whatever_else_is_answered(
 
     monkeypatch.setattr(pipeline, "run", interrupted)
     assert run(["sweep", "run", str(tmp_path / "grid.toml"), "out"]) == 130
-    assert capsys.readouterr().out.startswith("Interrupted: 1 of 10 done, 1 violated, 0 undecided. What is")
+    assert capsys.readouterr().out.startswith("Interrupted: 1 of 10 done, 1 violated, 0 undecided. Answered")
 
 
 def listed(folder: Path) -> dict[str, bytes | None]:

@@ -214,7 +214,7 @@ def test_the_script_in_the_page_of_exploring_is_answered_as_it_shows() -> None:
 # docs/findings.md: each finding has the same five parts, and its commands can be run.
 
 FINDINGS = ROOT / "docs" / "findings.md"
-SAID = ["What", "Since", "Shortest", "For users", "Known"]
+SAID = ["Result", "Since", "Shortest", "For users", "Known"]
 
 
 def findings() -> dict[str, str]:
@@ -369,7 +369,7 @@ def _without(known: Expectation) -> str:
 def test_the_bugs_in_the_page_are_those_that_are_checked(request: pytest.FixtureRequest) -> None:
     assert {known.protocol for known in KNOWN} <= {name for names in FAMILIES.values() for name in names}
     text = BUGS.read_text(encoding="utf-8")
-    begin, end = text.index("### "), text.index("## What nobody had reported")
+    begin, end = text.index("### "), text.index("## Bugs that nobody had reported")
     expected = f"{text[:begin]}{by_family()}\n{text[end:]}"
     if request.config.getoption("--refresh-goldens"):
         BUGS.write_text(expected, encoding="utf-8")

@@ -182,7 +182,7 @@ def of_sweep(folder: Path) -> Iterator[Document]:
         yield dict(row)
 
 
-# What the commands write.
+# The documents that the commands write.
 
 
 @pytest.fixture(scope="module")

@@ -37,5 +37,5 @@ def test_spark_on_a_full_disk_is_no_mistake_of_ours(
     message: str, becomes: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark, "spark_errors", lambda: (ConnectionError,))
-    with pytest.raises(becomes, match=r"What is committed stays"), spark.halfway(tmp_path / "spark.log"):
+    with pytest.raises(becomes, match=r"Committed rows are kept"), spark.halfway(tmp_path / "spark.log"):
         raise ConnectionError(message)

@@ -1,6 +1,6 @@
 """Names in the pages for which the code has nothing.
 
-Such a name is a file that does not exist, or an attribute that its module or class lacks.
+The name is that of a file that does not exist, or an attribute that its module or class lacks.
 
 python -m support.names [PAGE ...]        all pages but the changelog, if none is named
 

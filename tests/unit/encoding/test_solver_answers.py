@@ -35,7 +35,7 @@ NAMES = {
     "Solver", "SolverFor", "SimpleSolver", "Optimize", "Fixedpoint", "Tactic", "Then", "OrElse", "TryFor",
     "Goal", "prove", "solve", "solve_using", "simplify_using",
 }  # fmt: skip
-"""What z3 answers or transforms with; terms may be built anywhere."""
+"""The names with which z3 answers or transforms; terms may be built anywhere."""
 CALLS = {"check", "solve_limited", "propagate", "solve_using", "check_sat"}
 """Methods that ask a solver.
 
