@@ -19,6 +19,7 @@ from fencepost.cli.options.sizes import (
     ack_quorum_option,
     bookies_option,
     ensemble_option,
+    files_option,
     write_quorum_option,
 )
 from fencepost.cli.process.handover import elapsed, timeout_option
@@ -53,14 +54,7 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
     group=CONFIGURATION,
     help=f"Release of BookKeeper.  [default: {NEWEST}, the newest that was read]",
 )
-@option(
-    "--from",
-    "files",
-    multiple=True,
-    metavar="FILE",
-    group=CONFIGURATION,
-    help="Read a broker.conf, Helm values or a bk_server.conf (repeatable). Options win.",
-)
+@files_option("a broker.conf, Helm values or a bk_server.conf")
 @option(
     "--journal",
     type=Choice(["on", "off"]),

@@ -13,7 +13,14 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import protocol_names
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, SEED
-from fencepost.cli.options.realcode import library_option, log_option, playback_option, refuse, storage_option
+from fencepost.cli.options.realcode import (
+    library_option,
+    log_option,
+    playback_option,
+    refuse,
+    storage_option,
+    transcript_option,
+)
 from fencepost.cli.options.settings import setting, settings_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.conformance import as_json, as_text
@@ -52,9 +59,7 @@ TOLD = 50
 @timeout_option(default=None)
 @form_option
 @output_option
-@option(
-    "--transcript", type=click.Path(), metavar="FILE", help="Keep all lines asked and answered in this file."
-)
+@transcript_option
 def command(
     protocol: str | None,
     folder: Path | None,

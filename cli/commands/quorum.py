@@ -19,6 +19,7 @@ from fencepost.cli.options.sizes import (
     ack_quorum_option,
     bookies_option,
     ensemble_option,
+    files_option,
     write_quorum_option,
 )
 from fencepost.cli.process.handover import outer_timeout_option
@@ -38,14 +39,7 @@ LARGEST_TABLE = 20
 @write_quorum_option
 @ack_quorum_option
 @bookies_option
-@option(
-    "--from",
-    "files",
-    multiple=True,
-    metavar="FILE",
-    group=CONFIGURATION,
-    help="Read a broker.conf or Helm values (repeatable). Options win.",
-)
+@files_option("a broker.conf or Helm values")
 @option(
     "--table",
     type=SIZE,

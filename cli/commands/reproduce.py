@@ -11,7 +11,14 @@ import click
 from fencepost.cli.commands.trace import replays_in
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import CODE, grouped_command, option
-from fencepost.cli.options.realcode import library_option, log_option, playback_option, refuse, storage_option
+from fencepost.cli.options.realcode import (
+    library_option,
+    log_option,
+    playback_option,
+    refuse,
+    storage_option,
+    transcript_option,
+)
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.output import emit, form_option_of, output_option, write_whole
 from fencepost.cli.rendering.progress import StatusLine
@@ -56,9 +63,7 @@ EXITS = {
 @timeout_option(told=False, default=None)
 @form_option_of(("text", "json", "html"))
 @output_option
-@option(
-    "--transcript", type=click.Path(), metavar="FILE", help="Keep all lines asked and answered in this file."
-)
+@transcript_option
 def command(
     trace: str,
     folder: Path | None,

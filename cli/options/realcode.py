@@ -35,6 +35,11 @@ log_option: Callable[[Any], Any] = option(
 )
 
 
+transcript_option: Callable[[Any], Any] = option(
+    "--transcript", type=click.Path(), metavar="FILE", help="Keep all lines asked and answered in this file."
+)
+
+
 def playback_option(what: str) -> Callable[[Any], Any]:
     """Return the option `--playback`, which takes that from a transcript."""
     return option(

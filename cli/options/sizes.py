@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from fencepost.cli.options.grouped import CONFIGURATION, option
 from fencepost.cli.options.numbers import SIZE
 
@@ -35,3 +38,15 @@ ack_quorum_option = option(
 bookies_option = option(
     "-n", "--bookies", type=SIZE, metavar="N", group=CONFIGURATION, help="Writable bookies."
 )
+
+
+def files_option(what: str) -> Callable[[Any], Any]:
+    """Return the option `--from`, which reads the configuration from files of these kinds."""
+    return option(
+        "--from",
+        "files",
+        multiple=True,
+        metavar="FILE",
+        group=CONFIGURATION,
+        help=f"Read {what} (repeatable). Options win.",
+    )

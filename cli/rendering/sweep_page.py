@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 
@@ -36,6 +36,7 @@ from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.forms.diagram import diagram, script, style
 from fencepost.encoding.ic3.named_clauses import text_of
+from fencepost.encoding.forms.html import terms
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.system import Property
@@ -163,15 +164,7 @@ def _common(rows: Sequence[Row]) -> str:
     differing, unusual = set(varying(rows)), changed(rows[0])
     shared = {n: v for n, v in rows[0]["settings"].items() if n not in differing}
     ordered = sorted(shared.items(), key=lambda pair: pair[0] not in unusual)
-    return _terms(dict(ordered), unusual)
-
-
-def _terms(values: Mapping[str, str], unusual: Iterable[str]) -> str:
-    return "".join(
-        f'<div class="{"changed" if name in unusual else "usual"}">'
-        f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
-        for name, value in values.items()
-    )
+    return terms(dict(ordered), unusual)
 
 
 def _matrix(matrix: Matrix) -> str:

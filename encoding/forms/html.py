@@ -41,10 +41,10 @@ def html(counterexample: Counterexample) -> str:
         sentence=_with_links(counterexample.explanation or f"Violated: {counterexample.prop.meaning}."),
         meaning=escape(counterexample.prop.meaning),
         verdict=escape(counterexample.verdict),
-        instance=_terms(used, ()) + _terms(changed, changed),
-        settings=_terms(trace.parameters, ())
-        + _terms(caps, ())
-        + _terms(trace.switches, counterexample.changed_switches),
+        instance=terms(used, ()) + terms(changed, changed),
+        settings=terms(trace.parameters, ())
+        + terms(caps, ())
+        + terms(trace.switches, counterexample.changed_switches),
         steps=str(len(trace.steps)),
         diagram=diagram(counterexample),
         counterexample=_data(counterexample),
@@ -56,7 +56,8 @@ def _with_links(sentence: str) -> str:
     return re.sub(r"\bstep (\d+)", r'<a href="#step=\1">step \1</a>', escape(sentence))
 
 
-def _terms(values: Mapping[str, Json], changed: Collection[str]) -> str:
+def terms(values: Mapping[str, Json], changed: Collection[str]) -> str:
+    """Return settings as entries of a list of definitions; those in `changed` are marked."""
     return "".join(
         f'<div class="{"changed" if name in changed else "usual"}">'
         f"<dt>{escape(name)}</dt><dd>{escape(show(value))}</dd></div>"
