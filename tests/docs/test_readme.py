@@ -70,4 +70,4 @@ def test_all_of_them_run_one_after_the_other(
         if code not in (ExitCode.SUCCESS, ExitCode.VIOLATED, ExitCode.UNDECIDED):
             wrong.append(f"{command}: {code}, {capsys.readouterr().err}")
     assert wrong == []
-    assert Path("story.html").exists()
+    assert Path("counterexample.html").exists()
