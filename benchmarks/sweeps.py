@@ -218,7 +218,7 @@ def main() -> None:
     commands: Any = parser.add_subparsers(dest="what", required=True)
     run = commands.add_parser("run")
     run.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each way (default: 3)")
-    run.add_argument("--grid", type=Path, metavar="FILE", help="a grid (default: 200 small obligations)")
+    run.add_argument("--grid", type=Path, metavar="FILE", help="a grid (default: 200 small cases)")
     order = commands.add_parser("order")
     order.add_argument("folder", type=Path, metavar="DIR", help="the folder of a finished sweep")
     order.add_argument("--cores", type=int, default=2, metavar="N", help="cores to lay it on (default: 2)")

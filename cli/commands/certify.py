@@ -143,7 +143,7 @@ def _text(report: CertifyReport) -> str:
         stand = f"{len(report.checked)} of {parts} stand, none is refuted"
         return one_line(f"undecided: {report.undecided}; {stand}")
     width = max(len(checked.part) for checked in report.checked)
-    lines = [f"{'':{width}}  {'clauses':>9}  {'lemmas':>9}  built again  checked"]
+    lines = [f"{'':{width}}  {'clauses':>9}  {'learnt':>9}  built again  checked"]
     lines += [_row(checked, width) for checked in report.checked]
     found = len(report.manifest.found)
     claims = "\n".join(_claim(claim, found) for claim in report.manifest.claims)
@@ -175,7 +175,7 @@ def _claim(claim: Claim, found: int) -> str:
 
 
 CERTIFIED = k.document(
-    "fencepost.certified/2",
+    "fencepost.certified/3",
     **SUBJECT,
     unmodelled=k.UNMODELLED,
     budgets=MANIFEST_KEYS["budgets"],

@@ -63,7 +63,7 @@ class RecheckedProof:
         return {
             "part": self.part,
             "clauses": self.clauses,
-            "lemmas": self.learnt_clauses,
+            "learnt_clauses": self.learnt_clauses,
             "building": round(self.building, 3),
             "checking": round(self.checking, 3),
         }
@@ -72,7 +72,7 @@ class RecheckedProof:
 CHECKED = k.keys(
     part=k.text("the name of a part as in the manifest, or commutation"),
     clauses=k.whole("its clauses; of commutation the pairs asked; of a witness 0"),
-    lemmas=k.whole("the clauses of its proof; of a witness its steps; of commutation 0"),
+    learnt_clauses=k.whole("the clauses of its proof; of a witness its steps; of commutation 0"),
     building=k.seconds("seconds to build it again and compare it"),
     checking=k.seconds("seconds to check its proof, or to replay it"),
 )

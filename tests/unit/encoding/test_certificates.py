@@ -97,7 +97,7 @@ def test_what_is_proved_is_certified(made: Path, fencepost: Fencepost) -> None:
     asked = ["well-defined", "completeness", "property-no-divergence"]
     assert list(parts) == ["commutation", *asked, "witness-no-divergence"]
     assert parts["commutation"]["clauses"] > 100, "whatever the cache knows, z3 is asked again"
-    assert all(parts[name]["lemmas"] > 10 and parts[name]["clauses"] > 100 for name in asked)
+    assert all(parts[name]["learnt_clauses"] > 10 and parts[name]["clauses"] > 100 for name in asked)
 
 
 def test_the_result_names_its_certificate(tmp_path: Path, fencepost: Fencepost) -> None:
