@@ -69,6 +69,7 @@ WORDS = {
     "surpass": "executions past the bound",
     "induct": "induction over rounds",
     "questions": "induction",
+    "shortest": "shorter violations",
 }
 """The goal of each search, by the name of the search; others are called by their names."""
 

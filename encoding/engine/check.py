@@ -11,6 +11,7 @@ from fencepost.encoding.engine.found_proof import FoundProof
 from fencepost.encoding.engine.further_counterexamples import search_further
 from fencepost.encoding.engine.inductive_proof import InductiveProof
 from fencepost.encoding.engine.limits import Limits, validate
+from fencepost.encoding.engine.shortest_violation import ShortestViolation
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.formulas.commutation_cache import cache_folder, usable
@@ -41,7 +42,8 @@ def check(
             [induction, finding] if limits.jobs > 1 else [induction]
         )  # one job: in the order below
         rounds = BoundedSearch(work, first)
-        work.stopped = work.run([induction, rounds, finding], work.is_enough)
+        shortest = ShortestViolation(work, induction)
+        work.stopped = work.run([induction, rounds, finding, shortest], work.is_enough)
         if rounds.findings is not None:
             search_further(rounds.findings)
         if not limits.searches and work.stopped is None and not work.all_settled():

@@ -75,6 +75,14 @@ class Unreached:
 
 
 @dataclass(frozen=True)
+class AtLeast:
+    """A violation takes at least so many steps: frames of IC3 say so, and another solver has checked them."""
+
+    property: str
+    steps: int
+
+
+@dataclass(frozen=True)
 class Seen:
     """A simulation reaches the property's witness, and the concrete reading has replayed it."""
 
@@ -95,6 +103,7 @@ Heard = (
     | NotByActions
     | Unreached
     | Seen
+    | AtLeast
     | Untrue
     | Witnessed
     | Clean

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.engine.events import ByActions, NotByActions, Remark, Replayed, Seen, Unreached
@@ -61,10 +63,9 @@ class FoundProof:
     def take(self, worker: Worker, message: Any) -> None:
         """Handle a message of the search or of the judge."""
         match message:
-            case FoundPath(property=None):
-                self._refuse_badly_defined(message)
-            case FoundPath():
-                self._replay(message)
+            case FoundPath(property=name):
+                claim = next(iter(self._asked.values())) if name is None else self._asked[name]
+                PathReplay(self._work).report(message, claim)
             case FoundClauses():
                 self._judge(worker, message)
             case ByActions(property=name):
@@ -112,41 +113,49 @@ class FoundProof:
         claims = [self._asked[name] for name in found.properties]
         self._worker = work.start(self, "judge", judge_process, system, claims, found.clauses, work.limits)
 
-    # Paths.
 
-    def _refuse_badly_defined(self, path: FoundPath) -> None:
-        """Raise ModelError for the action that sets a variable twice, or outside its domain, after a path."""
+@dataclass(frozen=True)
+class PathReplay:
+    """Paths that IC3 found, run again on plain values before they count."""
+
+    work: Work
+
+    def report(self, path: FoundPath, claim: Statement) -> None:
+        """Report a violation, or a witness that is reached, if it needs no more faults than allowed.
+
+        Raises ModelError if the path ends before a badly defined action, InternalError if it does not replay.
+        """
         actions, choices = self._path(path)
-        for action in self._work.system.ground_actions:
-            try:
-                self._work.replayer.reach("well-defined", FALSE, [*actions, action], choices)
-            except NotAnExecution:
-                continue
-        raise InternalError("IC3 found a badly defined action that no replay shows")
-
-    def _replay(self, path: FoundPath) -> None:
-        """Report a violation, or a witness that is reached, if it needs no more faults than allowed."""
-        work, claim = self._work, self._asked[path.property or ""]
-        prop = claim.about if isinstance(claim, Never) else work.property(claim.name)
+        if path.property is None:
+            self._refuse_badly_defined(actions, choices)
+        prop = claim.about if isinstance(claim, Never) else self.work.property(claim.name)
         try:
-            trace = work.replayer.spare_faults(replace(prop, holds=claim.holds), *self._path(path))
+            trace = self.work.replayer.spare_faults(replace(prop, holds=claim.holds), actions, choices)
         except NotAnExecution as error:
             raise InternalError(f"{claim.name}: IC3 found a path that does not replay: {error}") from error
         if not self._is_allowed(trace):
-            work.listen(Remark(f"{claim.name}: the path that IC3 found needs more faults than are allowed"))
+            listen = self.work.listen
+            listen(Remark(f"{claim.name}: the path that IC3 found needs more faults than are allowed"))
         elif isinstance(claim, Never):
-            work.knowledge.hear(Seen(prop.name))
+            self.work.knowledge.hear(Seen(prop.name))
         else:
-            replayed = Replayed(prop.name, trace, None, costs(work.system, work.limits, trace))
-            work.knowledge.hear(replayed)
-            work.listen(replayed)
+            replayed = Replayed(prop.name, trace, None, costs(self.work.system, self.work.limits, trace))
+            self.work.knowledge.hear(replayed)
+            self.work.listen(replayed)
+
+    def _refuse_badly_defined(self, actions: Sequence[GroundAction], choices: Sequence[str]) -> NoReturn:
+        """Raise ModelError for the action that sets a variable twice, or outside its domain, after a path."""
+        for action in self.work.system.ground_actions:
+            with contextlib.suppress(NotAnExecution):
+                self.work.replayer.reach("well-defined", FALSE, [*actions, action], choices)
+        raise InternalError("IC3 found a badly defined action that no replay shows")
 
     def _path(self, path: FoundPath) -> tuple[list[GroundAction], list[str]]:
-        system = self._work.system
+        system = self.work.system
         actions = [system.ground_actions[number] for number in path.actions]
         return actions, [system.choices[position].name for position in path.choices]
 
     def _is_allowed(self, trace: Trace) -> bool:
         """Return whether a trace needs no more faults than the limits allow."""
-        budgets = self._work.limits.budgets
+        budgets = self.work.limits.budgets
         return all(trace.faults.get(fault, 0) <= most for fault, most in budgets.items())

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
+from fencepost.encoding.engine.about_property import About
 from fencepost.encoding.engine.events import (
+    AtLeast,
     ByActions,
     Heard,
     NotByActions,
@@ -50,55 +52,6 @@ class Decision:
 
 
 @dataclass
-class _About:
-    """The evidence about one property."""
-
-    asked: Property
-    violation: Replayed | None = None
-    clean: Clean | None = None
-    about_steps: Clean | None = None
-    """The deepest result about steps alone. It stays true if a shorter violation is found."""
-    patience_is_over: bool = False
-    witness: Execution | None = None
-    inductive: Inductive | None = None
-    not_inductive: NotInductive | None = None
-    by_actions: ByActions | None = None
-    not_by_actions: str | None = None
-    seen: bool = False
-    never: bool = False
-
-    @property
-    def witnessed(self) -> bool:
-        """Whether the property's witness was reached."""
-        return self.seen or self.witness is not None
-
-    @property
-    def costs(self) -> tuple[int, ...] | None:
-        """The costs of the cheapest violation found."""
-        return None if self.violation is None else self.violation.costs
-
-    @property
-    def searched(self) -> int:
-        """The deepest round in which no violation, or no cheaper one, is left to find."""
-        if self.clean is None or not self._excludes_cheaper(self.clean):
-            return 0
-        return self.clean.rounds
-
-    def _excludes_cheaper(self, clean: Clean) -> bool:
-        """Return whether a search found that no violation costs less than the one known."""
-        if clean.below is None or self.costs is None:
-            return clean.below is None
-        return clean.below >= self.costs
-
-    def see(self, violation: Replayed) -> None:
-        """Keep the violation if it is the first, or cheaper, or the same cost with a number of rounds."""
-        known = self.violation
-        more_is_known = known is not None and known.rounds is None and violation.costs == known.costs
-        if known is None or violation.costs < known.costs or more_is_known:
-            self.violation = violation
-
-
-@dataclass
 class Knowledge:
     """The evidence about some properties within limits.
 
@@ -118,17 +71,19 @@ class Knowledge:
     _longer: int = -1
     _complete: dict[int | None, int] = field(default_factory=dict)
     """The number of rounds that cover every execution, by the largest number of steps considered."""
-    _about: dict[str, _About] = field(init=False)
+    _about: dict[str, About] = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin without evidence."""
-        self._about = {prop.name: _About(prop) for prop in self.properties}
+        self._about = {prop.name: About(prop) for prop in self.properties}
 
     def hear(self, message: Heard) -> None:
         """Record the evidence of a message."""
         match message:
             case Replayed(property=name):
                 self._about[name].see(message)
+            case AtLeast(property=name, steps=steps):
+                self._about[name].at_least = max(self._about[name].at_least, steps)
             case PatienceOver(property=name):
                 self._about[name].patience_is_over = True
             case Clean(property=name, below=below):
@@ -201,7 +156,8 @@ class Knowledge:
         about = self._about[name]
         if about.costs is not None and about.costs[-1:] == (0,):
             return 0
-        return None if about.about_steps is None else at_least(about.about_steps, self._complete)
+        by_rounds = 0 if about.about_steps is None else at_least(about.about_steps, self._complete)
+        return max(by_rounds, about.at_least) or None
 
     def longest_useful(self) -> int | None:
         """Return the largest step count at which a shorter counterexample could still improve a result.
@@ -243,18 +199,18 @@ class Knowledge:
             return Decision(verdict, final=self._induction_is_over(about) and not self.proving)
         return None
 
-    def _is_covered(self, about: _About) -> bool:
+    def _is_covered(self, about: About) -> bool:
         """Return whether every execution within the limits was searched."""
         covering = self.covering(self.limits.bound)
         return covering is not None and about.searched >= covering
 
-    def _is_small_enough(self, about: _About) -> bool:
+    def _is_small_enough(self, about: About) -> bool:
         limit = self.limits.rounds
         at_limit = limit is not None and about.searched >= limit
         enough = self.limits.minimize is Minimize.NONE or about.patience_is_over or at_limit
         return enough or self._is_fewest(about)
 
-    def _is_fewest(self, about: _About) -> bool:
+    def _is_fewest(self, about: About) -> bool:
         """Return whether no execution within the limits violates the property at a lower cost.
 
         Only shorter executions matter if only steps are counted, or if the trace has no fault.
@@ -262,6 +218,8 @@ class Knowledge:
         if self.limits.minimize is Minimize.NONE:
             return False
         assert about.costs is not None
+        if self.limits.minimize is Minimize.STEPS and about.at_least >= about.costs[-1]:
+            return True
         steps = self.limits.bound
         if not any(about.costs[:-1]):
             steps = about.costs[-1] - 1
@@ -270,14 +228,14 @@ class Knowledge:
         covering = self.covering(steps)
         return covering is not None and about.searched >= covering
 
-    def _is_proved_by_induction(self, about: _About) -> bool:
+    def _is_proved_by_induction(self, about: About) -> bool:
         """Return whether the property is k-inductive and its base was searched without a violation."""
         if about.inductive is None or self.untrue is not None:
             return False
         clean = min(about.searched, self._upheld) if self.invariants else about.searched
         return clean >= base(about.inductive.rounds)
 
-    def _induction_is_over(self, about: _About) -> bool:
+    def _induction_is_over(self, about: About) -> bool:
         """Return whether k-induction can prove nothing more within the limit on rounds."""
         if not self.inducing or self.untrue is not None or about.inductive is not None:
             return True
@@ -324,7 +282,7 @@ class Knowledge:
                 assert_never(verdict)
         return Result(name, verdict, seconds, self.limits.solver, **known)
 
-    def _induction(self, about: _About) -> dict[str, Any]:
+    def _induction(self, about: About) -> dict[str, Any]:
         """Return the fields of a result about a proof by induction."""
         if about.by_actions is not None:
             proof = about.by_actions
@@ -332,7 +290,7 @@ class Knowledge:
         assert about.inductive is not None
         return {"induction": about.inductive.rounds, "invariants": self.invariants}
 
-    def _found(self, about: _About) -> dict[str, Any]:
+    def _found(self, about: About) -> dict[str, Any]:
         """Return the fields of a result about a violation."""
         assert about.violation is not None
         trace, rounds = about.violation.trace, about.violation.rounds
@@ -353,13 +311,13 @@ class Knowledge:
             "trace": trace,
         }
 
-    def _lacks(self, about: _About) -> str | None:
+    def _lacks(self, about: About) -> str | None:
         """Return what an inductive property lacks for a proof, or None."""
         if about.by_actions is None or about.witnessed:
             return None
         return f"inductive; its witness was not reached: {about.asked.witness_meaning}"
 
-    def _why_not_inductive(self, about: _About) -> str | None:
+    def _why_not_inductive(self, about: About) -> str | None:
         """Return why induction did not prove the property, or None if that is not known."""
         if self.untrue is not None:
             return str(self.untrue)
@@ -369,7 +327,7 @@ class Knowledge:
         return failure(tried) if tried is not None and about.inductive is None else None
 
 
-def _is_decided_by_actions(about: _About, verdict: Verdict) -> bool:
+def _is_decided_by_actions(about: About, verdict: Verdict) -> bool:
     """Return whether the verdict is that of induction over one action.
 
     Rounds that were searched meanwhile say nothing more, and their number depends on the machine.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.solving.clauses import Clause
-from fencepost.encoding.solving.logic import Formula
+from fencepost.encoding.solving.logic import Formula, name_of
 from fencepost.encoding.solving.terms import clausal
 
 _TACTICS = ("simplify", "propagate-values", "tseitin-cnf")
@@ -30,7 +30,7 @@ def numbered(formulas: Iterable[Formula], first: Sequence[Formula]) -> Cnf:
     formulas in the same order give the same clauses.
     """
     cnf = _parse_dimacs(clausal(formulas, _TACTICS))
-    numbers = {str(f): number for number, f in enumerate(first, 1)}
+    numbers = {name_of(f): number for number, f in enumerate(first, 1)}
     table, size = [0] * (cnf.size + 1), len(numbers)
     for name, number in cnf.numbers.items():
         table[number] = numbers.get(name, 0)

@@ -9,7 +9,7 @@ from fencepost.encoding.formulas.cnf import numbered
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.terms import Term
-from fencepost.encoding.solving.logic import TRUE, Formula, Renaming, conj, disj, iff, named, neg
+from fencepost.encoding.solving.logic import TRUE, Formula, Renaming, conj, disj, iff, name_of, named, neg
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ def _numbered(round_: Round, widths: list[int], initial: list[bool], blockers: l
         width=sum(widths),
         widths=widths,
         choices=len(round_.choices),
-        fires=[cnf.numbers[str(f)] for f in round_.fires],
-        outputs={name: cnf.numbers[str(f)] for name, f in round_.outputs.items()},
+        fires=[cnf.numbers[name_of(f)] for f in round_.fires],
+        outputs={name: cnf.numbers[name_of(f)] for name, f in round_.outputs.items()},
         initial=initial,
         blockers=blockers,
     )

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.clauses import Clause
 from fencepost.encoding.ic3.core import inductive_core
 from fencepost.encoding.ic3.frames import Frames
@@ -65,6 +66,12 @@ def find(
     return [_find(system, claims, proved, OTHER if judge == MINE else MINE, conflicts)]
 
 
+def actions_of(symbolic: Symbolic) -> list[int]:
+    """Return the number of the ground action of each slot."""
+    order = {action: number for number, action in enumerate(symbolic.system.ground_actions)}
+    return [order[action] for action in symbolic.actions]
+
+
 def _find(
     system: System,
     claims: Sequence[Statement],
@@ -72,14 +79,11 @@ def _find(
     solver: str,
     conflicts: int | None,
 ) -> Iterator[Progress | FoundPath | FoundClauses]:
-    from fencepost.encoding.formulas.symbolic import Symbolic
-
     yield Progress(TASK, 0, 0, 0)
     symbolic = Symbolic(system)
     relation = transitions(symbolic, claims, proved)
     frames = Frames(relation, list(symmetries(symbolic, relation, [*claims, *proved])), SOLVERS[solver])
-    order = {action: number for number, action in enumerate(system.ground_actions)}
-    actions = [order[action] for action in symbolic.actions]
+    actions = actions_of(symbolic)
     names, last = [claim.name for claim in claims], 0.0
     for message in Search(relation, frames, Lifting(relation, SOLVERS[solver])).run([*names, WRONG]):
         match message:

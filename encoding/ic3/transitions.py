@@ -21,7 +21,7 @@ from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.solving.clauses import Clause as Numbers
-from fencepost.encoding.solving.logic import TRUE, Formula, disj, iff, named, neg
+from fencepost.encoding.solving.logic import TRUE, Formula, disj, iff, name_of, named, neg
 
 WRONG = "badly defined/"
 """The name of the bad states in which an action is badly defined."""
@@ -111,9 +111,9 @@ def transitions(
     ]
     first = [*before_names, *after_names, *selected, *enabled, *bad_names]
     cnf = numbered([c for c in constraints if c is not TRUE], first)
-    number = {str(f): cnf.numbers[str(f)] for f in first}
-    chosen = [number[str(f)] for f in selected]
-    possible = [number[str(f)] for f in enabled]
+    number = cnf.numbers
+    chosen = [number[name_of(f)] for f in selected]
+    possible = [number[name_of(f)] for f in enabled]
     alone, size = _at_most_one(chosen, cnf.size)
     return Transitions(
         atoms=tuple(atoms),
@@ -123,7 +123,7 @@ def transitions(
         size=size,
         selected=tuple(chosen),
         enabled=tuple(possible),
-        bad={name: number[str(f)] for name, f in zip(bad, bad_names, strict=True)},
+        bad={name: number[name_of(f)] for name, f in zip(bad, bad_names, strict=True)},
         initial=frozenset(_initial(symbolic, atoms[:own])),
     )
 

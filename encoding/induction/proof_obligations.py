@@ -27,7 +27,7 @@ from fencepost.encoding.language.carried_invariants import FoundInvariant
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.solving.clauses import Clause
-from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, conj, disj, iff, named, neg
+from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, conj, disj, iff, name_of, named, neg
 
 WELL_DEFINED = "no action sets a variable twice and/or outside its domain"
 """The name of the claim that is proved with all others. No name of a property has a slash (`file_name`)."""
@@ -187,12 +187,12 @@ def as_clauses(claim_formulas: ClaimFormulas) -> Obligations:
         size=cnf.size,
         widths=[len(own) for own in claim_formulas.before],
         choices=len(claim_formulas.choices),
-        holds={name: cnf.numbers[str(f)] for name, f in claim_formulas.holds.items()},
+        holds={name: cnf.numbers[name_of(f)] for name, f in claim_formulas.holds.items()},
         questions=tuple(
             ObligationQuestion(
                 question.slot,
-                cnf.numbers[str(question.happens)],
-                {name: cnf.numbers[str(f)] for name, f in question.fails.items()},
+                cnf.numbers[name_of(question.happens)],
+                {name: cnf.numbers[name_of(f)] for name, f in question.fails.items()},
             )
             for question in claim_formulas.asked
         ),

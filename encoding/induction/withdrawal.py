@@ -67,11 +67,15 @@ class ObligationSolver:
         solver.add(obligations.clauses if clauses is None else clauses)
 
     def ask(
-        self, question: ObligationQuestion, claims: Collection[str], about: Collection[str] | None = None
+        self,
+        question: ObligationQuestion,
+        claims: Collection[str],
+        about: Collection[str] | None = None,
+        given: Sequence[int] = (),
     ) -> Generator[Progress, None, StillInductive | Withdrawn]:
         """Return whether the action can make one of the claims false from a state in which all of them hold.
 
-        If `about` is given, only those claims are looked at after the action.
+        If `about` is given, only those claims are looked at after the action. The literals `given` hold too.
         """
         wanted = claims if about is None else about
         fails = {name: literal for name, literal in question.fails.items() if name in wanted}
@@ -80,7 +84,7 @@ class ObligationSolver:
         self._top += 1
         asking = self._top
         self._solver.add([[-asking, *fails.values()]])
-        found = yield from self.solve([*self.before(question, claims), asking])
+        found = yield from self.solve([*self.before(question, claims), *given, asking])
         if found is None:
             core = set(self._solver.core())
             answer: StillInductive | Withdrawn = StillInductive(

@@ -10,7 +10,7 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.answers import No
-from fencepost.encoding.solving.logic import conj, disj, named, neg
+from fencepost.encoding.solving.logic import conj, disj, name_of, named, neg
 from fencepost.encoding.solving.solvers import SLICE, backend
 
 
@@ -37,5 +37,5 @@ def following(
     return tuple(
         claim.name
         for name, claim in zip(denied, asked, strict=True)
-        if isinstance(solving.ask([cnf.numbers[str(name)]], SLICE), No)
+        if isinstance(solving.ask([cnf.numbers[name_of(name)]], SLICE), No)
     )

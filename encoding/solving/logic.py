@@ -37,6 +37,12 @@ def named(name: str) -> Formula:
     return Formula(z3core.Z3_mk_const(_REF, z3core.Z3_mk_string_symbol(_REF, name), _SORT), _CONTEXT)
 
 
+def name_of(variable: Formula) -> str:
+    """Return the name of a Boolean variable. z3's own `str` takes thirty times as long."""
+    declared = z3core.Z3_get_app_decl(_REF, variable.as_ast())
+    return str(z3core.Z3_get_symbol_string(_REF, z3core.Z3_get_decl_name(_REF, declared)))
+
+
 def neg(formula: Formula) -> Formula:
     """Return the negation."""
     if formula is TRUE:

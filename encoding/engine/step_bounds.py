@@ -1,0 +1,157 @@
+"""Lower bounds on the steps of a violation, from frames of IC3 that another solver has checked.
+
+If frame i has every state that i steps reach, and no frame up to k has a violation, then a violation takes
+more than k steps. IC3 finds the frames, and its word is no evidence. The clauses of the frames become claims,
+each with the number of the last frame that it is about. The proof obligations of single actions say that a
+claim about frame j holds after each action from a state of frame j - 1; the initial states are frame 0.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+
+from fencepost.encoding.engine.events import AtLeast
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.preparation import Send
+from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.ic3.clauses import Clause, invariants_of
+from fencepost.encoding.ic3.core import frame_core
+from fencepost.encoding.ic3.finder import MINE, OTHER, PAUSE, FoundPath, actions_of
+from fencepost.encoding.ic3.frames import Frames
+from fencepost.encoding.ic3.lifting import Lifting
+from fencepost.encoding.ic3.search import Excluded, Reached, Search, Underway
+from fencepost.encoding.ic3.symmetry import symmetries
+from fencepost.encoding.ic3.transitions import WRONG, transitions
+from fencepost.encoding.induction.proof_obligations import (
+    INITIALLY,
+    WELL_DEFINED,
+    ObligationQuestion,
+    obligations,
+)
+from fencepost.encoding.induction.withdrawal import ObligationSolver, StillInductive, Withdrawn
+from fencepost.encoding.language.system import Invariant, Property, System
+from fencepost.encoding.solving.answers import SpentError
+from fencepost.encoding.solving.solvers import SOLVERS, Progress, backend
+
+TASK = "shortest"
+"""The name of this search in progress."""
+
+SHARE = 3.0
+"""A bound is checked once the search has gone on for so many times the seconds that the last check took."""
+
+
+def bound_process(
+    send: Send, system: System, prop: Property, proved: Sequence[Invariant], steps: int, limits: Limits
+) -> list[Iterator[Progress | FoundPath | AtLeast]]:
+    """Return the generator of the process that looks for a violation of fewer than `steps` steps.
+
+    It yields lower bounds that were checked, and a path if it finds a shorter one. The invariants `proved`
+    hold in every reachable state, and are taken for granted.
+    """
+    return [_bound(system, prop, proved, steps, limits)]
+
+
+def _bound(
+    system: System, prop: Property, proved: Sequence[Invariant], steps: int, limits: Limits
+) -> Iterator[Progress | FoundPath | AtLeast]:
+    found = _Frames(Symbolic(system), prop, proved, limits)
+    told = checked = time.perf_counter()
+    cost = 0.0
+    for message in found.search.by_steps(found.bad):
+        now = time.perf_counter()
+        match message:
+            case Underway(level, orbits, _):
+                found.spend()
+                if now - told > PAUSE:
+                    told = now
+                    yield Progress(TASK, level, orbits, found.frames.conflicts)
+            case Reached(_, slots, choices):
+                actions = actions_of(found.symbolic)
+                name = prop.name if message.bad == prop.name else None
+                yield FoundPath(name, tuple(actions[slot] for slot in slots), choices)
+                yield from found.bound(len(slots) - 1)
+            case Excluded(last) if last + 1 >= steps:
+                yield from found.bound(last)
+                return
+            case Excluded(last) if limits.conflicts is None and now - checked > max(1.0, SHARE * cost):
+                yield from found.bound(last)
+                checked = time.perf_counter()
+                cost = checked - now
+
+
+class _Frames:
+    """The frames of one property, and the check of what they say."""
+
+    def __init__(
+        self, symbolic: Symbolic, prop: Property, proved: Sequence[Invariant], limits: Limits
+    ) -> None:
+        self.symbolic, self._property, self._proved, self._limits = symbolic, prop, proved, limits
+        self._relation = transitions(symbolic, [prop], proved)
+        solver = SOLVERS[OTHER if limits.solver == MINE else MINE]
+        permutations = list(symmetries(symbolic, self._relation, [prop, *proved]))
+        self.frames = Frames(self._relation, permutations, solver)
+        self.search = Search(self._relation, self.frames, Lifting(self._relation, solver))
+        self.bad = (prop.name, WRONG)
+
+    def spend(self) -> None:
+        """Raise SpentError if more conflicts were spent than allowed."""
+        most = self._limits.conflicts
+        if most is not None and self.frames.conflicts > most:
+            raise SpentError(f"{most} conflicts spent")
+
+    def bound(self, last: int) -> Iterator[AtLeast]:
+        """Yield that a violation takes more than `last` steps, if another solver confirms the frames."""
+        core = frame_core(self._relation, self.frames, self.bad, last)
+        levels = [
+            (self._relation.clause([-literal for literal in cube]), min(blocked.level, last))
+            for blocked in core
+            for cube in sorted(blocked.orbit, key=sorted)
+        ]
+        if is_kept(self.symbolic, self._property, self._proved, levels, last, self._limits.solver):
+            yield AtLeast(self._property.name, last + 1)
+
+
+def is_kept(
+    symbolic: Symbolic,
+    prop: Property,
+    proved: Sequence[Invariant],
+    levels: Sequence[tuple[Clause, int]],
+    last: int,
+    solver: str,
+) -> bool:
+    """Return whether no execution of at most `last` steps violates the property or is badly defined.
+
+    `levels` has clauses, each with the number of the last frame that it is about. The property, and that no
+    action is badly defined, are about frame `last`. The invariants `proved` hold in every frame.
+    """
+    clauses = invariants_of(symbolic.system, [clause for clause, _ in levels])
+    about = {claim.name: level for claim, (_, level) in zip(clauses, levels, strict=True)}
+    about |= {prop.name: last, WELL_DEFINED: last}
+    asked = obligations(symbolic, [*clauses, prop, *proved])
+    always = {invariant.name for invariant in proved}
+    judge = ObligationSolver(asked, backend(solver))
+    first = next(question for question in asked.questions if question.slot == INITIALLY)
+
+    def fails(question: ObligationQuestion, level: int) -> bool:
+        """Return whether an action makes a claim about this frame false, from the frame before."""
+        held = always | {name for name, known in about.items() if known >= level - 1}
+        told = {name for name, known in about.items() if known == level}
+        given = [first.happens] if level == 1 else []
+        return isinstance(_last(judge.ask(question, held, told, given)), Withdrawn)
+
+    if isinstance(_last(judge.ask(first, about.keys())), Withdrawn):
+        return False
+    actions = [question for question in asked.questions if question is not first]
+    frames = sorted({level for level in about.values() if level > 0})
+    return not any(fails(question, level) for level in frames for question in actions)
+
+
+def _last(asking: Generator[Progress, None, StillInductive | Withdrawn]) -> StillInductive | Withdrawn:
+    """Return the answer to a question, without the progress until then."""
+    while True:
+        try:
+            next(asking)
+        except StopIteration as ended:
+            answer: StillInductive | Withdrawn = ended.value
+            return answer
