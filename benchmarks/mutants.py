@@ -72,11 +72,14 @@ TESTS: Mapping[str, Sequence[str]] = {
         "unit/encoding/test_refinement.py",
         "protocols/test_theorem.py",
     ),
-    "encoding/engine/knowledge.py": (
-        "unit/encoding/test_knowledge.py",
-        "unit/encoding/test_induction.py",
-        "unit/encoding/test_smallest_counterexample.py",
-        *("unit/encoding/test_false_proofs.py", "unit/encoding/test_engines.py"),
+    **dict.fromkeys(
+        ["encoding/engine/knowledge.py", "encoding/engine/property_evidence.py"],
+        (
+            "unit/encoding/test_knowledge.py",
+            "unit/encoding/test_induction.py",
+            "unit/encoding/test_smallest_counterexample.py",
+            *("unit/encoding/test_false_proofs.py", "unit/encoding/test_engines.py"),
+        ),
     ),
     "encoding/engine/houdini.py": _PROVING,
     "encoding/rounds": (

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
-from fencepost.encoding.engine.about_property import About
 from fencepost.encoding.engine.events import (
     AtLeast,
     ByActions,
@@ -24,6 +23,7 @@ from fencepost.encoding.engine.events import (
 )
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.lower_bound import at_least
+from fencepost.encoding.engine.property_evidence import PropertyEvidence
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive, base
 from fencepost.encoding.language.state import amount
@@ -71,11 +71,11 @@ class Knowledge:
     _longer: int = -1
     _complete: dict[int | None, int] = field(default_factory=dict)
     """The number of rounds that cover every execution, by the largest number of steps considered."""
-    _about: dict[str, About] = field(init=False)
+    _about: dict[str, PropertyEvidence] = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin without evidence."""
-        self._about = {prop.name: About(prop) for prop in self.properties}
+        self._about = {prop.name: PropertyEvidence(prop) for prop in self.properties}
 
     def hear(self, message: Heard) -> None:
         """Record the evidence of a message."""
@@ -199,18 +199,18 @@ class Knowledge:
             return Decision(verdict, final=self._induction_is_over(about) and not self.proving)
         return None
 
-    def _is_covered(self, about: About) -> bool:
+    def _is_covered(self, about: PropertyEvidence) -> bool:
         """Return whether every execution within the limits was searched."""
         covering = self.covering(self.limits.bound)
         return covering is not None and about.searched >= covering
 
-    def _is_small_enough(self, about: About) -> bool:
+    def _is_small_enough(self, about: PropertyEvidence) -> bool:
         limit = self.limits.rounds
         at_limit = limit is not None and about.searched >= limit
         enough = self.limits.minimize is Minimize.NONE or about.patience_is_over or at_limit
         return enough or self._is_fewest(about)
 
-    def _is_fewest(self, about: About) -> bool:
+    def _is_fewest(self, about: PropertyEvidence) -> bool:
         """Return whether no execution within the limits violates the property at a lower cost.
 
         Only shorter executions matter if only steps are counted, or if the trace has no fault.
@@ -228,14 +228,14 @@ class Knowledge:
         covering = self.covering(steps)
         return covering is not None and about.searched >= covering
 
-    def _is_proved_by_induction(self, about: About) -> bool:
+    def _is_proved_by_induction(self, about: PropertyEvidence) -> bool:
         """Return whether the property is k-inductive and its base was searched without a violation."""
         if about.inductive is None or self.untrue is not None:
             return False
         clean = min(about.searched, self._upheld) if self.invariants else about.searched
         return clean >= base(about.inductive.rounds)
 
-    def _induction_is_over(self, about: About) -> bool:
+    def _induction_is_over(self, about: PropertyEvidence) -> bool:
         """Return whether k-induction can prove nothing more within the limit on rounds."""
         if not self.inducing or self.untrue is not None or about.inductive is not None:
             return True
@@ -282,7 +282,7 @@ class Knowledge:
                 assert_never(verdict)
         return Result(name, verdict, seconds, self.limits.solver, **known)
 
-    def _induction(self, about: About) -> dict[str, Any]:
+    def _induction(self, about: PropertyEvidence) -> dict[str, Any]:
         """Return the fields of a result about a proof by induction."""
         if about.by_actions is not None:
             proof = about.by_actions
@@ -290,7 +290,7 @@ class Knowledge:
         assert about.inductive is not None
         return {"induction": about.inductive.rounds, "invariants": self.invariants}
 
-    def _found(self, about: About) -> dict[str, Any]:
+    def _found(self, about: PropertyEvidence) -> dict[str, Any]:
         """Return the fields of a result about a violation."""
         assert about.violation is not None
         trace, rounds = about.violation.trace, about.violation.rounds
@@ -311,13 +311,13 @@ class Knowledge:
             "trace": trace,
         }
 
-    def _lacks(self, about: About) -> str | None:
+    def _lacks(self, about: PropertyEvidence) -> str | None:
         """Return what an inductive property lacks for a proof, or None."""
         if about.by_actions is None or about.witnessed:
             return None
         return f"inductive; its witness was not reached: {about.asked.witness_meaning}"
 
-    def _why_not_inductive(self, about: About) -> str | None:
+    def _why_not_inductive(self, about: PropertyEvidence) -> str | None:
         """Return why induction did not prove the property, or None if that is not known."""
         if self.untrue is not None:
             return str(self.untrue)
@@ -327,7 +327,7 @@ class Knowledge:
         return failure(tried) if tried is not None and about.inductive is None else None
 
 
-def _is_decided_by_actions(about: About, verdict: Verdict) -> bool:
+def _is_decided_by_actions(about: PropertyEvidence, verdict: Verdict) -> bool:
     """Return whether the verdict is that of induction over one action.
 
     Rounds that were searched meanwhile say nothing more, and their number depends on the machine.

@@ -65,13 +65,14 @@ class Core:
             if used is None:
                 return None
             self._used[key] = used
-            waiting += [blocked.cube for blocked in used if blocked not in needed]
-            needed |= dict.fromkeys(used)
+            new = [blocked for blocked in self._literals if blocked in used and blocked not in needed]
+            waiting += [blocked.cube for blocked in new]
+            needed |= dict.fromkeys(new)
         return frozenset(needed)
 
     def _from(self, key: Cube | int, clauses: Collection[Blocked]) -> frozenset[Blocked] | None:
         """Return the clauses from which it follows that a cube, or a bad state, is not reached, or None."""
-        held = {self._literals[blocked]: blocked for blocked in clauses}
+        held = {literal: blocked for blocked, literal in self._literals.items() if blocked in clauses}
         if isinstance(key, int):
             asked = [key]
         else:

@@ -34,9 +34,10 @@ def test_the_example_of_a_command_is_one_of_it(words: tuple[str, ...]) -> None:
     """Planted: an option that does not exist."""
     program, *arguments = shlex.split(EVERY[words].example)
     assert (program, tuple(arguments[: len(words)])) == ("fencepost", words)
-    EVERY[words].make_context(words[-1], arguments[len(words) :])
+    parent = click.Context(cli, **cli.context_settings)  # a command keeps the help option that it made first
+    EVERY[words].make_context(words[-1], arguments[len(words) :], parent)
     with pytest.raises(click.NoSuchOption):
-        EVERY[words].make_context(words[-1], [*arguments[len(words) :], "--planted"])
+        EVERY[words].make_context(words[-1], [*arguments[len(words) :], "--planted"], parent)
 
 
 @pytest.mark.parametrize("words", EVERY, ids=" ".join)

@@ -11,7 +11,7 @@ from fencepost.encoding.rounds.search import Clean, Execution
 
 
 @dataclass
-class About:
+class PropertyEvidence:
     """The evidence about one property."""
 
     asked: Property
