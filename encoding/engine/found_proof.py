@@ -17,7 +17,7 @@ from fencepost.encoding.errors import InternalError
 from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
 from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.language.carried_invariants import carrying
-from fencepost.encoding.language.system import GroundAction
+from fencepost.encoding.language.system import GroundAction, Invariant
 from fencepost.encoding.language.terms import FALSE
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.workers import Worker
@@ -39,6 +39,8 @@ class FoundProof:
         self._worker: Worker | None = None
         self._asked: dict[str, Statement] = {}
         """The claims that are searched for and judged now, by name."""
+        self._granted: tuple[Invariant, ...] = ()
+        """What is proved by induction with declared invariants alone, properties too: inductive by itself."""
         self._searches = 0
         self.is_over = False
 
@@ -89,6 +91,9 @@ class FoundProof:
         claims: list[Statement] = []
         match self._searches:
             case 1:
+                proved = [prop for prop in self._work.properties if knowledge.is_inductive(prop.name)]
+                as_invariants = (Invariant(prop.name, prop.meaning, prop.holds) for prop in proved)
+                self._granted = (*self._work.assumed, *as_invariants)
                 claims = [prop for prop in still if not knowledge.is_inductive(prop.name)]
             case 2:
                 claims = [Never(prop) for prop in still if knowledge.is_inductive(prop.name)]
@@ -97,7 +102,7 @@ class FoundProof:
         self._asked = {claim.name: claim for claim in claims}
         if claims:
             work = self._work
-            asked = work.system, claims, work.assumed, work.limits.solver, work.limits.conflicts
+            asked = work.system, claims, self._granted, work.limits.solver, work.limits.conflicts
             self._worker = work.start(self, "ic3", find, *asked)
 
     def _is_open(self, claim: Statement) -> bool:
@@ -106,10 +111,10 @@ class FoundProof:
         return self._work.knowledge.violation(name) is None and not self._work.knowledge.settled(name)
 
     def _judge(self, searching: Worker, found: FoundClauses) -> None:
-        """Put the clauses to induction over one action, with the declared invariants that are proved."""
+        """Put the clauses to induction over one action, with what the search took for granted."""
         work = self._work
         work.dismiss(searching)
-        system = carrying(work.system, work.assumed)
+        system = carrying(work.system, self._granted)
         claims = [self._asked[name] for name in found.properties]
         self._worker = work.start(self, "judge", judge_process, system, claims, found.clauses, work.limits)
 

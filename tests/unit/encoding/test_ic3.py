@@ -9,6 +9,8 @@ from inspect import signature
 import pytest
 
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3 import symmetry
 from fencepost.encoding.ic3.clauses import clause_text, with_found
@@ -35,6 +37,7 @@ from fencepost.encoding.language import (
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.answers import SpentError
+from support.bare import Bare
 from support.varied import inductive
 
 
@@ -152,6 +155,46 @@ def test_an_invariant_that_is_proved_already_is_taken_for_granted() -> None:
     (given,) = found_by(helped)
     assert isinstance(alone, FoundClauses) and isinstance(given, FoundClauses)
     assert (len(alone.clauses) > 0, given.clauses) == (True, ())
+
+
+def of_one_mind(*names: str) -> Callable[..., Action]:
+    """Return an action by which the second variable becomes equal to the first."""
+
+    def follow(s: Copies) -> Action:
+        return Action(s.tick | ~s.tick, [getattr(s, names[1]).set(getattr(s, names[0]))], names[1])
+
+    follow.__name__ = f"{names[1]}_follows_{names[0]}"
+    return follow
+
+
+class Copies(StateSpace):
+    """Variables that are all equal to a tick, in every reachable state."""
+
+    def __init__(self) -> None:
+        self.a, self.b, self.c, self.d, self.tick = (variable(BOOL) for _ in range(5))
+
+
+def turn(s: Copies) -> Action:
+    """Change all of them."""
+    return Action(s.tick | ~s.tick, [v.set(~v) for v in (s.a, s.b, s.c, s.d, s.tick)], "a")
+
+
+def test_invariants_are_taken_for_granted_with_the_properties_that_they_rest_on() -> None:
+    """The invariant about `b` is inductive only with the property about `a`.
+
+    Planted: the judge is given the invariant without that property. Then it withdraws the invariant.
+    """
+    s = Copies()
+    follow = [of_one_mind(*pair) for pair in ("ab", "ba", "bd", "dc")]
+    properties = [Property(name, "", getattr(s, name) == s.tick, s.tick, "turned") for name in ("a", "c")]
+    actions = tuple(each(one, s) for one in (*follow, turn))
+    system = System(s, actions, tuple(properties), invariants=(Invariant("of-b", "", s.b == s.tick),))
+    limits = Limits(engines=("induction", "ic3"), jobs=1)
+    results = check(Bare(system), properties, limits).results
+    assert [(result.invariants, len(result.found)) for result in results] == [
+        (("of-b",), 0),
+        (("of-b", "a"), 2),
+    ]
 
 
 def test_a_message_is_lost_for_good_or_not_at_all() -> None:
