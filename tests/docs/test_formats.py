@@ -50,6 +50,7 @@ from support.sweeps import planned
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "formats.md"
 EXAMPLE = str(ROOT / "examples" / "two_copies.py")
+COMMIT = str(ROOT / "examples" / "two_phase_commit.py")
 ENDLESS = str(ROOT / "examples" / "one_owner.py")
 PUBLISHED = ROOT / "docs/traces/bookkeeper-4.13.no-divergence.json"
 RUNS = ROOT / "tests/realcode/runs/4.17.4.db.jsonl"
@@ -230,6 +231,7 @@ def read(file: str | Path) -> tuple[str, Document]:
 def _checks() -> Found:
     lossy = ["check", EXAMPLE, "--set", "fence=yes", "--set", "acknowledge=reachable"]
     found = [
+        output("check", COMMIT, "--set", "votes=majority", "--drop-declared", "--count", "2"),
         output(*lossy, "--count", "2", "--traces", "traces"),
         output("check", EXAMPLE, "--set", "fence=yes"),
         output("check", ENDLESS),
@@ -264,11 +266,11 @@ def _traces() -> Found:
 def _certificates() -> Found:
     """Return certificates, and the results of checking them before and after a change.
 
-    The first one has clauses that were found.
+    The first one has clauses that were found, the second one a proof by rounds.
     """
     found = _certificate_with_clauses()
     for checked, folder, source in (
-        ([EXAMPLE, "--set", "fence=yes"], "certificate", ["--protocol", EXAMPLE]),
+        ([EXAMPLE, "--set", "fence=yes", "--engine", "rounds"], "certificate", ["--protocol", EXAMPLE]),
         (SHIPPED, "of-ours", []),
     ):
         found.append(output("check", *checked, "--certificates", folder))

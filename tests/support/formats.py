@@ -157,14 +157,35 @@ def objects(value: object, schema: Mapping[str, Any]) -> Iterator[tuple[dict[str
 
 
 def shortened(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return a document of the same form with one item in each list, and two in each table."""
+    """Return a document of the same form with few items in each list, and two in each table.
+
+    Of a list the first item is kept, and of the others those with a list that is empty in all items before.
+    """
     found = {place: shortened(part, below) for place, part, below in parts(value, schema)}
     if isinstance(value, list):
-        return list(found.values())[:1]
+        return _telling(list(found.values()))
     if isinstance(value, dict):
         named = "properties" in rules_for(value, schema)
         return found if named else dict(list(found.items())[:2])
     return value
+
+
+def _telling(items: list[Any]) -> list[Any]:
+    """Return the first item, and each of the others that has a list which is empty in all kept before."""
+    kept = items[:1]
+    for item in filter(_lists, items[1:]):
+        if not _lists(item) <= set().union(*map(_lists, kept)):
+            kept.append(item)
+    return kept
+
+
+def _lists(item: Any) -> set[str]:
+    """Return the keys of an object whose values are lists with an item."""
+    return (
+        {key for key, part in item.items() if isinstance(part, list) and part}
+        if isinstance(item, dict)
+        else set()
+    )
 
 
 def main() -> None:
