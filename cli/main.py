@@ -29,9 +29,9 @@ TASKS = {
         "known": "Check that known bugs are found, and are gone once mended.",
     },
     "Prove and certify": {
-        "invariants": "Show which invariants are inductive, and what breaks the others.",
+        "invariants": "Show which invariants are inductive and what breaks the others, or find some.",
         "certify": "Check a certificate without the solver that made it.",
-        "export": "Write a query for other solvers.",
+        "export": "Write a query for other solvers, or a circuit for model checkers.",
         "prove": "Prove the quorum lemmas for configurations of all sizes.",
     },
     "BookKeeper configurations and releases": {

@@ -141,9 +141,10 @@ def command(
     minimize: str | None,
     **limits: Any,
 ) -> int:
-    """Search PROTOCOL, or the one in FILE.py, for violations of its properties.
+    """Search PROTOCOL, or the one in FILE.py, for violations of its properties, and for proofs.
 
-    The search goes on until each property is violated or proved, or until a limit is reached. Exits with 0
+    The search goes on until each property is violated or proved, or until a limit is reached. Invariants
+    that a proof needs and that the protocol does not declare are looked for (the engine ic3). Exits with 0
     if all properties are proved, or hold up to the bound given; 1 if one is violated; 3 if one is undecided
     or vacuous.
     """
