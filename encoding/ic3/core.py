@@ -15,14 +15,18 @@ class Core:
     The properties are claims too, so a step is asked about from states in which none is violated.
     """
 
-    def __init__(self, transitions: Transitions, found: Sequence[Blocked], bad: Iterable[str]) -> None:
+    def __init__(
+        self,
+        transitions: Transitions,
+        found: Sequence[Blocked],
+        bad: Iterable[str],
+        solver: str = "minisat22",
+    ) -> None:
         """Load the solver. `bad` names the bad states that the clauses exclude."""
         from pysat.solvers import Solver
 
         self._transitions, self._bad = transitions, [transitions.bad[name] for name in bad]
-        self._solver: Any = Solver(
-            name="minisat22", bootstrap_with=[*transitions.clauses, *transitions.guards]
-        )
+        self._solver: Any = Solver(name=solver, bootstrap_with=[*transitions.clauses, *transitions.guards])
         self._literals: dict[Blocked, int] = {}
         for literal, blocked in enumerate(found, transitions.size + 1):
             self._literals[blocked] = literal
@@ -85,9 +89,11 @@ class Core:
         return frozenset(blocked for literal, blocked in held.items() if literal in core)
 
 
-def inductive_core(transitions: Transitions, found: Sequence[Blocked], bad: Iterable[str]) -> list[Blocked]:
+def inductive_core(
+    transitions: Transitions, found: Sequence[Blocked], bad: Iterable[str], solver: str = "minisat22"
+) -> list[Blocked]:
     """Return a small part of the clauses that is inductive and excludes these bad states."""
-    return Core(transitions, found, bad).smallest()
+    return Core(transitions, found, bad, solver).smallest()
 
 
 def frame_core(transitions: Transitions, frames: Frames, bad: Iterable[str], last: int) -> list[Blocked]:
@@ -102,7 +108,7 @@ def frame_core(transitions: Transitions, frames: Frames, bad: Iterable[str], las
     literals = {blocked: number for number, blocked in enumerate(known, transitions.size + 1)}
     by_literal = {number: blocked for blocked, number in literals.items()}
     never = [-transitions.bad[name] for name in bad]
-    with Solver(name="minisat22", bootstrap_with=[*transitions.clauses, *transitions.guards]) as solver:
+    with Solver(name=frames.solver, bootstrap_with=[*transitions.clauses, *transitions.guards]) as solver:
         for blocked, literal in literals.items():
             for cube in blocked.orbit:
                 solver.add_clause([-literal, *(-n for n in cube)])

@@ -100,7 +100,7 @@ def _find(
                 if not names:
                     return
             case Proved(bad, cubes):
-                core = inductive_core(relation, cubes, bad)
+                core = inductive_core(relation, cubes, bad, SOLVERS[solver])
                 images = [image for one in core for image in sorted(one.orbit, key=sorted)]
                 clauses = tuple(relation.clause([-literal for literal in cube]) for cube in images)
                 yield FoundClauses(tuple(name for name in bad if name != WRONG), clauses)
