@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from inspect import signature
 
 import pytest
 
+from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
@@ -16,7 +18,7 @@ from fencepost.encoding.ic3 import symmetry
 from fencepost.encoding.ic3.clauses import clause_text, with_found
 from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
 from fencepost.encoding.ic3.symmetry import symmetries
-from fencepost.encoding.ic3.transitions import transitions
+from fencepost.encoding.ic3.transitions import Transitions, transitions
 from fencepost.encoding.language import (
     BOOL,
     Action,
@@ -240,3 +242,54 @@ def test_an_orbit_that_is_too_large_ends_the_use_of_symmetry(monkeypatch: pytest
     """Frames would no longer be mapped to themselves if only some images were blocked."""
     monkeypatch.setattr(symmetry, "MOST_IMAGES", 1)
     assert not refused(nodes("one-token"))
+
+
+class Shelves(StateSpace):
+    """Three nodes and four shelves. A node starts at the shelf of its number and moves once to any other."""
+
+    def __init__(self) -> None:
+        self.node = labels("node", "n", 3)
+        self.shelf = integers(1, 4)
+        self.at = family(self.shelf, self.node, initial=lambda n: int(str(n)[1:]))
+        self.used = family(BOOL, self.shelf)
+
+
+def move(s: Shelves, node: Parameter, shelf: Parameter) -> Action:
+    """Move a node to a shelf that was not moved to before."""
+    return Action(~s.used[shelf], [s.at[node].set(shelf), s.used[shelf].set(True)], node)
+
+
+def shelves() -> System:
+    """Return the nodes that move."""
+    s = Shelves()
+    somewhere = forall(s.node, lambda n: s.at[n] >= 1)
+    return System(
+        s, (each(move, s, s.node, s.shelf),), (Property("somewhere", "", somewhere, somewhere, ""),)
+    )
+
+
+def cube(relation: Transitions, state: State) -> frozenset[int]:
+    """Return the literals that are true in a state."""
+    return frozenset(
+        number
+        if (state[atom.place] >= atom.position if atom.at_least else state[atom.place] == atom.position)
+        else -number
+        for number, atom in enumerate(relation.atoms, 1)
+    )
+
+
+def test_an_exchange_of_numbers_that_moves_a_threshold_is_not_used() -> None:
+    """`at[n1] ≥ 3` stays what it is if 1 and 2 change places. If 2 and 3 do, no atom says the same.
+
+    What is used maps literals one to one, steps to steps, and the initial state to itself.
+    """
+    system = shelves()
+    symbolic, concrete = Symbolic(system), Concrete(system)
+    relation = transitions(symbolic, system.properties)
+    (only,) = symmetries(symbolic, relation, system.properties)
+    states = [bytes(s) for s in itertools.product(*(range(len(v.domain)) for v in system.variables))]
+    pairs = [(s, after) for s in states for step in concrete.steps for after in step.successors(s)]
+    steps = {(cube(relation, before), cube(relation, after)) for before, after in pairs}
+    assert sorted(map(abs, only)) == list(range(len(relation.atoms) + 1))
+    assert {(symmetry.image(one, only), symmetry.image(other, only)) for one, other in steps} == steps
+    assert symmetry.image(relation.initial, only) == relation.initial
