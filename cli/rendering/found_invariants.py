@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from fencepost.cli.rendering.check_text import trace_text
 from fencepost.encoding.engine.invariants_examined import Breaks
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.lifting.report import Discovered, FoundInvariant
+from fencepost.encoding.lifting.report import Discovered, LiftedInvariant
 
 
 def discovered_text(found: Discovered, stopped: str | None) -> str:
@@ -24,7 +24,7 @@ def discovered_text(found: Discovered, stopped: str | None) -> str:
         parts.append(_headline(found))
     if found.invariants:
         parts.append("\n".join(_line(one, found) for one in found.invariants))
-        parts.append(f"To paste into the protocol, where `s` is the state:\n\n{_sources(found)}")
+        parts += _to_paste(found.invariants)
     if found.compared:
         parts.append(_comparison(found))
     if not found.complete and found.missing is not None:
@@ -58,13 +58,23 @@ def ranges(sizes: Sequence[str]) -> str:
     return "; ".join(sizes)
 
 
-def _line(one: FoundInvariant, found: Discovered) -> str:
+def _line(one: LiftedInvariant, found: Discovered) -> str:
     some = "" if one.sizes == found.proved else f"  (inductive at {ranges(one.sizes)})"
     return f"{one.name}: {one.text}{some}"
 
 
-def _sources(found: Discovered) -> str:
-    return textwrap.indent("\n".join(one.source for one in found.invariants), "    ")
+def _to_paste(found: Sequence[LiftedInvariant]) -> Iterator[str]:
+    """Yield the source of those that have one, and what is said of the others."""
+    sources = [one.source for one in found if one.source is not None]
+    if sources:
+        source = textwrap.indent("\n".join(sources), "    ")
+        yield f"To paste into the protocol, where `s` is the state:\n\n{source}"
+    others = [one.name for one in found if one.source is None]
+    if others:
+        yield (
+            f"Not to be pasted: {', '.join(others)}. A declared invariant may not read a choice, such as a loss. "
+            "`check` finds clauses about choices itself."
+        )
 
 
 def _comparison(found: Discovered) -> str:

@@ -126,11 +126,15 @@ class Symbolic:
             for effect in self.effects
         ]
 
-    def predicate(self, term: Term) -> Formula:
-        """Return the formula of a closed Boolean term. Raises ModelError if it reads a choice."""
+    def predicate(self, term: Term, with_choices: bool = False) -> Formula:
+        """Return the formula of a closed Boolean term.
+
+        Raises ModelError if it reads a choice, unless it may be one `with_choices`.
+        """
         self._read_now = set()
         formula = self._holds(term, {})
-        self._refuse_choices()
+        if not with_choices:
+            self._refuse_choices()
         return formula
 
     def conjuncts(self, term: Term, with_choices: bool = False) -> Iterator[tuple[Formula, frozenset[int]]]:

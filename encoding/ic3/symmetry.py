@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from fencepost.encoding.formulas.guarded import Guarded, guarded, well_formed
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.transitions import Transitions
-from fencepost.encoding.induction.proof_obligations import Statement
+from fencepost.encoding.induction.proof_obligations import Statement, formula_of
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import GroundAction, Schema
@@ -188,7 +188,7 @@ def _pairs(
                 wanted = guarded(image, other.after.get(image.place, symbolic.bits[image.place]))
                 yield from ((rename(own[value]), wanted[value]) for value in wanted)
     for claim in claims:
-        holds = symbolic.predicate(claim.holds)
+        holds = formula_of(symbolic, claim)
         yield rename(holds), holds
 
 

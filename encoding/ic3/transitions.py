@@ -17,7 +17,7 @@ from fencepost.encoding.formulas.cnf import numbered
 from fencepost.encoding.formulas.guarded import well_formed
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
-from fencepost.encoding.induction.proof_obligations import Statement
+from fencepost.encoding.induction.proof_obligations import Statement, formula_of
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.solving.clauses import Clause as Numbers
@@ -97,12 +97,12 @@ def transitions(
     slots = range(len(symbolic.effects))
     selected = [named(f"selected{slot}") for slot in slots]
     enabled = [named(f"enabled{slot}") for slot in slots]
-    bad = {claim.name: neg(symbolic.predicate(claim.holds)) for claim in claims}
+    bad = {claim.name: neg(formula_of(symbolic, claim)) for claim in claims}
     bad[WRONG] = disj(effect.wrong for effect in symbolic.effects)
     bad_names = [named(f"bad:{name}") for name in bad]
     constraints = [
         *(well_formed(symbolic.bits[v.place]) for v in state),
-        *(symbolic.predicate(invariant.holds) for invariant in proved),
+        *(formula_of(symbolic, invariant) for invariant in proved),
         *(iff(name, f) for name, f in zip(before_names, now, strict=True)),
         *(iff(name, f) for name, f in zip(after_names, then, strict=False)),
         *(iff(name, effect.guard) for name, effect in zip(enabled, symbolic.effects, strict=True)),

@@ -199,6 +199,11 @@ def as_clauses(claim_formulas: ClaimFormulas) -> Obligations:
     )
 
 
+def formula_of(symbolic: Symbolic, claim: Statement) -> Formula:
+    """Return the formula of a claim. Raises ModelError if it reads a choice and was not found."""
+    return symbolic.predicate(claim.holds, isinstance(claim, FoundInvariant))
+
+
 def _conjuncts(symbolic: Symbolic, claim: Statement) -> list[_Part]:
     """Return the conjuncts of a claim."""
     found = isinstance(claim, FoundInvariant)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from fencepost.encoding.formulas.cnf import numbered
 from fencepost.encoding.formulas.guarded import well_formed
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.induction.proof_obligations import Statement
+from fencepost.encoding.induction.proof_obligations import Statement, formula_of
 from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.answers import No
-from fencepost.encoding.solving.logic import conj, disj, name_of, named, neg
+from fencepost.encoding.solving.logic import disj, name_of, named, neg
 from fencepost.encoding.solving.solvers import SLICE, backend
 
 
@@ -25,9 +25,9 @@ def following(
     denied = [named(f"denied:{number}") for number in range(len(asked))]
     constraints = [
         *(well_formed(symbolic.bits[v.place]) for v in system.variables),
-        *(formula for claim in given for formula, _ in symbolic.conjuncts(claim.holds)),
+        *(formula_of(symbolic, claim) for claim in given),
         *(
-            disj((neg(name), neg(conj(formula for formula, _ in symbolic.conjuncts(claim.holds)))))
+            disj((neg(name), neg(formula_of(symbolic, claim))))
             for name, claim in zip(denied, asked, strict=True)
         ),
     ]

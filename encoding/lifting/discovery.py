@@ -15,8 +15,9 @@ from functools import cached_property
 
 from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.engine.events import PreparationPhase
-from fencepost.encoding.ic3.clauses import Clause
-from fencepost.encoding.language.carried_invariants import carrying
+from fencepost.encoding.ic3.clauses import Clause, found_name
+from fencepost.encoding.induction.proof_obligations import Statement
+from fencepost.encoding.language.carried_invariants import FoundInvariant, carrying
 from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
 from fencepost.encoding.lifting.coverage import allowed, covered
 from fencepost.encoding.lifting.judge import Judge
@@ -54,8 +55,8 @@ class Refuted:
     choices: tuple[str, ...]
 
 
-Search = Callable[["AtSize", Sequence[Property], Sequence[Invariant]], Iterator[Learnt | Refuted | Progress]]
-"""A search for clauses that prove properties at one size, such as IC3, with invariants that are proved."""
+Search = Callable[["AtSize", Sequence[Statement], Sequence[Invariant]], Iterator[Learnt | Refuted | Progress]]
+"""A search for clauses that prove claims at one size, such as IC3, with invariants that are proved."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class AtSize:
         """Simulated states."""
         return sampled(self.system, self.size.numbers, SAMPLING)
 
-    def readable(self, templates: Mapping[str, Template]) -> dict[str, Invariant]:
+    def readable(self, templates: Mapping[str, Template]) -> dict[str, FoundInvariant]:
         """Return the templates that this size can have, as invariants by name."""
         found = {}
         for name, template in templates.items():
@@ -269,7 +270,7 @@ class Discovery:
         What induction proves of the templates `kept`, without the properties, is taken for granted.
         """
         at = self.sizes[number]
-        asked = [*at.claims, *(_as_goal(claim) for claim in at.readable(goals).values())]
+        asked: list[Statement] = [*at.claims, *at.readable(goals).values()]
         yield PreparationPhase(f"{at.size.text}: IC3" + (f" with {len(goals)} goals" if goals else ""))
         clauses, changed = list[Clause](), False
         for event in self.search(at, asked, at.proved(kept)):
@@ -297,7 +298,7 @@ class Discovery:
                 if template not in known:
                     known.add(template)
                     self.made += 1
-                    self.pool[f"found-{self.made}"] = template
+                    self.pool[found_name(self.made)] = template
                     changed = True
         return changed
 
@@ -335,10 +336,6 @@ def _needed(judges: Sequence[tuple[AtSize, Judge]], kept: set[str]) -> set[str]:
             break
         kept = kept & used
     return kept
-
-
-def _as_goal(claim: Invariant) -> Property:
-    return Property(claim.name, claim.meaning, claim.holds, claim.holds, "a state in which it holds")
 
 
 def _proved(judges: Sequence[tuple[AtSize, Judge]], left: set[str]) -> bool:

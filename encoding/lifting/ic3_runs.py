@@ -6,22 +6,23 @@ from collections.abc import Iterator, Sequence
 
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
-from fencepost.encoding.language.system import Invariant, Property
+from fencepost.encoding.induction.proof_obligations import Statement
+from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.lifting.discovery import AtSize, Learnt, Refuted
 from fencepost.encoding.solving.solvers import Progress
 
 
 def search(
-    at: AtSize, properties: Sequence[Property], proved: Sequence[Invariant]
+    at: AtSize, claims: Sequence[Statement], proved: Sequence[Invariant]
 ) -> Iterator[Learnt | Refuted | Progress]:
-    """Yield clauses that prove the properties at this size, and the claims that an execution makes false."""
-    (messages,) = find(_quiet, at.system, properties, proved)
+    """Yield clauses that prove the claims at this size, and the claims that an execution makes false."""
+    (messages,) = find(_quiet, at.system, claims, proved)
     for message in messages:
         match message:
             case FoundClauses(clauses=clauses):
                 yield Learnt(clauses)
             case FoundPath(property=str() as name):
-                (claim,) = (prop for prop in properties if prop.name == name)
+                (claim,) = (one for one in claims if one.name == name)
                 refuted = _replayed(at, claim, message)
                 if refuted is not None:
                     yield refuted
@@ -33,7 +34,7 @@ def _quiet(message: object) -> None:
     """Leave a message out."""
 
 
-def _replayed(at: AtSize, claim: Property, path: FoundPath) -> Refuted | None:
+def _replayed(at: AtSize, claim: Statement, path: FoundPath) -> Refuted | None:
     """Return the execution with its states, or None if it is none or does not violate the claim."""
     actions = tuple(at.system.ground_actions[number] for number in path.actions)
     choices = tuple(at.system.choices[position].name for position in path.choices)

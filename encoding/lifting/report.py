@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.invariants_examined import Breaks, Examination
+from fencepost.encoding.ic3.clauses import found_name
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.traces import Trace
@@ -31,12 +32,15 @@ from fencepost.encoding.solving.solvers import Progress
 
 
 @dataclass(frozen=True)
-class FoundInvariant:
-    """An invariant that was found: as people read it, as source, and the sizes at which it is inductive."""
+class LiftedInvariant:
+    """An invariant that was found: as people read it, as source, and the sizes at which it is inductive.
+
+    `source` is None if it reads a choice, which an invariant in a protocol's file may not.
+    """
 
     name: str
     text: str
-    source: str
+    source: str | None
     sizes: tuple[str, ...]
 
 
@@ -51,7 +55,7 @@ class Discovered:
     has for each property that is violated the size and an execution.
     """
 
-    invariants: tuple[FoundInvariant, ...] = ()
+    invariants: tuple[LiftedInvariant, ...] = ()
     proved: tuple[str, ...] = ()
     complete: bool = False
     missing: tuple[str, tuple[str, ...]] | None = None
@@ -112,15 +116,12 @@ class _Record:
         names = tuple(at.size.text for at in sizes)
         found = []
         for number, template in enumerate(templates.values(), 1):
-            own = [at for at in sizes if at.readable({"found": template})]
+            own = [at for at in sizes if at.readable({found_name(number): template})]
             at = (own or self.sizes)[0]
             said = sentence(template, at.system, at.size.numbers)
             name = f"found-{number}"
-            found.append(
-                FoundInvariant(
-                    name, said.text, source(name, said, at.system), tuple(o.size.text for o in own)
-                )
-            )
+            pasted = None if said.reads_choice else source(name, said, at.system)
+            found.append(LiftedInvariant(name, said.text, pasted, tuple(o.size.text for o in own)))
         return self.add(invariants=tuple(found), proved=names)
 
     def violated(self, at: AtSize, execution: Refuted) -> Discovered:

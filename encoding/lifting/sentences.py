@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from fencepost.encoding.ic3.clauses import Relation
+from fencepost.encoding.language.carried_invariants import FoundInvariant
+from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort
-from fencepost.encoding.language.system import Invariant, System
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     AtLeast,
     Constant,
@@ -73,6 +75,11 @@ class Sentence:
         return found
 
     @property
+    def reads_choice(self) -> bool:
+        """Whether the sentence is also about a choice, such as the loss of a message."""
+        return any(isinstance(part, Read) and part.family.fault for part in subterms(self.holds))
+
+    @property
     def text(self) -> str:
         """The sentence as people read it."""
         names = {parameter: parameter.name for parameter, _ in self.bound}
@@ -90,10 +97,10 @@ def _atom(text: str, several: int) -> str:
     return f"({text})" if several > 1 and (" or " in text or ": " in text) else text
 
 
-def invariant(name: str, template: Template, system: System, numbers: Mapping[str, int]) -> Invariant:
+def invariant(name: str, template: Template, system: System, numbers: Mapping[str, int]) -> FoundInvariant:
     """Return the template as an invariant of a system. Raises KeyError if the system cannot have it."""
     found = sentence(template, system, numbers)
-    return Invariant(name, found.text, found.holds)
+    return FoundInvariant(name, found.text, found.holds)
 
 
 def sentence(template: Template, system: System, numbers: Mapping[str, int]) -> Sentence:

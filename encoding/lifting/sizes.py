@@ -44,7 +44,7 @@ class Size:
     @property
     def text(self) -> str:
         """The settings for people: `participants=3`."""
-        return " ".join(f"{name}={value}" for name, value in self.grown.items())
+        return " ".join(f"{name}={value}" for name, value in self.grown.items()) or "the size that is set"
 
 
 def numbers_of(instance: Instance) -> Mapping[str, int]:

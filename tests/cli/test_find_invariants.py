@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
+from support import lost_mail
 from support.refusing import refused
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -35,6 +36,18 @@ def test_declared_invariants_are_kept_unless_they_are_dropped(capsys: pytest.Cap
     code, text = said(capsys, COMMIT, *grow, "--drop-declared")
     assert code == 0
     assert "Of 3 declared invariants," in text
+
+
+def test_an_invariant_about_a_lost_letter_is_proved_and_is_not_to_be_pasted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The proof needs to know that a loss never changes. An invariant in a file may not say so."""
+    code, text = said(capsys, lost_mail.FILE)
+    assert code == 0
+    assert "found-2: for all l: if arrived[l] then not lost[l]\n" in text
+    assert "Not to be pasted: found-1, found-2. " in text
+    assert "s.lost" not in text
+    assert "prove the properties at the size that is set\n" in text
 
 
 def test_a_property_that_is_violated_has_no_invariants(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language import protocol as protocols
 from fencepost.encoding.language.canonical import lines
-from fencepost.encoding.language.system import Invariant, Property, System
+from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.lifting.consequences import following
 from fencepost.encoding.lifting.discovery import AtSize, Complete, Discovery, Learnt, Missing, Standing
@@ -92,7 +92,7 @@ def test_statements_about_all_labels_may_mean_that_one_exists() -> None:
 def run(ats: Sequence[AtSize], *found: Sequence[str]) -> list[object]:
     """Return the findings of a search that knows these clauses of the first size and nothing else."""
 
-    def search(at: AtSize, properties: Sequence[Property], proved: Sequence[Invariant]) -> Iterator[Learnt]:
+    def search(at: AtSize, claims: Sequence[Statement], proved: Sequence[Invariant]) -> Iterator[Learnt]:
         yield Learnt(tuple(clause(ats[0].system, *one) for one in found) if at is ats[0] else ())
 
     return list(Discovery(ats, search).run())
