@@ -78,7 +78,7 @@ class Guard:
 
     def _reason(self, term: Term, environment: Environment, state: State, holds: bool, depth: int) -> Reason:
         """Return the reason why the term has the value `holds`."""
-        names = {parameter: show(value) for parameter, value in environment.items()}
+        names: dict[Term, str] = {parameter: show(value) for parameter, value in environment.items()}
         because = () if depth == 0 else tuple(self._because(term, environment, state, holds, depth - 1))
         values = () if because else tuple(dict.fromkeys(self._values(term, environment, state)))
         return Reason(line(term, 90, names), values[:BROAD], because, not holds and _of_choices(term))

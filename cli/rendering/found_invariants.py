@@ -72,8 +72,8 @@ def _to_paste(found: Sequence[LiftedInvariant]) -> Iterator[str]:
     others = [one.name for one in found if one.source is None]
     if others:
         yield (
-            f"Not to be pasted: {', '.join(others)}. A declared invariant may not read a choice, such as a loss. "
-            "`check` finds clauses about choices itself."
+            f"Not to be pasted: {', '.join(others)}. A declared invariant may not read a choice, such as "
+            "a loss. `check` finds clauses about choices itself."
         )
 
 

@@ -52,7 +52,7 @@ def candidates(system: System) -> tuple[Invariant, ...]:
                 if key(holds) not in known and not _is_plain(changes, happened, needed):
                     known.add(key(holds))
                     name = _unused(_name(happened, needed), taken)
-                    names = named(happened.bound)
+                    names: dict[Term, str] = dict(named(happened.bound).items())
                     meaning = f"{line(happened.holds, 60, names)} needs {line(needed, 100, names)}"
                     found.append(Invariant(name, meaning, holds))
     return tuple(found)

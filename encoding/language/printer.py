@@ -33,15 +33,15 @@ _DEPTH = 12
 _LOOSE, _COMPARED, _SUM, _ATOM = range(4)
 """Precedence of terms: quantifiers, `if`, `and`, `or`; then comparisons; then sums; then single words."""
 
-Names = Mapping[Parameter, str]
-"""Names of the parameters that are bound so far."""
+Names = Mapping[Term, str]
+"""Names of the parameters that are bound so far, and of plain values and counts that have a name."""
 
 
 def line(term: Term, width: int = 100, names: Names | None = None) -> str:
     """Return the term as text, leaving out its deepest parts until at most `width` characters remain.
 
     The first level of the term is always shown, even if it is longer. `names` has the names of parameters
-    that nothing in the term binds.
+    that nothing in the term binds, of plain values, and of the counts of `at least`.
     """
     for depth in range(_DEPTH, 1, -1):
         text = _text(term, names or {}, depth)
@@ -54,7 +54,7 @@ def _text(term: Term, names: Names, depth: int) -> str:
     kind = node(term)
     match kind:
         case Constant(value=value):
-            return str(value).lower() if isinstance(value, bool) else show(value)
+            return names.get(kind) or (str(value).lower() if isinstance(value, bool) else show(value))
         case Parameter(name=name):
             return names.get(kind, name)
         case Read(family=family, index=index):
@@ -81,7 +81,7 @@ def _text(term: Term, names: Names, depth: int) -> str:
         case Quantified(quantifier=quantifier, bound=bound, body=body):
             return _bound(quantifier, bound, body, names, depth)
         case AtLeast(count=count, bound=bound, body=body):
-            return _bound(f"at least {count}", bound, body, names, depth)
+            return _bound(f"at least {names.get(kind, count)}", bound, body, names, depth)
         case other:
             assert_never(other)
 

@@ -34,6 +34,7 @@ from fencepost.encoding.lifting.templates import (
     OWN,
     SIZE,
     Comparison,
+    Count,
     Fixed,
     Group,
     Guard,
@@ -51,12 +52,16 @@ WIDE = 100_000
 
 @dataclass(frozen=True)
 class Sentence:
-    """A template at one size. `spelled` has the source of terms whose value depends on the size."""
+    """A template at one size.
+
+    Of numbers that depend on the size, `spelled` has the source, and `said` the words for people.
+    """
 
     bound: tuple[tuple[Parameter, SortOf], ...]
     premises: tuple[Term, ...]
     conclusions: tuple[Term, ...]
     spelled: Mapping[Term, str]
+    said: Mapping[Term, str]
     sorts: Mapping[Parameter, SortOf]
     """The sort of each bound variable, those of groups included."""
 
@@ -82,7 +87,7 @@ class Sentence:
     @property
     def text(self) -> str:
         """The sentence as people read it."""
-        names = {parameter: parameter.name for parameter, _ in self.bound}
+        names: dict[Term, str] = {**self.said, **{parameter: parameter.name for parameter, _ in self.bound}}
 
         def join(terms: Sequence[Term], word: str) -> str:
             return f" {word} ".join(_atom(line(term, WIDE, names), len(terms)) for term in terms)
@@ -116,6 +121,7 @@ class _Maker:
     system: System
     numbers: Mapping[str, int]
     spelled: dict[Term, str] = field(default_factory=dict)
+    said: dict[Term, str] = field(default_factory=dict)
     sorts: dict[Parameter, SortOf] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
 
@@ -151,7 +157,7 @@ class _Maker:
             for value, sort in zip(self.values, template.bound, strict=True)
             if isinstance(value, Parameter)
         )
-        return Sentence(bound, tuple(premises), tuple(conclusions), self.spelled, self.sorts)
+        return Sentence(bound, tuple(premises), tuple(conclusions), self.spelled, self.said, self.sorts)
 
     def bind(self, place: SortOf) -> Parameter:
         """Return a new variable with a name of its own."""
@@ -233,7 +239,11 @@ class _Maker:
             case Fixed(value=value):
                 return as_type(value, kind)
             case Largest(sort=place):
-                term = Constant("int", place.within(self.families).values[-1])
+                sort = place.within(self.families)
+                term = Constant("int", sort.values[-1])
+                self.said[term] = (
+                    f"largest {place.family if place.position < 0 else self._letter(sort, place)}"
+                )
                 self.spelled[term] = f"{source_of(place, self.system)}.values[-1]"
                 return term
             case other:
@@ -292,6 +302,7 @@ class _Maker:
         if group.count.base or group.count.offset != 1:
             term = AtLeast("bool", count, own, body)
             self.spelled[term] = self._count(group, own)
+            self.said[term] = _words(group.count)
             return term
         return Quantified("bool", "exists", own, body)
 
@@ -300,7 +311,17 @@ class _Maker:
         if not base:
             return str(offset)
         name = f"len({source_of(group.sort, self.system)})" if base == SIZE else f"s.parameters.{base}"
-        return name if not offset else f"{name} {'+' if offset > 0 else '-'} {abs(offset)}"
+        return _sum(name, offset)
+
+
+def _words(count: Count) -> str:
+    if count.base == SIZE:
+        return f"all but {-count.offset}" if count.offset else "all"
+    return _sum(count.base, count.offset) if count.base else str(count.offset)
+
+
+def _sum(name: str, offset: int) -> str:
+    return name if not offset else f"{name} {'+' if offset > 0 else '-'} {abs(offset)}"
 
 
 def _equals(read: Read, value: Term) -> Term:

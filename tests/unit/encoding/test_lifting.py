@@ -18,8 +18,22 @@ from fencepost.encoding.lifting.discovery import AtSize, Complete, Discovery, Le
 from fencepost.encoding.lifting.lift import lifted
 from fencepost.encoding.lifting.sentences import sentence
 from fencepost.encoding.lifting.sizes import Size, sizes
-from fencepost.encoding.lifting.source import source
-from fencepost.encoding.lifting.templates import Template
+from fencepost.encoding.lifting.source import source as source_of_invariant
+from fencepost.encoding.lifting.templates import (
+    ONE,
+    OWN,
+    SIZE,
+    Comparison,
+    Count,
+    Fixed,
+    Group,
+    Guard,
+    Hole,
+    Largest,
+    Pattern,
+    SortOf,
+    Template,
+)
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -89,6 +103,42 @@ def test_statements_about_all_labels_may_mean_that_one_exists() -> None:
     ]
 
 
+LAST = Largest(SortOf("sent", 0))
+"""The last entry."""
+
+
+@pytest.mark.parametrize(
+    ("guard", "count", "text", "source"),
+    [
+        (Comparison.NEXT, ONE, "if e + 1 == largest e then exists c: stored[e, c]", "s.entry.values[-1]"),
+        (
+            Comparison.BELOW,
+            Count(SIZE, -1),
+            "if e < largest e then at least all but 1 c: stored[e, c]",
+            "at_least(len(s.copy) - 1, s.copy",
+        ),
+        (
+            Comparison.BELOW,
+            Count("entries", 1),
+            "if e < largest e then at least entries + 1 c: stored[e, c]",
+            "at_least(s.parameters.entries + 1, s.copy",
+        ),
+    ],
+)
+def test_a_number_that_depends_on_the_size_is_named(
+    guard: Comparison, count: Count, text: str, source: str
+) -> None:
+    """The text is the same at every size, and so is the source."""
+    ats = at_sizes("two_copies.py", "entries=2..4", fence="yes")
+    stored = Pattern("stored", (Hole(0), Hole(OWN)), Relation.IS, Fixed(True))
+    group = Group(SortOf("stored", 1), count, (), (stored,))
+    one = Template((SortOf("sent", 0),), (Guard(Hole(0), guard, LAST),), (), (group,))
+    said = [sentence(one, at.system, at.size.numbers) for at in ats]
+    assert {s.text for s in said} == {f"for all e: {text}"}
+    (only,) = {source_of_invariant("i", s, at.system) for s, at in zip(said, ats, strict=True)}
+    assert source in " ".join(only.split())
+
+
 def run(ats: Sequence[AtSize], *found: Sequence[str]) -> list[object]:
     """Return the findings of a search that knows these clauses of the first size and nothing else."""
 
@@ -152,7 +202,9 @@ def test_the_source_that_is_printed_is_the_invariant(number: int) -> None:
     said = sentence(found, ats[1].system, ats[1].size.numbers)
     size: Size = ats[1].size
     names = dict(vars(__import__("sys").modules[type(size.instance.parameters).__module__]))
-    made = eval(source("found-1", said, ats[1].system).rstrip(","), {**names, "s": ats[1].system.state})
+    made = eval(
+        source_of_invariant("found-1", said, ats[1].system).rstrip(","), {**names, "s": ats[1].system.state}
+    )
     assert isinstance(made, Invariant)
     assert (made.name, made.meaning) == ("found-1", said.text)
     assert same(ats[1].system, made.holds, said.holds)
