@@ -92,4 +92,5 @@ class ShortestViolation:
             self._since = time.perf_counter()
         if self._proofs.suits and not self._proofs.is_over:
             return False
-        return self._work.limits.conflicts is not None or time.perf_counter() - self._since >= DELAY
+        alone = not self._work.crew.workers
+        return alone or self._work.limits.conflicts is not None or time.perf_counter() - self._since >= DELAY

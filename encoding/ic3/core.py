@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
 from fencepost.encoding.ic3.frames import Blocked, Cube, Frames
 from fencepost.encoding.ic3.transitions import Transitions
+from fencepost.encoding.solving.incremental import Incremental
 
 
 class Core:
@@ -23,15 +23,13 @@ class Core:
         solver: str = "minisat22",
     ) -> None:
         """Load the solver. `bad` names the bad states that the clauses exclude."""
-        from pysat.solvers import Solver
-
         self._transitions, self._bad = transitions, [transitions.bad[name] for name in bad]
-        self._solver: Any = Solver(name=solver, bootstrap_with=[*transitions.clauses, *transitions.guards])
+        self._solver = Incremental(solver, [*transitions.clauses, *transitions.guards])
         self._literals: dict[Blocked, int] = {}
         for literal, blocked in enumerate(found, transitions.size + 1):
             self._literals[blocked] = literal
             for cube in blocked.orbit:
-                self._solver.add_clause([-literal, *(-n for n in cube)])
+                self._solver.add([-literal, *(-n for n in cube)])
 
     def smallest(self) -> list[Blocked]:
         """Return a part of the clauses that is inductive and excludes the bad states.
@@ -83,9 +81,9 @@ class Core:
             own = next(literal for blocked, literal in self._literals.items() if blocked.cube == key)
             after = (self._transitions.after(n) for n in key)
             asked = [own, *(-literal for literal in self._bad), *after]
-        if self._solver.solve(assumptions=[*held, *asked]):
+        if self._solver.can_hold([*held, *asked]):
             return None
-        core = set(self._solver.get_core() or ())
+        core = set(self._solver.core())
         return frozenset(blocked for literal, blocked in held.items() if literal in core)
 
 
@@ -102,29 +100,27 @@ def frame_core(transitions: Transitions, frames: Frames, bad: Iterable[str], las
     A cube that is blocked up to a frame rests on those that are blocked in the frame before that one, and in
     frame 1 on the initial states.
     """
-    from pysat.solvers import Solver
-
     known = list(frames.blocked(1))
     literals = {blocked: number for number, blocked in enumerate(known, transitions.size + 1)}
     by_literal = {number: blocked for blocked, number in literals.items()}
     never = [-transitions.bad[name] for name in bad]
-    with Solver(name=frames.solver, bootstrap_with=[*transitions.clauses, *transitions.guards]) as solver:
-        for blocked, literal in literals.items():
-            for cube in blocked.orbit:
-                solver.add_clause([-literal, *(-n for n in cube)])
+    solver = Incremental(frames.solver, [*transitions.clauses, *transitions.guards])
+    for blocked, literal in literals.items():
+        for cube in blocked.orbit:
+            solver.add([-literal, *(-n for n in cube)])
 
-        def rests_on(level: int, asked: Iterable[int]) -> list[Blocked]:
-            held = [literals[b] for b in known if b.level >= level] if level else transitions.initial
-            if solver.solve(assumptions=[*held, *asked]):
-                return known
-            return [by_literal[literal] for literal in solver.get_core() or () if literal in by_literal]
+    def rests_on(level: int, asked: Iterable[int]) -> list[Blocked]:
+        held = [literals[b] for b in known if b.level >= level] if level else transitions.initial
+        if solver.can_hold([*held, *asked]):
+            return known
+        return [by_literal[literal] for literal in solver.core() if literal in by_literal]
 
-        needed = dict.fromkeys(b for literal in never for b in rests_on(last, [-literal]))
-        waiting = list(needed)
-        while waiting:
-            blocked = waiting.pop()
-            after = [*never, *(transitions.after(n) for n in blocked.cube)]
-            new = [b for b in rests_on(blocked.level - 1, after) if b not in needed]
-            needed |= dict.fromkeys(new)
-            waiting += new
+    needed = dict.fromkeys(b for literal in never for b in rests_on(last, [-literal]))
+    waiting = list(needed)
+    while waiting:
+        blocked = waiting.pop()
+        after = [*never, *(transitions.after(n) for n in blocked.cube)]
+        new = [b for b in rests_on(blocked.level - 1, after) if b not in needed]
+        needed |= dict.fromkeys(new)
+        waiting += new
     return list(needed)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from fencepost.encoding.ic3.symmetry import Permutation, orbit
 from fencepost.encoding.ic3.transitions import Transitions
+from fencepost.encoding.solving.incremental import Incremental
 
 Cube = frozenset[int]
 """Literals over the atoms of a state, all of them true."""
@@ -56,7 +56,7 @@ class Frames:
     solver: str = "minisat22"
     levels: list[list[Blocked]] = field(default_factory=lambda: [[]])
     questions: int = 0
-    _solver: Any = None
+    _solver: Incremental = field(init=False)
     _spent: int = 0
 
     def __post_init__(self) -> None:
@@ -78,30 +78,30 @@ class Frames:
     @property
     def conflicts(self) -> int:
         """The number of conflicts of the solver so far."""
-        return self._spent + int(self._solver.accum_stats()["conflicts"])
+        return self._spent + self._solver.conflicts()
 
     # Questions.
 
     def in_frame(self, level: int, literal: int) -> Cube | None:
         """Return a state of the frame in which the literal is true, or None if there is none."""
         if self._solve([*self._frame(level), literal]):
-            return self._state(self._solver.get_model())
+            return self._state(self._solver.model())
         return None
 
     def lead_into(self, cube: Cube, level: int) -> Predecessor | Unreached:
         """Return a state of the frame, outside the cube, from which one step leads into the cube."""
         self._renew_if_used()
         asking = self._fresh()
-        self._solver.add_clause([-asking, *(-literal for literal in cube)])
+        self._solver.add([-asking, *(-literal for literal in cube)])
         after = {self.transitions.after(literal): literal for literal in cube}
         if self._solve([*self._frame(level), asking, *after]):
-            model = self._solver.get_model()
+            model = self._solver.model()
             slot = next(s for literal, s in self._selecting.items() if model[literal - 1] > 0)
             answer: Predecessor | Unreached = Predecessor(self._state(model), slot)
         else:
-            core = self._solver.get_core() or ()
+            core = self._solver.core()
             answer = Unreached(frozenset(after[literal] for literal in core if literal in after))
-        self._solver.add_clause([-asking])
+        self._solver.add([-asking])
         return answer
 
     def meets_initial(self, cube: Iterable[int]) -> bool:
@@ -163,31 +163,28 @@ class Frames:
 
     def _solve(self, assumptions: Sequence[int]) -> bool:
         self.questions += 1
-        found: bool = self._solver.solve(assumptions=assumptions)
-        return found
+        return self._solver.can_hold(assumptions)
 
     def _add(self, blocked: Blocked) -> None:
         activation = self._activations[blocked.level]
         for cube in blocked.orbit:
-            self._solver.add_clause([-activation, *(-literal for literal in cube)])
+            self._solver.add([-activation, *(-literal for literal in cube)])
 
     def _renew_if_used(self) -> None:
         if self._last > self._limit:
             self._renew()
 
     def _renew(self) -> None:
-        from pysat.solvers import Solver
-
-        if self._solver is not None:
+        if hasattr(self, "_solver"):
             self._spent = self.conflicts
-            self._solver.delete()
+            self._solver.free()
         t = self.transitions
-        self._solver = Solver(name=self.solver, bootstrap_with=[*t.clauses, *t.guards])
+        self._solver = Incremental(self.solver, [*t.clauses, *t.guards])
         self._last = t.size
         self._activations = [self._fresh() for _ in self.levels]
         self._limit = self._last + RENEWED
         for literal in t.initial:
-            self._solver.add_clause([-self._activations[0], literal])
+            self._solver.add([-self._activations[0], literal])
         for level in self.levels[1:]:
             for blocked in level:
                 self._add(blocked)

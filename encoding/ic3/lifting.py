@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fencepost.encoding.ic3.frames import Cube, Predecessor
 from fencepost.encoding.ic3.transitions import Transitions
+from fencepost.encoding.solving.incremental import Incremental
 
 RENEWED = 3000
 """Questions after which the solver is made anew."""
@@ -17,8 +16,7 @@ class Lifting:
     def __init__(self, transitions: Transitions, solver: str = "minisat22") -> None:
         """Make the solver."""
         self._transitions, self._name = transitions, solver
-        self._solver: Any = None
-        self._renew()
+        self._solver = self._made()
 
     def predecessor(self, found: Predecessor, into: Cube) -> Cube:
         """Return a part of the state from which the action is enabled and leads into the cube."""
@@ -33,26 +31,24 @@ class Lifting:
     def _smallest(self, state: Cube, given: list[int], goals: list[int]) -> Cube:
         """Return a part of the state from which all goals follow."""
         if self._last > self._limit:
-            self._renew()
+            self._solver.free()
+            self._solver = self._made()
         self._last += 1
         asking = self._last
-        self._solver.add_clause([-asking, *(-goal for goal in goals)])
+        self._solver.add([-asking, *(-goal for goal in goals)])
         core = state
         while True:
-            if self._solver.solve(assumptions=[asking, *given, *core]):
+            if self._solver.can_hold([asking, *given, *core]):
                 raise AssertionError("the state does not lead there")
-            smaller = core & frozenset(self._solver.get_core() or ())
+            smaller = core & frozenset(self._solver.core())
             if len(smaller) == len(core):
                 break
             core = smaller
-        self._solver.add_clause([-asking])
+        self._solver.add([-asking])
         return core
 
-    def _renew(self) -> None:
-        from pysat.solvers import Solver
-
-        if self._solver is not None:
-            self._solver.delete()
-        self._solver = Solver(name=self._name, bootstrap_with=self._transitions.clauses)
+    def _made(self) -> Incremental:
+        """Return a new solver with the transition relation."""
         self._last = self._transitions.size
         self._limit = self._last + RENEWED
+        return Incremental(self._name, self._transitions.clauses)

@@ -106,7 +106,7 @@ def test_a_report_in_junits_form_has_bound_rounds_solver_verdict_and_steps(proje
     file = project.path / "report.xml"
     run(project, f"--junitxml={file}").assert_outcomes(passed=2, failed=1)
     proved, bounded, failed = properties(file)
-    assert proved == {"verdict": "proved", "basis": "rounds", "rounds": "1", "solver": "cadical"}
+    assert proved == {"verdict": "proved", "basis": "induction", "rounds": "0", "solver": "cadical"}
     assert (bounded["verdict"], bounded["bound"], bounded["solver"]) == ("violated", "7", "glucose")
     assert (failed["verdict"], failed["steps"], failed["fewest"]) == ("violated", "7", "of-all")
 

@@ -98,7 +98,7 @@ def violated() -> Result:
 def test_a_violation_is_as_expected_only_if_no_shorter_one_exists(
     violated: Result, steps: int, fewest: Fewest, expected: bool | None
 ) -> None:
-    result = replace(violated, steps=steps, fewest=fewest)
+    result = replace(violated, steps=steps, fewest=fewest, shortest_at_least=None)
     assert as_expected(Run(BUG, True), result) is expected
 
 

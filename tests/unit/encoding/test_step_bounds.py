@@ -108,8 +108,8 @@ def test_no_bound_is_reported_if_the_frames_are_refused(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_check_says_that_no_shorter_violation_exists(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """IC3 alone: no rounds are searched."""
-    monkeypatch.setattr(shortest_violation, "DELAY", 0.0)
+    """IC3 alone: no rounds are searched, so nothing has to be waited for."""
+    monkeypatch.setattr(shortest_violation, "DELAY", float("inf"))
     (result,) = check(Bare(SYSTEM), [FEW], Limits(jobs=jobs, engines=("ic3",))).results
     assert (result.verdict, result.steps, result.fewest) == (Verdict.VIOLATED, 3, Fewest.OF_ALL)
     assert result.shortest_at_least == 3
