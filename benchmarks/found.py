@@ -1,4 +1,4 @@
-"""Measure proofs whose invariants a program finds: ABC's `pdr` on fixed instances.
+"""Measure proofs whose invariants a program finds: `check` and ABC's `pdr` on fixed instances.
 
     python benchmarks/found.py                measure everything, print the table
     python benchmarks/found.py ledger 4x3     only rows whose names contain all of these words
@@ -13,7 +13,9 @@ its start to its end; making the circuit is not part of it. ABC is the Debian pa
 from __future__ import annotations
 
 import argparse
+import json
 import resource
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -130,7 +132,20 @@ def by_abc(row: Row) -> Run:
     return Run(worst, seconds, processor, answer.clauses)
 
 
-WAYS: Mapping[str, Callable[[Row], Run]] = {"ABC pdr": by_abc}
+def by_check(row: Row) -> Run:
+    """Ask `fencepost check` about a row: start, search, judge and witnesses, with invariants hidden."""
+    command = [sys.executable, "-m", "fencepost.cli", "check", *row.arguments, "--drop-declared"]
+    command += ["--engine", "ic3", "--format", "json", "--timeout", str(TIMEOUT)]
+    used, begun = _processor_seconds(), time.perf_counter()
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=EXAMPLES.parent)
+    seconds, processor = time.perf_counter() - begun, _processor_seconds() - used
+    results = json.loads(ended.stdout)["results"]
+    worst = min((Verdict(result["verdict"]) for result in results), key=list(Verdict).index)
+    clauses = {clause["text"] for result in results for clause in result["found"]}
+    return Run(worst, seconds, processor, len(clauses))
+
+
+WAYS: Mapping[str, Callable[[Row], Run]] = {"fencepost": by_check, "ABC pdr": by_abc}
 """The programs that are compared, by the name of their columns."""
 
 
