@@ -11,31 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.ic3.clauses import Clause, found_name
 from fencepost.encoding.induction.proof_obligations import Statement
-from fencepost.encoding.language.carried_invariants import FoundInvariant, carrying
-from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
+from fencepost.encoding.language.system import GroundAction, Invariant
+from fencepost.encoding.lifting.at_size import AtSize
 from fencepost.encoding.lifting.coverage import allowed, covered
 from fencepost.encoding.lifting.judge import Judge
 from fencepost.encoding.lifting.lift import lifted
-from fencepost.encoding.lifting.samples import Samples, sampled
-from fencepost.encoding.lifting.sentences import invariant
-from fencepost.encoding.lifting.sizes import Size
+from fencepost.encoding.lifting.reduction import MOST_KEPT, reduced
 from fencepost.encoding.lifting.templates import Template
 from fencepost.encoding.solving.solvers import Progress
-
-SAMPLING = 5.0
-"""The most seconds in which the states of one size are simulated."""
-
-MOST_KEPT = 100
-"""The most templates among which the shortest are chosen. Of more, only those that were used are."""
-
-SMALLEST = 2
-"""The number of sizes at which templates are left out one by one, before all sizes are asked."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +43,7 @@ class Refuted:
     choices: tuple[str, ...]
 
 
-Search = Callable[["AtSize", Sequence[Statement], Sequence[Invariant]], Iterator[Learnt | Refuted | Progress]]
+Search = Callable[[AtSize, Sequence[Statement], Sequence[Invariant]], Iterator[Learnt | Refuted | Progress]]
 """A search for clauses that prove claims at one size, such as IC3, with invariants that are proved."""
 
 
@@ -107,68 +95,6 @@ Finding = Standing | Missing | Stuck | Violated | Complete | PreparationPhase | 
 
 
 @dataclass
-class AtSize:
-    """One size: its system, its samples, and the properties that are to be proved.
-
-    With `dropped`, declared invariants are hidden.
-    """
-
-    size: Size
-    properties: tuple[str, ...]
-    dropped: bool
-    solver: str
-    violated: set[str] = field(default_factory=set)
-
-    @cached_property
-    def system(self) -> System:
-        """The system, without its declared invariants if they are hidden."""
-        return carrying(self.size.system, ()) if self.dropped else self.size.system
-
-    @property
-    def claims(self) -> list[Property]:
-        """The properties that are to be proved, as far as none of them is known to be violated."""
-        return [p for p in self.size.instance.properties(*self.properties) if p.name not in self.violated]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the properties."""
-        return tuple(prop.name for prop in self.claims)
-
-    @cached_property
-    def samples(self) -> Samples:
-        """Simulated states."""
-        return sampled(self.system, self.size.numbers, SAMPLING)
-
-    def readable(self, templates: Mapping[str, Template]) -> dict[str, FoundInvariant]:
-        """Return the templates that this size can have, as invariants by name."""
-        found = {}
-        for name, template in templates.items():
-            try:
-                found[name] = invariant(name, template, self.system, self.size.numbers)
-            except KeyError:
-                continue
-        return found
-
-    def judge(self, templates: Mapping[str, Template]) -> Judge:
-        """Return the proof obligations of the properties, the declared invariants and the templates."""
-        own = self.readable(templates)
-        return Judge(self.system, self.claims, [*self.system.invariants, *own.values()], self.solver)
-
-    @property
-    def declared(self) -> tuple[str, ...]:
-        """The names of the declared invariants that are not hidden."""
-        return tuple(invariant.name for invariant in self.system.invariants)
-
-    def proved(self, templates: Mapping[str, Template]) -> list[Invariant]:
-        """Return the declared invariants and the templates that induction proves without the properties."""
-        own = self.readable(templates)
-        judge = Judge(self.system, (), [*self.system.invariants, *own.values()], self.solver)
-        judged = judge.judge([*(i.name for i in self.system.invariants), *own])
-        claims = [*self.system.invariants, *own.values()]
-        return [claim for claim in claims if claim.name in judged.left] if judged.proves(()) else []
-
-
-@dataclass
 class Discovery:
     """A search over sizes, smallest first."""
 
@@ -195,7 +121,7 @@ class Discovery:
             lacking = yield from self._prove(needed, first)
             if lacking is None and first == 0:
                 yield PreparationPhase("leaving out what is not needed")
-                yield Complete(self._smaller(self._inductive(needed)))
+                yield Complete(reduced(self.sizes, self._inductive(needed)))
                 return
             if lacking is None:
                 break
@@ -307,41 +233,3 @@ class Discovery:
         at.samples.add(states)
         self.pool.pop(name, None)
         self.pool = {other: t for other, t in self.pool.items() if at.samples.true(t)}
-
-    def _smaller(self, kept: dict[str, Template]) -> dict[str, Template]:
-        """Leave out templates as long as all sizes stay proved, the longest first.
-
-        The smallest sizes answer quickly, so they are asked first.
-        """
-        judges = [(at, at.judge(kept)) for at in self.sizes]
-        enough = _needed(judges, set(kept))
-        for few in (min(SMALLEST, len(judges)), len(judges)):
-            left = set(enough)
-            for name in sorted(left, key=lambda n: (kept[n].weight, n), reverse=True):
-                if _proved(judges[:few], left - {name}):
-                    left.discard(name)
-            if _proved(judges, left):
-                break
-        return {name: template for name, template in kept.items() if name in left}
-
-
-def _needed(judges: Sequence[tuple[AtSize, Judge]], kept: set[str]) -> set[str]:
-    """Return the templates on which the proofs of the properties rest at some size, and nothing else."""
-    while len(kept) > MOST_KEPT:
-        used = set[str]()
-        for at, judge in judges:
-            declared = (i.name for i in at.system.invariants)
-            used |= judge.judge({*at.names, *declared, *kept}).used(at.names)
-        if not _proved(judges, kept & used) or kept <= used:
-            break
-        kept = kept & used
-    return kept
-
-
-def _proved(judges: Sequence[tuple[AtSize, Judge]], left: set[str]) -> bool:
-    """Return whether these templates are inductive and prove the properties at every size."""
-    for at, judge in judges:
-        judged = judge.judge({*at.names, *(i.name for i in at.system.invariants), *left})
-        if not (judged.proves(at.names) and left <= judged.left):
-            return False
-    return True

@@ -8,7 +8,8 @@ from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.system import Invariant
-from fencepost.encoding.lifting.discovery import AtSize, Learnt, Refuted
+from fencepost.encoding.lifting.at_size import AtSize
+from fencepost.encoding.lifting.discovery import Learnt, Refuted
 from fencepost.encoding.solving.solvers import Progress
 
 

@@ -61,6 +61,7 @@ class Judge:
         *_, posed = pose(lambda message: None, system, properties, claims)[0]
         assert isinstance(posed, Posed)
         self._posed = posed
+        self.claims = frozenset(posed.claims)
         self._solver = ObligationSolver(posed.obligations, backend(solver))
 
     def closure(self, names: Sequence[str], claims: Collection[str]) -> Closure:

@@ -12,9 +12,9 @@ from fencepost.encoding.ic3.clauses import found_name
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.traces import Trace
+from fencepost.encoding.lifting.at_size import AtSize
 from fencepost.encoding.lifting.consequences import following
 from fencepost.encoding.lifting.discovery import (
-    AtSize,
     Complete,
     Discovery,
     Missing,

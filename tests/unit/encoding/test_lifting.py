@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,12 @@ from fencepost.encoding.language import protocol as protocols
 from fencepost.encoding.language.canonical import lines
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.terms import Term
+from fencepost.encoding.lifting import reduction
+from fencepost.encoding.lifting.at_size import AtSize
 from fencepost.encoding.lifting.consequences import following
-from fencepost.encoding.lifting.discovery import AtSize, Complete, Discovery, Learnt, Missing, Standing
+from fencepost.encoding.lifting.discovery import Complete, Discovery, Learnt, Missing, Standing
 from fencepost.encoding.lifting.lift import lifted
+from fencepost.encoding.lifting.reduction import reduced
 from fencepost.encoding.lifting.sentences import sentence
 from fencepost.encoding.lifting.sizes import Size, sizes
 from fencepost.encoding.lifting.source import source as source_of_invariant
@@ -212,9 +216,23 @@ def test_the_source_that_is_printed_is_the_invariant(number: int) -> None:
 
 def same(system: System, one: Term, other: Term) -> bool:
     """Return whether two formulas have the same canonical text."""
-    from dataclasses import replace
 
     def text(term: Term) -> list[str]:
         return list(lines(replace(system, invariants=(Invariant("i", "", term),))))
 
     return text(one) == text(other)
+
+
+@pytest.mark.parametrize("smallest", [0, 2])
+def test_what_is_left_is_short_and_nothing_of_it_can_be_left_out(
+    smallest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statements and templates that are not needed are left out; what a larger size needs is not."""
+    monkeypatch.setattr(reduction, "SMALLEST", smallest)
+    ats = at_sizes("two_phase_commit.py", "participants=2..3")
+    short = {f"found/{number}": template(ats, *one) for number, one in enumerate(ENOUGH)}
+    heard = Pattern("heard", (Hole(0),), Relation.IS, Fixed(True))
+    long = {name: replace(t, patterns=(*t.patterns, heard)) for name, t in short.items() if name == "found/3"}
+    other = {"found/9": replace(short["found/1"], patterns=(*short["found/1"].patterns, heard))}
+    left = reduced(ats, {**short, **long, **other})
+    assert set(left.values()) == set(short.values())
