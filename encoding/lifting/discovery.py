@@ -16,12 +16,13 @@ from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.ic3.clauses import Clause, found_name
 from fencepost.encoding.induction.proof_obligations import Statement
-from fencepost.encoding.language.system import GroundAction, Invariant
+from fencepost.encoding.language.system import GroundAction, Invariant, System
 from fencepost.encoding.lifting.at_size import AtSize
 from fencepost.encoding.lifting.coverage import allowed, covered
 from fencepost.encoding.lifting.judge import Judge
 from fencepost.encoding.lifting.lift import lifted
 from fencepost.encoding.lifting.reduction import MOST_KEPT, reduced
+from fencepost.encoding.lifting.seeds import read_off
 from fencepost.encoding.lifting.templates import Template
 from fencepost.encoding.solving.solvers import Progress
 
@@ -100,6 +101,8 @@ class Discovery:
 
     sizes: Sequence[AtSize]
     search: Search
+    seeds: Callable[[System], Sequence[Clause]] = read_off
+    """The clauses that are known before any search."""
     pool: dict[str, Template] = field(default_factory=dict)
     """All templates that no state seen makes false, by name."""
     unlifted: list[tuple[int, Clause]] = field(default_factory=list)
@@ -116,6 +119,8 @@ class Discovery:
         for at in self.sizes:
             yield PreparationPhase(f"{at.size.text}: simulating")
             _ = at.samples
+        yield PreparationPhase(f"{self.sizes[0].size.text}: reading clauses off the actions")
+        self._lift(0, self.seeds(self.sizes[0].system))
         needed, first, stuck = set[str](), 0, 0
         while True:
             lacking = yield from self._prove(needed, first)
@@ -213,6 +218,11 @@ class Discovery:
                 case _:
                     yield event
         yield PreparationPhase(f"{at.size.text}: lifting {len(clauses)} clauses")
+        return self._lift(number, clauses) or changed
+
+    def _lift(self, number: int, clauses: Sequence[Clause]) -> bool:
+        """Add templates of the clauses of one size that no template covers. Return whether there are any."""
+        at, changed = self.sizes[number], False
         known = set(self.pool.values())
         for clause in sorted(dict.fromkeys(clauses), key=len):
             if covered(allowed(at.system, clause), self.pool.values(), at.samples):

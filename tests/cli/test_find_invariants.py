@@ -63,10 +63,10 @@ def test_how_far_a_search_came(capsys: pytest.CaptureFixture[str], monkeypatch: 
     from fencepost.encoding.lifting import report
 
     monkeypatch.setattr(report, "search", lambda at, properties, proved: iter(()))
-    code, text = said(capsys, COPIES, "--set", "fence=yes")
+    code, text = said(capsys, COMMIT, "--drop-declared")
     assert code == 3
-    assert "Not proved at entries=1: nothing-lost" in text
-    assert "nothing-lost: acknowledge(1) breaks it, from a state in which all else holds and" in text
+    assert "Not proved at participants=3: consistent\n" in text
+    assert "consistent: commit(p1) breaks it, from a state in which all else holds and" in text
 
 
 @pytest.mark.parametrize(

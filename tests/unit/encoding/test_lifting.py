@@ -17,7 +17,7 @@ from fencepost.encoding.language.terms import Term
 from fencepost.encoding.lifting import reduction
 from fencepost.encoding.lifting.at_size import AtSize
 from fencepost.encoding.lifting.consequences import following
-from fencepost.encoding.lifting.discovery import Complete, Discovery, Learnt, Missing, Standing
+from fencepost.encoding.lifting.discovery import Complete, Discovery, Learnt, Missing, Standing, Stuck
 from fencepost.encoding.lifting.lift import lifted
 from fencepost.encoding.lifting.reduction import reduced
 from fencepost.encoding.lifting.sentences import sentence
@@ -149,7 +149,7 @@ def run(ats: Sequence[AtSize], *found: Sequence[str]) -> list[object]:
     def search(at: AtSize, claims: Sequence[Statement], proved: Sequence[Invariant]) -> Iterator[Learnt]:
         yield Learnt(tuple(clause(ats[0].system, *one) for one in found) if at is ats[0] else ())
 
-    return list(Discovery(ats, search).run())
+    return list(Discovery(ats, search, lambda system: ()).run())
 
 
 ENOUGH = (
@@ -236,3 +236,15 @@ def test_what_is_left_is_short_and_nothing_of_it_can_be_left_out(
     other = {"found/9": replace(short["found/1"], patterns=(*short["found/1"].patterns, heard))}
     left = reduced(ats, {**short, **long, **other})
     assert set(left.values()) == set(short.values())
+
+
+def test_what_is_read_off_the_actions_is_lifted() -> None:
+    """Without any search, four statements of two-phase commit are known. A copy needs no search at all."""
+    ats = at_sizes("two_phase_commit.py", "participants=2..3")
+    (*_, last) = Discovery(ats, lambda at, claims, proved: iter(())).run()
+    assert isinstance(last, Stuck)
+    said = {sentence(t, ats[0].system, {}).text for t in last.kept.values()}
+    assert "for all p: if decision == commit then heard[p]" in said
+    copies = at_sizes("two_copies.py", "entries=1..2", fence="yes")
+    (*_, last) = Discovery(copies, lambda at, claims, proved: iter(())).run()
+    assert isinstance(last, Complete)
