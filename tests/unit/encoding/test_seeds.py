@@ -39,6 +39,7 @@ class Few(StateSpace):
 
 TERMS: tuple[Callable[[Few], Term], ...] = (
     lambda s: at_least(2, s.node, lambda n: s.up[n]),
+    lambda s: at_least(3, s.node, lambda n: s.up[n]),
     lambda s: ~at_least(2, s.node, lambda n: s.up[n]),
     lambda s: exists(s.node, lambda n: s.up[n]),
     lambda s: ~forall(s.node, lambda n: s.up[n] & (s.last < 3)),
