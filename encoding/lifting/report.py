@@ -74,7 +74,7 @@ def discover(
 
 
 def _discover(sizes: Sequence[AtSize]) -> Iterator[Discovered | PreparationPhase | Progress]:
-    record = _Record(sizes)
+    record = Record(sizes)
     for finding in Discovery(sizes, search).run():
         match finding:
             case Standing(templates=templates, proved=proved):
@@ -97,7 +97,7 @@ def _discover(sizes: Sequence[AtSize]) -> Iterator[Discovered | PreparationPhase
 
 
 @dataclass
-class _Record:
+class Record:
     """The findings so far."""
 
     sizes: Sequence[AtSize]
@@ -110,14 +110,16 @@ class _Record:
         return self.known
 
     def standing(self, templates: Mapping[str, Template], proved: int) -> Discovered:
-        """Note templates that prove the properties at the first sizes."""
+        """Note templates that prove the properties at the first sizes, as far as these sizes have them."""
         self.templates = templates
         sizes = self.sizes[:proved]
         names = tuple(at.size.text for at in sizes)
         found = []
         for number, template in enumerate(templates.values(), 1):
             own = [at for at in sizes if at.readable({found_name(number): template})]
-            at = (own or self.sizes)[0]
+            if not own:
+                continue
+            at = own[0]
             said = sentence(template, at.system, at.size.numbers)
             name = f"found-{number}"
             pasted = None if said.reads_choice else source(name, said, at.system)

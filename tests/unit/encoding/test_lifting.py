@@ -20,6 +20,7 @@ from fencepost.encoding.lifting.consequences import following
 from fencepost.encoding.lifting.discovery import Complete, Discovery, Learnt, Missing, Standing, Stuck
 from fencepost.encoding.lifting.lift import lifted
 from fencepost.encoding.lifting.reduction import reduced
+from fencepost.encoding.lifting.report import Record
 from fencepost.encoding.lifting.sentences import sentence
 from fencepost.encoding.lifting.sizes import Size, sizes
 from fencepost.encoding.lifting.source import source as source_of_invariant
@@ -248,3 +249,12 @@ def test_what_is_read_off_the_actions_is_lifted() -> None:
     copies = at_sizes("two_copies.py", "entries=1..2", fence="yes")
     (*_, last) = Discovery(copies, lambda at, claims, proved: iter(())).run()
     assert isinstance(last, Complete)
+
+
+def test_a_template_that_only_a_larger_size_has_is_not_part_of_a_proof_of_smaller_ones() -> None:
+    """The third entry does not exist at the sizes that are proved so far."""
+    ats = at_sizes("two_copies.py", "entries=1..3", fence="yes")
+    third = Template((), (), (Pattern("sent", (Fixed(3),), Relation.IS, Fixed(True)),))
+    record = Record(ats)
+    assert [one.text for one in record.standing({"found/1": third}, 2).invariants] == []
+    assert [one.sizes for one in record.standing({"found/1": third}, 3).invariants] == [("entries=3",)]
