@@ -14,7 +14,7 @@ from fencepost.cli.rendering.output import emit
 from fencepost.cli.rendering.progress import CheckProgress
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.lifting.report import Discovered, discover
-from fencepost.encoding.lifting.sizes import sizes
+from fencepost.encoding.lifting.sizes import joint, sizes
 from fencepost.encoding.solving.answers import SolverGaveUpError
 from fencepost.encoding.solving.workers import Ended, Worker, failure
 
@@ -42,7 +42,8 @@ def find_invariants(wanted: Wanted, output: str | None, timeout: float, verbose:
     chosen[0].instance.properties(*wanted.names)
     heard = _Heard()
     with CheckProgress(verbose) as progress:
-        arguments = chosen, wanted.names, wanted.drop_declared, JUDGE
+        last = joint(protocol, made, chosen, wanted.release)
+        arguments = chosen, last, wanted.names, wanted.drop_declared, JUDGE
         worker = Worker("invariants", discover, *arguments, gib=None)
         cut_short = listen(worker, timeout, lambda event: heard.hear(event, progress))
     stopped = cut_short or heard.gave_up

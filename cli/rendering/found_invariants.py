@@ -25,6 +25,8 @@ def discovered_text(found: Discovered, stopped: str | None) -> str:
     if found.invariants:
         parts.append("\n".join(_line(one, found) for one in found.invariants))
         parts += _to_paste(found.invariants)
+    if found.together is not None:
+        parts.append(_together(*found.together))
     if found.compared:
         parts.append(_comparison(found))
     if not found.complete and found.missing is not None:
@@ -46,6 +48,11 @@ def _headline(found: Discovered) -> str:
     if found.proved:
         return f"No set was found that proves {which} at every size. This one does at {sizes}"
     return f"No set was found that proves {which} at any size"
+
+
+def _together(size: str, lacking: Sequence[str]) -> str:
+    done = f"not proved: {', '.join(lacking)}" if lacking else "the properties are proved there too"
+    return f"All that grows, raised together: {size}; {done}"
 
 
 def ranges(sizes: Sequence[str]) -> str:

@@ -52,7 +52,8 @@ class Discovered:
     which all properties are proved with them. `complete` says that these are all sizes. `missing` has a size
     with the properties that are not proved there, and `breaks` a counterexample to induction for each.
     `implied` and `not_implied` are declared invariants that were hidden, at the size `compared`. `violated`
-    has for each property that is violated the size and an execution.
+    has for each property that is violated the size and an execution. `together` has the size at which several
+    parameters are raised at once, if it was asked, and what is not proved there.
     """
 
     invariants: tuple[LiftedInvariant, ...] = ()
@@ -64,16 +65,29 @@ class Discovered:
     not_implied: tuple[str, ...] = ()
     compared: str = ""
     violated: tuple[tuple[str, Trace], ...] = ()
+    together: tuple[str, tuple[str, ...]] | None = None
 
 
 def discover(
-    send: object, sizes: Sequence[Size], properties: tuple[str, ...], dropped: bool, solver: str
+    send: object,
+    sizes: Sequence[Size],
+    joint: Size | None,
+    properties: tuple[str, ...],
+    dropped: bool,
+    solver: str,
 ) -> list[Iterator[Discovered | PreparationPhase | Progress]]:
-    """Return the generator of the process that looks for invariants of these sizes."""
-    return [_discover([AtSize(size, properties, dropped, solver) for size in sizes])]
+    """Return the generator of the process that looks for invariants of these sizes.
+
+    In the end they are tried at the size `joint` too.
+    """
+    several = [AtSize(size, properties, dropped, solver) for size in sizes]
+    last = None if joint is None else AtSize(joint, properties, dropped, solver)
+    return [_discover(several, last)]
 
 
-def _discover(sizes: Sequence[AtSize]) -> Iterator[Discovered | PreparationPhase | Progress]:
+def _discover(
+    sizes: Sequence[AtSize], joint: AtSize | None
+) -> Iterator[Discovered | PreparationPhase | Progress]:
     record = Record(sizes)
     for finding in Discovery(sizes, search).run():
         match finding:
@@ -91,6 +105,8 @@ def _discover(sizes: Sequence[AtSize]) -> Iterator[Discovered | PreparationPhase
                 record.standing(templates, len(sizes))
                 yield record.add(complete=True, missing=None)
                 yield from record.compare()
+                if joint is not None:
+                    yield from record.try_together(joint)
                 return
             case _:
                 yield finding
@@ -148,6 +164,15 @@ class Record:
         implied = following(at.system, given, hidden, at.solver)
         rest = tuple(i.name for i in hidden if i.name not in implied)
         yield self.add(implied=implied, not_implied=rest, compared=at.size.text)
+
+    def try_together(self, at: AtSize) -> Iterator[Discovered | PreparationPhase]:
+        """Note whether the properties are proved at a size at which several parameters are raised."""
+        yield PreparationPhase(f"{at.size.text}: induction with {len(self.templates)} templates")
+        at.violated.update(trace.property for _, trace in self.known.violated)
+        judged = at.judge(self.templates).judge([*at.names, *at.declared, *at.readable(self.templates)])
+        lacking = () if judged.proves(()) else at.names
+        lacking = tuple(name for name in at.names if name in lacking or name not in judged.left)
+        yield self.add(together=(at.size.text, lacking))
 
     def explain(self, number: int, templates: Mapping[str, Template]) -> Discovered:
         """Note a counterexample to induction for each property that the templates do not prove at a size."""

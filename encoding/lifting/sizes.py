@@ -101,6 +101,24 @@ def sizes(
     return list(_by_default(protocol, settings, release))
 
 
+def joint(
+    protocol: Protocol, settings: Sequence[tuple[str, str]], chosen: Sequence[Size], release: str | None
+) -> Size | None:
+    """Return the size at which all growing parameters have their second value.
+
+    None if fewer than two of them grow, or if the settings are not valid.
+    """
+    values = {name: sorted({size.grown[name] for size in chosen}) for name in chosen[0].grown}
+    if sum(len(own) > 1 for own in values.values()) < 2:
+        return None
+    raised = {name: own[min(1, len(own) - 1)] for name, own in values.items()}
+    given = [*((n, v) for n, v in settings if n not in raised), *((n, str(v)) for n, v in raised.items())]
+    try:
+        return Size(protocol.instance(given, release), raised)
+    except BadInput:
+        return None
+
+
 def _by_default(
     protocol: Protocol, settings: Sequence[tuple[str, str]], release: str | None
 ) -> Iterator[Size]:

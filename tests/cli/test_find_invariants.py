@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.cli.rendering.found_invariants import discovered_text
+from fencepost.encoding.lifting.report import Discovered
 from support import lost_mail
 from support.refusing import refused
 
@@ -99,3 +101,11 @@ def test_sizes_need_the_search(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("other", [("--candidates",), ("--rounds", "2")])
 def test_other_searches_do_not_go_with_it(capsys: pytest.CaptureFixture[str], other: tuple[str, ...]) -> None:
     assert "does not go with --find" in refused(capsys, "invariants", COPIES, "--find", *other)
+
+
+def test_what_is_proved_with_all_parameters_raised_is_said() -> None:
+    proved, lacking = (
+        discovered_text(Discovered(together=("a=2 b=2", names)), None) for names in ((), ("p",))
+    )
+    assert "All that grows, raised together: a=2 b=2; the properties are proved there too" in proved
+    assert "All that grows, raised together: a=2 b=2; not proved: p" in lacking

@@ -20,9 +20,9 @@ from fencepost.encoding.lifting.consequences import following
 from fencepost.encoding.lifting.discovery import Complete, Discovery, Learnt, Missing, Standing, Stuck
 from fencepost.encoding.lifting.lift import lifted
 from fencepost.encoding.lifting.reduction import reduced
-from fencepost.encoding.lifting.report import Record
+from fencepost.encoding.lifting.report import Discovered, Record
 from fencepost.encoding.lifting.sentences import sentence
-from fencepost.encoding.lifting.sizes import Size, sizes
+from fencepost.encoding.lifting.sizes import Size, joint, sizes
 from fencepost.encoding.lifting.source import source as source_of_invariant
 from fencepost.encoding.lifting.templates import (
     ONE,
@@ -39,6 +39,7 @@ from fencepost.encoding.lifting.templates import (
     SortOf,
     Template,
 )
+from fencepost.properties.catalogue import find
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -258,3 +259,24 @@ def test_a_template_that_only_a_larger_size_has_is_not_part_of_a_proof_of_smalle
     record = Record(ats)
     assert [one.text for one in record.standing({"found/1": third}, 2).invariants] == []
     assert [one.sizes for one in record.standing({"found/1": third}, 3).invariants] == [("entries=3",)]
+
+
+def test_several_parameters_are_raised_together_in_the_end() -> None:
+    """What cannot be raised together, or grows alone, has no such size."""
+    core = find("bookkeeper-core")
+    grown = sizes(core, [], ["entries=1..3", "recoverers=1..2"], None)
+    both = joint(core, [], grown, None)
+    assert both is not None and both.grown == {"entries": 2, "recoverers": 2}
+    assert joint(core, [], grown[:1], None) is None
+    shrunk = sizes(core, [], ["ack_quorum=2..3", "write_quorum=3..3"], None)
+    assert joint(core, [], shrunk, None) is None
+
+
+@pytest.mark.parametrize(("left_out", "lacking"), [(None, ()), (3, ("consistent", "abort-is-final"))])
+def test_a_proof_of_each_size_is_tried_at_the_joint_size(
+    left_out: int | None, lacking: tuple[str, ...]
+) -> None:
+    ats = at_sizes("two_phase_commit.py", "participants=2..3")
+    known = {f"found/{n}": template(ats, *one) for n, one in enumerate(ENOUGH) if n != left_out}
+    (*_, last) = Record(ats[:1], templates=known).try_together(ats[1])
+    assert isinstance(last, Discovered) and last.together == ("participants=3", lacking)
