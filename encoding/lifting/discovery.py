@@ -26,6 +26,9 @@ from fencepost.encoding.lifting.seeds import read_off
 from fencepost.encoding.lifting.templates import Template
 from fencepost.encoding.solving.solvers import Progress
 
+OF_A_SEED = 2
+"""The most templates of a clause that is known before any search. Most of these clauses are not needed."""
+
 
 @dataclass(frozen=True)
 class Learnt:
@@ -120,7 +123,7 @@ class Discovery:
             yield PreparationPhase(f"{at.size.text}: simulating")
             _ = at.samples
         yield PreparationPhase(f"{self.sizes[0].size.text}: reading clauses off the actions")
-        self._lift(0, self.seeds(self.sizes[0].system))
+        self._lift(0, self.seeds(self.sizes[0].system), OF_A_SEED)
         needed, first, stuck = set[str](), 0, 0
         while True:
             lacking = yield from self._prove(needed, first)
@@ -220,8 +223,11 @@ class Discovery:
         yield PreparationPhase(f"{at.size.text}: lifting {len(clauses)} clauses")
         return self._lift(number, clauses) or changed
 
-    def _lift(self, number: int, clauses: Sequence[Clause]) -> bool:
-        """Add templates of the clauses of one size that no template covers. Return whether there are any."""
+    def _lift(self, number: int, clauses: Sequence[Clause], most: int | None = None) -> bool:
+        """Add templates of the clauses of one size that no template covers. Return whether there are any.
+
+        `most` is the most templates of one clause.
+        """
         at, changed = self.sizes[number], False
         known = set(self.pool.values())
         for clause in sorted(dict.fromkeys(clauses), key=len):
@@ -230,7 +236,7 @@ class Discovery:
             templates = lifted(at.system, clause, [one.samples for one in self.sizes], at.size.numbers)
             if not templates:
                 self.unlifted.append((number, clause))
-            for template in templates:
+            for template in templates[:most]:
                 if template not in known:
                     known.add(template)
                     self.made += 1

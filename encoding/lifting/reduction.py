@@ -23,7 +23,7 @@ MOST_KEPT = 100
 ORDERS = 8
 """The number of orders that are drawn."""
 
-SECONDS = 15.0
+SECONDS = 10.0
 """The seconds after which no further order is drawn."""
 
 SMALLEST = 2
