@@ -188,7 +188,7 @@ def test_fewest_is_not_claimed_before_the_rounds_of_the_trace_are_searched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(searches, "hunt", stop_at_the_first)
-    result = copies(Limits(jobs=1))
+    result = copies(Limits(jobs=1, engines=("rounds",)))
     assert (result.verdict, result.fewest) == (Verdict.VIOLATED, None)
     assert "; none shorter than 2 exists, " in violated(result)
 
