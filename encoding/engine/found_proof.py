@@ -19,7 +19,6 @@ from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.system import GroundAction, Invariant
 from fencepost.encoding.language.terms import FALSE
-from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.workers import Worker
 
 
@@ -138,7 +137,7 @@ class PathReplay:
             trace = self.work.replayer.spare_faults(replace(prop, holds=claim.holds), actions, choices)
         except NotAnExecution as error:
             raise InternalError(f"{claim.name}: IC3 found a path that does not replay: {error}") from error
-        if not self._is_allowed(trace):
+        if not trace.keeps_within(self.work.limits.budgets):
             listen = self.work.listen
             listen(Remark(f"{claim.name}: the path that IC3 found needs more faults than are allowed"))
         elif isinstance(claim, Never):
@@ -159,8 +158,3 @@ class PathReplay:
         system = self.work.system
         actions = [system.ground_actions[number] for number in path.actions]
         return actions, [system.choices[position].name for position in path.choices]
-
-    def _is_allowed(self, trace: Trace) -> bool:
-        """Return whether a trace needs no more faults than the limits allow."""
-        budgets = self.work.limits.budgets
-        return all(trace.faults.get(fault, 0) <= most for fault, most in budgets.items())

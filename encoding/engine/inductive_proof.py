@@ -149,5 +149,5 @@ class InductiveProof:
                 return
         prop = work.property(simulated.name)
         trace = replayer.spare_faults(replace(prop, holds=~prop.witness), actions, choices)
-        if all(trace.faults.get(fault, 0) <= most for fault, most in work.limits.budgets.items()):
+        if trace.keeps_within(work.limits.budgets):
             work.knowledge.hear(Seen(prop.name))

@@ -17,12 +17,9 @@ from fencepost.encoding.engine.preparation import Send
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.clauses import Clause, invariants_of
 from fencepost.encoding.ic3.core import frame_core
-from fencepost.encoding.ic3.finder import MINE, OTHER, PAUSE, FoundPath, actions_of
-from fencepost.encoding.ic3.frames import Frames
-from fencepost.encoding.ic3.lifting import Lifting
-from fencepost.encoding.ic3.search import Excluded, Reached, Search, Underway
-from fencepost.encoding.ic3.symmetry import symmetries
-from fencepost.encoding.ic3.transitions import WRONG, transitions
+from fencepost.encoding.ic3.finder import PAUSE, FoundPath, actions_of, refuse_overspending, search_for
+from fencepost.encoding.ic3.search import Excluded, Reached, Underway
+from fencepost.encoding.ic3.transitions import WRONG
 from fencepost.encoding.induction.proof_obligations import (
     INITIALLY,
     WELL_DEFINED,
@@ -31,8 +28,7 @@ from fencepost.encoding.induction.proof_obligations import (
 )
 from fencepost.encoding.induction.withdrawal import ObligationSolver, StillInductive, Withdrawn
 from fencepost.encoding.language.system import Invariant, Property, System
-from fencepost.encoding.solving.answers import SpentError
-from fencepost.encoding.solving.solvers import SOLVERS, Progress, backend
+from fencepost.encoding.solving.solvers import Progress, backend
 
 TASK = "shortest"
 """The name of this search in progress."""
@@ -62,7 +58,7 @@ def _bound(
         now = time.perf_counter()
         match message:
             case Underway(level, orbits, _):
-                found.spend()
+                refuse_overspending(found.frames, limits.conflicts)
                 if now - told > PAUSE:
                     told = now
                     yield Progress(TASK, level, orbits, found.frames.conflicts)
@@ -87,18 +83,9 @@ class _Frames:
         self, symbolic: Symbolic, prop: Property, proved: Sequence[Invariant], limits: Limits
     ) -> None:
         self.symbolic, self._property, self._proved, self._limits = symbolic, prop, proved, limits
-        self._relation = transitions(symbolic, [prop], proved)
-        solver = SOLVERS[OTHER if limits.solver == MINE else MINE]
-        permutations = list(symmetries(symbolic, self._relation, [prop, *proved]))
-        self.frames = Frames(self._relation, permutations, solver)
-        self.search = Search(self._relation, self.frames, Lifting(self._relation, solver))
+        self.search = search_for(symbolic, [prop], proved, limits.solver)
+        self.frames, self._relation = self.search.frames, self.search.transitions
         self.bad = (prop.name, WRONG)
-
-    def spend(self) -> None:
-        """Raise SpentError if more conflicts were spent than allowed."""
-        most = self._limits.conflicts
-        if most is not None and self.frames.conflicts > most:
-            raise SpentError(f"{most} conflicts spent")
 
     def bound(self, last: int) -> Iterator[AtLeast]:
         """Yield that a violation takes more than `last` steps, if another solver confirms the frames."""

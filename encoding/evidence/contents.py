@@ -94,7 +94,7 @@ def _simulated_witness(
         actions = [system.ground_actions[number] for number in found.actions]
         lost = [system.choices[position].name for position in found.choices]
         trace = Replayer(system, subject).spare_faults(never_reached(prop), actions, lost)
-        if all(trace.faults.get(fault, 0) <= most for fault, most in budgets.items()):
+        if trace.keeps_within(budgets):
             return trace
     return None
 

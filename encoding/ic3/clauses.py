@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, StrEnum
+from enum import StrEnum
 from typing import assert_never
 
 from fencepost.encoding.language.carried_invariants import FoundInvariant, carrying
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import Invariant, System
-from fencepost.encoding.language.terms import Constant, Read, Term, any_of, lift
+from fencepost.encoding.language.terms import Constant, Read, Term, any_of, as_type, lift
 
 
 class Relation(StrEnum):
@@ -62,23 +62,28 @@ class Literal:
         """Return the statement as a term."""
         variable, value = self.variable(system), self.value(system)
         read = variable.family[tuple(map(lift, variable.index))]
-        match self.relation:
-            case Relation.IS:
-                return _equals(read, value)
-            case Relation.IS_NOT:
-                return ~_equals(read, value)
-            case Relation.AT_LEAST:
-                return read >= value
-            case Relation.BELOW:
-                return read < value
-            case other:
-                assert_never(other)
+        return compared(read, self.relation, as_type(value, read.type))
 
 
-def _equals(read: Read, value: Value) -> Term:
-    if isinstance(value, bool):
-        return read if value else ~read
-    return read == (value if isinstance(value, int | Enum) else Constant(read.type, value))
+def compared(read: Read, relation: Relation, value: Term) -> Term:
+    """Return the term that compares a variable with a value of its type."""
+    match relation:
+        case Relation.IS:
+            return _equals(read, value)
+        case Relation.IS_NOT:
+            return ~_equals(read, value)
+        case Relation.AT_LEAST:
+            return read >= value
+        case Relation.BELOW:
+            return read < value
+        case other:
+            assert_never(other)
+
+
+def _equals(read: Read, value: Term) -> Term:
+    if isinstance(value, Constant) and isinstance(value.value, bool):
+        return read if value.value else ~read
+    return read == value
 
 
 Clause = tuple[Literal, ...]

@@ -63,7 +63,26 @@ def find(
     The invariants `proved` hold in every reachable state, and are taken for granted. `judge` is the solver
     that will judge the clauses: the search uses another one. `conflicts` is the most that it may spend.
     """
-    return [_find(system, claims, proved, OTHER if judge == MINE else MINE, conflicts)]
+    return [_find(system, claims, proved, judge, conflicts)]
+
+
+def search_for(
+    symbolic: Symbolic, claims: Sequence[Statement], proved: Sequence[Invariant], judge: str
+) -> Search:
+    """Return a search about these claims, with its symmetries, by another solver than that of the judge.
+
+    The invariants `proved` hold in every reachable state, and are taken for granted.
+    """
+    relation = transitions(symbolic, claims, proved)
+    solver = SOLVERS[OTHER if judge == MINE else MINE]
+    frames = Frames(relation, list(symmetries(symbolic, relation, [*claims, *proved])), solver)
+    return Search(relation, frames, Lifting(relation, solver))
+
+
+def refuse_overspending(frames: Frames, conflicts: int | None) -> None:
+    """Raise SpentError if the search has spent more conflicts than allowed."""
+    if conflicts is not None and frames.conflicts > conflicts:
+        raise SpentError(f"{conflicts} conflicts spent")
 
 
 def actions_of(symbolic: Symbolic) -> list[int]:
@@ -76,20 +95,18 @@ def _find(
     system: System,
     claims: Sequence[Statement],
     proved: Sequence[Invariant],
-    solver: str,
+    judge: str,
     conflicts: int | None,
 ) -> Iterator[Progress | FoundPath | FoundClauses]:
     yield Progress(TASK, 0, 0, 0)
     symbolic = Symbolic(system)
-    relation = transitions(symbolic, claims, proved)
-    frames = Frames(relation, list(symmetries(symbolic, relation, [*claims, *proved])), SOLVERS[solver])
-    actions = actions_of(symbolic)
+    search = search_for(symbolic, claims, proved, judge)
+    relation, frames, actions = search.transitions, search.frames, actions_of(symbolic)
     names, last = [claim.name for claim in claims], 0.0
-    for message in Search(relation, frames, Lifting(relation, SOLVERS[solver])).run([*names, WRONG]):
+    for message in search.run([*names, WRONG]):
         match message:
             case Underway(level, orbits, _):
-                if conflicts is not None and frames.conflicts > conflicts:
-                    raise SpentError(f"{conflicts} conflicts spent")
+                refuse_overspending(frames, conflicts)
                 if time.perf_counter() - last > PAUSE:
                     last = time.perf_counter()
                     yield Progress(TASK, level, orbits, frames.conflicts)
@@ -100,7 +117,7 @@ def _find(
                 if not names:
                     return
             case Proved(bad, cubes):
-                core = inductive_core(relation, cubes, bad, SOLVERS[solver])
+                core = inductive_core(relation, cubes, bad, frames.solver)
                 images = [image for one in core for image in sorted(one.orbit, key=sorted)]
                 clauses = tuple(relation.clause([-literal for literal in cube]) for cube in images)
                 yield FoundClauses(tuple(name for name in bad if name != WRONG), clauses)

@@ -97,6 +97,10 @@ class Trace:
         """The index of the step in which each message was sent."""
         return {message.key: step.index for step in self.steps for message in step.sent}
 
+    def keeps_within(self, budgets: Mapping[str, int]) -> bool:
+        """Return whether the trace needs no more faults of each kind than allowed."""
+        return all(self.faults.get(fault, 0) <= most for fault, most in budgets.items())
+
     def is_late(self, step: TraceStep) -> bool:
         """Return whether the receiver had already received a message that was sent after this one."""
         if step.received is None or step.received.key not in self.sent_at:

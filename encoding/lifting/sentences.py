@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from fencepost.encoding.ic3.clauses import Relation
+from fencepost.encoding.ic3.clauses import Relation, compared
 from fencepost.encoding.language.carried_invariants import FoundInvariant
 from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.printer import line
@@ -256,17 +256,7 @@ class _Maker:
         value = self.part(pattern.value, domain.type, own)
         if isinstance(value, Constant) and value.value not in domain.values:
             raise KeyError(pattern.family)
-        match pattern.relation:
-            case Relation.IS:
-                return _equals(read, value)
-            case Relation.IS_NOT:
-                return ~_equals(read, value)
-            case Relation.AT_LEAST:
-                return read >= value
-            case Relation.BELOW:
-                return read < value
-            case other:
-                assert_never(other)
+        return compared(read, pattern.relation, value)
 
     def guard(self, guard: Guard, own: Parameter | None = None) -> Term:
         """Return a guard as a term."""
@@ -322,12 +312,6 @@ def _words(count: Count) -> str:
 
 def _sum(name: str, offset: int) -> str:
     return name if not offset else f"{name} {'+' if offset > 0 else '-'} {abs(offset)}"
-
-
-def _equals(read: Read, value: Term) -> Term:
-    if isinstance(value, Constant) and isinstance(value.value, bool):
-        return read if value.value else ~read
-    return read == value
 
 
 def source_of(place: SortOf, system: System) -> str:
