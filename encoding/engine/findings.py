@@ -20,7 +20,7 @@ from fencepost.encoding.rounds.search import Broken, Task, Violated, Witnessed, 
 
 @dataclass(frozen=True)
 class Findings:
-    """What searches on one preparation are asked, and what they find.
+    """The task of searches on one preparation, and their findings.
 
     `assumed` are the proved invariants of the preparation.
     """
