@@ -44,6 +44,8 @@ class Setup:
     storage: str = "sorted"
     sync: bool = True
     """Whether a bookie answers only after the fsync of its journal (journalSyncData)."""
+    features: frozenset[str] = frozenset()
+    """Settings that some public loss needs and that no model has, such as `several-ledger-directories`."""
 
     @property
     def unsynced(self) -> bool:
@@ -69,7 +71,7 @@ class Setup:
             "no-db": self.storage != "db",
             "unsynced": self.unsynced,
         }
-        return frozenset(trait for trait, holds in held.items() if holds)
+        return self.features | {trait for trait, holds in held.items() if holds}
 
     @property
     def sizes(self) -> dict[str, int]:
