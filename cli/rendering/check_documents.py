@@ -51,7 +51,13 @@ RESULT = k.keys(
     certificate=k.null(k.text("the folder with the certificate of this proof"), "if none was written"),
     uncertified=k.null(k.text("under --certificates, why there is no certificate")),
     known=k.texts("the known bugs that explain the traces; none if one of them has no explanation"),
-    instance=k.null(k.one(SUBJECT_WITH_CAPS, "the instance of its own"), "if it is that of the document"),
+    instance=k.null(
+        k.one(
+            SUBJECT_WITH_CAPS,
+            "the instance on which it was checked, because that of the document does not exercise it",
+        ),
+        "if it was",
+    ),
 )
 CHECK = k.document(
     "fencepost.check/3",

@@ -270,6 +270,7 @@ class Knowledge:
                 within = "" if about.never else " within the bound"
                 may_be_reached = not about.never and (covering is None or self.limits.bound is not None)
                 larger = "; a larger bound may reach it" if may_be_reached else ""
+                known["unreachable"] = not may_be_reached
                 known["reason"] = f"never reached{within}: {about.asked.witness_meaning}{larger}"
             case Verdict.HOLDS:
                 known["reason"] = self._why_not_inductive(about)

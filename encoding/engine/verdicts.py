@@ -65,6 +65,7 @@ class Result:
     - `minimized`: what was made small in the trace.
     - `bound`: the largest number of steps asked for.
     - `witness`: whether the property's witness was reached.
+    - `unreachable`: whether the witness is proved to be out of reach of every execution within the budgets.
     - `by_actions`, `induction`: whether a proof is by induction over one action, or over so many rounds.
     - `invariants`: the names of the invariants that a proof by induction uses.
     - `found`: the clauses that a proof by induction over one action uses and that an engine found.
@@ -79,6 +80,7 @@ class Result:
     covering: int | None = None
     found_in: int | None = None
     witness: bool = False
+    unreachable: bool = False
     basis: Basis | None = None
     bound: int | None = None
     steps: int | None = None
