@@ -12,11 +12,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
+from types import NoneType
 from typing import Any
 from typing import Protocol as Protocol_
 
 from fencepost.encoding.errors import BadInput, ModelError, did_you_mean
-from fencepost.encoding.language.author_errors import must_be, must_be_file_name, must_be_list
+from fencepost.encoding.language.author_errors import (
+    must_be,
+    must_be_call,
+    must_be_file_name,
+    must_be_list,
+    must_be_table,
+)
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.fold import folded
@@ -62,7 +69,14 @@ class Protocol:
                 "write @dataclass(frozen=True) class Parameters: …, and defaults=Parameters()"
             )
         options(self.defaults)
-        must_be(f"{self.name}: unmodelled=", self.unmodelled, str, "write a text of one line")
+        for text in ("summary", "unmodelled"):
+            must_be(f"{self.name}: {text}=", getattr(self, text), str, "write a text of one line")
+        must_be_call(f"{self.name}: build=", self.build, "give the function that returns the System")
+        if self.in_release is not None:
+            must_be_call(f"{self.name}: in_release=", self.in_release, "give a function, or leave it out")
+        must_be(f"{self.name}: newest=", self.newest, (str, NoneType), "write a release as a text")
+        table = 'write a table, such as {"its-name": {"bookies": 4}}'
+        must_be_table(f"{self.name}: exercised=", self.exercised, Mapping, table)
         for name in ("sources", "not_modelled"):
             must_be_list(
                 f"{self.name}: {name}=", getattr(self, name), str, "write a tuple: ('…',) with its comma"

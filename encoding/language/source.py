@@ -157,9 +157,15 @@ class SourceWriter:
         values = sort.values
         if sort == BOOL:
             return "BOOL"
-        if all(isinstance(value, int) for value in values):
+        own = type(values[0])
+        if issubclass(own, Enum):
+            if values == tuple(own) and sort.name == own.__name__:
+                return f"members({own.__name__})"
+        elif values == tuple(range(values[0], values[-1] + 1) if own is int else ()):  # type: ignore[arg-type]
             return f"integers({values[0]}, {values[-1]})"
-        return f"Sort({sort.name!r}, {values!r}, {sort.part_of!r})"
+        listed = "".join(f"{_plain(value)}, " for value in values)
+        part = "" if sort.part_of is None else f", {_quoted(sort.part_of)}"
+        return f"Sort({_quoted(sort.name)}, ({listed.rstrip()}){part})"
 
 
 def named(bound: Sequence[Parameter], names: Mapping[Parameter, str] | None = None) -> dict[Parameter, str]:
