@@ -94,7 +94,8 @@ def ask_all(
     Such a property goes from one of its `small` instances to the next, until an answer says something.
     """
     asked.now = first = asked.request
-    asked.outcome = outcome = ask(first, share_of(first, 1 - RESERVE if small else 1))
+    until = first.limits.timeout * (1 - RESERVE if small else 1)
+    asked.outcome = outcome = ask(first, replace(first.limits, timeout=until, gone=elapsed()))
     empty = [result.property for result in outcome.results if says_nothing(result)]
     waiting = {name: _likely(name, small[name]) for name in empty if name in small}
     while waiting and not outcome.interrupted:
@@ -135,4 +136,4 @@ def share_of(request: Request, part: float) -> Limits:
     """Return the limits of a request that may take this part of the time left."""
     gone = elapsed()
     share = max(0.0, request.limits.timeout - gone) * part
-    return replace(request.limits, timeout=min(gone + share, request.limits.timeout), gone=gone)
+    return replace(request.limits, timeout=min(round(gone + share, 1), request.limits.timeout), gone=gone)

@@ -13,9 +13,9 @@ from fencepost.cli.options.settings import properties_option, release_option, se
 from fencepost.cli.process.conclusion import conclude
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.check_report import Request, Wanted
-from fencepost.cli.rendering.check_text import SIMULATION
 from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
 from fencepost.cli.rendering.output import output_option, prepare_folder
+from fencepost.cli.rendering.undecided import SIMULATION
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 

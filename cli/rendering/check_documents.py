@@ -17,6 +17,12 @@ BASIS = k.among((Basis.ROUNDS.value, Basis.INDUCTION.value), "why a proof covers
 FEWEST = k.among(
     (Fewest.OF_ALL.value, Fewest.WITHIN_ROUNDS.value), "among which traces none is shorter or costs less"
 )
+REACHED = k.keys(
+    longer=k.null(k.whole("some execution needs more rounds than that"), "if not known"),
+    frames=k.null(k.whole("frames of IC3"), "if it did not begin"),
+    clauses=k.null(k.whole("clauses of IC3, alike ones counted once"), "if it did not begin"),
+    memory=k.null(k.whole("the most bytes that one process had"), "if not known"),
+)
 RESULT = k.keys(
     property=k.text("the name of the property"),
     verdict=VERDICT,
@@ -50,6 +56,8 @@ RESULT = k.keys(
     more_traces=k.many(TRACE, "further counterexamples, under --count"),
     certificate=k.null(k.text("the folder with the certificate of this proof"), "if none was written"),
     uncertified=k.null(k.text("under --certificates, why there is no certificate")),
+    reached=k.null(k.one(REACHED, "how far the engines came"), "unless it is undecided"),
+    try_next=k.null(k.text("what may decide it"), "unless it is undecided"),
     known=k.texts("the known bugs that explain the traces; none if one of them has no explanation"),
     instance=k.null(
         k.one(

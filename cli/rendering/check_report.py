@@ -15,7 +15,6 @@ from fencepost.cli.exits import exit_code
 from fencepost.cli.process.conclusion import Conclusion, placed
 from fencepost.cli.rendering.check_documents import CHECK
 from fencepost.cli.rendering.check_text import (
-    SIMULATION,
     allowed,
     heading,
     sentence,
@@ -25,6 +24,7 @@ from fencepost.cli.rendering.check_text import (
 )
 from fencepost.cli.rendering.counterexamples import formatted
 from fencepost.cli.rendering.known_names import line, names_of, new
+from fencepost.cli.rendering.undecided import SIMULATION, try_next
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
@@ -95,7 +95,12 @@ class CheckedRequest:
         """The lines of the verdicts."""
         where = on_own(self.request)
         faults = allowed(self.request.instance)
-        return [line(r, k, where, faults) for r, k in zip(self.outcome.results, self.known, strict=True)]
+        lines = []
+        for result, known in zip(self.outcome.results, self.known, strict=True):
+            lines.append(line(result, known, where, faults))
+            further = try_next(result, self.request.limits)
+            lines += [f"  {further}"] if further is not None else []
+        return lines
 
     @property
     def counterexamples(self) -> list[Counterexample]:
@@ -209,6 +214,7 @@ def _results(one: CheckedRequest) -> list[dict[str, Any]]:
         {
             **result.to_json(),
             "uncertified": (one.uncertified or {}).get(result.property),
+            "try_next": try_next(result, one.request.limits),
             "known": list(known),
             "instance": own,
         }

@@ -169,6 +169,11 @@ class Knowledge:
             return None
         return max(costs[-1] for costs in found) - 1
 
+    @property
+    def longer(self) -> int | None:
+        """The number of rounds that are known to be too few for some execution, or None."""
+        return self._longer if self._longer >= 0 else None
+
     # What that comes to.
 
     def settled(self, name: str) -> bool:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.cli.options.protocols import find_protocol
+from fencepost.cli.rendering.check_text import verdict_line
+from fencepost.cli.rendering.undecided import try_next
+from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import Property
 from support.instances import TWO_BOOKIES
@@ -159,6 +165,49 @@ def test_a_vacuous_property_names_the_parameter_that_has_to_grow(
     )
     code, out, _ = fencepost(capsys, *asked, "--set", "both=no")
     assert (code, "never reached: it has two colours  [" in out) == (3, True), "no size helps"
+
+
+def test_an_undecided_property_says_how_far_it_came() -> None:
+    """Each engine alone, within so many conflicts: rounds say their number, ic3 its frames and clauses."""
+    instance = find_protocol("bookkeeper-4.13").instance(
+        [("recovery_reads_fence", "yes")], drop_declared=True
+    )
+    asked = Limits(jobs=1, conflicts=300)
+    lines = {}
+    for engine in ("ic3", "rounds"):
+        limits = replace(asked, engines=(engine,))
+        (result,) = check(instance, instance.properties("no-divergence"), limits).results
+        assert result.verdict is Verdict.UNDECIDED
+        assert result.reached is not None
+        assert (result.reached.memory or 0) > 2**20
+        lines[engine] = verdict_line(result)
+        assert result.to_json()["reached"] == vars(result.reached)
+    assert re.search(r"; no round finished; ic3: [1-9]\d* frames? with [\d,]+ clauses?; ", lines["ic3"])
+    longer = r"; no violation within \d rounds?; some execution needs more than \d rounds?; \d+\.\d GiB"
+    assert re.search(longer, lines["rounds"])
+    assert "ic3: " not in lines["rounds"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "says"),
+    [
+        ("out of memory (hunt)", "more --memory"),
+        ("no other engine was asked; the path that ic3 found has … more than are allowed", "larger --budget"),
+        ("no other engine was asked; not inductive: go breaks it", "leave out --engine"),
+        ("inductive; its witness was not reached: two are on; time-out after 9 s", "another instance"),
+        (
+            "time-out after 9 s; not inductive: go breaks it",
+            "`fencepost invariants` shows what breaks the induction",
+        ),
+        ("time-out after 9 s", "--timeout 36, a smaller instance"),
+        ("interrupted", None),
+    ],
+)
+def test_what_to_try_next_depends_on_the_reason(reason: str, says: str | None) -> None:
+    result = Result("p", Verdict.UNDECIDED, 9.0, "cadical", reason=reason, reached=Reached())
+    found = try_next(result, Limits(timeout=9.0))
+    assert (found is None) if says is None else (found is not None and says in found)
+    assert try_next(replace(result, verdict=Verdict.HOLDS, reached=None), Limits()) is None
 
 
 def test_within_a_bound_nothing_is_out_of_reach(capsys: pytest.CaptureFixture[str], lights: str) -> None:
