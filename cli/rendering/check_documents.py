@@ -30,6 +30,12 @@ FALSE_BECAUSE = k.keys(
     **{"for": k.many(BOUND, "the values of quantified parts for which the property is false")},
     values=k.many(HELD, "with these values the property is false, whichever values the others have"),
 )
+REACHED = k.keys(
+    longer=k.null(k.whole("some execution needs more rounds than that"), "if not known"),
+    frames=k.null(k.whole("frames of IC3"), "if it did not begin"),
+    clauses=k.null(k.whole("clauses of IC3, alike ones counted once"), "if it did not begin"),
+    memory=k.null(k.whole("the most bytes that one process had"), "if not known"),
+)
 RESULT = k.keys(
     property=k.text("the name of the property"),
     verdict=VERDICT,
@@ -63,11 +69,19 @@ RESULT = k.keys(
     more_traces=k.many(TRACE, "further counterexamples, under --count"),
     certificate=k.null(k.text("the folder with the certificate of this proof"), "if none was written"),
     uncertified=k.null(k.text("under --certificates, why there is no certificate")),
+    reached=k.null(k.one(REACHED, "how far the engines came"), "unless it is undecided"),
+    try_next=k.null(k.text("what may decide it"), "unless it is undecided"),
     known=k.texts("the known bugs that explain the traces; none if one of them has no explanation"),
     false_because=k.many(
         FALSE_BECAUSE, "for trace and for each of more_traces: why the property is false at its end"
     ),
-    instance=k.null(k.one(SUBJECT_WITH_CAPS, "the instance of its own"), "if it is that of the document"),
+    instance=k.null(
+        k.one(
+            SUBJECT_WITH_CAPS,
+            "the instance on which it was checked, because that of the document does not exercise it",
+        ),
+        "if it was",
+    ),
 )
 CHECK = k.document(
     "fencepost.check/3",

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 
 from fencepost.cli.rendering.headline import violated
+from fencepost.cli.rendering.undecided import SIMULATION, reached_text
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.forms.counterexample import Counterexample, action_line, gathered, message_line
@@ -16,8 +17,6 @@ from fencepost.encoding.language.traces import Json, Trace, TraceStep
 
 WIDTH = 110
 """The columns of running text."""
-SIMULATION = "simulation"
-"""The solver that the result of a simulation names."""
 
 
 def heading(instance: Instance, limits: Limits) -> str:
@@ -147,12 +146,7 @@ def _because(result: Result, faults: str) -> str:
         case Verdict.UNDECIDED:
             if result.solver == SIMULATION:
                 return f": {result.reason}"
-            searched = (
-                f"no violation within {amount(result.rounds, 'round')}"
-                if result.rounds
-                else "no round finished"
-            )
-            return f": {result.reason}; {searched}"
+            return f": {result.reason}; {reached_text(result)}"
 
 
 def _over_one_action(result: Result) -> str:

@@ -121,11 +121,16 @@ class Replayer:
         return steps
 
     def spare_faults(
-        self, prop: Property | Invariant, actions: Sequence[GroundAction], choices: Iterable[str]
+        self,
+        prop: Property | Invariant,
+        actions: Sequence[GroundAction],
+        choices: Iterable[str],
+        keeps_steps: bool = False,
     ) -> Trace:
         """Return the trace of the same execution without the losses that the violation does not need.
 
-        A message that is merely not delivered need not be lost. Raises NotAnExecution.
+        A message that is merely not delivered need not be lost. With `keeps_steps`, a loss stays if the
+        property would be violated earlier without it. Raises NotAnExecution.
         """
         violated = self.concrete.predicate(~prop.holds)
         names = {v.place: v.name for v in self.system.variables}
@@ -133,8 +138,9 @@ class Replayer:
         for place in [None, *sorted(needed)]:
             fewer = needed - {place} if place is not None else frozenset()
             with contextlib.suppress(NotAnExecution):
-                self._execute(prop.name, violated, actions, fewer)
-                needed = fewer
+                states = self._execute(prop.name, violated, actions, fewer)
+                if not keeps_steps or len(states) > len(actions):
+                    needed = fewer
         return self.replay(prop, actions, [names[place] for place in needed])
 
     def _places(self, choices: Iterable[str]) -> frozenset[int]:

@@ -77,7 +77,7 @@ class BoundedSearch:
         """Prepare one round, with the invariants that are proved by now."""
         work, self._assumed = self._work, self._work.assumed
         outputs = {invariant.name: invariant for invariant in (*work.carried, *self._assumed)}
-        asked = work.system, work.properties, tuple(outputs.values())
+        asked = work.system, work.properties, tuple(outputs.values()), work.limits.count > 1
         self._preparing = work.start(self, "prepare", prepare, *asked, steady=steady)
 
     def take(self, worker: Worker, message: Any) -> None:

@@ -11,7 +11,15 @@ from functools import cached_property, wraps
 from typing import ParamSpec
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.author_errors import check_claim, count_combinations, must_be, must_be_list
+from fencepost.encoding.language.author_errors import (
+    check_claim,
+    count_combinations,
+    must_be,
+    must_be_call,
+    must_be_list,
+    must_be_number,
+    must_be_table,
+)
 from fencepost.encoding.language.consistency import (
     check_comparisons,
     check_consistency,
@@ -240,6 +248,11 @@ class Property:
     def __post_init__(self) -> None:
         """Validate the fields. Raises ModelError."""
         check_claim("a property", self.name, holds=self.holds, witness=self.witness)
+        must_be(f"{self.name}: meaning=", self.meaning, str, "write what must hold, as a text")
+        must_be(f"{self.name}: witness_meaning=", self.witness_meaning, str, "write the witness as a text")
+        if self.explain is not None:
+            must_be_call(f"{self.name}: explain=", self.explain, "give a function from a trace to a text")
+        must_be_table(f"{self.name}: traps=", self.traps, Term, 'write a table of terms: {"stuck": …}')
 
 
 @dataclass(frozen=True)
@@ -256,6 +269,7 @@ class Invariant:
     def __post_init__(self) -> None:
         """Validate the fields. Raises ModelError."""
         check_claim("an invariant", self.name, holds=self.holds)
+        must_be(f"{self.name}: meaning=", self.meaning, str, "write what holds, as a text")
 
 
 def invariant(meaning: str) -> Callable[[Callable[_P, Term]], Callable[_P, Invariant]]:
@@ -323,6 +337,11 @@ class System:
         must_be_list(
             "invariants=", self.invariants, Invariant, "write a tuple: (Invariant(…),), with a comma"
         )
+        for name in ("axioms", "at_first"):
+            must_be_list(f"{name}=", getattr(self, name), Axiom, "write a tuple: (Axiom(…),), with a comma")
+        must_be_table("caps=", self.caps, int, 'write a table of numbers, such as {"entries": 2}')
+        if self.default_rounds is not None:
+            must_be_number("default_rounds=", self.default_rounds)
         claims = [*(p.name for p in self.properties), *(i.name for i in self.invariants)]
         must_be_distinct("properties or invariants", claims)
         check_consistency(self.state.families, self._terms_by_name)

@@ -55,6 +55,11 @@ class Task:
     An execution is left out if it fires exactly the slots of one of them and all of its choices are true.
     Further true choices would only add losses that the counterexample does not need.
     """
+    upheld_before: bool = False
+    """Whether `hunt` looks only for violations before which the property holds in every state.
+
+    It needs the outputs `early:NAME`.
+    """
     invariants: tuple[str, ...] = ()
     """Names of invariants for induction to prove together with each property: outputs `invariant:NAME`."""
     assumed: tuple[str, ...] = ()
@@ -261,12 +266,21 @@ class _Hunter:
 
     def _cheaper(self, name: str) -> Violated | None:
         for assumptions in self._improvements(name):
+            fails = -self.output(f"holds:{name}")
             if self._solver.solve(
-                [*self.limits(), *self._avoiding, -self.output(f"holds:{name}"), *assumptions]
+                [*self.limits(), *self._avoiding, *self._upheld_before(name), fails, *assumptions]
             ):
                 execution = self.execution()
                 return Violated(name, execution, self._costs(execution))
         return None
+
+    def _upheld_before(self, name: str) -> list[int]:
+        """Return the assumptions that the property holds in every state before the last one, if asked for."""
+        if not self._task.upheld_before:
+            return []
+        unrolling, rounds = self._solver.unrolling, self._solver.rounds
+        holds = [unrolling.output(f"holds:{name}", r) for r in range(1, rounds)]
+        return [*holds, -self.output(f"early:{name}")]
 
     def _improvements(self, name: str) -> Iterator[list[int]]:
         """Yield, objective by objective, assumptions under which a violation has a smaller cost."""

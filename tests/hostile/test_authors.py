@@ -352,6 +352,51 @@ MISTAKES = {
     "endless recursion": ("    s = State(p)", "    build(p)", "RecursionError"),
 }
 
+IN_SYSTEM = {
+    'default_rounds="3"': "default_rounds= is '3'; write a whole number of 1 or more, such as 4",
+    "default_rounds=True": "default_rounds= is True; write a whole number",
+    "default_rounds=0": "default_rounds= is 0; write a whole number",
+    "caps=3": "caps= is 3; write a table of numbers",
+    'caps={"entries": "2"}': "caps=: entries is '2'; write a table of numbers",
+    "caps={2: 2}": "caps=: one name is 2; write a table of numbers",
+    "axioms=(found,)": "axioms=: one item is a Property; write a tuple",
+    "at_first=None": "at_first= is None; write a tuple",
+}
+IN_PROTOCOL = {
+    "summary=3": "summary= is 3; write a text",
+    "in_release='4.13'": "in_release= is '4.13'; give a function",
+    "newest=4.17": "newest= is a float; write a release as a text",
+    "exercised=('all-quiet',)": "exercised= is a tuple; write a table",
+    "exercised={'all-quiet': 4}": "exercised=: all-quiet is 4; write a table",
+}
+IN_PROPERTY = {
+    "meaning=3": "all-quiet: meaning= is 3; write what must hold",
+    "explain='because'": "all-quiet: explain= is 'because'; give a function",
+    "traps={'stuck': True}": "all-quiet: traps=: stuck is True; write a table of terms",
+}
+OF_ANOTHER_TYPE = {
+    **{wrong: ("(found,))", f"(found,), {wrong})", says) for wrong, says in IN_SYSTEM.items()},
+    **{
+        wrong: ('"quiet", "a protocol", Parameters(), build', f'"quiet", {given}, {wrong}', says)
+        for wrong, says in IN_PROTOCOL.items()
+        for given in [
+            "defaults=Parameters(), build=build"
+            if wrong.startswith("summary")
+            else "'a', Parameters(), build"
+        ]
+    },
+    **{
+        wrong: ('witness_meaning="sent"', f'witness_meaning="sent", {wrong}', says)
+        for wrong, says in IN_PROPERTY.items()
+        if not wrong.startswith("meaning")
+    },
+    "meaning=3": ('"none sent", holds', "meaning=3, holds", IN_PROPERTY["meaning=3"]),
+    "build=3": ("Parameters(), build)", "Parameters(), 3)", "build= is 3; give the function"),
+}
+"""Fields of a System, a Protocol or a Property with a value of another type."""
+
+MISTAKES |= OF_ANOTHER_TYPE
+
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_explained_with_what_to_write_instead(
