@@ -161,7 +161,7 @@ class SourceWriter:
         if issubclass(kind, Enum):
             if values == tuple(kind) and sort.name == kind.__name__:
                 return f"members({kind.__name__})"
-        elif values == tuple(range(values[0], values[-1] + 1) if kind is int else ()):  # type: ignore[arg-type]
+        elif values == tuple(range(values[0], values[-1] + 1) if kind is int else ()):  # type: ignore[arg-type, operator]
             return f"integers({values[0]}, {values[-1]})"
         listed = "".join(f"{_plain(value)}, " for value in values)
         part = "" if sort.part_of is None else f", {_quoted(sort.part_of)}"
