@@ -8,7 +8,7 @@ from typing import Any
 
 from fencepost.answers.risks import TRAITS
 from fencepost.encoding import keys as k
-from fencepost.encoding.documents import Key, has_keys, parse_toml
+from fencepost.encoding.documents import Key, has_keys, parse_toml, whole
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.expectations import TABLES
 from fencepost.protocols.bookkeeper.releases import TAGS, Change
@@ -40,10 +40,15 @@ def _several(text: str) -> bool:
     return sum(bool(part.strip()) for part in text.split(",")) > 1
 
 
+def _positive(text: str) -> bool:
+    return (whole(text) or 0) > 0
+
+
 HOLDS: Mapping[str, Callable[[str], bool]] = {
     "several": _several,
     "true": "true".__eq__,
     "false": "false".__eq__,
+    "positive": _positive,
     "set": bool,
 }
 """The rules by which a value has a feature, by name."""

@@ -91,7 +91,7 @@ def test_a_number_that_the_source_of_a_bug_has_finds_it(number: str, names: list
     assert [known.name for known in chosen(KNOWN, [number])] == names
 
 
-@pytest.mark.parametrize("name", ["4", "13", "14.0", "799x", "PR 1", "2099"])
+@pytest.mark.parametrize("name", ["4", "13", "14.0", "799x", "PR 1", "2099", "097"])
 def test_the_number_of_a_release_or_scenario_finds_no_bug(name: str) -> None:
     """Planted: 13 finds each bug that was fixed after 4.13."""
     with pytest.raises(BadInput, match="no such known bug"):

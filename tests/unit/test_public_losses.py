@@ -52,6 +52,8 @@ def spoilt(name: str, **changes: Any) -> dict[str, Any]:
         ("#3466", "4.15.0 4.15.2", "4.14.8 4.15.3 4.16.0"),
         ("#1345", "4.6.0 4.7.3", "4.8.0"),
         ("PR 913", "4.6.0", "4.6.1 4.7.0"),
+        ("PR 4843", "4.15.1 4.18.0", "4.14.8 4.15.0"),
+        ("#1533", "4.7.0 4.11.1", "4.6.2 4.12.0"),
     ],
 )
 def test_a_loss_is_in_the_releases_between_its_fault_and_its_fix(name: str, has: str, has_not: str) -> None:
@@ -130,6 +132,7 @@ def test_a_value_of_a_key_tells_its_feature() -> None:
     assert FEATURES["tlsProvider"].is_in("OpenSSL") and not FEATURES["tlsProvider"].is_in("")
     assert not FEATURES["tlsProvider"].is_in(None)
     assert FEATURES["volumes.persistence"].is_in(False)
+    assert FEATURES["explicitLacInterval"].is_in(100) and not FEATURES["explicitLacInterval"].is_in("0")
 
 
 def test_every_release_that_was_read_can_be_asked() -> None:
