@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from fencepost.answers.affected import span
+from fencepost.answers.affected import span as range_of
 from fencepost.answers.known import KNOWN
 from fencepost.answers.public_losses import PUBLIC_LOSSES, PublicLoss
 from fencepost.cli.exits import ExitCode
@@ -358,7 +358,11 @@ def public_row(loss: PublicLoss) -> str:
     """Return the line of a public loss."""
     told = f"{loss.loses} *{loss.action}*"
     read = " (from the report)" if loss.read == "notes" else ""
-    cells = [f"[{loss.name}]({loss.source})", span(loss.releases) + read, ", ".join(loss.conditions) or "–"]
+    cells = [
+        f"[{loss.name}]({loss.source})",
+        range_of(loss.releases) + read,
+        ", ".join(loss.conditions) or "-",
+    ]
     return line([*cells, told])
 
 
