@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,11 +34,19 @@ class Feature:
         return HOLDS[self.holds](text.strip().lower())
 
 
-HOLDS = {
-    "several": lambda text: sum(bool(part.strip()) for part in text.split(",")) > 1,
-    "true": lambda text: text == "true",
-    "false": lambda text: text == "false",
-    "positive": lambda text: text.isdecimal() and int(text) > 0,
+def _several(text: str) -> bool:
+    return sum(bool(part.strip()) for part in text.split(",")) > 1
+
+
+def _positive(text: str) -> bool:
+    return text.isdecimal() and int(text) > 0
+
+
+HOLDS: Mapping[str, Callable[[str], bool]] = {
+    "several": _several,
+    "true": "true".__eq__,
+    "false": "false".__eq__,
+    "positive": _positive,
 }
 """The rules by which a value has a feature, by name."""
 
@@ -121,21 +129,22 @@ def losses_of(document: Mapping[str, Any], where: str) -> tuple[PublicLoss, ...]
     return tuple(found)
 
 
-def _document() -> tuple[Mapping[str, Any], str]:
-    path = TABLES / "public_losses.toml"
-    text = parse_toml(path.read_text(encoding="utf-8"), path.name, "it is part of this package")
-    return has_keys(
-        text, k.keys(features=Key(dict, "a table"), losses=Key(dict, "a table")), path.name
-    ), path.name
+TABLE = "public_losses.toml"
+PARTS = k.keys(features=Key(dict, "a table of keys"), losses=Key(dict, "a table of losses"))
 
 
-FEATURES: Mapping[str, Feature] = features_of(*_document())
+def _document() -> Mapping[str, Any]:
+    text = (TABLES / TABLE).read_text(encoding="utf-8")
+    return has_keys(parse_toml(text, TABLE, "it is part of this package"), PARTS, TABLE)
+
+
+FEATURES: Mapping[str, Feature] = features_of(_document(), TABLE)
 """The features by the key of a configuration file that tells them."""
 
 CONDITIONS: Mapping[str, str] = TRAITS | {one.name: one.words for one in FEATURES.values()}
 """All conditions that a public loss may need, in words."""
 
-PUBLIC_LOSSES: tuple[PublicLoss, ...] = losses_of(*_document())
+PUBLIC_LOSSES: tuple[PublicLoss, ...] = losses_of(_document(), TABLE)
 """The public losses that no model has, in the order of the table."""
 
 
