@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from fencepost.encoding.engine.check import check
@@ -18,20 +19,28 @@ KNOWN: tuple[Expectation, ...] = tuple(read(TABLES / "known.toml"))
 def full_names(table: Sequence[Expectation], names: Sequence[str], option: str = "") -> frozenset[str]:
     """Return the names as the table has them. Raises BadInput for a name that it does not have.
 
-    The `#` of an issue may be left out, because a shell takes it for a comment. The message begins with
-    `option`.
+    The `#` of an issue may be left out, because a shell takes it for a comment. The number of an issue or
+    pull request that the source of a bug has stands for the bug. The message begins with `option`.
     """
     valid = [known.name for known in table]
-    wanted = set()
+    wanted: set[str] = set()
     for name in names:
         full = f"#{name}" if f"#{name}" in valid else name
-        if full not in valid:
+        found = {full} if full in valid else _of_source(table, name)
+        if not found:
             raise BadInput(
                 f"{option}{name}: no such known bug{did_you_mean(name, valid)}; "
                 f"valid: {', '.join(valid)} (# may be left out)"
             )
-        wanted.add(full)
+        wanted |= found
     return frozenset(wanted)
+
+
+def _of_source(table: Sequence[Expectation], name: str) -> set[str]:
+    """Return the bugs whose source has the issue or pull request of that number, such as 4097 or PR-4557."""
+    said = re.fullmatch(r"(?:#|PR[ -]|issue )?([0-9]{3,6})", name)
+    number = re.compile(rf"(?<![\w.]){said[1]}(?!\w|\.[0-9])") if said else None
+    return {known.name for known in table if number and number.search(known.source)}
 
 
 def chosen(table: Sequence[Expectation], names: Sequence[str]) -> list[Expectation]:

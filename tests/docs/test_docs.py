@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from fencepost.answers.affected import span as range_of
 from fencepost.answers.known import KNOWN
+from fencepost.answers.public_losses import PUBLIC_LOSSES, PublicLoss
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import cli, run
 from fencepost.encoding.engine.verdicts import Verdict
@@ -350,6 +352,23 @@ def test_the_bugs_in_the_page_are_those_that_are_checked(request: pytest.Fixture
         BUGS.write_text(expected, encoding="utf-8")
         text = expected
     assert text == expected, "pytest tests/docs/test_docs.py --refresh-goldens writes the bugs anew"
+
+
+def public_row(loss: PublicLoss) -> str:
+    """Return the line of a public loss."""
+    told = f"{loss.loses} *{loss.action}*"
+    read = " (from the report)" if loss.read == "notes" else ""
+    cells = [
+        f"[{loss.name}]({loss.source})",
+        range_of(loss.releases) + read,
+        ", ".join(loss.conditions) or "-",
+    ]
+    return line([*cells, told])
+
+
+def test_the_public_losses_in_the_page_are_those_that_advise_asks(request: pytest.FixtureRequest) -> None:
+    head = "| loss | in | needs | what is lost, and what to do |\n"
+    check_table(BUGS, 4, map(public_row, PUBLIC_LOSSES), request, head)
 
 
 # docs/no-journal.md: its table against the one that is tested.
