@@ -39,6 +39,8 @@ class Deployment:
     client: Client = Client()
     racks: Racks | None = None
     pulsar: bool = False
+    autorecovery: bool = True
+    """Whether a daemon of auto-recovery runs, which copies the entries of a lost bookie to others."""
 
     def __post_init__(self) -> None:
         """Raise BadInput if no ledger can be created."""

@@ -29,6 +29,8 @@ STRIPING = "bookkeeper_opportunisticStriping"
 QUORUMS = (ENSEMBLE, WRITE_QUORUM, ACK_QUORUM)
 KEYS = (*QUORUMS, MIN_RACKS, ENFORCE_RACKS, DELAY, STRIPING)
 REPLICAS = "bookkeeper.replicaCount"
+AUTORECOVERY = "components.autorecovery"
+"""The key of Pulsar's Helm chart that deploys the daemon of auto-recovery."""
 PREFIX = "PULSAR_PREFIX_"
 """Pulsar's images set a key of this prefix without the prefix (bin/apply-config-from-env*.py)."""
 
@@ -45,6 +47,7 @@ class Settings:
     enforce_min_racks: bool | None = None
     delay_ensemble_change: bool | None = None
     opportunistic_striping: bool | None = None
+    autorecovery: bool | None = None
 
 
 def read_settings(path: Path) -> Settings:
@@ -109,6 +112,9 @@ def _helm(path: Path, text: str) -> Settings:
     bookkeeper = _section(values, "bookkeeper")
     if "replicaCount" in bookkeeper:
         config[REPLICAS] = bookkeeper["replicaCount"]
+    components = _section(values, "components")
+    if "autorecovery" in components:
+        config[AUTORECOVERY] = components["autorecovery"]
     return _settings(path, config)
 
 
@@ -127,7 +133,7 @@ def _section(values: object, name: str) -> Mapping[str, Any]:
 
 
 def _settings(path: Path, config: Mapping[str, Any]) -> Settings:
-    if not any(key in config for key in (*KEYS, REPLICAS)):
+    if not any(key in config for key in (*KEYS, REPLICAS, AUTORECOVERY)):
         raise BadInput(f"{path}: has no {', '.join(KEYS)}; a broker.conf or Helm broker.configData has them")
 
     def number(key: str) -> int | None:
@@ -142,6 +148,7 @@ def _settings(path: Path, config: Mapping[str, Any]) -> Settings:
         enforce_min_racks=_flag(path, ENFORCE_RACKS, config),
         delay_ensemble_change=_flag(path, DELAY, config),
         opportunistic_striping=_flag(path, STRIPING, config),
+        autorecovery=_flag(path, AUTORECOVERY, config),
     )
 
 

@@ -151,7 +151,8 @@ def command(
     is_sorted, setter = chosen("", None, said, True)
     if setup.storage == "sorted" and storage is None and not is_sorted:
         setup, set_by["storage"] = replace(setup, storage="interleaved"), setter
-    deployment = Deployment(setup.configuration, setup.bookies, Client(), None, pulsar)
+    autorecovery, _ = chosen("", None, {name: s.autorecovery for name, s in of_pulsar.items()}, True)
+    deployment = Deployment(setup.configuration, setup.bookies, Client(), None, pulsar, autorecovery)
     advice = advice_on(setup, deployment, sources, set_by, _accepted(accept), timeout)
     emit(as_text(advice, commands) if form == "text" else FORMS[form](advice), output)
     return int(_exit_code(advice))

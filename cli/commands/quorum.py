@@ -129,6 +129,7 @@ def command(
     for name, (flag, option_value, default) in options.items():
         files_say = {file: getattr(settings, name) for file, settings in said.items()}
         values[name], set_by[name] = chosen(flag, option_value, files_say, default)
+    autorecovery, _ = chosen("", None, {file: s.autorecovery for file, s in said.items()}, True)
     sizes = [values.pop(name) for name in ("ensemble", "write_quorum", "ack_quorum")]
     bookies = values.pop("bookies")
     client = Client(**values)
@@ -148,7 +149,7 @@ def command(
         bookies = sum(placed.sizes) if placed is not None else configuration.ensemble
         set_by["bookies"] = Setter("option", "--racks") if placed is not None else DEFAULT
     pulsar = bool(said) or ml_mark_delete_max_rate is not None
-    deployment = Deployment(configuration, bookies, client, placed, pulsar)
+    deployment = Deployment(configuration, bookies, client, placed, pulsar, autorecovery)
     emit({"text": _text, "json": _json, "csv": _csv}[form](deployment, set_by if said else {}), output)
     return int(ExitCode.SUCCESS)
 
