@@ -284,7 +284,8 @@ def rack_quantities(deployment: Deployment) -> Iterator[Quantity]:
             kept,
             f"Up to {worst} bookies of a window share a rack"
             + (" in the worst placement" if racks.placement is None else "")
-            + f". At most {aq - 1} may.",
+            + f". At most {aq - 1} may."
+            + enforced_by(deployment),
             "RRQuorumCoverageSet.checkCovered",
             "loss-is-fencing",
         )
@@ -328,6 +329,16 @@ def rack_quantities(deployment: Deployment) -> Iterator[Quantity]:
         + ("" if client.min_racks is not None else " minNumRacksPerWriteQuorum is not given here."),
         "client: areAckedBookiesAdheringToPlacementPolicy",
     )
+
+
+def enforced_by(deployment: Deployment) -> str:
+    """Return who must enforce racks, if the client does: auto-recovery moves copies by its own settings."""
+    if not deployment.client.enforce_min_racks or not deployment.autorecovery:
+        return ""
+    rule = " Client and bookies must both enforce racks, because auto-recovery uses the bookies' setting"
+    if deployment.recovery_racks is None:
+        return f"{rule} (enforceMinNumRacksPerWriteQuorum); theirs is not given here."
+    return f"{rule}, and {'both do' if deployment.recovery_racks > 1 else 'the bookies do not'}."
 
 
 def cost_quantities(deployment: Deployment) -> list[Quantity]:

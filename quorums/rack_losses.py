@@ -17,8 +17,11 @@ def creations_survived(deployment: Deployment, floor: int) -> int:
 
 
 def most_of_a_rack(deployment: Deployment, racks: Racks) -> int:
-    """Return the most bookies of one rack in a write set."""
-    enforced = deployment.least_racks if deployment.client.enforce_min_racks else None
+    """Return the most bookies of one rack in a write set, also after auto-recovery has moved copies."""
+    if not deployment.client.enforce_min_racks:
+        return racks.most_in_a_window(deployment.configuration)
+    kept = deployment.recovery_racks if deployment.autorecovery else None
+    enforced = deployment.least_racks if kept is None else min(deployment.least_racks, kept)
     return racks.most_in_a_window(deployment.configuration, enforced)
 
 

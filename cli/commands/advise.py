@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import click
 
@@ -31,9 +30,9 @@ from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.protocols.bookkeeper.releases import NEWEST, listed
 from fencepost.quorums.deployment import Client, Deployment
-from fencepost.quorums.setters import Setter, chosen, latest
-from fencepost.quorums.settings import Settings
-from fencepost.quorums.sources import STORAGES, Source, read_source
+from fencepost.quorums.setters import Setter
+from fencepost.quorums.settings import STORAGES
+from fencepost.quorums.sources import Source, read_files
 from fencepost.quorums.stripes import Configuration
 
 T = TypeVar("T")
@@ -111,17 +110,15 @@ def command(
     """
     if commands and form != "text":
         raise BadInput(f"--commands: --format {form} has them anyway; leave it out")
-    sources = {name: read_source(Path(name)) for name in latest(files)}
-    of_pulsar = {name: source.settings or Settings() for name, source in sources.items()}
-    pulsar = any(source.settings is not None for source in sources.values())
+    said = read_files(files)
     set_by: dict[str, Setter] = {}
 
-    def value(name: str, flag: str, option: T | None, from_files: Mapping[str, T | None], default: T) -> T:
-        found, set_by[name] = chosen(flag, option, from_files, default)
-        return found
+    def value(name: str, flag: str, option: T | None, default: T) -> T:
+        found, set_by[name] = said.chosen(name, flag, option, default)
+        return cast(T, found)
 
     def size(name: str, flag: str, option: int | None) -> int:
-        found = value(name, flag, option, {file: getattr(s, name) for file, s in of_pulsar.items()}, None)
+        found = value(name, flag, option, None)
         if found is None:
             raise BadInput(
                 f"no {flag}: give -e, -w, -a and -n, or --from FILE that has them (a broker.conf has no -n)"
@@ -135,25 +132,19 @@ def command(
             size("ack_quorum", "-a", ack_quorum),
         ),
         size("bookies", "-n", bookies),
-        listed(value("release", "--release", release, {}, NEWEST)),
-        value("journal", "--journal", _on(journal), {name: s.journal for name, s in sources.items()}, True),
-        value("checks", "--checks", _on(checks), {name: s.checks for name, s in sources.items()}, False),
-        value(
-            "storage",
-            "--storage",
-            storage,
-            {name: s.storage for name, s in sources.items()},
-            "db" if pulsar else "sorted",
-        ),
-        value("sync", "--sync", _on(sync), {name: s.sync for name, s in sources.items()}, True),
+        listed(value("release", "--release", release, NEWEST)),
+        value("journal", "--journal", _on(journal), True),
+        value("checks", "--checks", _on(checks), False),
+        value("storage", "--storage", storage, "db" if said.pulsar else "sorted"),
+        value("sync", "--sync", _on(sync), True),
     )
-    said = {name: s.sorted_storage for name, s in sources.items()}
-    is_sorted, setter = chosen("", None, said, True)
+    is_sorted, setter = said.chosen("sorted_storage", default=True)
     if setup.storage == "sorted" and storage is None and not is_sorted:
         setup, set_by["storage"] = replace(setup, storage="interleaved"), setter
-    autorecovery, _ = chosen("", None, {name: s.autorecovery for name, s in of_pulsar.items()}, True)
-    deployment = Deployment(setup.configuration, setup.bookies, Client(), None, pulsar, autorecovery)
-    advice = advice_on(setup, deployment, sources, set_by, _accepted(accept), timeout)
+    deployment = Deployment(
+        setup.configuration, setup.bookies, Client(), None, said.pulsar, said.autorecovery
+    )
+    advice = advice_on(setup, deployment, dict(said.sources), set_by, _accepted(accept), timeout)
     emit(as_text(advice, commands) if form == "text" else FORMS[form](advice), output)
     return int(_exit_code(advice))
 

@@ -21,7 +21,7 @@ from fencepost.quorums.calculator import warnings
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.quantities import Quantity, quantities
 from fencepost.quorums.setters import DEFAULT, Setter, setter_lines
-from fencepost.quorums.sources import UNMODELLED, Source, key_name
+from fencepost.quorums.sources import Source
 
 LOSSES = (6, 7, 11, 13, 16)
 """The numbers of the quantities that count losses survived."""
@@ -125,10 +125,11 @@ def _assumed(advice: Advice) -> str:
 
 
 def read(advice: Advice) -> list[str]:
-    """Return a line for each file with the keys that were read and ignored, and the setter of each value."""
+    """Return a line for each file, the notes about its keys, and lines about what set each value."""
     files = [
-        f"{name}: read {', '.join(source.read)}; ignored {amount(len(source.ignored), 'key')}{_some(source)}"
+        line
         for name, source in advice.sources.items()
+        for line in (f"{name}: read {', '.join(source.read) or 'nothing'}", *(f"  {n}" for n in source.notes))
     ]
     return files + setter_lines(values(advice.setup), advice.set_by)
 
@@ -151,18 +152,6 @@ def values(setup: Setup) -> dict[str, str]:
 
 def _on(flag: bool) -> str:
     return "on" if flag else "off"
-
-
-def _some(source: Source) -> str:
-    """Return the names of ignored keys that are about bookies."""
-    names = {key: key_name(key) for key in source.ignored}
-    near = [key for key, name in names.items() if name in UNMODELLED]
-    near += [key for key, name in names.items() if key not in near and _of_bookies(name.lower())]
-    return f" ({', '.join(near[:6])}{', …' if len(near) > 6 else ''})" if near else ""
-
-
-def _of_bookies(name: str) -> bool:
-    return any(word in name for word in ("bookkeeper", "journal", "managedledgerdefault"))
 
 
 def conclusion(advice: Advice) -> str:
@@ -329,7 +318,7 @@ def as_json(advice: Advice) -> str:
         "checks": setup.checks,
         "storage": setup.storage,
         "set_by": {name: asdict(setter) for name, setter in advice.set_by.items()},
-        "files": {n: {"read": list(s.read), "ignored": list(s.ignored)} for n, s in advice.sources.items()},
+        "files": {n: {"read": list(s.read), "notes": list(s.notes)} for n, s in advice.sources.items()},
         "unmodelled": left_out(advice),
         "losses": [
             {"bug": r.bug.name, "remedy": r.remedy, "accepted": r.bug.name in advice.accepted, **f.to_json()}
