@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +173,10 @@ class Files:
     def _value(self, field: str, default: Any = None) -> Any:
         return self.chosen(field, default=default)[0]
 
+    def known_to(self, release: str) -> Files:
+        """Return the files without the keys that this release does not know. A note names each of them."""
+        return Files({name: _known_to(release, source) for name, source in self.sources.items()})
+
     @property
     def pulsar(self) -> bool:
         """Whether some file is of Pulsar."""
@@ -215,6 +219,25 @@ class Files:
         for source in self.sources.values():
             said |= source.values
         return {key: value for key, value in said.items() if value is not None}
+
+
+def _known_to(release: str, source: Source) -> Source:
+    def number(release: str) -> list[int]:
+        return [int(part) for part in release.split(".")]
+
+    later = [key for key in CONFIG_KEYS.values() if key.since and number(release) < number(key.since)]
+    fields = [key for key in later if key.sets and getattr(source.settings, key.sets) is not None]
+    values = [key for key in later if key.name in source.values]
+    notes = [
+        f"{key.name} has no effect: BookKeeper {release} does not know it ({key.since} and later do)."
+        for key in (*fields, *values)
+    ]
+    return replace(
+        source,
+        settings=replace(source.settings, **{str(key.sets): None for key in fields}),
+        notes=(*source.notes, *notes),
+        values={name: value for name, value in source.values.items() if CONFIG_KEYS[name] not in values},
+    )
 
 
 def read_files(names: Iterable[str]) -> Files:

@@ -10,6 +10,7 @@ import click
 
 from fencepost.answers.affected import bugs_of_releases
 from fencepost.answers.known import full_names
+from fencepost.answers.public_losses import FEATURES
 from fencepost.answers.risks import Finding, Risk, Setup, anything_else, risks, shown, shown_small
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names, release_names
@@ -32,7 +33,7 @@ from fencepost.protocols.bookkeeper.releases import NEWEST, listed
 from fencepost.quorums.deployment import Client, Deployment
 from fencepost.quorums.setters import Setter
 from fencepost.quorums.settings import STORAGES
-from fencepost.quorums.sources import Source, read_files
+from fencepost.quorums.sources import Files, Source, read_files
 from fencepost.quorums.stripes import Configuration
 
 T = TypeVar("T")
@@ -125,6 +126,8 @@ def command(
             )
         return int(found)
 
+    known = listed(value("release", "--release", release, NEWEST))
+    said = said.known_to(known)
     setup = Setup(
         Configuration(
             size("ensemble", "-e", ensemble),
@@ -132,11 +135,12 @@ def command(
             size("ack_quorum", "-a", ack_quorum),
         ),
         size("bookies", "-n", bookies),
-        listed(value("release", "--release", release, NEWEST)),
+        known,
         value("journal", "--journal", _on(journal), True),
         value("checks", "--checks", _on(checks), False),
         value("storage", "--storage", storage, "db" if said.pulsar else "sorted"),
         value("sync", "--sync", _on(sync), True),
+        _features(said),
     )
     is_sorted, setter = said.chosen("sorted_storage", default=True)
     if setup.storage == "sorted" and storage is None and not is_sorted:
@@ -147,6 +151,14 @@ def command(
     advice = advice_on(setup, deployment, dict(said.sources), set_by, _accepted(accept), timeout)
     emit(as_text(advice, commands) if form == "text" else FORMS[form](advice), output)
     return int(_exit_code(advice))
+
+
+def _features(files: Files) -> frozenset[str]:
+    """Return the settings of the files that some public loss needs and that no model has."""
+    said = files.unmodelled
+    found = {feature.name for key, feature in FEATURES.items() if key in said and feature.is_in(said[key])}
+    others = {"ephemeral-disks": not files.persistent, "no-autorecovery": not files.autorecovery}
+    return frozenset(found | {name for name, holds in others.items() if holds})
 
 
 def _on(option: str | None) -> bool | None:
