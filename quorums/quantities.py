@@ -13,7 +13,12 @@ from typing import TypeAlias
 
 from fencepost.quorums import arithmetic
 from fencepost.quorums.deployment import Deployment
-from fencepost.quorums.rack_losses import creations_survived, most_of_a_rack, writes_without_a_rack
+from fencepost.quorums.rack_losses import (
+    creations_survived,
+    enforced_by,
+    most_of_a_rack,
+    writes_without_a_rack,
+)
 
 Value: TypeAlias = int | float | bool | str
 
@@ -329,16 +334,6 @@ def rack_quantities(deployment: Deployment) -> Iterator[Quantity]:
         + ("" if client.min_racks is not None else " minNumRacksPerWriteQuorum is not given here."),
         "client: areAckedBookiesAdheringToPlacementPolicy",
     )
-
-
-def enforced_by(deployment: Deployment) -> str:
-    """Return who must enforce racks, if the client does: auto-recovery moves copies by its own settings."""
-    if not deployment.client.enforce_min_racks or not deployment.autorecovery:
-        return ""
-    rule = " Client and bookies must both enforce racks, because auto-recovery uses the bookies' setting"
-    if deployment.recovery_racks is None:
-        return f"{rule} (enforceMinNumRacksPerWriteQuorum); theirs is not given here."
-    return f"{rule}, and {'both do' if deployment.recovery_racks > 1 else 'the bookies do not'}."
 
 
 def cost_quantities(deployment: Deployment) -> list[Quantity]:

@@ -45,3 +45,13 @@ def creates_without_a_rack(deployment: Deployment) -> bool:
         creatable((*sizes[:lost], *sizes[lost + 1 :]), deployment.configuration, deployment.least_racks)
         for lost in range(len(sizes))
     )
+
+
+def enforced_by(deployment: Deployment) -> str:
+    """Return who must enforce racks, if the client does: auto-recovery moves copies by its own settings."""
+    if not deployment.client.enforce_min_racks or not deployment.autorecovery:
+        return ""
+    rule = " Client and bookies must both enforce racks, because auto-recovery uses the bookies' setting"
+    if deployment.recovery_racks is None:
+        return f"{rule} (enforceMinNumRacksPerWriteQuorum); theirs is not given here."
+    return f"{rule}, and {'both do' if deployment.recovery_racks > 1 else 'the bookies do not'}."

@@ -72,7 +72,7 @@ def _is_pulsars(file: ConfigFile) -> bool:
         fact.component == BROKER
         or (fact.component is None and fact.key in of_broker)
         or fact.path[-1].startswith("PULSAR_")
-        or any(name.lower() in BOOKIES for name in fact.path[:-1])
+        or (fact.path[0] != "services" and any(name.lower() in BOOKIES for name in fact.path[:-1]))
         or OF_PULSAR.search(str(fact.value))
         for fact in file.facts
     )

@@ -29,6 +29,7 @@ from fencepost.cli.rendering.output import emit, form_option_of, output_option
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
+from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
 from fencepost.protocols.bookkeeper.releases import NEWEST, listed
 from fencepost.quorums.deployment import Client, Deployment
 from fencepost.quorums.setters import Setter
@@ -54,7 +55,8 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
     group=CONFIGURATION,
     help=f"Release of BookKeeper.  [default: {NEWEST}, the newest that was read]",
 )
-@files_option("a broker.conf, Helm values or a bk_server.conf")
+@option("--pulsar", metavar="R", group=CONFIGURATION, help="Release of Pulsar, which has one of BookKeeper.")
+@files_option("a broker.conf, a bk_server.conf, Helm values, docker-compose or Kubernetes files")
 @option(
     "--journal",
     type=Choice(["on", "off"]),
@@ -92,6 +94,7 @@ def command(
     ack_quorum: int | None,
     bookies: int | None,
     release: str | None,
+    pulsar: str | None,
     journal: str | None,
     sync: str | None,
     checks: str | None,
@@ -111,6 +114,9 @@ def command(
     """
     if commands and form != "text":
         raise BadInput(f"--commands: --format {form} has them anyway; leave it out")
+    if pulsar is not None and release is not None:
+        raise BadInput(f"--pulsar {pulsar}: not with --release {release}; leave one of them out")
+    in_pulsar = None if pulsar is None else pulsar_release(pulsar)
     said = read_files(files)
     set_by: dict[str, Setter] = {}
 
@@ -126,7 +132,8 @@ def command(
             )
         return int(found)
 
-    known = listed(value("release", "--release", release, NEWEST))
+    flag, given = ("--release", release) if in_pulsar is None else ("--pulsar", in_pulsar.bookkeeper)
+    known = listed(value("release", flag, given, NEWEST))
     said = said.known_to(known)
     setup = Setup(
         Configuration(
@@ -138,7 +145,7 @@ def command(
         known,
         value("journal", "--journal", _on(journal), True),
         value("checks", "--checks", _on(checks), False),
-        value("storage", "--storage", storage, "db" if said.pulsar else "sorted"),
+        value("storage", "--storage", storage, "db" if said.pulsar or in_pulsar else "sorted"),
         value("sync", "--sync", _on(sync), True),
         _features(said),
     )
@@ -146,9 +153,15 @@ def command(
     if setup.storage == "sorted" and storage is None and not is_sorted:
         setup, set_by["storage"] = replace(setup, storage="interleaved"), setter
     deployment = Deployment(
-        setup.configuration, setup.bookies, Client(), None, said.pulsar, said.autorecovery
+        setup.configuration,
+        setup.bookies,
+        Client(),
+        None,
+        said.pulsar or in_pulsar is not None,
+        said.autorecovery,
     )
     advice = advice_on(setup, deployment, dict(said.sources), set_by, _accepted(accept), timeout)
+    advice = replace(advice, pulsar=in_pulsar)
     emit(as_text(advice, commands) if form == "text" else FORMS[form](advice), output)
     return int(_exit_code(advice))
 

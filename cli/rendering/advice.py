@@ -16,6 +16,7 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.properties.catalogue import unmodelled
+from fencepost.protocols.bookkeeper.pulsar_releases import PulsarRelease
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.calculator import warnings
 from fencepost.quorums.deployment import Deployment
@@ -46,6 +47,8 @@ class Advice:
     other: list[Risk]
     rest: Finding
     accepted: frozenset[str]
+    pulsar: PulsarRelease | None = None
+    """The release of Pulsar that was asked about."""
 
     def here(self, found: Finding) -> bool:
         """Return whether a verdict is for the sizes asked about, and not for a small instance."""
@@ -131,7 +134,8 @@ def read(advice: Advice) -> list[str]:
         for name, source in advice.sources.items()
         for line in (f"{name}: read {', '.join(source.read) or 'nothing'}", *(f"  {n}" for n in source.notes))
     ]
-    return files + setter_lines(values(advice.setup), advice.set_by)
+    of_pulsar = [advice.pulsar.sentence] if advice.pulsar else []
+    return files + of_pulsar + setter_lines(values(advice.setup), advice.set_by)
 
 
 def values(setup: Setup) -> dict[str, str]:
@@ -312,6 +316,7 @@ def as_json(advice: Advice) -> str:
     content = {
         "parameters": setup.sizes | {"bookies": setup.bookies},
         "release": setup.release,
+        "pulsar": advice.pulsar and {"release": advice.pulsar.name, "said": advice.pulsar.sentence},
         "commit": TAGS[setup.release],
         "journal": setup.journal,
         "sync": setup.sync,
