@@ -146,11 +146,11 @@ def _properties(text: str) -> ConfigFile:
 
 def _document(document: Mapping[Any, Any]) -> Iterator[Fact]:
     """Yield the facts of one YAML document."""
-    kind, services = document.get("kind"), document.get("services")
+    kind, services = document.get("kind"), _services(document)
     if kind == "List" or str(kind).endswith("List"):
         for item in _mappings(document.get("items")):
             yield from _document(item)
-    elif _is_compose(services):
+    elif services:
         for name, service in services.items():
             yield from _service(str(name), service)
     elif kind == "ConfigMap":
@@ -213,14 +213,13 @@ def _variables(variables: list[Any], component: str | None, path: tuple[str, ...
 # docker-compose.
 
 
-def _is_compose(services: object) -> bool:
-    """Return whether these are the services of a docker-compose file."""
+def _services(document: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return the services of a docker-compose file; none of another document."""
     keys = {"image", "build", "command", "environment", "env_file"}
-    return (
-        isinstance(services, dict)
-        and bool(services)
-        and all(isinstance(service, dict) and keys & set(service) for service in services.values())
-    )
+    found = document.get("services")
+    services = found if isinstance(found, dict) else {}
+    of_compose = all(isinstance(service, dict) and keys & set(service) for service in services.values())
+    return services if of_compose else {}
 
 
 def _service(name: str, service: Mapping[Any, Any]) -> Iterator[Fact]:

@@ -316,7 +316,7 @@ def as_json(advice: Advice) -> str:
     content = {
         "parameters": setup.sizes | {"bookies": setup.bookies},
         "release": setup.release,
-        "pulsar": advice.pulsar and {"release": advice.pulsar.name, "said": advice.pulsar.sentence},
+        "pulsar": advice.pulsar.sentence if advice.pulsar else "",
         "commit": TAGS[setup.release],
         "journal": setup.journal,
         "sync": setup.sync,

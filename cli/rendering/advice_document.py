@@ -19,12 +19,11 @@ FILE = k.keys(
     read=k.texts("the keys that were read"),
     notes=k.texts("what is known of keys that change what is durable and that no model has"),
 )
-PULSAR = k.keys(release=k.text("its name"), said=k.text("the origin of its BookKeeper, or a warning"))
 ADVICE = k.document(
     "fencepost.advice/2",
     parameters=k.table(int, "the sizes"),
     release=k.text("the release"),
-    pulsar=k.null(k.one(PULSAR, "the release of Pulsar that was asked about"), "if none was"),
+    pulsar=k.text("the BookKeeper of the release of Pulsar that was asked about; empty if none was"),
     commit=k.text("the commit of its tag"),
     journal=k.flag("the journal is on"),
     sync=k.flag("the journal is synced"),

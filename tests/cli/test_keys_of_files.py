@@ -193,7 +193,7 @@ def test_a_key_that_the_release_does_not_know_has_no_effect(asking: Asking) -> N
     files = {"bk_server.conf": "journalWriteData=false\ndbStorage_directIOEntryLogger=true\n"}
     old, new = (asking.advise(files, *SIZES, "--release", release) for release in ("4.13.0", "4.16.6"))
     assert (old.setup.journal, new.setup.journal) == (True, False)
-    assert (old.setup.features, new.setup.features) == (frozenset(), {"direct-io"})
+    assert [sorted(answer.setup.features) for answer in (old, new)] == [[], ["direct-io"]]
     assert (
         "journalWriteData has no effect: BookKeeper 4.13.0 does not know it (4.14.0 and later do)."
         in old.notes

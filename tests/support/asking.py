@@ -51,7 +51,8 @@ class Asking:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(folder)
-        self.answers: list[Any] = []
+        self.answers: list[Answer] = []
+        self.deployments: list[Deployment] = []
 
         def advised(
             setup: Setup, deployment: Deployment, sources: Mapping[str, Source], set_by: Any, *_: Any
@@ -60,22 +61,23 @@ class Asking:
             raise SystemExit
 
         def calculated(deployment: Deployment, *_: Any) -> str:
-            self.answers.append(deployment)
+            self.deployments.append(deployment)
             return ""
 
         monkeypatch.setattr("fencepost.cli.commands.quorum._text", calculated)
         monkeypatch.setattr("fencepost.cli.commands.advise.advice_on", advised)
 
     def advise(self, files: Mapping[str, str], *options: str) -> Answer:
-        return self._run("advise", files, options)
+        self._run("advise", files, options)
+        return self.answers.pop()
 
     def quorum(self, files: Mapping[str, str], *options: str) -> Deployment:
-        return self._run("quorum", files, options)
+        self._run("quorum", files, options)
+        return self.deployments.pop()
 
-    def _run(self, command: str, files: Mapping[str, str], options: Sequence[str]) -> Any:
+    def _run(self, command: str, files: Mapping[str, str], options: Sequence[str]) -> None:
         with suppress(SystemExit):
             run([command, *given(files), *options])
-        return self.answers.pop()
 
 
 def given(files: Mapping[str, str]) -> list[str]:
