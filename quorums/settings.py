@@ -86,8 +86,11 @@ def settings_of(path: Path, facts: Sequence[Fact]) -> tuple[Settings, list[Fact]
             take(key.sets, facts_of(key, facts), READERS[key.form])
     for field, own in SECTION_FACTS.items():
         take(field, [fact for fact in facts if own(fact)], _number if field.endswith("pods") else _flag)
-    counts = _counts(facts)
-    take("bookies", counts[:1], lambda path, fact: sum(_number(path, count) for count in counts))
+    own, parts = _counts(facts)
+    take("bookies", own, _number)
+    if parts:
+        values["bookies"] = sum(_number(path, part) for part in parts)
+        used += parts
     return Settings(**_removed(facts) | values), used
 
 
@@ -134,13 +137,13 @@ def _removed(facts: Sequence[Fact]) -> dict[str, Any]:
 # What a section says besides its keys.
 
 
-def _counts(facts: Sequence[Fact]) -> list[Fact]:
-    """Return the facts that give the number of bookies: those of a section's sets, else its own."""
+def _counts(facts: Sequence[Fact]) -> tuple[list[Fact], list[Fact]]:
+    """Return the facts that give the number of bookies, and those that give parts of it: sets, services."""
     given = [fact for fact in facts if fact.component == BOOKIE and fact.key in REPLICAS]
     sets = [fact for fact in given if len(fact.path) > 2 and fact.path[-3] == "sets"]
     services = [fact for fact in given if fact.path[0] == "services"]
     own = [fact for fact in given if fact.section in (*BOOKIES, "spec", "")]
-    return sets or services or own[-1:]
+    return ([], sets or services) if sets or services else (own, [])
 
 
 def _says_autorecovery(fact: Fact) -> bool:

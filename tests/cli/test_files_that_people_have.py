@@ -137,6 +137,7 @@ spec:
         ("cluster.yaml", KAAP, 3),
         ("values.yaml", "kaap: {cluster: " + str({"spec": {"bookkeeper": {"replicas": 3}}}) + "}\n", 3),
     ],
+    ids=["pulsar", "pulsarv3", "one is off", "compose", "kubernetes", "kaap", "kaap's chart"],
 )
 def test_each_form_gives_the_sizes_and_the_settings_of_bookies(
     asking: Asking, name: str, text: str, bookies: int
