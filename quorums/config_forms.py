@@ -250,11 +250,10 @@ def _role(name: str, command: str = "", image: str = "") -> str:
     found = COMMAND.search(command)
     if found:
         return SECTIONS.get(found[1], "other")
-    for text in (name, image):
-        for component, pattern in ROLES:
-            if re.search(pattern, text.lower()):
-                return component
-    return "other"
+    for component, pattern in ROLES:
+        if re.search(pattern, name.lower()):
+            return component
+    return BOOKIE if re.search(r"(?:^|/)bookkeeper(?::|$)", image) else "other"
 
 
 # Kubernetes.

@@ -84,7 +84,10 @@ def settings_of(path: Path, facts: Sequence[Fact]) -> tuple[Settings, list[Fact]
     for key in CONFIG_KEYS.values():
         if key.sets:
             take(key.sets, facts_of(key, facts), READERS[key.form])
+    without_bookies = any(_denies_bookies(fact) for fact in facts)
     for field, own in SECTION_FACTS.items():
+        if without_bookies and field.startswith("autorecovery"):
+            continue
         take(field, [fact for fact in facts if own(fact)], _number if field.endswith("pods") else _flag)
     own, parts = _counts(facts)
     take("bookies", own, _number)
@@ -144,6 +147,12 @@ def _counts(facts: Sequence[Fact]) -> tuple[list[Fact], list[Fact]]:
     services = [fact for fact in given if fact.path[0] == "services"]
     own = [fact for fact in given if fact.section in (*BOOKIES, "spec", "")]
     return ([], sets or services) if sets or services else (own, [])
+
+
+def _denies_bookies(fact: Fact) -> bool:
+    """Return whether a chart deploys no bookies, so that it says nothing of those of another release."""
+    of_bookies = fact.section == "components" and fact.key.lower() in BOOKIES
+    return of_bookies and str(fact.value).lower() == "false"
 
 
 def _says_autorecovery(fact: Fact) -> bool:

@@ -61,6 +61,8 @@ def read_source(path: Path) -> Source:
     )
 
 
+PULSARS = frozenset(("components", "proxy", "pulsar_manager", "pulsar_metadata", "toolset"))
+"""Sections that only charts of Pulsar have."""
 OF_PULSAR = re.compile(r"org\.apache\.pulsar|metadata-store:|apachepulsar|PulsarCluster|/pulsar")
 """A part of a value that only Pulsar's files have."""
 
@@ -72,6 +74,7 @@ def _is_pulsars(file: ConfigFile) -> bool:
         fact.component == BROKER
         or (fact.component is None and fact.key in of_broker)
         or fact.path[-1].startswith("PULSAR_")
+        or (fact.path[0] != "services" and PULSARS & {name.lower() for name in fact.path[:-1]})
         or (fact.path[0] != "services" and any(name.lower() in BOOKIES for name in fact.path[:-1]))
         or OF_PULSAR.search(str(fact.value))
         for fact in file.facts

@@ -41,7 +41,8 @@ def test_a_bookies_key_is_read_in_its_own_section(asking: Asking) -> None:
         ({"o.yaml": "bookkeeper: {configData: {journalSyncData: 'false'}}"}, "db"),
         ({"o.yaml": "bookkeeper: {resources: {limits: {cpu: 2}}}"}, "db"),
         ({"o.yaml": "pulsar: {bookkeeper: {replicaCount: 3}}"}, "db"),
-        ({"o.yaml": "proxy: {replicaCount: 2}"}, "sorted"),
+        ({"o.yaml": "proxy: {replicaCount: 2}"}, "db"),
+        ({"o.yaml": "resources: {limits: {cpu: 2}}"}, "sorted"),
         ({"bk_server.conf": "journalSyncData=false\n"}, "sorted"),
         ({"bookkeeper.conf": "metadataServiceUri=metadata-store:zk:a:2181\n"}, "db"),
         (
@@ -169,7 +170,7 @@ def test_pravegas_operator(asking: Asking) -> None:
 
 def test_bookkeepers_own_image(asking: Asking) -> None:
     compose = (
-        "services: {bookie: {image: 'apache/bookkeeper:4.17.2', environment: {BK_journalSyncData: 'false'}}}"
+        "services: {store: {image: 'apache/bookkeeper:4.17.2', environment: {BK_journalSyncData: 'false'}}}"
     )
     setup = asking.advise({"docker-compose.yml": compose}, *SIZES).setup
     assert (setup.sync, setup.storage) == (False, "sorted")

@@ -93,6 +93,15 @@ def test_a_chart_can_leave_auto_recovery_out(asking: Asking, text: str, runs: bo
     assert ("no-autorecovery" in answer.setup.features) is not runs
 
 
+def test_a_release_of_the_chart_without_bookies_says_nothing_of_theirs(asking: Asking) -> None:
+    files = {
+        "bookies.yaml": CHART + "components: {autorecovery: true}\n",
+        "zookeeper.yaml": "components: {zookeeper: true, bookkeeper: false, autorecovery: false}\n",
+    }
+    assert asking.quorum(files).autorecovery
+    assert asking.quorum(dict(reversed(files.items()))).autorecovery
+
+
 @pytest.mark.parametrize(
     ("files", "runs"),
     [
