@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -81,9 +81,10 @@ def settings_of(path: Path, facts: Sequence[Fact]) -> tuple[Settings, list[Fact]
             values[field] = REMOVED if fact.value is None else read(path, fact)
             used.extend(given)
 
+    named = by_key(facts)
     for key in CONFIG_KEYS.values():
         if key.sets:
-            take(key.sets, facts_of(key, facts), READERS[key.form])
+            take(key.sets, facts_of(key, named), READERS[key.form])
     without_bookies = any(_denies_bookies(fact) for fact in facts)
     for field, own in SECTION_FACTS.items():
         if without_bookies and field.startswith("autorecovery"):
@@ -97,12 +98,20 @@ def settings_of(path: Path, facts: Sequence[Fact]) -> tuple[Settings, list[Fact]
     return Settings(**_removed(facts) | values), used
 
 
-def facts_of(key: ConfigKey, facts: Iterable[Fact]) -> list[Fact]:
+def by_key(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
+    """Return the facts by their key."""
+    found: dict[str, list[Fact]] = {}
+    for fact in facts:
+        found.setdefault(fact.key, []).append(fact)
+    return found
+
+
+def facts_of(key: ConfigKey, facts: Mapping[str, Sequence[Fact]]) -> list[Fact]:
     """Return the facts that set a key: those of its component, else those that stand in no component.
 
     A key with the prefix of an image comes last and wins, as the images set it.
     """
-    named = [fact for fact in facts if fact.key == key.name]
+    named = facts.get(key.name, ())
     readers = [key.component, BOOKIE] if key.component == AUTORECOVERY else [key.component]
     for component in [*readers, None]:
         own = [fact for fact in named if fact.component == component and (component or is_plain(fact))]
@@ -130,7 +139,9 @@ def _one(path: Path, facts: Sequence[Fact]) -> Fact | None:
 def _removed(facts: Sequence[Fact]) -> dict[str, Any]:
     """Return the fields of components whose section the file sets to null."""
     sections = [fact for fact in facts if fact.value is None and fact.component]
-    gone = {f.component for f in sections if f.path[-1].lower() in (*BOOKIES, "broker", *PLAIN_SECTIONS)}
+    gone = {
+        f.component for f in sections if f.path[-1].lower() in (*BOOKIES, "broker", "config", "configdata")
+    }
     found: dict[str, Any] = {
         key.sets: REMOVED for key in CONFIG_KEYS.values() if key.sets and key.component in gone
     }

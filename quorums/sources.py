@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from fencepost.quorums.config_forms import BOOKIES, HINT, ConfigFile, Fact, read
 from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, plain
 from fencepost.quorums.deployment import DEFAULT_MIN_RACKS
 from fencepost.quorums.setters import Setter, chosen, latest
-from fencepost.quorums.settings import Settings, facts_of, is_plain, settings_of
+from fencepost.quorums.settings import Settings, by_key, facts_of, is_plain, settings_of
 
 OF_BROKERS = frozenset(("brokerServicePort", "clusterName", "zookeeperServers", "metadataStoreUrl"))
 """Keys by which a file of Java properties is known to be a broker's, besides those of the table."""
@@ -55,7 +55,7 @@ def read_source(path: Path) -> Source:
         _is_pulsars(file),
         _is_of_bookies(file),
         any(fact.component == AUTORECOVERY and fact.key != "enabled" for fact in file.facts),
-        tuple(dict.fromkeys(fact.where for fact in file.facts if fact in used)),
+        tuple(dict.fromkeys(fact.where for fact in used)),
         tuple(dict.fromkeys(_notes(file, unmodelled))),
         {name: fact.value for name, fact in unmodelled.items()},
     )
@@ -123,12 +123,15 @@ EMPTIED = "a bookie that restarts has lost its disks."
 
 def _strays(file: ConfigFile) -> Iterator[str]:
     """Yield a sentence for each key that a model has, and that stands in the section of another component."""
-    for fact in file.facts:
-        key = CONFIG_KEYS.get(fact.key)
-        if key is None or not key.sets or fact in facts_of(key, file.facts):
-            continue
-        if fact.component not in (key.component, BOOKIE) and not (fact.component is None and is_plain(fact)):
-            yield f"{fact.where} is not read: it does not stand in the section of a {key.component}."
+    named = by_key(file.facts)
+    for key in CONFIG_KEYS.values():
+        facts = named.get(key.name, ()) if key.sets else ()
+        elsewhere = [fact for fact in facts if fact.component or not is_plain(fact)]
+        apart = [fact for fact in elsewhere if fact.component not in (key.component, BOOKIE)]
+        if apart:
+            more = f" (and at {len(apart) - 1} other places)" if len(apart) > 1 else ""
+            stands = f"it does not stand in the section of a {key.component}"
+            yield f"{apart[0].where}{more} is not read: {stands}."
 
 
 def _short(value: object) -> str:
@@ -137,7 +140,8 @@ def _short(value: object) -> str:
 
 def _unmodelled(file: ConfigFile) -> dict[str, Fact]:
     """Return the keys that no model has, with the fact that sets each."""
-    found = {key.name: facts_of(key, file.facts) for key in CONFIG_KEYS.values() if key.known}
+    named = by_key(file.facts)
+    found = {key.name: facts_of(key, named) for key in CONFIG_KEYS.values() if key.known}
     return {name: facts[-1] for name, facts in found.items() if facts} | _volumes(file.facts)
 
 
@@ -145,13 +149,13 @@ VOLUMES = {"ledgers": "ledgerDirectories", "journal": "journalDirectories"}
 """The key that a chart sets to the paths of several volumes, by their section."""
 
 
-def _volumes(facts: Iterable[Fact]) -> dict[str, Fact]:
+def _volumes(facts: Sequence[Fact]) -> dict[str, Fact]:
     """Return the directories that a chart gives to bookies with several volumes (useMultiVolumes)."""
-    found = {}
+    found, listed = {}, {fact.path: fact.value for fact in facts if fact.path[-1] == "multiVolumes"}
     for fact in facts:
         if fact.section in VOLUMES and fact.key == "useMultiVolumes" and plain(fact.value) == "true":
-            listed = [f.value for f in facts if f.path == (*fact.path[:-1], "multiVolumes")]
-            volumes = listed[0] if listed and isinstance(listed[0], list) else ["volume 0", "volume 1"]
+            volumes = listed.get((*fact.path[:-1], "multiVolumes"))
+            volumes = volumes if isinstance(volumes, list) else ["volume 0", "volume 1"]
             paths = [str(v.get("mountPath", "")) if isinstance(v, dict) else str(v) for v in volumes]
             found[VOLUMES[fact.section]] = Fact(BOOKIE, fact.path, paths)
     return found
@@ -179,6 +183,11 @@ class Files:
     def known_to(self, release: str) -> Files:
         """Return the files without the keys that this release does not know. A note names each of them."""
         return Files({name: _known_to(release, source) for name, source in self.sources.items()})
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes of all files."""
+        return [note for source in self.sources.values() for note in source.notes]
 
     @property
     def pulsar(self) -> bool:

@@ -145,7 +145,8 @@ def command(
 
     for flag, key, size in zip(("-e", "-w", "-a"), QUORUMS, sizes, strict=True):
         if size is None:
-            missing = f"{', '.join(files)}: has no {key};" if files else f"no {flag}:"
+            elsewhere = "".join(f"; {note.rstrip('.')}" for note in said.notes if key in note)
+            missing = f"no {key} of a broker in {', '.join(files)}{elsewhere};" if files else f"no {flag}:"
             raise BadInput(f"{missing} give -e, -w and -a, or --from FILE that has them, or --table E")
     configuration = Configuration(*sizes)
     placed = read_racks(racks, configuration.ensemble) if racks is not None else None

@@ -215,3 +215,31 @@ def test_null_takes_the_value_of_an_earlier_file_away(
     )
     assert run(["advise", *given({"values.yaml": CHART, "o.yaml": "bookkeeper: null"})]) == ExitCode.BAD_INPUT
     assert "no -n" in capsys.readouterr().err
+
+
+NO_E = "no managedLedgerDefaultEnsembleSize of a broker in"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("bk_server.conf", "bookiePort=3181\n", f"{NO_E} bk_server.conf; give -e"),
+        ("v.yaml", f"proxy: {{configData: {{{QUORUMS}}}}}", f"{NO_E} v.yaml; proxy.configData.managedLedger"),
+        ("v.yaml", CHART.replace('"2"', "null", 1), f"{NO_E} v.yaml; give -e"),
+        ("v.yaml", "a: [\n", "v.yaml: is not YAML (line 2); give a broker.conf, a bk_server.conf"),
+        ("x.conf", "a=b\n", "x.conf: has no key of a broker.conf or a bk_server.conf; give a broker.conf"),
+    ],
+)
+def test_a_refusal_is_true(
+    name: str, text: str, said: str, asking: Asking, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file was once said not to have a key that it has below a parent."""
+    assert run(["quorum", *given({name: text})]) == ExitCode.BAD_INPUT
+    assert said in capsys.readouterr().err
+
+
+def test_many_places_of_a_key_are_one_note(asking: Asking) -> None:
+    """Planted: each place has a line, and the answer is no screen."""
+    text = "".join(f"p{n}: {{configData: {{journalSyncData: 'true'}}}}\n" for n in range(500))
+    (note,) = asking.advise({"values.yaml": text}, *SIZES).notes
+    assert note.startswith("p0.configData.journalSyncData (and at 499 other places) is not read")
