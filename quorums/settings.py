@@ -90,8 +90,8 @@ def settings_of(path: Path, facts: Sequence[Fact]) -> tuple[Settings, list[Fact]
         if without_bookies and field.startswith("autorecovery"):
             continue
         take(field, [fact for fact in facts if own(fact)], _number if field.endswith("pods") else _flag)
-    own, parts = _counts(facts)
-    take("bookies", own, _number)
+    whole, parts = _counts(facts)
+    take("bookies", whole, _number)
     if parts:
         values["bookies"] = sum(_number(path, part) for part in parts)
         used += parts

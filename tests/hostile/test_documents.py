@@ -412,8 +412,8 @@ def broker(ensemble: str, write: str = "2", ack: str = "2") -> str:
         (broker("\x1b[2J"), "it must be a whole number"),
         (broker("3") + "bookkeeper_delayEnsembleChange=1\n", "it must be true or false"),
         (broker("3").replace("\n", " "), "managedLedgerDefaultEnsembleSize is '3 managedLedger"),
-        ("#" + broker("3"), "has no managedLedgerDefaultEnsembleSize"),
-        ("\\\n#" + broker("3"), "has no managedLedgerDefaultEnsembleSize"),
+        ("#" + broker("3"), "no managedLedgerDefaultEnsembleSize of a broker"),
+        ("\\\n#" + broker("3"), "no managedLedgerDefaultEnsembleSize of a broker"),
     ],
 )
 def test_settings_that_mean_nothing(
