@@ -17,6 +17,19 @@ BASIS = k.among((Basis.ROUNDS.value, Basis.INDUCTION.value), "why a proof covers
 FEWEST = k.among(
     (Fewest.OF_ALL.value, Fewest.WITHIN_ROUNDS.value), "among which traces none is shorter or costs less"
 )
+BOUND = k.keys(
+    sort=k.text("the name of the sort in the state space; value for numbers whose sort has none"),
+    value=k.plain("the value of a quantified part that decides"),
+)
+HELD = k.keys(
+    variable=k.text("a state variable, named as in stored[1, c1]"),
+    value=k.plain("its value in the last state"),
+    step=k.null(k.whole("the step that set it", 1), "if it has its initial value"),
+)
+FALSE_BECAUSE = k.keys(
+    **{"for": k.many(BOUND, "the values of quantified parts for which the property is false")},
+    values=k.many(HELD, "with these values the property is false, whichever values the others have"),
+)
 RESULT = k.keys(
     property=k.text("the name of the property"),
     verdict=VERDICT,
@@ -51,6 +64,9 @@ RESULT = k.keys(
     certificate=k.null(k.text("the folder with the certificate of this proof"), "if none was written"),
     uncertified=k.null(k.text("under --certificates, why there is no certificate")),
     known=k.texts("the known bugs that explain the traces; none if one of them has no explanation"),
+    false_because=k.many(
+        FALSE_BECAUSE, "for trace and for each of more_traces: why the property is false at its end"
+    ),
     instance=k.null(k.one(SUBJECT_WITH_CAPS, "the instance of its own"), "if it is that of the document"),
 )
 CHECK = k.document(

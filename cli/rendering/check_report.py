@@ -17,10 +17,10 @@ from fencepost.cli.rendering.check_documents import CHECK
 from fencepost.cli.rendering.check_text import (
     SIMULATION,
     allowed,
+    counterexample_text,
     heading,
     sentence,
     sizes,
-    trace_text,
     verdict_sentence,
 )
 from fencepost.cli.rendering.counterexamples import formatted
@@ -157,7 +157,7 @@ def _counterexamples(one: CheckedRequest) -> list[str]:
     for result in one.outcome.results:
         for number, counterexample in enumerate(one.counterexamples_of(result), 1):
             which = f" {number}" if number > 1 else ""
-            steps = trace_text(counterexample.trace, counterexample.prop)
+            steps = counterexample_text(counterexample)
             parts.append(f"{result.property}, counterexample{which}:\n{steps}")
     return parts
 
@@ -197,6 +197,7 @@ def _results(one: CheckedRequest) -> list[dict[str, Any]]:
             **result.to_json(),
             "uncertified": (one.uncertified or {}).get(result.property),
             "known": list(known),
+            "false_because": [found.false_because.to_json() for found in one.counterexamples_of(result)],
             "instance": own,
         }
         for result, known in zip(one.outcome.results, one.known, strict=True)

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping
 from fencepost.cli.rendering.headline import violated
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result, Verdict
-from fencepost.encoding.forms.counterexample import action_line, explained, gathered, message_line
+from fencepost.encoding.forms.counterexample import Counterexample, action_line, gathered, message_line
 from fencepost.encoding.ic3.named_clauses import found_text
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount, show, show_all
-from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Json, Trace, TraceStep
 
 WIDTH = 110
@@ -164,7 +163,15 @@ def _over_one_action(result: Result) -> str:
     return " with ".join(["by induction over one action", *declared])
 
 
-def trace_text(trace: Trace, prop: Property | None) -> str:
+def counterexample_text(counterexample: Counterexample) -> str:
+    """Return the steps of a counterexample, its explanation, and the values that make the property false."""
+    meaning = f"Violated: {counterexample.prop.meaning}."
+    parts = (meaning, counterexample.explanation, counterexample.false_because.sentence)
+    lines = [line for part in parts for line in textwrap.wrap(part, WIDTH)]
+    return "\n".join([trace_text(counterexample.trace), *lines])
+
+
+def trace_text(trace: Trace) -> str:
     """Return a trace as numbered steps: the actor, messages received and sent, and changes."""
     width = max((len(show(step.actor)) for step in trace.steps), default=1)
     lines: list[str] = []
@@ -175,11 +182,7 @@ def trace_text(trace: Trace, prop: Property | None) -> str:
         before = trace.states[step.index - 1]
         changes = [f"{name}: {show(before[name])} → {show(value)}" for name, value in step.changes.items()]
         lines += [f"{margin}  {line}" for line in _wrapped(changes, WIDTH - len(margin))]
-    lines += _leftovers(trace)
-    if prop is not None:
-        lines += textwrap.wrap(f"Violated: {prop.meaning}.", WIDTH)
-        lines += textwrap.wrap(explained(prop, trace), WIDTH)
-    return "\n".join(lines)
+    return "\n".join([*lines, *_leftovers(trace)])
 
 
 def _messages(trace: Trace, step: TraceStep) -> Iterable[str]:

@@ -18,7 +18,7 @@ def discovered_text(found: Discovered, stopped: str | None) -> str:
         steps = amount(len(trace.steps), "step")
         parts.append(
             f"{trace.property}: violated after {steps} at {size}; no invariants prove it:\n"
-            f"{trace_text(trace, None)}"
+            f"{trace_text(trace)}"
         )
     if found.proved or not found.violated:
         parts.append(_headline(found))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 
-from fencepost.cli.rendering.check_text import sentence, trace_text
+from fencepost.cli.rendering.check_text import counterexample_text, sentence
 from fencepost.cli.rendering.page_parts import filled, part
 from fencepost.cli.rendering.sweep_matrices import (
     Matrix,
@@ -265,7 +265,7 @@ def _evidence(report: SweepReport, row: Row) -> str:
         lead = (
             f'<p class="lead">{escape(counterexample.explanation)}</p>' if counterexample.explanation else ""
         )
-        steps = escape(trace_text(counterexample.trace, counterexample.prop))
+        steps = escape(counterexample_text(counterexample))
         return (
             f"<h4>The counterexample</h4>{lead}{diagram(counterexample)}"
             "<details><summary>As text, with changes</summary>"

@@ -197,7 +197,7 @@ class Replayer:
             return plain(self.concrete.evaluate(term, environment, state))
 
         arguments = {
-            p.name: plain(v) for p, v in zip(action.schema.parameters, action.arguments, strict=True)
+            p.symbol: plain(v) for p, v in zip(action.schema.parameters, action.arguments, strict=True)
         }
         changes = {
             v.name: plain(self.concrete.value(after, v))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fencepost.encoding.concrete.receipts import is_as_sent
+from fencepost.encoding.forms.falsified import Falsified, falsified
 from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import Action, Property, System
@@ -54,6 +55,11 @@ class Counterexample:
     def explanation(self) -> str:
         """The property's explanation of the violation, in a sentence; empty if the property has none."""
         return explained(self.prop, self.trace)
+
+    @cached_property
+    def false_because(self) -> Falsified:
+        """The values that make the property false in the last state."""
+        return falsified(self.prop, self.trace, self.system.state)
 
     @cached_property
     def travels(self) -> tuple[Travel, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from typing import Protocol as Protocol_
 
@@ -20,6 +20,7 @@ from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.parameters import Option, assign, options
+from fencepost.encoding.language.refused_operators import OPERAND_OF_IS, guarded_source, operand_of_is
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Json, Subject
 
@@ -81,6 +82,7 @@ class Protocol:
         with self._in_one_line():
             built = self.build(parameters)
             must_be("the result of build", built, System, "return System(state, actions, properties)")
+            built.must_compare_values()
             _ = built.initial, built.ground_actions
         if not built.properties:
             raise ModelError(f"{self.name}: has no properties; give at least one with properties=(…,)")
@@ -289,12 +291,12 @@ def load(path: Path) -> Protocol:
     if path.suffix != ".py":
         raise BadInput(f"{path}: is not a Python file; {_VALID_FILE}, and let its name end in .py")
     name = f"fencepost_protocol_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(name)
+    module.__dict__.update({"__file__": str(path), OPERAND_OF_IS: operand_of_is})
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        source = guarded_source(path.read_bytes(), str(path))
+        exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102 - a protocol is a Python file
     except ModelError as error:
         raise ModelError(f"{path}: {_line(error)}{error}") from error
     except BadInput:

@@ -101,7 +101,7 @@ class SourceWriter:
         match kind:
             case Constant(value=value):
                 return _plain(value)
-            case Parameter(name=name):
+            case Parameter(symbol=name):
                 return self.names.get(kind, name)
             case Read(family=family, index=index):
                 inside = ", ".join(map(self.text, index))

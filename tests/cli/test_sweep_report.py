@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.cli.rendering.check_text import trace_text
+from fencepost.cli.rendering.check_text import counterexample_text
 from fencepost.cli.rendering.sweep_forms import FORMS
 from fencepost.cli.rendering.sweep_matrices import SweepReport, matrices, named
 from fencepost.cli.rendering.words import MEANINGS, SIGNS, brief, check_command
@@ -197,7 +197,7 @@ def test_each_row_has_its_own_evidence(page: str, rows: list[Row]) -> None:
         assert MEANINGS[row["verdict"]] in said
         assert check_command(row) in said
         told = counterexample_of("late" if row["protocol"] == "bookkeeper-4.13" else "chained")
-        assert (trace_text(told.trace, told.prop) in said) == (row["verdict"] == "violated")
+        assert (counterexample_text(told) in said) == (row["verdict"] == "violated")
         command = f"fencepost sweep trace found/it {row['id']} | fencepost trace /dev/stdin"
         assert (command in said) == (row["verdict"] == "violated")
         if row["verdict"] in ("proved", "error"):
