@@ -132,16 +132,18 @@ def command(
             )
         return int(found)
 
+    configuration = Configuration(
+        size("ensemble", "-e", ensemble),
+        size("write_quorum", "-w", write_quorum),
+        size("ack_quorum", "-a", ack_quorum),
+    )
+    number = size("bookies", "-n", bookies)
     flag, given = ("--release", release) if in_pulsar is None else ("--pulsar", in_pulsar.bookkeeper)
     known = listed(value("release", flag, given, NEWEST))
     said = said.known_to(known)
     setup = Setup(
-        Configuration(
-            size("ensemble", "-e", ensemble),
-            size("write_quorum", "-w", write_quorum),
-            size("ack_quorum", "-a", ack_quorum),
-        ),
-        size("bookies", "-n", bookies),
+        configuration,
+        number,
         known,
         value("journal", "--journal", _on(journal), True),
         value("checks", "--checks", _on(checks), False),
