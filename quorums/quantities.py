@@ -13,7 +13,12 @@ from typing import TypeAlias
 
 from fencepost.quorums import arithmetic
 from fencepost.quorums.deployment import Deployment
-from fencepost.quorums.rack_losses import creations_survived, most_of_a_rack, writes_without_a_rack
+from fencepost.quorums.rack_losses import (
+    creations_survived,
+    enforced_by,
+    most_of_a_rack,
+    writes_without_a_rack,
+)
 
 Value: TypeAlias = int | float | bool | str
 
@@ -284,7 +289,8 @@ def rack_quantities(deployment: Deployment) -> Iterator[Quantity]:
             kept,
             f"Up to {worst} bookies of a window share a rack"
             + (" in the worst placement" if racks.placement is None else "")
-            + f". At most {aq - 1} may.",
+            + f". At most {aq - 1} may."
+            + enforced_by(deployment),
             "RRQuorumCoverageSet.checkCovered",
             "loss-is-fencing",
         )

@@ -16,12 +16,13 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.properties.catalogue import unmodelled
+from fencepost.protocols.bookkeeper.pulsar_releases import PulsarRelease
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.calculator import warnings
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.quantities import Quantity, quantities
 from fencepost.quorums.setters import DEFAULT, Setter, setter_lines
-from fencepost.quorums.sources import UNMODELLED, Source, key_name
+from fencepost.quorums.sources import Source
 
 LOSSES = (6, 7, 11, 13, 16)
 """The numbers of the quantities that count losses survived."""
@@ -46,6 +47,8 @@ class Advice:
     other: list[Risk]
     rest: Finding
     accepted: frozenset[str]
+    pulsar: PulsarRelease | None = None
+    """The release of Pulsar that was asked about."""
 
     def here(self, found: Finding) -> bool:
         """Return whether a verdict is for the sizes asked about, and not for a small instance."""
@@ -125,12 +128,14 @@ def _assumed(advice: Advice) -> str:
 
 
 def read(advice: Advice) -> list[str]:
-    """Return a line for each file with the keys that were read and ignored, and the setter of each value."""
+    """Return a line for each file, the notes about its keys, and lines about what set each value."""
     files = [
-        f"{name}: read {', '.join(source.read)}; ignored {amount(len(source.ignored), 'key')}{_some(source)}"
+        line
         for name, source in advice.sources.items()
+        for line in (f"{name}: read {', '.join(source.read) or 'nothing'}", *(f"  {n}" for n in source.notes))
     ]
-    return files + setter_lines(values(advice.setup), advice.set_by)
+    of_pulsar = [advice.pulsar.sentence] if advice.pulsar else []
+    return files + of_pulsar + setter_lines(values(advice.setup), advice.set_by)
 
 
 def values(setup: Setup) -> dict[str, str]:
@@ -151,18 +156,6 @@ def values(setup: Setup) -> dict[str, str]:
 
 def _on(flag: bool) -> str:
     return "on" if flag else "off"
-
-
-def _some(source: Source) -> str:
-    """Return the names of ignored keys that are about bookies."""
-    names = {key: key_name(key) for key in source.ignored}
-    near = [key for key, name in names.items() if name in UNMODELLED]
-    near += [key for key, name in names.items() if key not in near and _of_bookies(name.lower())]
-    return f" ({', '.join(near[:6])}{', …' if len(near) > 6 else ''})" if near else ""
-
-
-def _of_bookies(name: str) -> bool:
-    return any(word in name for word in ("bookkeeper", "journal", "managedledgerdefault"))
 
 
 def conclusion(advice: Advice) -> str:
@@ -323,13 +316,14 @@ def as_json(advice: Advice) -> str:
     content = {
         "parameters": setup.sizes | {"bookies": setup.bookies},
         "release": setup.release,
+        "pulsar": advice.pulsar.sentence if advice.pulsar else "",
         "commit": TAGS[setup.release],
         "journal": setup.journal,
         "sync": setup.sync,
         "checks": setup.checks,
         "storage": setup.storage,
         "set_by": {name: asdict(setter) for name, setter in advice.set_by.items()},
-        "files": {n: {"read": list(s.read), "ignored": list(s.ignored)} for n, s in advice.sources.items()},
+        "files": {n: {"read": list(s.read), "notes": list(s.notes)} for n, s in advice.sources.items()},
         "unmodelled": left_out(advice),
         "losses": [
             {"bug": r.bug.name, "remedy": r.remedy, "accepted": r.bug.name in advice.accepted, **f.to_json()}

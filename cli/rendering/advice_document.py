@@ -15,11 +15,15 @@ FINDING = k.keys(
 BUG, REMEDY = k.text("the name of the known bug"), k.text("what to do")
 LOSS = k.keys(bug=BUG, remedy=REMEDY, accepted=k.flag("the bug is accepted (--accept)"), **FINDING)
 OTHER = k.keys(bug=BUG, remedy=REMEDY, command=FINDING["command"])
-FILE = k.keys(read=k.texts("the keys that were read"), ignored=k.texts("the keys that were ignored"))
+FILE = k.keys(
+    read=k.texts("the keys that were read"),
+    notes=k.texts("what is known of keys that change what is durable and that no model has"),
+)
 ADVICE = k.document(
     "fencepost.advice/2",
     parameters=k.table(int, "the sizes"),
     release=k.text("the release"),
+    pulsar=k.text("the BookKeeper of the release of Pulsar that was asked about; empty if none was"),
     commit=k.text("the commit of its tag"),
     journal=k.flag("the journal is on"),
     sync=k.flag("the journal is synced"),
