@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 
+from fencepost.encoding.forms.arrows import MessageArrow, drawn
 from fencepost.encoding.forms.counterexample import (
     Counterexample,
     Travel,
     action_line,
     family_of,
+    gathered,
     message_line,
 )
-from fencepost.encoding.forms.labels import Box, Label, Point, Segment, place_labels, places_beside
+from fencepost.encoding.forms.labels import Box, Label, Point, place_labels, places_beside
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.traces import TraceStep
 
@@ -25,8 +26,8 @@ HEAD = 40
 
 _SOON = 3
 """The most steps between sending and receiving for which an arrow is straight."""
-_BOLD, _PLAIN = 6.8, 6.0
-"""The width of a letter in a step's name, and in its note."""
+_BOLD, _PLAIN, _HEAD = 7.5, 6.2, 5.8
+"""The least width of a letter in a step's name, in its note, and in a participant's name."""
 
 
 @dataclass(frozen=True)
@@ -45,28 +46,13 @@ class Layout:
     """The distance from the top of a row to the dot of its step."""
     fall: float
     """The distance that the arrow of an undelivered message goes down."""
+    drop: float | None
+    """The distance that the arrow of a delivered message goes down; None if it begins at the sending step."""
 
 
-WIDE = Layout("wide", gutter=340, column=104, lifelines=0, row=42, dot=21, fall=23)
-NARROW = Layout("narrow", gutter=0, column=60, lifelines=372, row=70, dot=52, fall=13)
-
-
-@dataclass(frozen=True, eq=False)
-class MessageArrow:
-    """An arrow with its points and words, before it is drawn."""
-
-    kind: str
-    data: str
-    title: str
-    points: Sequence[Point]
-    words: str = ""
-    end: str = "tip"
-    """Its end: `tip`, `cross` or empty."""
-
-    @property
-    def segments(self) -> list[Segment]:
-        """Its straight parts."""
-        return list(itertools.pairwise(self.points))
+WIDE = Layout("wide", gutter=340, column=104, lifelines=0, row=42, dot=21, fall=23, drop=None)
+NARROW = Layout("narrow", gutter=0, column=34, lifelines=340, row=70, dot=54, fall=11, drop=10)
+"""The narrow drawing fits into a card on a phone. Its arrows stay in one row, so they cross no words."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +92,8 @@ class Drawing:
         boxes = "".join(
             f'<g class="head{" store" if name in stores else ""}">'
             f'<rect x="{self.x(name) - width / 2:g}" y="7" width="{width:g}" height="26" rx="6"/>'
-            f'<text x="{self.x(name):g}" y="25">{escape(_cut(name, width / 7.6))}</text></g>'
+            f'<text x="{self.x(name):g}" y="25"{_squeezed(name, width)}>'
+            f"{escape(_cut(name, width / _HEAD))}</text></g>"
             for name in self.counterexample.participants
         )
         size = f'viewBox="0 0 {self.width:g} {HEAD}"'
@@ -140,7 +127,7 @@ class Drawing:
         yield self._row(0, "at first", "")
         steps = self.counterexample.trace.steps
         for step in steps:
-            yield self._row(step.index, action_line(step), self._received(step), step is steps[-1])
+            yield self._row(step.index, action_line(step), self._note(step), step is steps[-1])
 
     def _row(self, step: int, action: str, note: str, is_end: bool = False) -> str:
         middle = self.layout.row * step + 21
@@ -159,10 +146,11 @@ class Drawing:
             f"{number}{lines}</g>"
         )
 
-    def _received(self, step: TraceStep) -> str:
+    def _note(self, step: TraceStep) -> str:
+        """Return the message that the step receives, or the messages that it sends if it receives none."""
         travel = self.counterexample.arrivals.get(step.index)
         if travel is None:
-            return ""
+            return "; ".join(f"→ {', '.join(to)}: {text}" for text, to in gathered(step.sent).items())
         late = ", LATE" if self.counterexample.is_late(travel) else ""
         return f"← sent in {travel.sent}{late}: {message_line(travel.message)}"
 
@@ -184,7 +172,7 @@ class Drawing:
     def _drawn(self) -> Iterator[str]:
         labels = self.labels
         for arrow in self.arrows:
-            yield _group(arrow, labels.get(arrow))
+            yield drawn(arrow, labels.get(arrow))
 
     @cached_property
     def arrows(self) -> tuple[MessageArrow, ...]:
@@ -244,8 +232,15 @@ class Drawing:
             return MessageArrow("waiting", data, f"{title}: in flight at the end", (start, end), end="")
         end = (self.x(travel.receiver), self.y(travel.received))
         kind = "late" if self.counterexample.is_late(travel) else ""
-        points = (start, *self._detour(travel), end)
+        points = self._within_row(travel, end) or (start, *self._detour(travel), end)
         return MessageArrow(kind, f'{data} data-received="{travel.received}"', title, points, words)
+
+    def _within_row(self, travel: Travel, end: Point) -> tuple[Point, ...]:
+        """Return the points of an arrow that stays in the row of its end; none if the layout has no such."""
+        if self.layout.drop is None:
+            return ()
+        x, y = self.x(travel.sender), end[1] - self.layout.drop
+        return ((x, y), (x + 12, y + 4), end) if _is_to_its_sender(travel) else ((x, y), end)
 
     def _detour(self, travel: Travel) -> tuple[Point, ...]:
         """Return the points at which an arrow in a lane leaves and enters, or none for a straight arrow."""
@@ -291,6 +286,11 @@ class Drawing:
         )
 
 
+def _squeezed(name: str, width: float) -> str:
+    """Return the attribute that narrows the letters of a name that is too long for its box."""
+    return f' textLength="{width - 6:g}" lengthAdjust="spacingAndGlyphs"' if len(name) * 8 > width else ""
+
+
 def _is_to_its_sender(travel: Travel) -> bool:
     return travel.sender == travel.receiver
 
@@ -300,45 +300,10 @@ def _around(at: Point, distance: float) -> Box:
     return Box(x - distance, y - distance, x + distance, y + distance)
 
 
-def _group(arrow: MessageArrow, label: Label | None) -> str:
-    end = _tip(*arrow.segments[-1]) if arrow.end == "tip" else _cross(arrow.points[-1]) if arrow.end else ""
-    text = ""
-    if label is not None:
-        x, y = label.at
-        text = f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{label.anchor}">{escape(label.words)}</text>'
-    classes = f"travel {arrow.kind}".strip()
-    return (
-        f'<g class="{classes}" {arrow.data}><title>{escape(arrow.title)}</title>'
-        f"{_way(*arrow.points)}{end}{text}</g>"
-    )
-
-
 def _short(travel: Travel) -> str:
     """Return the kind of a message with those of its fields that are text."""
     words = [show(value) for value in travel.message.fields.values() if isinstance(value, str)]
     return _cut(" ".join([travel.message.kind, *words]), 26)
-
-
-def _way(*points: Point) -> str:
-    path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    return f'<path class="way" d="M{path}"/>'
-
-
-def _tip(start: Point, end: Point) -> str:
-    """Return the head of an arrow, which ends just before the lifeline."""
-    angle = math.atan2(end[1] - start[1], end[0] - start[0])
-    point = (end[0] - 5 * math.cos(angle), end[1] - 5 * math.sin(angle))
-    corners = [(point[0] - 9 * math.cos(angle + s), point[1] - 9 * math.sin(angle + s)) for s in (-0.4, 0.4)]
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (point, *corners))
-    return f'<polygon class="tip" points="{points}"/>'
-
-
-def _cross(at: Point) -> str:
-    x, y = at
-    return (
-        f'<path class="cross" d="M{x - 5:.1f} {y - 5:.1f}L{x + 5:.1f} {y + 5:.1f}'
-        f'M{x - 5:.1f} {y + 5:.1f}L{x + 5:.1f} {y - 5:.1f}"/>'
-    )
 
 
 def _cut(text: str, letters: float) -> str:
