@@ -30,7 +30,7 @@ def diagram(counterexample: Counterexample) -> str:
     return (
         f'<section class="diagram" aria-label="Sequence diagram" tabindex="0" style="{sizes}">\n'
         f"<style>{_hides('narrow', f'min-width: {room}px')}\n"
-        f"@container diagram (min-width: {room}px) {{ .diagram .above {{ position: absolute; top: .4rem; }} }}\n"
+        f"@container diagram (min-width: {room}px) {{ .diagram .above {{ position: absolute; }} }}\n"
         f"{_hides('wide', f'max-width: {room - 0.01:.2f}px')}</style>\n"
         f'<div class="drawings">\n'
         f'<div class="top">{wide.heads()}{narrow.heads()}'

@@ -241,9 +241,10 @@ def test_the_first_view_has_the_violation_and_the_step_before(
 
 
 IN_VIEW = """
-const top = document.querySelector('.top').getBoundingClientRect().bottom, buttons = document.querySelector('nav');
-const fixed = getComputedStyle(buttons).position === 'fixed' ? buttons.getBoundingClientRect().top : innerHeight;
-const floor = Math.min(fixed, document.querySelector('.diagram').getBoundingClientRect().bottom);
+const box = (name) => document.querySelector(name).getBoundingClientRect();
+const covers = getComputedStyle(document.querySelector('nav')).position === 'fixed';
+const top = box('.top').bottom;
+const floor = Math.min(covers ? box('nav').top : innerHeight, box('.diagram').bottom);
 return [...document.querySelectorAll('.band')].filter((band) => {
   const row = band.getBoundingClientRect();
   return row.height > 0 && row.top >= top - 1 && row.bottom <= floor + 1;

@@ -101,12 +101,16 @@ for (const box of document.querySelectorAll('.diagram')) {
 for (const svg of document.querySelectorAll('.diagram svg')) {
   if (!seen(svg)) continue;
   const edge = svg.getBoundingClientRect();
-  const words = [...svg.querySelectorAll('text')].map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }));
+  const words = [...svg.querySelectorAll('text')].map(
+    (text) => ({ text: text.textContent, box: text.getBoundingClientRect() }));
   for (const { text, box } of words) {
     if (box.right > edge.right + 1 || box.left < edge.left - 1) found.push(['cut off', text]);
   }
-  const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top + 2 || b.bottom <= a.top + 2;
-  words.forEach((a, i) => words.slice(i + 1).forEach((b) => apart(a.box, b.box) || found.push([a.text, b.text])));
+  const apart = (a, b) => a.right <= b.left || b.right <= a.left
+    || a.bottom <= b.top + 2 || b.bottom <= a.top + 2;
+  words.forEach((a, i) => words.slice(i + 1).forEach((b) => {
+    if (!apart(a.box, b.box)) found.push([a.text, b.text]);
+  }));
   for (const way of svg.querySelectorAll('path.way')) {
     const place = way.getScreenCTM(), struck = new Set();
     for (let at = 0; at <= way.getTotalLength(); at += 2) {
