@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from fencepost.encoding.forms.counterexample import Counterexample
-from fencepost.encoding.forms.lifelines import NARROW, WIDE, Drawing
+from fencepost.encoding.forms.lifelines import NARROW, WIDE, Drawing, Offers
 
 SHRUNK = 0.84
 """The smallest scale of the wide drawing; below it the narrow one is shown."""
@@ -19,9 +19,12 @@ _LEAST = 0.85
 """The smallest scale of the narrow drawing; below it the diagram scrolls sideways."""
 
 
-def diagram(counterexample: Counterexample) -> str:
-    """Return an element of class `diagram`. With a fixed height it scrolls, and its heads stay in view."""
-    wide, narrow = Drawing(counterexample, WIDE), Drawing(counterexample, NARROW)
+def diagram(counterexample: Counterexample, offers: Offers | None = None) -> str:
+    """Return an element of class `diagram`. With a fixed height it scrolls, and its heads stay in view.
+
+    With `offers` a row at the end shows who can act next.
+    """
+    wide, narrow = Drawing(counterexample, WIDE, offers), Drawing(counterexample, NARROW, offers)
     most_wide, most_narrow = wide.width * _GROWN, narrow.width * _GROWN_NARROW
     sizes = (
         f"--wide: {most_wide:.0f}px; --narrow: {most_narrow:.0f}px; --least: {narrow.width * _LEAST:.0f}px"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -17,8 +17,8 @@ from fencepost.encoding.forms.counterexample import (
     gathered,
     message_line,
 )
-from fencepost.encoding.forms.labels import Box, Label, Point, place_labels, places_beside
-from fencepost.encoding.language.state import show
+from fencepost.encoding.forms.labels import Box, Label, Point, place_labels, places_beside, text_width
+from fencepost.encoding.language.state import amount, show
 from fencepost.encoding.language.traces import TraceStep
 
 HEAD = 40
@@ -26,8 +26,10 @@ HEAD = 40
 
 _SOON = 3
 """The most steps between sending and receiving for which an arrow is straight."""
-_BOLD, _PLAIN, _HEAD = 7.5, 6.2, 5.8
-"""The least width of a letter in a step's name, in its note, and in a participant's name."""
+_BOLD, _PLAIN = 12.0, 9.7
+"""The width of an em in a step's name, and in its note."""
+_HEAD = 0.75
+"""The least share of its own width to which a participant's name is squeezed."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,9 @@ class Layout:
     """The distance that the arrow of a delivered message goes down; None if it begins at the sending step."""
 
 
+Offers = Sequence[tuple[str, str]]
+"""The actions that are possible after the last step, each as its actor and its words."""
+
 WIDE = Layout("wide", gutter=340, column=104, lifelines=0, row=42, dot=21, fall=23, drop=None)
 NARROW = Layout("narrow", gutter=0, column=34, lifelines=340, row=70, dot=54, fall=11, drop=10)
 """The narrow drawing fits into a card on a phone. Its arrows stay in one row, so they cross no words."""
@@ -61,6 +66,8 @@ class Drawing:
 
     counterexample: Counterexample
     layout: Layout = WIDE
+    offers: Offers | None = None
+    """If given, a row after the last step shows them."""
 
     @cached_property
     def column(self) -> float:
@@ -75,7 +82,8 @@ class Drawing:
     @cached_property
     def height(self) -> float:
         """The height of the drawing."""
-        return self.layout.row * (len(self.counterexample.trace.steps) + 1) + 24
+        rows = len(self.counterexample.trace.steps) + (1 if self.offers is None else 2)
+        return self.layout.row * rows + 24
 
     def x(self, participant: str) -> float:
         """Return the x of a participant's lifeline."""
@@ -93,7 +101,7 @@ class Drawing:
             f'<g class="head{" store" if name in stores else ""}">'
             f'<rect x="{self.x(name) - width / 2:g}" y="7" width="{width:g}" height="26" rx="6"/>'
             f'<text x="{self.x(name):g}" y="25"{_squeezed(name, width)}>'
-            f"{escape(_cut(name, width / _HEAD))}</text></g>"
+            f"{escape(_cut(name, width / _HEAD, _BOLD))}</text></g>"
             for name in self.counterexample.participants
         )
         size = f'viewBox="0 0 {self.width:g} {HEAD}"'
@@ -102,6 +110,7 @@ class Drawing:
     def body(self) -> str:
         """Return bands, lifelines, arrows, and on top the words of each row."""
         parts = [*self._bands(), *self._lifelines(), *self._drawn(), *self._actors(), *self._rows()]
+        parts += self._next()
         label = escape(
             f"{self.counterexample.trace.property} of {self.counterexample.trace.protocol}, step by step",
             quote=True,
@@ -127,24 +136,42 @@ class Drawing:
         yield self._row(0, "at first", "")
         steps = self.counterexample.trace.steps
         for step in steps:
-            yield self._row(step.index, action_line(step), self._note(step), step is steps[-1])
+            yield self._row(
+                step.index, action_line(step), self._note(step), "end" if step is steps[-1] else ""
+            )
 
-    def _row(self, step: int, action: str, note: str, is_end: bool = False) -> str:
+    def _next(self) -> Iterator[str]:
+        """Yield the row of the offers: a ring on the lifeline of each actor that can act."""
+        if self.offers is None:
+            return
+        step = len(self.counterexample.trace.steps) + 1
+        words = "; ".join(f"{actor} {said}" for actor, said in self.offers)
+        number = (
+            f"possible next: {amount(len(self.offers), 'action')}" if words else "nothing is possible here"
+        )
+        yield self._row(step, number, words, "next")
+        for name in dict.fromkeys(actor for actor, _ in self.offers):
+            title = "; ".join(said for actor, said in self.offers if actor == name)
+            yield (
+                f'<circle class="next" cx="{self.x(name):g}" cy="{self.y(step):g}" r="5">'
+                f"<title>{escape(title)}</title></circle>"
+            )
+
+    def _row(self, step: int, action: str, note: str, kind: str = "") -> str:
         middle = self.layout.row * step + 21
         room = (self.layout.gutter or self.width) - 34
-        number = f'<text class="number" x="24" y="{middle + 4:g}">{step}</text>' if step else ""
+        is_step = kind != "next"
+        number = f'<text class="number" x="24" y="{middle + 4:g}">{step}</text>' if step and is_step else ""
         lift = 3 if note else -4
         lines = (
-            f'<text class="action" x="34" y="{middle - lift:g}">{escape(_cut(action, room / _BOLD))}</text>'
+            f'<text class="action" x="34" y="{middle - lift:g}">{escape(_cut(action, room, _BOLD))}</text>'
         )
         if note:
             lines += (
-                f'<text class="note" x="34" y="{middle + 12:g}">{escape(_cut(note, room / _PLAIN))}</text>'
+                f'<text class="note" x="34" y="{middle + 12:g}">{escape(_cut(note, room, _PLAIN))}</text>'
             )
-        return (
-            f'<g class="row{" end" if is_end else ""}" data-step="{step}"><title>{escape(action)}</title>'
-            f"{number}{lines}</g>"
-        )
+        data = f' data-step="{step}"' if is_step else ""
+        return f'<g class="{f"row {kind}".strip()}"{data}><title>{escape(action)}</title>{number}{lines}</g>'
 
     def _note(self, step: TraceStep) -> str:
         """Return the message that the step receives, or the messages that it sends if it receives none."""
@@ -195,7 +222,7 @@ class Drawing:
         dots = [_around((self.x(show(step.actor)), self.y(step.index)), 5) for step in steps]
         crosses = [_around(arrow.points[-1], 5) for arrow in self.arrows if arrow.end == "cross"]
         wanted = [list(self._places(arrow)) for arrow in worded]
-        rows = [self._words_area(step) for step in range(len(steps) + 1)]
+        rows = [self._words_area(step) for step in range(len(steps) + 2)]
         return dict(
             zip(worded, place_labels(wanted, segments, [*dots, *crosses, *rows], self.width), strict=True)
         )
@@ -288,7 +315,11 @@ class Drawing:
 
 def _squeezed(name: str, width: float) -> str:
     """Return the attribute that narrows the letters of a name that is too long for its box."""
-    return f' textLength="{width - 6:g}" lengthAdjust="spacingAndGlyphs"' if len(name) * 8 > width else ""
+    return (
+        f' textLength="{width - 6:g}" lengthAdjust="spacingAndGlyphs"'
+        if text_width(name, _BOLD) > width - 6
+        else ""
+    )
 
 
 def _is_to_its_sender(travel: Travel) -> bool:
@@ -303,8 +334,12 @@ def _around(at: Point, distance: float) -> Box:
 def _short(travel: Travel) -> str:
     """Return the kind of a message with those of its fields that are text."""
     words = [show(value) for value in travel.message.fields.values() if isinstance(value, str)]
-    return _cut(" ".join([travel.message.kind, *words]), 26)
+    return _cut(" ".join([travel.message.kind, *words]), 175, 11)
 
 
-def _cut(text: str, letters: float) -> str:
-    return text if len(text) <= letters else text[: int(letters) - 1].rstrip(" ,[") + "…"
+def _cut(text: str, room: float, em: float) -> str:
+    """Return the text, or its beginning with an ellipsis if it is wider than the room."""
+    if text_width(text, em) <= room:
+        return text
+    kept = next(n for n in range(len(text), -1, -1) if text_width(text[:n] + "…", em) <= room or n == 0)
+    return text[:kept].rstrip(" ,[(") + "…"
