@@ -150,7 +150,7 @@ class Drawing:
             f"possible next: {amount(len(self.offers), 'action')}" if words else "nothing is possible here"
         )
         yield self._row(step, number, words, "next")
-        for name in dict.fromkeys(actor for actor, _ in self.offers):
+        for name in {actor: None for actor, _ in self.offers if actor in self.counterexample.participants}:
             title = "; ".join(said for actor, said in self.offers if actor == name)
             yield (
                 f'<circle class="next" cx="{self.x(name):g}" cy="{self.y(step):g}" r="5">'
