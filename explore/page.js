@@ -169,7 +169,7 @@ function paintClaims() {
   const isTrue = seen.claims.filter((one) => one.holds);
   const all = isTrue.length === seen.claims.length;
   byId("broken").replaceChildren(...seen.claims.filter((one) => !one.holds).map(claim));
-  byId("claims").querySelector("span").textContent = all ? `(all ${isTrue.length} true)` : `(${isTrue.length} of ${seen.claims.length} true)`;
+  byId("claims").querySelector("span").textContent = all ? `(${isTrue.length}, all true)` : `(${isTrue.length} of ${seen.claims.length} true)`;
   byId("claims").querySelector("ul").replaceChildren(...isTrue.map(claim));
 }
 

@@ -39,7 +39,7 @@ class Diagram {
     if (!first) return;
     const row = first.getBoundingClientRect();
     const hidden = this.box.querySelector(".top").getBoundingClientRect().bottom - row.top;
-    const steps = Math.min(Math.ceil(hidden / row.height - 0.02), Number(this.box.querySelector(".row.end").dataset.step) - 1);
+    const steps = Math.min(Math.ceil(hidden / row.height - 0.2), Number(this.box.querySelector(".row.end").dataset.step) - 1);
     this.above.textContent = steps < 1 ? "" : steps === 1 ? "↑ step 1 is above" : `↑ steps 1 to ${steps} are above`;
   }
 

@@ -27,7 +27,7 @@ FREE = (False, 0)
 
 def text_width(text: str, em: float) -> float:
     """Return about how wide a text is in bold letters of that size."""
-    return em * sum(0.43 if c in _SLIM else 1.0 if c in _BROAD else 0.7 for c in text)
+    return em * sum(0.42 if c in _SLIM else 1.0 if c in _BROAD else 0.69 for c in text)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class Layout:
 Offers = Sequence[tuple[str, str]]
 """The actions that are possible after the last step, each as its actor and its words."""
 
-WIDE = Layout("wide", gutter=340, column=104, lifelines=0, row=42, dot=21, fall=23, drop=None)
+WIDE = Layout("wide", gutter=344, column=104, lifelines=0, row=42, dot=21, fall=23, drop=None)
 NARROW = Layout("narrow", gutter=0, column=34, lifelines=340, row=70, dot=54, fall=11, drop=10)
 """The narrow drawing fits into a card on a phone. Its arrows stay in one row, so they cross no words."""
 

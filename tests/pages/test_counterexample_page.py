@@ -247,7 +247,7 @@ const top = box('.top').bottom;
 const floor = Math.min(covers ? box('nav').top : innerHeight, box('.diagram').bottom);
 return [...document.querySelectorAll('.band')].filter((band) => {
   const row = band.getBoundingClientRect();
-  return row.height > 0 && row.top >= top - 1 && row.bottom <= floor + 1;
+  return row.height > 0 && row.top >= top - 0.2 * row.height && row.bottom <= floor + 1;
 }).map((band) => Number(band.dataset.step));
 """
 
