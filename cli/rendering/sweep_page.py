@@ -50,18 +50,20 @@ from fencepost.sweeps.sweep_cases import SweepCase
 WIDE = 3
 """The most columns of a matrix whose cells show steps and faults on one line."""
 
+FEW = 2
+"""The most protocols that the title of the page names."""
+
 
 def page(report: SweepReport) -> str:
     """Return the page. Raises InternalError if a counterexample is of another row or does not replay."""
     sections = [_section(report, protocol, rows) for protocol, rows in report.protocols.items()]
-    title = ", ".join(report.protocols)
-    if len(report.protocols) == 1:
-        title += f", {asked(report.rows)}"
+    names = list(report.protocols)
+    named_few = ", ".join(names) if len(names) <= FEW else amount(len(names), "protocol")
     return filled(
         "page.html",
         version=escape(version()),
-        title=escape(title),
-        asked=_small(title) if len(report.protocols) == 1 else "",
+        title=escape(f"Sweep of {named_few}"),
+        asked=_small(f"{names[0]}, {asked(report.rows)}") if len(names) == 1 else "",
         style=f"{style()}\n{part('page.css').rstrip()}",
         script=f'"use strict";\n{script()}\n{part("page.js").rstrip()}',
         cases=str(len(report.rows)),

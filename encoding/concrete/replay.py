@@ -195,6 +195,14 @@ class Replayer:
         families = {u.target.family for schema in self.system.schemas for u in schema.action.then}
         return frozenset(v.place for v in self.system.variables if v.family in families)
 
+    def call(self, action: GroundAction, state: State) -> tuple[dict[str, Json], Json]:
+        """Return the arguments of an action by name, and its actor in a state, as data for people."""
+        parameters, actor = action.schema.parameters, action.schema.action.actor
+        given = {p.symbol: plain(v) for p, v in zip(parameters, action.arguments, strict=True)}
+        if isinstance(actor, Term):
+            return given, plain(self.concrete.evaluate(actor, action.environment, state))
+        return given, plain(actor)
+
     def step(self, index: int, action: GroundAction, state: State, after: State) -> TraceStep:
         """Return the step with that index between two states, as data for people."""
         body, environment = action.schema.action, action.environment
@@ -202,9 +210,7 @@ class Replayer:
         def value(term: Term) -> Json:
             return plain(self.concrete.evaluate(term, environment, state))
 
-        arguments = {
-            p.symbol: plain(v) for p, v in zip(action.schema.parameters, action.arguments, strict=True)
-        }
+        arguments, actor = self.call(action, state)
         changes = {
             v.name: plain(self.concrete.value(after, v))
             for v in self.system.variables
@@ -214,7 +220,7 @@ class Replayer:
             index=index,
             action=action.schema.name,
             arguments=arguments,
-            actor=value(body.actor) if isinstance(body.actor, Term) else plain(body.actor),
+            actor=actor,
             received=None
             if body.received is None
             else self._sending(body.received, environment, state, False),

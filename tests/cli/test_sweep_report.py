@@ -128,7 +128,7 @@ def test_the_heading_names_each_size_that_was_asked(rows: list[Row], page: str) 
         "fragments 2, inflight 2, silent 0, crashes 0, restarts 0, disks 0, reimages 0"
     )
     assert f"bookkeeper-4.13 asked with {sizes} " in said_of(page)
-    assert "<title>Which configuration may I use? bookkeeper-4.13, ledger-chain</title>" in page
+    assert "<title>Sweep of bookkeeper-4.13, ledger-chain</title>" in page
     one = FORMS["html"](reported([row for row in rows if row["protocol"] == "bookkeeper-4.13"]))
     assert f"Which configuration may I use? bookkeeper-4.13, asked with {sizes} Each cell" in said_of(one)
     (row, *_) = rows
@@ -136,11 +136,15 @@ def test_the_heading_names_each_size_that_was_asked(rows: list[Row], page: str) 
     assert f"{row['property']} of {row['protocol']}, {sizes}" in Reader(page).details[row["id"]]
 
 
-def test_the_title_names_the_sizes_too(rows: list[Row]) -> None:
-    """The tab of the browser shows the title. Planted: the title has only the protocol's name."""
+def test_the_title_is_short_and_promises_nothing(rows: list[Row]) -> None:
+    """The tab of the browser shows the title; the sizes stand in the heading.
+
+    Planted: the title asks which configuration may be used, as if the sizes did not matter.
+    """
     one = FORMS["html"](reported([row for row in rows if row["protocol"] == "bookkeeper-4.13"]))
-    title = "Which configuration may I use? bookkeeper-4.13, asked with bookies 1 to 4, ensemble 1 to 3, "
-    assert f"<title>{title}" in one
+    assert "<title>Sweep of bookkeeper-4.13</title>" in one
+    many = [{**row, "protocol": name} for name in ("a", "b", "c") for row in rows[:1]]
+    assert "<title>Sweep of 3 protocols</title>" in FORMS["html"](reported(many))
 
 
 def test_no_sentence_says_more_than_the_instance_of_its_cell(page: str) -> None:
