@@ -91,6 +91,7 @@ CHECK = k.document(
     unlike_release=k.table(str, "the switches that differ from that release, or else from the newest one"),
     drop_declared=k.flag("--drop-declared: the declared invariants are not used"),
     unmodelled=k.UNMODELLED,
+    remarks=k.texts("actions, updates and properties whose text says nothing on this instance"),
     caps=CAPS,
     results=k.many(RESULT, "a result for each property; those with an instance of their own are the last"),
     interrupted=k.INTERRUPTED,

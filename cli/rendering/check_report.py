@@ -193,6 +193,7 @@ def as_json(checked: Sequence[CheckedRequest]) -> str:
         "unlike_release": shared.request.instance.unlike_release,
         "drop_declared": shared.request.instance.drop_declared,
         "unmodelled": shared.request.instance.protocol.unmodelled,
+        "remarks": list(shared.request.instance.remarks),
         "caps": _caps(shared),
         "results": [found for one in checked for found in _results(one)],
         "interrupted": outcome.interrupted,

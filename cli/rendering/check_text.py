@@ -38,6 +38,7 @@ def heading(instance: Instance, limits: Limits) -> str:
     caps += [f"{name} {number}" for name, number in limits.budgets.items()]
     if caps:
         lines.append(f"every verdict is for this instance; at most: {', '.join(caps)}")
+    lines += [f"remark: {remark}" for remark in instance.remarks]
     return "\n".join(lines)
 
 

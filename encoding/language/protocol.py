@@ -25,6 +25,7 @@ from fencepost.encoding.language.author_errors import (
 )
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
+from fencepost.encoding.language.dead_text import dead_actions, dead_properties
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.parameters import Option, assign, options
 from fencepost.encoding.language.refused_operators import OPERAND_OF_IS, guarded_source, operand_of_is
@@ -243,6 +244,16 @@ class Instance:
     def subject(self) -> Subject:
         """The names and values under which the instance is reported."""
         return self.protocol.subject(self.parameters, None if self.protocol.ships else self._declared)
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """The parts of the protocol's text that say nothing here; every output with a verdict names them.
+
+        The presets that ship have rules that their switches turn off. Of these only properties are named.
+        """
+        protocol = self.protocol
+        actions = () if protocol.ships else dead_actions(protocol.as_written(self.parameters))
+        return (*actions, *dead_properties(self._declared))
 
     @property
     def changed_switches(self) -> dict[str, str]:

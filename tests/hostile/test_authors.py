@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from fencepost.cli.main import run
 from support.refusing import refused
 
 RIGHT = '''
@@ -422,7 +424,6 @@ def test_a_mistake_is_explained_with_what_to_write_instead(
 def test_an_explanation_that_fails_does_not_hide_the_trace(
     explain: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from fencepost.cli.main import run
 
     path = tmp_path / "quiet.py"
     path.write_text(RIGHT.replace('witness_meaning="sent"', f'witness_meaning="sent", explain={explain}'))
@@ -453,3 +454,34 @@ def test_a_name_that_is_no_protocol(
     command: str, name: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert says in refused(capsys, command, name)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "remark"),
+    [
+        ("(s.phase == Phase.OPEN)", "s.closed", "send never happens: its guard is false for all arguments"),
+        (
+            ".set(True)]",
+            ".set(True), s.closed.set(False, when=s.closed)]",
+            "send never sets closed: the condition is false for all arguments",
+        ),
+        (
+            "holds=~s.sent[1]",
+            "holds=~s.closed",
+            "all-quiet is true by its text: no action sets what it reads",
+        ),
+    ],
+    ids=["a guard", "an update", "a property"],
+)
+def test_text_that_says_nothing_is_named_beside_the_verdict(
+    right: str, wrong: str, remark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "quiet.py"
+    path.write_text(RIGHT)
+    run(["check", str(path), "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["remarks"] == []
+    path.write_text(RIGHT.replace(right, wrong))
+    run(["check", str(path)])
+    assert f"\nremark: {remark}\n" in capsys.readouterr().out
+    run(["check", str(path), "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["remarks"][0] == remark
