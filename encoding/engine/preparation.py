@@ -32,7 +32,11 @@ class Prepared:
 
 
 def prepare(
-    send: Send, system: System, properties: Sequence[Property], invariants: Sequence[Invariant], several: bool
+    send: Send,
+    system: System,
+    properties: Sequence[Property],
+    invariants: Sequence[Invariant],
+    several: bool = False,
 ) -> list[Iterator[PreparationPhase | Prepared]]:
     """Return the generator of the preparing process: formulas, commutation, clauses of one round.
 

@@ -64,6 +64,11 @@ class Task:
     """Names of invariants for induction to prove together with each property: outputs `invariant:NAME`."""
     assumed: tuple[str, ...] = ()
     """Names of proved invariants, which `hunt` assumes after each round: outputs `invariant:NAME`."""
+    glance: int = 0
+    """The most conflicts that `hunt` spends after each round on the question whether any execution is longer.
+
+    0: it does not ask, as with assumed invariants.
+    """
     searched: int = 0
     """The number of rounds that another search has covered: `hunt` asks about longer executions."""
     known: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -178,6 +183,9 @@ def hunt(solver: RoundSolver, task: Task) -> Iterator[Finding]:
                 missing.remove(name)
         for name in task.properties:
             yield from hunter.search(name)
+        if task.glance and not task.assumed and hunter.is_covered(task.glance):
+            yield Complete(solver.rounds - 1, task.bound)
+            return
 
 
 def executed(solver: RoundSolver) -> Execution:
@@ -226,6 +234,10 @@ class _Hunter:
     def limits(self) -> list[int]:
         """Return the assumptions for the bound on steps and the budgets."""
         return within(self._limits)
+
+    def is_covered(self, conflicts: int) -> bool:
+        """Return whether so many conflicts show that no execution fires something in the last round."""
+        return self._solver.refuted([*self.limits(), self._solver.fires_last()], conflicts)
 
     def avoid(self) -> None:
         """Leave out the footprints to avoid, in the rounds so far."""

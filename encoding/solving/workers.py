@@ -19,7 +19,13 @@ from typing import Any
 
 from fencepost.encoding.errors import BadInput, InternalError, ModelError
 from fencepost.encoding.solving.answers import SolverGaveUpError, SpentError
-from fencepost.encoding.solving.process_end import awaited_seconds, die_with, limit_reached, most_memory
+from fencepost.encoding.solving.process_end import (
+    awaited_seconds,
+    cpu_seconds,
+    die_with,
+    limit_reached,
+    most_memory,
+)
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,12 @@ class Worker:
         """The most bytes that the process has had in memory; 0 if that is not available."""
         assert self._process.pid is not None
         return most_memory(self._process.pid) or 0
+
+    @property
+    def cpu_seconds(self) -> float | None:
+        """The CPU seconds of the process and of its children that have ended; None if not available."""
+        assert self._process.pid is not None
+        return cpu_seconds(self._process.pid)
 
     def pause(self) -> None:
         """Stop the process until `go_on`. Its children go on."""

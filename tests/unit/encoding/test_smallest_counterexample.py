@@ -29,18 +29,20 @@ from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.sorts import BOOL, integers, members
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Action, Property, Schema, System, each
-from fencepost.encoding.language.terms import TRUE, Parameter
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import (
     Broken,
     Clean,
+    Complete,
     Finding,
     Footprint,
     Tally,
     Task,
     Upheld,
     Violated,
+    exhaust,
     hunt,
 )
 from support.bare import Bare
@@ -208,6 +210,23 @@ def hunted(task: Task) -> list[Finding]:
     outputs = {"holds:never": never.holds, "witness:never": never.witness, "invariant:begun": at == 0}
     session = RoundSolver(template(symbolic, Commutation(symbolic).blockers(), outputs), "cadical")
     return list(hunt(session, task))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_hunt_ends_where_the_search_for_longer_executions_does(seed: int) -> None:
+    """Planted: it asks about the round before; it asks with an invariant taken for granted."""
+    system = generate(seed)
+    symbolic = Symbolic(system)
+    prop = system.properties[0]
+    outputs = {f"holds:{prop.name}": prop.holds, f"witness:{prop.name}": prop.witness, "invariant:i": FALSE}
+    made = template(symbolic, Commutation(symbolic).blockers(), outputs)
+    (*_, end) = exhaust(RoundSolver(made, "cadical"), Task(()), None)
+    task = Task((prop.name,), glance=10**6, rounds=50)
+    found = list(hunt(RoundSolver(made, "cadical"), task))
+    assert isinstance(end, Complete)
+    assert [m for m in found if isinstance(m, Complete)] == [end] == found[-1:]
+    with_false = hunt(RoundSolver(made, "cadical"), replace(task, assumed=("i",), rounds=3))
+    assert not [m for m in with_false if isinstance(m, Complete)]
 
 
 def test_a_counterexample_that_does_less_than_a_reported_one_is_another() -> None:
