@@ -123,8 +123,9 @@ def checked(
         chosen,
         "\n".join(filter(None, [heading(instance, in_force), protocol.unmodelled])),
         "" if isinstance(source, Protocol) else shlex.join(["fencepost", "check", *arguments]),
-        result.trace
-        and Counterexample(result.trace, system, chosen, verdict_sentence(result), instance.changed_switches),
+        Counterexample(result.trace, system, chosen, verdict_sentence(result), instance.changed_switches)
+        if result.trace is not None
+        else None,
     )
 
 
