@@ -123,11 +123,9 @@ def checked(
         chosen,
         "\n".join(filter(None, [heading(instance, in_force), protocol.unmodelled])),
         "" if isinstance(source, Protocol) else shlex.join(["fencepost", "check", *arguments]),
-        None
-        if result.trace is None
-        else Counterexample(
-            result.trace, system, chosen, verdict_sentence(result), instance.changed_switches
-        ),
+        Counterexample(result.trace, system, chosen, verdict_sentence(result), instance.changed_switches)
+        if result.trace is not None
+        else None,
     )
 
 
