@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.language.actions import GroundAction, Group, Schema
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import integers
 from fencepost.encoding.language.state import StateSpace, choice
-from fencepost.encoding.language.system import GroundAction, Group, Schema, System
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import TRUE, AllOf, Family, Quantified, Term, all_of, any_of
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import conjuncts
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import named, show
-from fencepost.encoding.language.system import GroundAction
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,

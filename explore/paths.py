@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.language.system import System
 
 LOSE = "lose "
 """The beginning of the name of a loss."""

@@ -12,7 +12,8 @@ from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.concrete.saved_traces import saved_actions, saved_trace
 from fencepost.encoding.documents import other_schema
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA, TraceStep
 from fencepost.explore.explorer import Explorer, Here
 from fencepost.explore.paths import ExplorerPath, Lose, Move, Take

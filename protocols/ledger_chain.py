@@ -24,11 +24,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
+from fencepost.encoding.language.actions import Action, Schema, each, in_turn
 from fencepost.encoding.language.parameters import parameter, require, switch
 from fencepost.encoding.language.quantifiers import exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, definition, family, variable
-from fencepost.encoding.language.system import Action, Schema, System, each, in_turn
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, implies
 
 STORE = "store"

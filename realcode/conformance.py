@@ -15,9 +15,9 @@ from pathlib import Path
 
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import show
-from fencepost.encoding.language.system import GroundAction
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters

@@ -9,8 +9,9 @@ from enum import Enum
 
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import show
-from fencepost.encoding.language.system import GroundAction, Property, System
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Json, Trace, TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import LOSE_ENTRIES, BookKeeperParameters

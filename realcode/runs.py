@@ -11,10 +11,10 @@ from functools import cached_property, partial
 
 from fencepost.encoding.concrete.compiler import State, Step
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.system import GroundAction
 from fencepost.encoding.language.terms import lift
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase

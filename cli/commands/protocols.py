@@ -8,10 +8,10 @@ from fencepost.cli.options.grouped import grouped_command
 from fencepost.cli.options.protocols import find_protocol, optional_protocol_argument
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.encoding import keys as k
+from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
-from fencepost.encoding.language.system import Schema
 
 FORMULA = 300
 """Characters of a formula: enough for what it says, where all of it may take pages."""

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from fencepost.encoding.all_sizes.refinement import CoreStep, Refinement
 from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import show
-from fencepost.encoding.language.system import GroundAction
 from fencepost.encoding.language.terms import Term
 
 

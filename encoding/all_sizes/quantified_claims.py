@@ -9,8 +9,9 @@ from typing import Any
 import z3
 
 from fencepost.encoding.all_sizes.unbounded import Unbounded
+from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.patterns import families_read
-from fencepost.encoding.language.system import Schema, System
+from fencepost.encoding.language.system import System
 
 
 @dataclass(frozen=True)

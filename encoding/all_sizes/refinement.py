@@ -15,9 +15,10 @@ from functools import cache, cached_property
 from typing import TypeAlias
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.system import GroundAction, Invariant, System
+from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.terms import TRUE, Term, TermLike, lift
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from fencepost.encoding.all_sizes.refinement import CoreStep, Refinement
 from fencepost.encoding.formulas.guarded import bits
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.system import GroundAction
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.solving.logic import FALSE, Formula, Renaming, conj, disj, iff, ite, neg
 

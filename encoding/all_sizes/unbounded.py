@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 import z3
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.state import StateSpace
-from fencepost.encoding.language.system import Schema
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,

@@ -14,10 +14,11 @@ from functools import cached_property
 from typing import assert_never
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import conjuncts, plain_index
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, named, show
-from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,

@@ -15,10 +15,11 @@ from functools import cached_property
 
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.receipts import check_receipts
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
+from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import Parameter, Read, Term
 from fencepost.encoding.language.traces import Json, Sending, Subject, Trace, TraceStep, plain
 

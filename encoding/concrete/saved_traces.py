@@ -13,8 +13,9 @@ from typing import Any
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.documents import has_keys
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import show
-from fencepost.encoding.language.system import GroundAction, Property, System
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA, Subject, Trace
 from fencepost.encoding.safe_text import one_line
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.exploration import some_choices
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import families_read
-from fencepost.encoding.language.system import GroundAction, Property, System
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject, Trace
 
 INITIAL = 0.6

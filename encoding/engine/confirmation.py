@@ -10,9 +10,10 @@ from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.preparation import Prepared
 from fencepost.encoding.errors import InternalError, ModelError
 from fencepost.encoding.induction.over_rounds import NotInductive
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, decode, show
-from fencepost.encoding.language.system import GroundAction, Invariant, Property
+from fencepost.encoding.language.system import Invariant, Property
 from fencepost.encoding.language.terms import FALSE
 from fencepost.encoding.language.traces import Trace, plain
 from fencepost.encoding.rounds.search import Execution, Footprint

@@ -16,9 +16,10 @@ from fencepost.encoding.engine.work import Work
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
 from fencepost.encoding.induction.proof_obligations import Never, Statement
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.state import show_all
-from fencepost.encoding.language.system import GroundAction, Invariant
+from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import FALSE
 from fencepost.encoding.solving.workers import Worker
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.formulas.templates import Template
-from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
+from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.rounds.search import Tally
 
 Send = Callable[[object], None]

@@ -21,8 +21,9 @@ from fencepost.encoding.engine.searches import Job, Search, search, task
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.language.system import GroundAction, Property
+from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import TRUE, Term
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.rounds.search import Execution, Violated, Wrong

@@ -11,7 +11,8 @@ from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.preparation import Send, tally
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.induction.over_rounds import Inductive, NotInductive, Window, induct
-from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Finding, Tally, Task, exhaust, hunt, surpass

@@ -9,9 +9,10 @@ from functools import cached_property
 
 from fencepost.encoding.concrete.receipts import is_as_sent
 from fencepost.encoding.forms.falsified import Falsified, falsified
+from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.state import Variable, show
-from fencepost.encoding.language.system import Action, Property, System
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, AllOf, Constant, Not, Read, Term, Update
 from fencepost.encoding.language.traces import Json, Sending, Trace, TraceStep, plain
 

@@ -15,10 +15,11 @@ from typing import assert_never
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.guarded import Guarded, bits, counted, guarded, merged, truth, well_formed
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import plain_index
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, named
-from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,

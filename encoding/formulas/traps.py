@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.language.system import GroundAction, Property, System
+from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.solving.answers import Yes, answered
 from fencepost.encoding.solving.logic import Formula, conj, neg
 

@@ -18,9 +18,9 @@ from fencepost.encoding.formulas.guarded import Guarded, guarded, well_formed
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.transitions import Transitions
 from fencepost.encoding.induction.proof_obligations import Statement, formula_of
+from fencepost.encoding.language.actions import GroundAction, Schema
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.system import GroundAction, Schema
 from fencepost.encoding.solving.answers import No
 from fencepost.encoding.solving.logic import Formula, Renaming, conj, disj, iff, neg
 from fencepost.encoding.solving.terms import BOOLEAN, Terms

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from fencepost.encoding.induction.tidy_terms import has_one_of, is_true
 from fencepost.encoding.induction.value_changes import Changes, Given
+from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.system import Schema
 from fencepost.encoding.language.terms import (
     TRUE,
     AllOf,

@@ -14,10 +14,11 @@ from collections.abc import Mapping, Sequence
 
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.proof_obligations import Statement
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import sorts_in, subterms
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Constant
 
 

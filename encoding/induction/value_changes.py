@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from fencepost.encoding.induction.tidy_terms import decided, folded, is_false, is_true, with_value
+from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.patterns import conjuncts, families_read, rebuilt, subterms
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.structure import key, pattern, replaced
-from fencepost.encoding.language.system import Schema, System
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     Constant,
     Family,

@@ -3,6 +3,7 @@
 Authors of protocols import from here. docs/own-protocol.md shows how.
 """
 
+from fencepost.encoding.language.actions import Action, each, in_turn
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.parameters import parameter, require, switch
 from fencepost.encoding.language.protocol import Protocol
@@ -17,7 +18,7 @@ from fencepost.encoding.language.quantifiers import (
 )
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members, optional
 from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
-from fencepost.encoding.language.system import Action, Invariant, Property, System, each, in_turn
+from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import (
     Parameter,
     Read,

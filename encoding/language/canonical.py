@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from enum import Enum
 
+from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.system import Schema, System
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Family, Parameter, Term, Update, lift
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from fencepost.encoding.language.actions import Action, Group, Schema
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import is_within, rebuilt, same
-from fencepost.encoding.language.system import Action, Group, Invariant, Property, Schema, System
+from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,

@@ -11,16 +11,15 @@ import ast
 import sys
 from typing import NoReturn
 
-_ENGINE = (
-    *("fencepost.", "multiprocessing.", "copy", "copyreg", "pickle", "dataclasses"),
-    *("typing", "reprlib", "pdb", "_pytest."),
-)
+_ENGINE = {"copy", "copyreg", "pickle", "dataclasses", "typing", "reprlib", "pdb"}
+_ENGINE_PACKAGES = {"fencepost", "multiprocessing", "_pytest"}
 """The modules that may keep terms in tables and show them: the engine, and those that copy or debug it."""
 
 
 def _asked_by_engine() -> bool:
     """Return whether the engine calls the method that calls this function."""
-    return str(sys._getframe(2).f_globals.get("__name__", "")).startswith(_ENGINE)
+    module = str(sys._getframe(2).f_globals.get("__name__"))
+    return module in _ENGINE or module.partition(".")[0] in _ENGINE_PACKAGES
 
 
 class RefusesPython:
@@ -57,18 +56,27 @@ class RefusesPython:
 
 
 class _Guard(ast.NodeTransformer):
-    """A rewriting of `a is b` into a call that refuses terms."""
+    """A rewriting of `a is b` and of `match a` into calls that refuse terms. No term is None."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Return the comparison with `is` and `is not` guarded."""
         self.generic_visit(node)
         operands = [node.left, *node.comparators]
-        if not any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops):
+        compares_objects = any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops)
+        if not compares_objects or any(isinstance(o, ast.Constant) and o.value is None for o in operands):
             return node
-        guarded: list[ast.expr] = [
-            ast.Call(ast.Name(OPERAND_OF_IS, ast.Load()), [operand], []) for operand in operands
-        ]
+        guarded = [_guarded(operand) for operand in operands]
         return ast.copy_location(ast.Compare(guarded[0], node.ops, guarded[1:]), node)
+
+    def visit_Match(self, node: ast.Match) -> ast.AST:
+        """Return the statement with its subject guarded: a pattern such as True compares objects."""
+        self.generic_visit(node)
+        node.subject = _guarded(node.subject)
+        return node
+
+
+def _guarded(operand: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.Name(OPERAND_OF_IS, ast.Load()), [operand], []), operand)
 
 
 OPERAND_OF_IS = "__fencepost_operand_of_is__"
@@ -76,14 +84,14 @@ OPERAND_OF_IS = "__fencepost_operand_of_is__"
 
 
 def operand_of_is(value: object) -> object:
-    """Return an operand of `is` in a protocol's file. Raises TypeError for a term."""
+    """Return an operand of `is`, or a subject of `match`. Raises TypeError for a term."""
     if isinstance(value, RefusesPython):
-        raise TypeError("`is` compares Python objects, never values of the state: write == and !=")
+        raise TypeError("`is` and `match` compare Python objects, never values of the state: write == and !=")
     return value
 
 
 def guarded_source(source: bytes, path: str) -> ast.Module:
-    """Return a protocol's file, parsed, in which `is` refuses terms. Raises SyntaxError and ValueError."""
+    """Return a protocol's file, parsed; `is` and `match` refuse terms. Raises SyntaxError, ValueError."""
     tree = ast.parse(source, path)
     _Guard().visit(tree)
     return ast.fix_missing_locations(tree)

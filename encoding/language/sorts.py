@@ -71,7 +71,7 @@ class Sort:
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other is a sort of this name with the same values, of the same type."""
-        return isinstance(other, Sort) and self._identity == other._identity
+        return self._identity == other._identity if isinstance(other, Sort) else NotImplemented
 
     def __hash__(self) -> int:
         """Return a hash of the name and the values."""

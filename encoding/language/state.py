@@ -7,11 +7,12 @@ from abc import ABCMeta
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property, wraps
+from functools import cached_property, partial, update_wrapper, wraps
 from typing import Any, ClassVar, TypeVar, cast
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import count_combinations
+from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import BOOL, Sort, Value
 from fencepost.encoding.language.terms import Family, Read, Term, TermLike
 
@@ -150,12 +151,51 @@ def definition(method: Definition) -> Definition:
     @wraps(method)
     def shared(self: StateSpace, *arguments: TermLike) -> Term:
         known: dict[object, tuple[Term, tuple[TermLike, ...]]] = self.__dict__.setdefault("_definitions", {})
-        key = method, *((Term, id(a)) if isinstance(a, Term) else (type(a), a) for a in arguments)
+        key = method, *map(_typed, arguments)
         if key not in known:
             known[key] = method(self, *arguments), arguments  # arguments that are kept keep their ids
         return known[key][0]
 
-    return shared  # type: ignore[return-value]
+    return _Definition(shared)  # type: ignore[return-value]
+
+
+def _typed(argument: object) -> object:
+    """Return a key of an argument, different for values of different types that Python calls equal."""
+    match argument:
+        case Term():
+            return Term, id(argument)
+        case tuple():
+            return tuple(map(_typed, argument))
+    return type(argument), argument
+
+
+class _Definition:
+    """A definition in a class of a state space. One that is not called is no term, and refuses Python."""
+
+    def __init__(self, method: Callable[..., Term]) -> None:
+        self._method = method
+        update_wrapper(self, method)
+
+    def __get__(self, state: StateSpace | None, _: type | None = None) -> _Definition | _BoundDefinition:
+        return self if state is None else _BoundDefinition(partial(self._method, state))
+
+    def __call__(self, *arguments: Any) -> Term:
+        return self._method(*arguments)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _BoundDefinition(RefusesPython):
+    """A definition of one state space, before it is called."""
+
+    method: Callable[..., Term]
+
+    def __call__(self, *arguments: TermLike) -> Term:
+        return self.method(*arguments)
+
+    def __eq__(self, _: object) -> bool:
+        raise TypeError("a definition is compared before it is called; write s.name(…) with its arguments")
+
+    __hash__ = object.__hash__
 
 
 def show(value: object) -> str:

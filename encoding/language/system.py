@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
-import itertools
-import string
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from typing import ParamSpec
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.actions import GroundAction, Group, Schema, leaves, slots
 from fencepost.encoding.language.author_errors import (
     check_claim,
     count_combinations,
@@ -26,205 +24,14 @@ from fencepost.encoding.language.consistency import (
     must_be_distinct,
     nothing_leaks,
 )
-from fencepost.encoding.language.messages import Broadcast, Message
-from fencepost.encoding.language.patterns import rewritten
-from fencepost.encoding.language.quantifiers import bind
-from fencepost.encoding.language.sorts import Sort, Value
+from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import StateSpace, Variable, show
 from fencepost.encoding.language.terms import (
-    FALSE,
-    Family,
-    Parameter,
-    Quantified,
-    Read,
     Term,
-    TermLike,
-    Update,
-    lift,
 )
 from fencepost.encoding.language.traces import Trace
 
 _P = ParamSpec("_P")
-
-
-@dataclass(frozen=True)
-class Action:
-    """A step that may happen whenever `when` holds. All updates of `then` take effect at once.
-
-    Right-hand sides read the state before the action. A variable without an update keeps its value. `actor`
-    performs the action. `received`, `sent` and `note` are for people only. An action with `fault` costs one
-    fault of that name.
-    """
-
-    when: Term
-    then: Sequence[Update]
-    actor: TermLike
-    received: Message | None = None
-    sent: Sequence[Message | Broadcast] = ()
-    note: str = ""
-    fault: str | None = None
-
-    def __post_init__(self) -> None:
-        """Validate the fields. Raises ModelError."""
-        must_be("when=", self.when, (Term, bool), "write a term over the state, such as ~s.closed")
-        must_be("then=", self.then, (list, tuple), "write a list of updates, such as [s.closed.set(True)]")
-        for update in self.then:
-            must_be("then=: one item", update, Update, "write s.closed.set(True); == only compares")
-        object.__setattr__(self, "then", tuple(self.then))
-        must_be_list("sent=", self.sent, (Message, Broadcast), "write a list, such as [message(…)]")
-        object.__setattr__(self, "sent", tuple(self.sent))
-
-
-@dataclass(frozen=True, eq=False)
-class Schema:
-    """An action with open parameters: one text for all bookies, entries and clients."""
-
-    name: str
-    meaning: str
-    parameters: tuple[Parameter, ...]
-    action: Action
-
-    def could_happen(self, but_for: Collection[Family] = ()) -> Term:
-        """Return the term that says: the action is enabled for some arguments, counting no message as lost.
-
-        State variables of the families `but_for` are taken as false in the same way.
-        """
-
-        def delivered(read: Read) -> Term:
-            return FALSE if read.family.fault is not None or read.family in but_for else read
-
-        found = rewritten(self.action.when, delivered)
-        for parameter in reversed(self.parameters):
-            found = Quantified("bool", "exists", parameter, found)
-        return found
-
-    @property
-    def terms(self) -> Iterator[Term]:
-        """The parameters of the action, its guard, and the terms of its updates."""
-        yield from self.parameters
-        yield self.action.when
-        for update in self.action.then:
-            yield from (*update.target.index, update.value, update.when, *update.over)
-
-    @property
-    def scopes(self) -> Iterator[tuple[tuple[Parameter, ...], tuple[Term, ...]]]:
-        """All terms that the action reads, each group with the parameters bound beside those of the action.
-
-        The losses that its sendings name are not read.
-        """
-        yield (), (self.action.when, lift(self.action.actor))
-        for update in self.action.then:
-            yield update.over, (*update.target.index, update.value, update.when)
-        received = [] if self.action.received is None else [((), self.action.received)]
-        for bound, message in [*received, *self.sent()]:
-            yield bound, message.terms
-
-    def sent(self) -> Iterable[tuple[tuple[Parameter, ...], Message]]:
-        """Yield each message that the action may send, with the parameters that a broadcast binds."""
-        for sending in self.action.sent:
-            if isinstance(sending, Broadcast):
-                yield (sending.bound,), sending.message
-            else:
-                yield (), sending
-
-
-def each(handler: Callable[..., Action], state: StateSpace, *over: Sort) -> Schema:
-    """Return the action that `handler(state, …)` describes, for each combination of values of `over`.
-
-    Its name is the handler's name, its arguments have the names of the handler's parameters, and its meaning
-    is the first line of the docstring. Raises ModelError.
-    """
-    for sort in over:
-        where = f"each({handler.__name__}): an index set"
-        must_be(where, sort, Sort, "write a sort of the state, such as s.entry")
-    names = list(inspect.signature(handler).parameters)[1:]
-    parameters = tuple(bind(sort, name) for name, sort in zip(names, over, strict=False))
-    meaning = (inspect.getdoc(handler) or "").split("\n")[0]
-    if len(names) != len(over):
-        raise ModelError(
-            f"{handler.__name__} takes {', '.join(names) or 'no arguments'}, "
-            f"but {len(over)} index sets are given"
-        )
-    action = handler(state, *parameters)
-    must_be(f"{handler.__name__}: the result", action, Action, "return Action(when=…, then=[…], actor=…)")
-    count_combinations(handler.__name__, over)
-    for _, field_name, _, _ in string.Formatter().parse(action.note):
-        if field_name is not None and field_name not in names:
-            raise ModelError(
-                f"{handler.__name__}: its note names {{{field_name}}}, which is not an argument; "
-                f"valid: {', '.join(names)}"
-            )
-    return Schema(
-        handler.__name__.replace("_", " "), meaning, parameters, replace(action, when=lift(action.when))
-    )
-
-
-@dataclass(frozen=True)
-class Group:
-    """Actions whose slots are grouped by the value of one of their parameters, value by value."""
-
-    by: str
-    members: tuple[Schema | Group, ...]
-
-
-def in_turn(by: str, *members: Schema | Group) -> Group:
-    """Return the group of all `members` for the first value of parameter `by`, then the second, and so on.
-
-    This is the causal order of exchanges that follow one another: reads of entry 1, then reads of entry 2.
-    """
-    return Group(by, members)
-
-
-def _slots(item: Schema | Group, given: Mapping[str, Value]) -> Iterable[tuple[Schema, tuple[Value, ...]]]:
-    """Yield the ground actions of a schema or group in slot order, with some arguments given by name."""
-    if isinstance(item, Schema):
-        choices = [(given[p.symbol],) if p.symbol in given else tuple(p.sort) for p in item.parameters]
-        fits = all(v in p.sort for c, p in zip(choices, item.parameters, strict=True) for v in c)
-        yield from ((item, arguments) for arguments in itertools.product(*choices) if fits)
-        return
-    ranges = [list(_range(member, item.by)) for member in item.members]
-    if not all(ranges):
-        raise ModelError(
-            f"in_turn {item.by}: every action in it needs an argument of that name, and one action has none"
-        )
-    for value in dict.fromkeys(itertools.chain(*ranges)):
-        for member in item.members:
-            yield from _slots(member, {**given, item.by: value})
-
-
-def _leaves(items: Iterable[Schema | Group]) -> Iterator[Schema]:
-    """Yield the actions, including those in groups."""
-    for item in items:
-        if isinstance(item, Schema):
-            yield item
-        else:
-            yield from _leaves(item.members)
-
-
-def _range(item: Schema | Group, name: str) -> Iterable[Value]:
-    """Return the values that a parameter of that name takes."""
-    if isinstance(item, Group):
-        return (v for member in item.members for v in _range(member, name))
-    return (v for p in item.parameters if p.symbol == name for v in p.sort)
-
-
-@dataclass(frozen=True)
-class GroundAction:
-    """A schema with its arguments."""
-
-    schema: Schema
-    arguments: tuple[Value, ...]
-
-    @cached_property
-    def name(self) -> str:
-        """The name that people read: `handle add(w, 1, b3)`."""
-        given = ", ".join(map(show, self.arguments))
-        return f"{self.schema.name}({given})" if given else self.schema.name
-
-    @property
-    def environment(self) -> dict[Parameter, Value]:
-        """The values of the parameters."""
-        return dict(zip(self.schema.parameters, self.arguments, strict=True))
 
 
 @dataclass(frozen=True)
@@ -387,18 +194,18 @@ class System:
     def ground_actions(self) -> tuple[GroundAction, ...]:
         """All actions with all combinations of arguments, in the order of the slots of a round."""
         total = 0
-        for schema in _leaves(self.actions):
+        for schema in leaves(self.actions):
             total += count_combinations(schema.name, (p.sort for p in schema.parameters), total)
-        slots = tuple(
-            GroundAction(schema, arguments) for item in self.actions for schema, arguments in _slots(item, {})
+        found = tuple(
+            GroundAction(schema, arguments) for item in self.actions for schema, arguments in slots(item, {})
         )
-        must_be_distinct("actions", (action.name for action in slots))
-        return slots
+        must_be_distinct("actions", (action.name for action in found))
+        return found
 
     @cached_property
     def schemas(self) -> tuple[Schema, ...]:
         """All actions, each once, in causal order."""
-        return tuple(dict.fromkeys(_leaves(self.actions)))
+        return tuple(dict.fromkeys(leaves(self.actions)))
 
     @cached_property
     def faults(self) -> tuple[str, ...]:

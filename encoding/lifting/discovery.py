@@ -16,7 +16,8 @@ from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.ic3.clauses import Clause, found_name
 from fencepost.encoding.induction.proof_obligations import Statement
-from fencepost.encoding.language.system import GroundAction, Invariant, System
+from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.lifting.at_size import AtSize
 from fencepost.encoding.lifting.coverage import allowed, covered
 from fencepost.encoding.lifting.judge import Judge

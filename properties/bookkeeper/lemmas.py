@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from fencepost.encoding.all_sizes.quantified_claims import claims
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.exploration import Visit, explore
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.quantifiers import forall_over
-from fencepost.encoding.language.system import GroundAction, Property, System
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import Term, implies
 from fencepost.encoding.solving.answers import Deadline, SolverGaveUpError
 from fencepost.properties.bookkeeper.core import with_properties

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from enum import Enum
 
+from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import at_least, exists, maximum
 from fencepost.encoding.language.sorts import BOOL, integers, members
 from fencepost.encoding.language.state import family
-from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update, if_
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.write_sets import WriteSets

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL, Value
 from fencepost.encoding.language.state import family
-from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, if_, implies
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds, add
 from fencepost.protocols.bookkeeper.metadata import Phase, Status

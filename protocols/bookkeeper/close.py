@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import forall
-from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import Parameter, Term, any_of, implies
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.recovery import Recovery

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fencepost.encoding.language.actions import Group, Schema, each, in_turn
 from fencepost.encoding.language.sorts import Sort, integers
-from fencepost.encoding.language.system import Group, Schema, System, each, in_turn
+from fencepost.encoding.language.system import System
 from fencepost.protocols.bookkeeper import adds, bookies, changes, close, fencing, metadata, recovery
 from fencepost.protocols.bookkeeper.layers import boot, crashes, durability, old_rules, published
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import ClassVar
 
+from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import Sort, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import Term, TermLike, Update
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 

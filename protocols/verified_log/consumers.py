@@ -6,8 +6,8 @@ once. It asks for the same thing `reads` times at most.
 
 from __future__ import annotations
 
+from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import at_least
-from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, any_of
 from fencepost.protocols.verified_log.state import NOTHING, Log, Reading, ServedSegment
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,

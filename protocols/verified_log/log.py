@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from fencepost.encoding.language.actions import Group, Schema, each
 from fencepost.encoding.language.sorts import Sort, integers
-from fencepost.encoding.language.system import Group, Schema, System, each
+from fencepost.encoding.language.system import System
 from fencepost.protocols.verified_log import consumers, coordinator, nodes, producers
 from fencepost.protocols.verified_log.parameters import LogParameters
 from fencepost.protocols.verified_log.state import Log

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.messages import Message, message
 from fencepost.encoding.language.sorts import BOOL, Sort, integers
 from fencepost.encoding.language.state import StateSpace, choice, family
-from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import at_least, exists
-from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, Update, any_of, if_, lift
 from fencepost.protocols.verified_log.state import NOTHING, Log, SegmentStatus, ServedSegment
 

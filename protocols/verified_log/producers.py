@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import at_least
-from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, if_, lift
 from fencepost.protocols.verified_log.network import MessageEffect, Posting
 from fencepost.protocols.verified_log.state import Log, LookupAnswer, ProducerPhase

@@ -13,11 +13,12 @@ from fencepost.encoding import language
 from fencepost.encoding.induction.lasting import Lasting
 from fencepost.encoding.induction.tidy_terms import is_false
 from fencepost.encoding.induction.value_changes import Changes
+from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, members
 from fencepost.encoding.language.source import source
 from fencepost.encoding.language.state import StateSpace, variable
-from fencepost.encoding.language.system import Action, System, each
+from fencepost.encoding.language.system import System
 
 COMMIT = Path(__file__).parents[2] / "examples" / "two_phase_commit.py"
 

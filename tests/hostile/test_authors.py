@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fencepost.encoding.language import (
-    BOOL, Action, Invariant, Property, Protocol, Sort, StateSpace, System, at_least, choice, each, exists,
-    family, forall, integers, labels, members, message, parameter, switch, variable,
+    BOOL, Action, Invariant, Property, Protocol, Sort, StateSpace, System, at_least, choice, definition, each,
+    exists, family, forall, integers, labels, members, message, parameter, switch, variable,
 )
 
 
@@ -36,6 +36,10 @@ class State(StateSpace):
         self.sent = family(BOOL, self.entry)
         self.phase = variable(members(Phase))
         self.closed = variable(BOOL)
+
+    @definition
+    def is_quiet(self):
+        return ~self.closed
 
 
 def send(s, entry):
@@ -227,7 +231,7 @@ MISTAKES = {
     "an index too few": ("~s.sent[entry] &", "~s.sent &", "bad operand type for unary ~"),
     "an index too many": ("~s.sent[entry] &", "~s.sent[entry, 1] &", "sent has 1 indices, not 2"),
     "an index outside": ("holds=~s.sent[1]", "holds=~s.sent[9]", "sent: 9 is not in 1..1"),
-    "syntax": ("def build(p):", "def build(p:", "line 34: "),
+    "syntax": ("def build(p):", "def build(p:", "line 38: "),
     "an import": ("from enum import Enum", "from enum import Enam", "ImportError"),
     "a long message": (
         "    s = State(p)",
@@ -258,6 +262,22 @@ MISTAKES = {
         "cannot be looked up in a set or a dict",
     ),
     "is": ("(s.phase == Phase.OPEN)", "(s.phase is not Phase.OPEN)", "write == and !="),
+    "match": (
+        "    return Action(",
+        "    match s.closed:\n        case True:\n            pass\n    return Action(",
+        "write == and !=",
+    ),
+    "a definition that is not called": (
+        "(s.phase == Phase.OPEN)",
+        "(s.is_quiet == True)",
+        "a definition is compared before it is called",
+    ),
+    "a sort on the left": ("(s.phase == Phase.OPEN)", "(members(Phase) == s.phase)", "is a Sort; a value is"),
+    "a fault that is a term": (
+        'actor="w")',
+        'actor="w", fault=s.closed)',
+        "fault= is a term; write the name",
+    ),
     "str": ("(s.phase == Phase.OPEN)", "(str(s.phase) == 'open')", "a term has no text"),
     "an f-string": ("(s.phase == Phase.OPEN)", "(f'{entry}' == '1')", "a term has no text"),
     "the name of a parameter": (

@@ -13,13 +13,14 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.ic3.clauses import Clause, Relation
 from fencepost.encoding.ic3.named_clauses import NamedClause, NamedLiteral, clauses_of
+from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.parameters import switch
 from fencepost.encoding.language.protocol import Instance, Protocol
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, labels
 from fencepost.encoding.language.state import StateSpace, choice, family
-from fencepost.encoding.language.system import Action, Invariant, Property, System, each
+from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import Parameter, TermLike, implies
 
 

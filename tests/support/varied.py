@@ -24,11 +24,12 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.clauses import with_found
 from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
 from fencepost.encoding.induction.withdrawal import Left, StillInductive, Withdrawn
+from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, bind, exists, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, is_in, labels, subsets
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
-from fencepost.encoding.language.system import Action, Invariant, Property, Schema, System
+from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import family, variable
-from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, if_
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.close import Closing

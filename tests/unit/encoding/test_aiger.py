@@ -18,11 +18,12 @@ from fencepost.encoding.concrete.exploration import random_execution
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.evidence.aiger import WRONG, CircuitBuilder
 from fencepost.encoding.formulas.and_inverter import FALSE, Graph, Literal, Translation, leaf
+from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.sorts import BOOL, Value, integers
 from fencepost.encoding.language.state import StateSpace, Variable, choice, variable
-from fencepost.encoding.language.system import Action, Property, Schema, System
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, Term
 from fencepost.encoding.solving.logic import FALSE as FALSEHOOD
 from fencepost.encoding.solving.logic import TRUE as TRUTH

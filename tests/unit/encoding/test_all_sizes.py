@@ -17,10 +17,11 @@ from fencepost.encoding.all_sizes.unbounded import Unbounded
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.exploration import random_execution
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.quantifiers import at_least, everywhere, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, members, of_any_size
 from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.system import Action, Invariant, System, each
+from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.terms import TRUE, Family, Parameter, Term, Update
 from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.protocols.bookkeeper.core import CoreParameters, core, core_of_any_size

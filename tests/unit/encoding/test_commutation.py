@@ -13,9 +13,10 @@ import pytest
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.commutation_cache import Cache, digest, usable
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.system import Action, System, each
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import TRUE
 from support.instances import TWO_BOOKIES, built
 

@@ -9,12 +9,13 @@ import pytest
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.fold import constants, folded
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
-from fencepost.encoding.language.system import Action, Property, System, each
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, Update, if_
 
 NODE = integers(1, 2)

@@ -20,9 +20,10 @@ from fencepost.encoding.evidence.queries import Kind, Query
 from fencepost.encoding.evidence.question_files import Asking
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED, Never
+from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.sorts import BOOL, MOST_VALUES, integers
 from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.system import Action, Invariant, Property, System, each
+from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import TRUE, Term
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.answers import No, Yes

@@ -18,9 +18,10 @@ from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import Counterexample, action_line, identifiers
 from fencepost.encoding.forms.labels import Box, Segment
 from fencepost.encoding.forms.lifelines import NARROW, WIDE, Drawing, Layout
+from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import StateSpace, show, variable
-from fencepost.encoding.language.system import Action, Property, System, each
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.language.traces import Json, Sending, TraceStep
 from fencepost.properties.catalogue import PROTOCOLS

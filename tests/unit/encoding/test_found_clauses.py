@@ -32,10 +32,11 @@ from fencepost.encoding.ic3.named_clauses import (
 from fencepost.encoding.induction.orbits import representatives
 from fencepost.encoding.induction.proof_obligations import INITIALLY, obligations
 from fencepost.encoding.induction.withdrawal import Left, ObligationSolver, induct
+from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.sorts import BOOL, Value, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
-from fencepost.encoding.language.system import Action, Property, System, each
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, Parameter
 from fencepost.encoding.solving.answers import Deadline, No
 from fencepost.encoding.solving.scripts import ask_cvc5

@@ -27,11 +27,12 @@ from fencepost.encoding.induction.over_rounds import (
     induct,
 )
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
+from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
-from fencepost.encoding.language.system import Action, Invariant, Property, System, each
+from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import TRUE, Parameter, Term, if_
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.round_solver import RoundSolver

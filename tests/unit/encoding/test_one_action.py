@@ -21,10 +21,11 @@ from fencepost.encoding.induction.proof_obligations import (
 )
 from fencepost.encoding.induction.smallest_cti import smallest
 from fencepost.encoding.induction.withdrawal import Left, ObligationSolver, StillInductive, induct, share_out
+from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
-from fencepost.encoding.language.system import Action, Invariant, Property, System, each
+from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, implies
 from fencepost.encoding.solving.solvers import backend
 from support.one_action import broken

@@ -14,10 +14,11 @@ from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.evidence.queries import Encoded, Kind, Query
+from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.protocol import Protocol, choose, load
 from fencepost.encoding.language.sorts import integers
 from fencepost.encoding.language.state import StateSpace, variable
-from fencepost.encoding.language.system import Action, Invariant, Property, Schema, System
+from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.solving.answers import Deadline, No, Yes
 from fencepost.encoding.solving.scripts import ask_cvc5
 from fencepost.properties.catalogue import find

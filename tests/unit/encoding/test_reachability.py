@@ -12,7 +12,8 @@ from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.reachability import Origin, Reachability, ReachabilityAnswer
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.language.system import GroundAction, System
+from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Subject
 from support.generated import by_seeds, generate

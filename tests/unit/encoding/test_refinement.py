@@ -14,10 +14,11 @@ from fencepost.encoding.all_sizes.refinement_check import Tied, Untied, check_re
 from fencepost.encoding.all_sizes.refinement_formulas import RefinementFormulas
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.sorts import BOOL, integers, is_in, labels, subsets
 from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.system import Action, Axiom, Invariant, Property, System, each
+from fencepost.encoding.language.system import Axiom, Invariant, Property, System
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, all_of, lift
 from fencepost.encoding.solving.answers import Deadline, No, SolverGaveUpError, Yes, answered
 from fencepost.encoding.solving.logic import conj, disj

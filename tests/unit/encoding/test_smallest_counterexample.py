@@ -24,11 +24,12 @@ from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.language.actions import Action, Schema, each
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.sorts import BOOL, integers, members
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
-from fencepost.encoding.language.system import Action, Property, Schema, System, each
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.round_solver import RoundSolver

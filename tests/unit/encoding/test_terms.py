@@ -14,6 +14,7 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.guarded import bits
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import (
     at_least,
@@ -25,7 +26,7 @@ from fencepost.encoding.language.quantifiers import (
 )
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, choice, decode, family, variable
-from fencepost.encoding.language.system import Action, System, each, invariant
+from fencepost.encoding.language.system import System, invariant
 from fencepost.encoding.language.terms import Term, all_of, any_of, if_, implies, lift
 from fencepost.encoding.solving.logic import conj
 from support.bare import Bare
@@ -193,7 +194,7 @@ class Counter(StateSpace):
 
 
 def counting(*then: object, when: object = True) -> System:
-    from fencepost.encoding.language.system import Schema
+    from fencepost.encoding.language.actions import Schema
     from fencepost.encoding.language.terms import Update
 
     updates = [u for u in then if isinstance(u, Update)]

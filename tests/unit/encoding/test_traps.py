@@ -8,9 +8,10 @@ from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.traps import check_traps_of
+from fencepost.encoding.language.actions import Action, Schema, each
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.system import Action, Property, Schema, System, each
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import Parameter, Term
 from fencepost.encoding.language.traces import Subject
 from support.bare import Bare

@@ -31,8 +31,9 @@ from fencepost.encoding.ic3.transitions import WRONG, Transitions, transitions
 from fencepost.encoding.induction import orbits
 from fencepost.encoding.induction.proof_obligations import ObligationQuestion
 from fencepost.encoding.induction.withdrawal import Left, Message, ObligationSolver, StillInductive
+from fencepost.encoding.language.actions import GroundAction, Schema
 from fencepost.encoding.language.sorts import Sort, Value
-from fencepost.encoding.language.system import GroundAction, Schema, System
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.logic import Formula, conj, iff, neg

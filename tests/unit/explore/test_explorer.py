@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.protocol import Instance, load
-from fencepost.encoding.language.system import GroundAction
 from fencepost.explore.explorer import Explorer, Here
 from fencepost.explore.guards import Guard, Reason
 from fencepost.explore.paths import LONGEST, ExplorerPath, Lose, Move, Take
