@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import assert_never
 
-from fencepost.encoding.language.sorts import BOOL, Sort, Value
+from fencepost.encoding.language.sorts import BOOL, Sort, Value, members
 from fencepost.encoding.language.state import StateSpace
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import (
@@ -157,12 +157,12 @@ class SourceWriter:
         values = sort.values
         if sort == BOOL:
             return "BOOL"
-        kind = type(values[0])
-        if issubclass(kind, Enum):
-            if values == tuple(kind) and sort.name == kind.__name__:
-                return f"members({kind.__name__})"
-        elif values == tuple(range(values[0], values[-1] + 1) if kind is int else ()):  # type: ignore[arg-type, operator]
-            return f"integers({values[0]}, {values[-1]})"
+        first, last = values[0], values[-1]
+        if isinstance(first, Enum):
+            if sort == members(type(first)):
+                return f"members({type(first).__name__})"
+        elif type(first) is int and type(last) is int and values == tuple(range(first, last + 1)):
+            return f"integers({first}, {last})"
         listed = "".join(f"{_plain(value)}, " for value in values)
         part = "" if sort.part_of is None else f", {_quoted(sort.part_of)}"
         return f"Sort({_quoted(sort.name)}, ({listed.rstrip()}){part})"

@@ -36,7 +36,7 @@ CASES = {
     "check-proved": ["check", "bookkeeper-4.13", *FIXED],
     "check-induction": ["check", str(ENDLESS), "--set", "brokers=3"],
     "check-holds": ["check", "bookkeeper-4.13", *FIXED, "--rounds", "2", "--engine", "rounds"],
-    "check-vacuous": ["check", "bookkeeper-4.13", "--property", "valid-fragments", "--set", "bookies=3"],
+    "check-vacuous": ["check", "bookkeeper-4.13", "--property", "valid-fragments", "--bound", "3"],
     "known": ["known", "2614", "2614-3/3/3"],
     "check-proved-json": ["check", "bookkeeper-4.13", *FIXED, "--format", "json"],
 }

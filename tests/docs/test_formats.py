@@ -23,7 +23,7 @@ from fencepost.cli.main import run
 from fencepost.cli.rendering.advice import Advice
 from fencepost.encoding.documents import has_keys
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Verdict
+from fencepost.encoding.engine.verdicts import Reached, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.writer import make_certificate
 from fencepost.encoding.keys import schema_name
@@ -239,10 +239,17 @@ def _checks() -> Found:
         output("check", *SHIPPED, "--release", "4.13.0"),
         output("simulate", EXAMPLE, "--runs", "5", "--set", "fence=yes"),
         output("check", EXAMPLE, "--certificates", "none"),
+        output(*lossy[:2], *lossy[4:], "--engine", "ic3", "--budget", "lost=0", "--jobs", "1"),
         output("simulate", "bookkeeper-4.13", "--property", "valid-fragments", "--runs", "5"),
         output("known"),
         output("known", "--timeout", "0.01"),
     ]
+    name, stopped = found[8]
+    assert stopped["results"][0]["verdict"] == "undecided"
+    for reached in (Reached(), Reached(longer=2, frames=3, clauses=5, memory=2**20)):
+        document = copy.deepcopy(stopped)
+        document["results"][0] |= {"reached": reached.to_json()}
+        found.append((name, document))
     return found
 
 
