@@ -1,0 +1,99 @@
+"""What the library makes of a file, and how that compares with the reference."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.engine.check import check, refuse_uncheckable
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.protocol import Instance, load
+from fencepost.encoding.language.system import Property
+from support.slips.reference import Reading
+
+Verdicts = Mapping[str, tuple[str, int | None]]
+"""By property: violated, proved or vacuous, and the fewest steps of a violation."""
+
+MOST_STATES = 20_000
+SIDE_BY_SIDE = Limits(jobs=2, timeout=300)
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The library's answer about a file: verdicts, or the line that refuses it, or a crash."""
+
+    verdicts: Verdicts = field(default_factory=dict)
+    refused: str = ""
+    crashed: str = ""
+
+
+def ask(text: str, folder: Path, engines: bool) -> Answer:
+    """Return the answer by all states, or by the engines as `check` runs them."""
+    path = folder / f"made{next(_numbers)}.py"
+    path.write_text(text, encoding="utf-8")
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        verdicts: dict[str, tuple[str, int | None]] = {}
+        for instance, properties in load(path).instances([], ()):
+            refuse_uncheckable(instance.system, SIDE_BY_SIDE)
+            verdicts.update((_by_engines if engines else _by_states)(instance, properties))
+        return Answer(verdicts)
+    except BadInput as error:
+        return Answer(refused=str(error) or "no message")
+    except Exception as error:
+        return Answer(crashed=f"{type(error).__name__}: {error}")
+    finally:
+        sys.dont_write_bytecode = writes
+        sys.modules.pop(f"fencepost_protocol_{path.stem}", None)
+        path.unlink()
+
+
+def _by_engines(
+    instance: Instance, properties: list[Property]
+) -> Iterator[tuple[str, tuple[str, int | None]]]:
+    for result in check(instance, properties, SIDE_BY_SIDE).results:
+        yield result.property, (result.verdict.value, result.steps)
+
+
+def _by_states(instance: Instance, properties: list[Property]) -> Iterator[tuple[str, tuple[str, int | None]]]:
+    concrete = Concrete(instance.system)
+    tests = [(p.name, concrete.predicate(p.holds), concrete.predicate(p.witness)) for p in properties]
+    violated: dict[str, int] = {}
+    met: set[str] = set()
+    for visit in itertools.islice(explore(instance.system), MOST_STATES):
+        for name, holds, witness in tests:
+            if not holds(visit.state):
+                violated.setdefault(name, visit.steps)
+            if witness(visit.state):
+                met.add(name)
+    for name, _, _ in tests:
+        if name in violated:
+            yield name, ("violated", violated[name])
+        else:
+            yield name, ("proved" if name in met else "vacuous", None)
+
+
+def finding(reading: Reading, answer: Answer, must_refuse: bool) -> str:
+    """Return the mistake in an answer, in a few words; empty if there is none."""
+    if answer.crashed:
+        return "crash"
+    if answer.refused:
+        return "" if "\n" not in answer.refused else "refused in several lines"
+    if reading.meaningless:
+        return "decided without a meaning"
+    agreed = all(reading.verdicts.get(name) == got for name, got in answer.verdicts.items())
+    if reading.bad:
+        violated = all(verdict == "violated" for verdict, _ in answer.verdicts.values())
+        return "" if agreed and violated else "badly defined, and decided"
+    for name, got in answer.verdicts.items():
+        wanted = reading.verdicts.get(name)
+        if got != wanted:
+            return f"false {got[0]}" if wanted is None or got[0] != wanted[0] else "wrong steps"
+    return "accepted" if must_refuse else ""
