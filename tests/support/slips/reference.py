@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,7 +41,9 @@ def read(text: str) -> Reading:
     scope: dict[str, Any] = {"__name__": "a_file_with_a_slip"}
     try:
         swapped = text.replace("fencepost.encoding.language", plain.__name__)
-        exec(compile(swapped, "file.py", "exec", dont_inherit=True), scope)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(compile(swapped, "file.py", "exec", dont_inherit=True), scope)
         return _Search(scope["PROTOCOL"]).run()
     except (TooLarge, RecursionError):
         raise

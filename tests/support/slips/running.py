@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,8 +41,11 @@ def ask(text: str, folder: Path, engines: bool) -> Answer:
     path.write_text(text, encoding="utf-8")
     writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # Python warns of some slips, such as `n is "n1"`
+            protocol = load(path)
         verdicts: dict[str, tuple[str, int | None]] = {}
-        for instance, properties in load(path).instances([], ()):
+        for instance, properties in protocol.instances([], ()):
             refuse_uncheckable(instance.system, SIDE_BY_SIDE)
             verdicts.update((_by_engines if engines else _by_states)(instance, properties))
         return Answer(verdicts)
