@@ -13,9 +13,11 @@ Scope = Mapping[str, str]
 
 PHASES = ("IDLE", "BUSY", "DONE")
 NAMES = (
-    "BOOL, Action, Property, Protocol, Sort, StateSpace, System, all_of, any_of, at_least, choice, definition, "
-    "each,\n    exists, family, forall, if_, implies, integers, labels, maximum, members, message, parameter, "
-    "switch, variable"
+    "BOOL, Action, Property, Protocol, Sort, StateSpace, System, all_of, any_of, at_least, choice,
+"
+    "    definition, each, exists, family, forall, if_, implies, integers, labels, maximum, members, message,
+"
+    "    parameter, switch, variable"
 )
 
 
@@ -57,7 +59,7 @@ class Author:
         if "mail" in self.variables:
             self.nodes = 2
 
-    # expressions -----------------------------------------------------------------------------------------
+    # expressions -----------------------------------------------------------------------------------
 
     def literal(self, sort: str) -> Text:
         """Return a value of a sort as the author writes it."""
@@ -163,7 +165,7 @@ class Author:
             return place("not", join("~{}", place("truth", join("s.on[{}]", self.index("node", scope)))))
         return self.condition(scope, 2)
 
-    # updates -----------------------------------------------------------------------------------------------
+    # updates ---------------------------------------------------------------------------------------
 
     def update(self, variable: str, scope: Scope) -> tuple[list[Text], Text]:
         """Return what the guard needs for an update of a variable, and the update."""
@@ -201,7 +203,7 @@ class Author:
             return place("constant", "True")
         return place("constant", "False") if kind < 0.8 else self.atom(scope)
 
-    # parts of the file -------------------------------------------------------------------------------------
+    # parts of the file -----------------------------------------------------------------------------
 
     def handler(self, name: str, scope: Scope) -> Text:
         able = [v for v in self.variables if v != "mail"]
@@ -274,7 +276,9 @@ class Author:
             "ph": join("self.ph = family(members(Phase), self.node{})", of_phase),
             "mode": join("self.mode = variable(members(Phase){})", place("initial", "", variable="mode")),
             "leader": join("self.leader = variable(self.node{})", place("initial", "", variable="leader")),
-            "num": join("self.num = variable(integers(0, {}){})", str(self.most), place("initial", "", variable="num")),
+            "num": join(
+                "self.num = variable(integers(0, {}){})", str(self.most), place("initial", "", variable="num")
+            ),
             "closed": join("self.closed = variable(BOOL{})", place("initial", "", variable="closed")),
             "held": join('self.copy = labels("copy", "c", 2)\n        self.held = family(BOOL, self.copy)'),
             "mail": join(
@@ -321,7 +325,7 @@ def write(seed: int) -> File:
     text = join(
         '"""A protocol."""\n\nfrom dataclasses import dataclass\nfrom enum import Enum, IntEnum\n\n'
         "from fencepost.encoding.language import {}\n\n\nclass Phase(Enum):\n{}\n\n{}"
-        "@dataclass(frozen=True)\nclass Parameters:\n    nodes: int = parameter({}, \"nodes\")\n\n\n"
+        '@dataclass(frozen=True)\nclass Parameters:\n    nodes: int = parameter({}, "nodes")\n\n\n'
         "class State(StateSpace):\n    def __init__(self, p):\n        self.parameters = p\n"
         '        self.node = labels("node", "n", p.nodes)\n{}{}\n{}{}\n{}'
         "def build(p):\n    s = State(p)\n{}    actions = [{}]\n    claims = (\n{}    )\n"
@@ -340,6 +344,4 @@ def write(seed: int) -> File:
         place("actions", ", ".join(actions)),
         claims,
     )
-    return File(
-        seed, text, author.nodes, author.most, author.phases, tuple(author.variables)
-    )
+    return File(seed, text, author.nodes, author.most, author.phases, tuple(author.variables))

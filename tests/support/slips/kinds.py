@@ -73,15 +73,13 @@ def _compared(spot: Spot) -> bool:
     return bool(spot.inside) and spot.inside[-1] == "equal"
 
 
-# values ----------------------------------------------------------------------------------------------------
+# values --------------------------------------------------------------------------------------------
 
 
 @slip("a typo in a label", "label")
 def _typo(file: File, spot: Spot) -> Iterator[Edit]:
     name = str(spot.text).strip('"')
-    yield from _instead(
-        spot.text, f'"{name}9"', f'"{name.upper()}"', f'"{name[0]}"', must=_compared(spot)
-    )
+    yield from _instead(spot.text, f'"{name}9"', f'"{name.upper()}"', f'"{name[0]}"', must=_compared(spot))
 
 
 @slip("a label of another sort", "label")
@@ -167,7 +165,9 @@ def _float(file: File, spot: Spot) -> Iterator[Edit]:
 @slip("a number for a truth", "truth")
 def _as_number(file: File, spot: Spot) -> Iterator[Edit]:
     yield from _instead(spot.text, f"({spot.text} == 1)", f"({spot.text} != 0)", f"({spot.text} > 0)")
-    yield from _instead(spot.text, f"({spot.text} == 2)", f'({spot.text} == "yes")', f"({spot.text} + 1 == 2)")
+    yield from _instead(
+        spot.text, f"({spot.text} == 2)", f'({spot.text} == "yes")', f"({spot.text} + 1 == 2)"
+    )
 
 
 @slip("a number for a truth, in an update", "constant")
@@ -191,7 +191,7 @@ def _index(file: File, spot: Spot) -> Iterator[Edit]:
     yield from _instead(spot.text, '"c1"' if spot.text.about["sort"] == "node" else '"n1"')
 
 
-# Python's operators and functions ------------------------------------------------------------------------------
+# Python's operators and functions ------------------------------------------------------------------
 
 
 def _neighbour(file: File, spot: Spot) -> str:
@@ -304,7 +304,9 @@ def _attribute(file: File, spot: Spot) -> Iterator[Edit]:
 
 @slip("`len()` of a term", "equal")
 def _len(file: File, spot: Spot) -> Iterator[Edit]:
-    yield from _instead(spot.text, *(f"(len({spot.text.about['left']}) {test})" for test in ("== 2", "> 2", "== 1")))
+    yield from _instead(
+        spot.text, *(f"(len({spot.text.about['left']}) {test})" for test in ("== 2", "> 2", "== 1"))
+    )
 
 
 @slip("`and`, `or`, `if`", "both")
@@ -340,8 +342,11 @@ def _chained(file: File, spot: Spot) -> Iterator[Edit]:
 def _precedence(file: File, spot: Spot) -> Iterator[Edit]:
     left, right = (spot.text.about[side] for side in ("left", "right"))
     operator = spot.text.about["operator"]
-    bare = {side: str(text)[1:-1] for side, text in (("left", left), ("right", right)) if text.kind in
-            ("equal", "compare")}
+    bare = {
+        side: str(text)[1:-1]
+        for side, text in (("left", left), ("right", right))
+        if text.kind in ("equal", "compare")
+    }
     if "right" in bare:
         yield from _instead(spot.text, f"({left} {operator} {bare['right']})")
     if "left" in bare:
@@ -356,7 +361,10 @@ def _functions(file: File, spot: Spot) -> Iterator[Edit]:
         spot.text,
         *(f"({test})" for test in (f"max({num}, 1) == 1", f"abs({num}) == 1", f"int({num}) == 1")),
         *(f"({test})" for test in (f"{num} % 2 == 0", f"{num} * 2 == 2", f"-{num} == 0", f"1 + {num} == 2")),
-        *(f"({test})" for test in (f"{num} in range(1, 3)", f"{num} in (0, 1)", f"[True, False, True, False][{num}]")),
+        *(
+            f"({test})"
+            for test in (f"{num} in range(1, 3)", f"{num} in (0, 1)", f"[True, False, True, False][{num}]")
+        ),
         *(f"({test})" for test in (f"{num} in {{0, 1}}", f"{num} not in {{1}}", f"str({num}) == '1'")),
     )
 
@@ -366,7 +374,11 @@ def _any(file: File, spot: Spot) -> Iterator[Edit]:
     about = spot.text.about
     me = "self" if "definition" in spot.inside else "s"
     each = f"for {about['name']} in {me}.{about['sort']}"
-    for form in ("any({} {})", "all([{} {}])", "(sum({} {}) >= 1)", "(True in [{} {}])", "(True in {{{} {}}})"):
+    for form in (
+        "any({} {})",
+        "all([{} {}])",
+        "(sum({} {}) >= 1)",
+        "(True in [{} {}])",
+        "(True in {{{} {}}})",
+    ):
         yield from _instead(spot.text, form.format(about["body"], each))
-
-

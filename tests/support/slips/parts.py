@@ -8,7 +8,7 @@ from support.slips.files import File
 from support.slips.kinds import Edit, _instead, slip, spot_of
 from support.slips.texts import Spot, Text
 
-# definitions ------------------------------------------------------------------------------------------------
+# definitions ---------------------------------------------------------------------------------------
 
 
 def _definitions(file: File, form: str) -> dict[Text, str]:
@@ -30,7 +30,7 @@ _FACTORY = """def made(body):
 
 
 """
-_SECOND = ("on[\"n1\"]", "on[\"n2\"]")
+_SECOND = ('on["n1"]', 'on["n2"]')
 
 
 def _with_more(file: File, form: str) -> Iterator[dict[Text, str]]:
@@ -60,7 +60,7 @@ def _factory(file: File, spot: Spot) -> Iterator[Edit]:
 def _twice(file: File, spot: Spot) -> Iterator[Edit]:
     for first, second in (_SECOND, _SECOND[::-1]):
         for place in (s.text for s in file.spots if s.text.kind == "holds"):
-            form = '    @definition\n    def same(self):\n        return self.{}\n\n'
+            form = "    @definition\n    def same(self):\n        return self.{}\n\n"
             more = form.format(first) + "    kept = same\n\n" + form.format(second)
             yield Edit({spot.text: more, place: f"({place}) & (s.kept() | ~s.same())"})
 
@@ -76,7 +76,7 @@ def _typed(file: File, spot: Spot) -> Iterator[Edit]:
             yield Edit({spot.text: more, place: f"({place}) & ({used})"})
 
 
-# quantifiers --------------------------------------------------------------------------------------------------
+# quantifiers ---------------------------------------------------------------------------------------
 
 
 @slip("a variable that leaks out of its quantifier", "quantified")
@@ -115,7 +115,7 @@ def _late(file: File, spot: Spot) -> Iterator[Edit]:
             yield Edit({spot.text: f"(lambda tests: implies({use}, {spot.text}))({tests})"})
 
 
-# declarations ---------------------------------------------------------------------------------------------------
+# declarations --------------------------------------------------------------------------------------
 
 
 def _updates(file: File) -> Iterator[tuple[Text, str]]:
@@ -140,12 +140,14 @@ def _bad(file: File, spot: Spot) -> Iterator[Edit]:
             f's.tallies[{number}].set(False, when=s.on["n1"])',
             "s.tally.set(s.tally + 2)",
             's.tally.set(0 - 1, when=s.on["n2"])',
-            "s.tally.set(if_(s.on[\"n1\"], 2, 0))",
+            's.tally.set(if_(s.on["n1"], 2, 0))',
         ):
             yield Edit({text: f"{then}, {more}]", spot.text: declared})
 
 
-def _picked(file: File, spot: Spot, sort: str, tests: tuple[str, ...], value: str, module: str = "") -> Iterator[Edit]:
+def _picked(
+    file: File, spot: Spot, sort: str, tests: tuple[str, ...], value: str, module: str = ""
+) -> Iterator[Edit]:
     """Yield the file with a variable over one more sort, which an action sets and a claim or guard reads."""
     declared = f"        self.odd = {sort}\n        self.pick = variable(self.odd)\n"
     for text, then in _updates(file):
@@ -204,7 +206,14 @@ def _part(file: File, spot: Spot) -> Iterator[Edit]:
 @slip("a claim that is a plain truth", "holds")
 def _plain(file: File, spot: Spot) -> Iterator[Edit]:
     yield from _instead(
-        spot.text, "True", "False", '"n1" in ("n1", "n2")', "s.node is not None", "1", "s.on", "len(s.node) > 1"
+        spot.text,
+        "True",
+        "False",
+        '"n1" in ("n1", "n2")',
+        "s.node is not None",
+        "1",
+        "s.on",
+        "len(s.node) > 1",
     )
 
 
@@ -218,7 +227,7 @@ def _plain_guard(file: File, spot: Spot) -> Iterator[Edit]:
     yield from _instead(spot.text, "True", "False", "len(s.node) > 9", "1", "0", "s.on", '"n1"')
 
 
-# handlers -----------------------------------------------------------------------------------------------------------
+# handlers ------------------------------------------------------------------------------------------
 
 
 @slip("an assignment to the state space", "start")
@@ -255,10 +264,12 @@ def _shared_list(file: File, spot: Spot) -> Iterator[Edit]:
 @slip("an update that is only a comparison, or missing", "update")
 def _compares(file: File, spot: Spot) -> Iterator[Edit]:
     target = spot.text.about["target"]
-    yield from _instead(spot.text, f"({target} == {target})", "None", f"{target}", f"*[{target}.set({target})]")
+    yield from _instead(
+        spot.text, f"({target} == {target})", "None", f"{target}", f"*[{target}.set({target})]"
+    )
 
 
-# losses -----------------------------------------------------------------------------------------------------------
+# losses --------------------------------------------------------------------------------------------
 
 
 @slip("a loss that the receiver does not read", "loss")
@@ -271,6 +282,8 @@ def _not_read(file: File, spot: Spot) -> Iterator[Edit]:
 
 @slip("a loss that the sender does not name", "named loss")
 def _not_named(file: File, spot: Spot) -> Iterator[Edit]:
-    yield from _instead(spot.text, "", ', lost=s.lost["n1"]', ", lost=s.sent[n]", ", lost=~s.lost[n]", ", lost=True")
+    yield from _instead(
+        spot.text, "", ', lost=s.lost["n1"]', ", lost=s.sent[n]", ", lost=~s.lost[n]", ", lost=True"
+    )
     for text in (s.text for s in file.spots if s.text.kind == "received"):
         yield Edit({spot.text: "", text: ""})

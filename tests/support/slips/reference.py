@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from support.slips import plain
-from support.slips.plain import NOW, OUTSIDE, BadlyDefined, Family, NoMeaning, Place, known
+from support.slips.plain import NOW, OUTSIDE, BadlyDefined, Family, Place, known
 
 MOST_STATES = 1500
 """The largest number of states of a file: a reading of one takes some 100 µs."""
@@ -43,13 +43,13 @@ def read(text: str) -> Reading:
         swapped = text.replace("fencepost.encoding.language", plain.__name__)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            exec(compile(swapped, "file.py", "exec", dont_inherit=True), scope)
+            exec(compile(swapped, "file.py", "exec", dont_inherit=True), scope)  # noqa: S102 - our own text
         return _Search(scope["PROTOCOL"]).run()
     except (TooLarge, RecursionError):
         raise
     except BadlyDefined as error:
         return Reading(bad=str(error))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever Python raises on a slip
         return Reading(meaningless=f"{type(error).__name__}: {error}")
     finally:
         NOW.values = None
@@ -140,4 +140,3 @@ class _Search:
                 raise BadlyDefined(f"sets {update.place}, a choice")
             new[update.place] = self.family[update.place].domain.held(known(update.value))
         return tuple(new.get(place, value) for place, value in zip(self.places, state, strict=True))
-

@@ -51,7 +51,7 @@ def ask(text: str, folder: Path, engines: bool) -> Answer:
         return Answer(verdicts)
     except BadInput as error:
         return Answer(refused=str(error) or "no message")
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - any other exception is a finding
         return Answer(crashed=f"{type(error).__name__}: {error}")
     finally:
         sys.dont_write_bytecode = writes
@@ -66,7 +66,9 @@ def _by_engines(
         yield result.property, (result.verdict.value, result.steps)
 
 
-def _by_states(instance: Instance, properties: list[Property]) -> Iterator[tuple[str, tuple[str, int | None]]]:
+def _by_states(
+    instance: Instance, properties: list[Property]
+) -> Iterator[tuple[str, tuple[str, int | None]]]:
     concrete = Concrete(instance.system)
     tests = [(p.name, concrete.predicate(p.holds), concrete.predicate(p.witness)) for p in properties]
     violated: dict[str, int] = {}

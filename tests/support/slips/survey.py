@@ -1,6 +1,6 @@
 """The files of each kind of slip, in a fixed order, and what was found in them.
 
-    PYTHONPATH=tests python -m support.slips.survey 200        # the table of 200 files of each kind
+PYTHONPATH=tests python -m support.slips.survey 200        # the table of 200 files of each kind
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def base(seed: int) -> tuple[File, Reading] | None:
         reading = read(str(file.text))
     except TooLarge:
         return None
-    told = any(verdict != ("violated", 0) and verdict[0] != "vacuous" for verdict in reading.verdicts.values())
+    told = any(
+        verdict != ("violated", 0) and verdict[0] != "vacuous" for verdict in reading.verdicts.values()
+    )
     usable = not (reading.bad or reading.meaningless) and reading.states > 2 and told
     return (file, reading) if usable else None
 
@@ -91,7 +93,10 @@ class Row:
 
 
 def survey(kind: str, number: int, folder: Path, engines_each: int = 0) -> Row:
-    """Return what is found in so many files of a kind; every `engines_each`-th goes through the engines too."""
+    """Return what is found in so many files of a kind.
+
+    All states of each are visited; every `engines_each`-th is also checked by the engines.
+    """
     row, seen = Row(kind), set[str]()
     for slip in files(kind):
         if row.files == number:
