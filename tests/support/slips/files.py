@@ -12,13 +12,9 @@ Scope = Mapping[str, str]
 """The names of parameters and bound variables, with the sort of each."""
 
 PHASES = ("IDLE", "BUSY", "DONE")
-NAMES = (
-    "BOOL, Action, Property, Protocol, Sort, StateSpace, System, all_of, any_of, at_least, choice,
-"
-    "    definition, each, exists, family, forall, if_, implies, integers, labels, maximum, members, message,
-"
-    "    parameter, switch, variable"
-)
+NAMES = """BOOL, Action, Property, Protocol, Sort, StateSpace, System, all_of, any_of, at_least, choice,
+    definition, each, exists, family, forall, if_, implies, integers, labels, maximum, members, message,
+    parameter, switch, variable"""
 
 
 @dataclass(frozen=True)
@@ -122,6 +118,9 @@ class Author:
 
     def compared(self) -> Text:
         operator = self.chance.choice(("<", "==", ">=", "!=", ">"))
+        if self.chance.random() < 0.2:
+            body = join("if_({}.on[n], {}.num, 0)", self.me, self.me)
+            return join("(maximum({}.node, lambda n: {}) {} 1)", self.me, body, operator)
         number = place("number", str(self.chance.randint(0, self.most)))
         text = join("({}.num {} {})", self.me, operator, number)
         return place("compare", text, operator=operator, number=number)
@@ -323,8 +322,8 @@ def write(seed: int) -> File:
     imports = "*" if chance.random() < 0.5 else f"(\n    {NAMES},\n)"
     members = "".join(f'    {name} = "{name.lower()}"\n' for name in author.phases)
     text = join(
-        '"""A protocol."""\n\nfrom dataclasses import dataclass\nfrom enum import Enum, IntEnum\n\n'
-        "from fencepost.encoding.language import {}\n\n\nclass Phase(Enum):\n{}\n\n{}"
+        '"""A protocol."""\n\nfrom dataclasses import dataclass\nfrom enum import Enum, IntEnum, StrEnum\n\n'
+        "from fencepost.encoding.language import {}\n\n\n{}\n\n{}"
         '@dataclass(frozen=True)\nclass Parameters:\n    nodes: int = parameter({}, "nodes")\n\n\n'
         "class State(StateSpace):\n    def __init__(self, p):\n        self.parameters = p\n"
         '        self.node = labels("node", "n", p.nodes)\n{}{}\n{}{}\n{}'
@@ -332,7 +331,7 @@ def write(seed: int) -> File:
         "    return System(s, tuple(actions), claims)\n\n\n"
         'PROTOCOL = Protocol("made", "a protocol", Parameters(), build)\n',
         imports,
-        members,
+        place("enum", f"class Phase(Enum):\n{members}"),
         place("module", ""),
         str(author.nodes),
         author.declarations(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from support.slips.files import File
-from support.slips.kinds import Edit, _instead, slip, spot_of
+from support.slips.kinds import Edit, instead, slip, spot_of
 from support.slips.texts import Spot, Text
 
 # definitions ---------------------------------------------------------------------------------------
@@ -46,14 +46,14 @@ def _with_more(file: File, form: str) -> Iterator[dict[Text, str]]:
 @slip("definitions that are lambdas", "class")
 def _lambdas(file: File, spot: Spot) -> Iterator[Edit]:
     yield Edit(_definitions(file, _AGAIN))
-    for instead in _with_more(file, _AGAIN):
-        yield Edit(instead)
+    for made in _with_more(file, _AGAIN):
+        yield Edit(made)
 
 
 @slip("definitions that a factory makes", "class")
 def _factory(file: File, spot: Spot) -> Iterator[Edit]:
-    for instead in _with_more(file, "    {0} = made(lambda {1}: {2})\n\n"):
-        yield Edit({**instead, spot_of(file, "module"): _FACTORY})
+    for made in _with_more(file, "    {0} = made(lambda {1}: {2})\n\n"):
+        yield Edit({**made, spot_of(file, "module"): _FACTORY})
 
 
 @slip("a definition that is made twice", "class")
@@ -95,15 +95,15 @@ def _leaked(file: File, spot: Spot) -> Iterator[Edit]:
 @slip("a body that ignores its variable", "body")
 def _ignores(file: File, spot: Spot) -> Iterator[Edit]:
     me = "self" if "definition" in spot.inside else "s"
-    yield from _instead(spot.text, "True", "False", f'{me}.on["n1"]', "1", "None", '"n1"', f"{me}.on")
+    yield from instead(spot.text, "True", "False", f'{me}.on["n1"]', "1", "None", '"n1"', f"{me}.on")
 
 
 @slip("a count that is no number", "count")
 def _count(file: File, spot: Spot) -> Iterator[Edit]:
     me = "self" if "definition" in spot.inside else "s"
     more = [f"{me}.num", f"{me}.num + 1"] if "num" in file.variables else []
-    yield from _instead(spot.text, "1.5", "0.5", "-1", "0", "True", "None", '"1"', "9", "1.0", *more)
-    yield from _instead(spot.text, f'{me}.on["n1"]', f"len({me}.node)")
+    yield from instead(spot.text, "1.5", "0.5", "-1", "0", "True", "None", '"1"', "9", "1.0", *more)
+    yield from instead(spot.text, f'{me}.on["n1"]', f"len({me}.node)")
 
 
 @slip("a variable of a loop that is bound late", "holds")
@@ -145,6 +145,13 @@ def _bad(file: File, spot: Spot) -> Iterator[Edit]:
             yield Edit({text: f"{then}, {more}]", spot.text: declared})
 
 
+_CHOOSE = """def choose(s, odd):
+    return Action(when=s.pick != odd, then=[s.pick.set(odd)], actor="p")
+
+
+"""
+
+
 def _picked(
     file: File, spot: Spot, sort: str, tests: tuple[str, ...], value: str, module: str = ""
 ) -> Iterator[Edit]:
@@ -153,8 +160,11 @@ def _picked(
     for text, then in _updates(file):
         for claim in (s.text for s in file.spots if s.text.kind == "holds"):
             for test in tests:
-                made = {text: f"{then}, s.pick.set({value})]", claim: f"({claim}) & {test}"}
-                yield Edit({**made, spot.text: declared, spot_of(file, "module"): module})
+                made = {spot.text: declared, claim: f"({claim}) & {test}"}
+                yield Edit({**made, text: f"{then}, s.pick.set({value})]", spot_of(file, "module"): module})
+                actions = spot_of(file, "actions")
+                by_argument = {actions: f"{actions}, each(choose, s, s.odd)"}
+                yield Edit({**made, **by_argument, spot_of(file, "module"): module + _CHOOSE})
 
 
 @slip("a sort of mixed values", "declared")
@@ -205,7 +215,7 @@ def _part(file: File, spot: Spot) -> Iterator[Edit]:
 
 @slip("a claim that is a plain truth", "holds")
 def _plain(file: File, spot: Spot) -> Iterator[Edit]:
-    yield from _instead(
+    yield from instead(
         spot.text,
         "True",
         "False",
@@ -219,12 +229,12 @@ def _plain(file: File, spot: Spot) -> Iterator[Edit]:
 
 @slip("a witness that is a plain truth", "witness")
 def _plain_witness(file: File, spot: Spot) -> Iterator[Edit]:
-    yield from _instead(spot.text, "True", '"n1" in ("n1", "n2")', "1", "s.on", "False", "None")
+    yield from instead(spot.text, "True", '"n1" in ("n1", "n2")', "1", "s.on", "False", "None")
 
 
 @slip("a guard that is a plain truth", "guard")
 def _plain_guard(file: File, spot: Spot) -> Iterator[Edit]:
-    yield from _instead(spot.text, "True", "False", "len(s.node) > 9", "1", "0", "s.on", '"n1"')
+    yield from instead(spot.text, "True", "False", "len(s.node) > 9", "1", "0", "s.on", '"n1"')
 
 
 # handlers ------------------------------------------------------------------------------------------
@@ -264,7 +274,7 @@ def _shared_list(file: File, spot: Spot) -> Iterator[Edit]:
 @slip("an update that is only a comparison, or missing", "update")
 def _compares(file: File, spot: Spot) -> Iterator[Edit]:
     target = spot.text.about["target"]
-    yield from _instead(
+    yield from instead(
         spot.text, f"({target} == {target})", "None", f"{target}", f"*[{target}.set({target})]"
     )
 
@@ -274,7 +284,7 @@ def _compares(file: File, spot: Spot) -> Iterator[Edit]:
 
 @slip("a loss that the receiver does not read", "loss")
 def _not_read(file: File, spot: Spot) -> Iterator[Edit]:
-    yield from _instead(spot.text, "True", '~s.lost["n1"]', "~(s.lost[n] & s.on[n])", "s.lost[n]")
+    yield from instead(spot.text, "True", '~s.lost["n1"]', "~(s.lost[n] & s.on[n])", "s.lost[n]")
     for text in (s.text for s in file.spots if s.text.kind == "received"):
         yield Edit({spot.text: "True", text: ""})
         yield Edit({text: ""})
@@ -282,7 +292,7 @@ def _not_read(file: File, spot: Spot) -> Iterator[Edit]:
 
 @slip("a loss that the sender does not name", "named loss")
 def _not_named(file: File, spot: Spot) -> Iterator[Edit]:
-    yield from _instead(
+    yield from instead(
         spot.text, "", ', lost=s.lost["n1"]', ", lost=s.sent[n]", ", lost=~s.lost[n]", ", lost=True"
     )
     for text in (s.text for s in file.spots if s.text.kind == "received"):

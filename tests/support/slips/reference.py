@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from support.slips import plain
-from support.slips.plain import NOW, OUTSIDE, BadlyDefined, Family, Place, known
+from support.slips.plain import Family
+from support.slips.plain_values import NOW, OUTSIDE, BadlyDefined, Place, known, truth
 
 MOST_STATES = 1500
 """The largest number of states of a file: a reading of one takes some 100 µs."""
@@ -45,7 +46,7 @@ def read(text: str) -> Reading:
             warnings.simplefilter("ignore")
             exec(compile(swapped, "file.py", "exec", dont_inherit=True), scope)  # noqa: S102 - our own text
         return _Search(scope["PROTOCOL"]).run()
-    except (TooLarge, RecursionError):
+    except (TooLarge, RecursionError, NameError, ImportError):
         raise
     except BadlyDefined as error:
         return Reading(bad=str(error))
@@ -106,7 +107,7 @@ class _Search:
         return [after for item in system.actions for action in item for after in self._after(action, state)]
 
     def _judge(self, claim: plain.Property, steps: int) -> None:
-        holds, witness = plain.truth(claim.holds), plain.truth(claim.witness)
+        holds, witness = truth(claim.holds), truth(claim.witness)
         if OUTSIDE in (holds, witness):
             self.reading.bad = self.reading.bad or f"{claim.name} reads a variable that does not exist"
         before = self.reading.verdicts.get(claim.name, ("vacuous", None))
@@ -120,7 +121,7 @@ class _Search:
 
     def _after(self, action: plain.Action, state: State) -> list[State]:
         """Return the state after an action; none if it is not enabled, or not defined."""
-        plain.truth(action.when)
+        truth(action.when)
         try:
             return [self._set(action, state)] if action.enabled else []
         except BadlyDefined as error:

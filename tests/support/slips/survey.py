@@ -15,7 +15,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-import support.slips.parts  # noqa: F401 - its kinds
+import support.slips.names
+import support.slips.operators
+import support.slips.parts
+import support.slips.values  # noqa: F401 - their kinds
 from support.slips.files import File, write
 from support.slips.kinds import KINDS, Slip, slips
 from support.slips.losses import PLACES, shared
