@@ -108,6 +108,9 @@ class Family:
     fault: str | None = None
     name: str = ""
 
+    def __iter__(self) -> Iterator[object]:
+        raise NoMeaning(f"{self.name} is no sort")
+
     @property
     def places(self) -> Iterator[Place]:
         return ((self.name, index) for index in itertools.product(*self.over))
