@@ -21,7 +21,7 @@ from support.slips.reference import TooLarge, read
 from support.slips.running import ask, finding
 from support.slips.survey import ALL, bases, survey
 
-FEW, MANY = 20, 200
+FEW, MANY = 8, 200
 """Files of each kind: in the slow cases, and in the long ones."""
 
 CASES = [
@@ -35,7 +35,7 @@ CASES = [
 def test_a_file_with_a_slip_is_refused_or_says_what_python_says(
     kind: str, number: int, tmp_path: Path
 ) -> None:
-    row = survey(kind, number, tmp_path, engines_each=10)
+    row = survey(kind, number, tmp_path, command_each=max(number // 10, number % 10))
     assert row.files == number
     told = [f"{wrong}\n{slip.text}\n{said}\n{got}" for wrong, (slip, said, got) in row.first.items()]
     assert not row.found, "\n\n".join([str(row), *told])

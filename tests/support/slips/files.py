@@ -214,7 +214,7 @@ class Author:
 
     def action(self, name: str, scope: Scope, guards: list[Text], then: list[Text], more: str | Text) -> Text:
         arguments = ", ".join(["s", *scope])
-        actor = next(iter(scope), '"hub"')
+        actor = place("actor", next(iter(scope), '"hub"'), scope=dict(scope))
         guard = place("guard", listed(guards, " & "), first=guards[0])
         named = self.chance.random() < 0.3
         lines = join("    ready = {}\n", guard) if named else ""

@@ -199,3 +199,108 @@ def _typed(file: File, spot: Spot) -> Iterator[Edit]:
     for other in ("1", '"n1"', "Phase.BUSY", "None"):
         yield from instead(text, f'if_(s.on["n1"], {text}, {other})', f'if_(s.on["n1"], {other}, {text})')
     yield from instead(text, f'({text} if s.on["n1"] else {text})', f"if_(1, {text}, {text})")
+
+
+@slip("an index left out", "equal")
+def _no_index(file: File, spot: Spot) -> Iterator[Edit]:
+    left, right = (str(spot.text.about[side]) for side in ("left", "right"))
+    if left.endswith("]"):
+        name = left[: left.index("[")]
+        for text in (f"({name} == {right})", f"({name} != {right})", f"({right} == {name})"):
+            yield Edit({spot.text: text}, True)
+
+
+@slip("an index left out of a truth", "truth")
+def _no_index_of_truth(file: File, spot: Spot) -> Iterator[Edit]:
+    text = str(spot.text)
+    if text.endswith("]"):
+        name = text[: text.index("[")]
+        for form in (
+            "({} == True)",
+            "({} != False)",
+            "(not {})",
+            "({0} or {0})",
+            "bool({})",
+            "({0} in [{0}])",
+        ):
+            yield Edit({spot.text: form.format(name)}, True)
+        yield Edit({spot.text: f"({text} if {name} else ~{text})"}, True)
+
+
+@slip("a definition that is not called", "truth")
+def _not_called(file: File, spot: Spot) -> Iterator[Edit]:
+    text = str(spot.text)
+    if text.startswith("s.ready"):
+        name = text[: text.index("(")]
+        for form in ("({} == True)", "({} != True)", "(not {})", "{}", "~{}", "({0} is True)"):
+            yield Edit({spot.text: form.format(name)}, True)
+        yield Edit({spot.text: f"({name} and {text})"}, True)
+        yield Edit({spot.text: f"({text} if {name} else ~{text})"}, True)
+
+
+@slip("a value before its term", "equal")
+def _reversed(file: File, spot: Spot) -> Iterator[Edit]:
+    left, right = (spot.text.about[side] for side in ("left", "right"))
+    yield from instead(spot.text, f"({right} == {left})", f"({right} != {left})")
+    for wrong in ('"n9"', "None", "Phase", "members(Phase)", "{1}", "1.5", "Parameters", "s.on"):
+        if not (wrong == "s.on" and "definition" in spot.inside):
+            yield Edit({spot.text: f"({wrong} == {left})"}, True)
+
+
+@slip("a loop that takes a parameter's name", "start")
+def _reused(file: File, spot: Spot) -> Iterator[Edit]:
+    for name in spot.text.about["scope"]:
+        for values in ("s.node", "members(Phase)", "s.node.values[:1]", "(1, 2)"):
+            yield Edit({spot.text: f"    for {name} in {values}:\n        pass\n"})
+
+
+@slip("a parameter that leaks out of its action", "start")
+def _leaks(file: File, spot: Spot) -> Iterator[Edit]:
+    module = spot_of(file, "module")
+    then, updates = _first_update(file)
+    for name, sort in spot.text.about["scope"].items():
+        kept = {module: "KEPT = []\n\n\n", spot.text: f"    KEPT.append({name})\n"}
+        family = {"node": "on", "copy": "held"}.get(sort)
+        for claim in _claims(file):
+            test = f"s.{family}[KEPT[0]]" if family else "(KEPT[0] == Phase.IDLE)"
+            yield Edit({**kept, claim: f"({claim}) & {test}"}, True)
+            yield Edit({**kept, claim: f"({claim}) & exists(s.node, lambda n: s.on[n] & {test})"}, True)
+
+
+@slip("an actor that is nobody", "actor")
+def _actor(file: File, spot: Spot) -> Iterator[Edit]:
+    more = ["s.leader"] if "leader" in file.variables else []
+    wrong = (
+        "None",
+        "1",
+        "s.on",
+        's.on["n1"]',
+        '["n1"]',
+        "lambda: 1",
+        "Phase",
+        "Phase.IDLE",
+        '""',
+        '"a\\nb"',
+        "1.5",
+    )
+    yield from instead(spot.text, *wrong, *more, '"\\x1b[2J"', "s.node", "b'n'", "(1, 2)")
+
+
+@slip("a note or a fault that is no text", "actor")
+def _note(file: File, spot: Spot) -> Iterator[Edit]:
+    names = list(spot.text.about["scope"])
+    notes = ['"{"', '"{}"', '"{0}"', '"{nobody}"', "None", "5", '"a\\nb"', "[]", 's.on["n1"]', '"\\x1b[2J"']
+    notes += [
+        form.replace("n", names[0], 1)
+        for form in ('"{n}"', '"{n.name}"', '"{n[0]}"', '"{n!r}"', '"{n:>9}"')
+        if names
+    ]
+    notes += [
+        form.replace("n", names[0], 1)
+        for form in ('"{n:d}"', '"{n!x}"', '"{n:{n}}"', '"{n.__class__}"')
+        if names
+    ]
+    for note in notes:
+        yield Edit({spot.text: f"{spot.text},\n        note={note}"})
+    for fault in ("1", "True", '""', '"a b"', '"a\\nb"', "None", '"lost"', "s.on", '"lost=1"'):
+        yield Edit({spot.text: f"{spot.text},\n        fault={fault}"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from support.slips.files import File
-from support.slips.kinds import Edit, Maker, instead, slip
-from support.slips.texts import Spot
+from support.slips.kinds import Edit, Maker, instead, slip, spot_of
+from support.slips.texts import Spot, Text
 
 
 def _neighbour(file: File, spot: Spot) -> str:
@@ -197,3 +197,67 @@ def _any(file: File, spot: Spot) -> Iterator[Edit]:
         "(True in {{{} {}}})",
     ):
         yield from instead(spot.text, form.format(about["body"], each))
+
+
+@slip("`match` on a term", "start")
+def _match(file: File, spot: Spot) -> Iterator[Edit]:
+    following = file.spots[[other.text for other in file.spots].index(spot.text) :]
+    guard = next(other.text for other in following if other.text.kind == "guard")
+    subjects = [('s.on["n1"]', "True", "=="), ('s.on["n1"]', "False", "=="), ('s.on["n2"]', "None", "==")]
+    if "mode" in file.variables:
+        subjects.append(("s.mode", "Phase.BUSY", "=="))
+    if "leader" in file.variables:
+        subjects.append(("s.leader", '"n2"', "=="))
+    for subject, pattern, equal in subjects:
+        lines = (
+            f'    match {subject}:\n        case {pattern}:\n            allowed = s.on["n2"]\n'
+            '        case _:\n            allowed = ~s.on["n2"]\n'
+        )
+        meant = f'if_({subject} {equal} {pattern}, s.on["n2"], ~s.on["n2"])'
+        yield Edit(
+            {spot.text: lines, guard: f"({guard}) & allowed"},
+            meant={
+                guard: f"({guard}) & {meant}",
+                spot_of(file, "module"): "from fencepost.encoding.language import if_\n\n\n",
+            },
+        )
+
+
+@slip("a list of values that a sort does not have", "equal")
+def _one_of(file: File, spot: Spot) -> Iterator[Edit]:
+    left, right = (spot.text.about[side] for side in ("left", "right"))
+    other = _neighbour(file, spot)
+    for values, must in (
+        (f"({right}, {other})", False),
+        (f"[{other}]", False),
+        ("()", False),
+        (f'({right}, "n9")', True),
+        (f"({right}, None)", True),
+        (f"({right})", False),
+        (f"{{{other}}}", False),
+    ):
+        yield Edit({spot.text: f"is_one_of({left}, {values})", **_imported(file)}, must)
+
+
+def _imported(file: File) -> dict[Text, str]:
+    return {spot_of(file, "module"): "from fencepost.encoding.language import is_one_of\n\n\n"}
+
+
+_MODULE = """helper = types.ModuleType("{}")
+exec({!r}, helper.__dict__)
+
+
+"""
+
+
+@slip("an operator of Python in another module", "equal")
+def _elsewhere(file: File, spot: Spot) -> Iterator[Edit]:
+    left, right = (spot.text.about[side] for side in ("left", "right"))
+    other = _neighbour(file, spot)
+    for name in ("rules", "copybook", "typing_rules", "dataclasses_of_rules"):
+        for text, use in (
+            ("def test(x, values): return x in set(values)", f"helper.test({left}, [{right}, {other}])"),
+            ("def test(x, values): return str(x) in values", f"helper.test({left}, [str({right})])"),
+        ):
+            module = "import types\n\n" + _MODULE.format(name, text)
+            yield Edit({spot.text: use, spot_of(file, "module"): module})

@@ -69,11 +69,21 @@ def _twice(file: File, spot: Spot) -> Iterator[Edit]:
 def _typed(file: File, spot: Spot) -> Iterator[Edit]:
     if "num" not in file.variables:
         return
-    body = 'self.on["n1"] == v if isinstance(v, bool) else self.num == v'
-    more = f"    @definition\n    def same(self, v):\n        return {body}\n\n"
-    for place in (s.text for s in file.spots if s.text.kind in ("holds", "guard")):
-        for used in ("s.same(1) | ~s.same(True)", "s.same(False) & ~s.same(0)", "s.same(1.0) & s.same(True)"):
-            yield Edit({spot.text: more, place: f"({place}) & ({used})"})
+    for head, given in (
+        ("v", ("1", "True", "0", "False", "1.0")),
+        ("pair", ("(1, 2)", "(True, 2)", "(0, 2)", "(False, 2)", "(1.0, 2)")),
+    ):
+        first = "v" if head == "v" else "pair[0]"
+        body = f'self.on["n1"] == {first} if isinstance({first}, bool) else self.num == {first}'
+        more = f"    @definition\n    def same(self, {head}):\n        return {body}\n\n"
+        for place in (s.text for s in file.spots if s.text.kind in ("holds", "guard")):
+            one, true, zero, false, real = given
+            for used in (
+                f"s.same({one}) | ~s.same({true})",
+                f"s.same({false}) & ~s.same({zero})",
+                f"s.same({real}) & s.same({true})",
+            ):
+                yield Edit({spot.text: more, place: f"({place}) & ({used})"})
 
 
 # quantifiers ---------------------------------------------------------------------------------------

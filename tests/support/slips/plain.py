@@ -78,6 +78,10 @@ def exists(sort: Sort, body: Callable[[Any], object]) -> Plain:
     return disjunction(*(body(Plain(value)) for value in sort))
 
 
+def is_one_of(value: object, values: Sequence[object]) -> Plain:
+    return disjunction(*(Plain(plain(value)) == other for other in values))
+
+
 def at_least(count: object, sort: Sort, body: Callable[[Any], object]) -> Plain:
     found = [truth(body(Plain(value))) for value in sort]
     if OUTSIDE in (*found, plain(count)):

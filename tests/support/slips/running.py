@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import itertools
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.main import run
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
-from fencepost.encoding.engine.check import check, refuse_uncheckable
+from fencepost.encoding.engine.check import refuse_uncheckable
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Instance, load
@@ -22,7 +27,6 @@ Verdicts = Mapping[str, tuple[str, int | None]]
 """By property: violated, proved or vacuous, and the fewest steps of a violation."""
 
 MOST_STATES = 20_000
-SIDE_BY_SIDE = Limits(jobs=2, timeout=300)
 _numbers = itertools.count()
 
 
@@ -35,40 +39,55 @@ class Answer:
     crashed: str = ""
 
 
-def ask(text: str, folder: Path, engines: bool) -> Answer:
-    """Return the answer by all states, or by the engines as `check` runs them."""
+def ask(text: str, folder: Path, command: bool) -> Answer:
+    """Return the answer by all states, or that of `fencepost check` with its engines."""
     path = folder / f"made{next(_numbers)}.py"
     path.write_text(text, encoding="utf-8")
     writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # Python warns of some slips, such as `n is "n1"`
-            protocol = load(path)
-        verdicts: dict[str, tuple[str, int | None]] = {}
-        for instance, properties in protocol.instances([], ()):
-            refuse_uncheckable(instance.system, SIDE_BY_SIDE)
-            verdicts.update((_by_engines if engines else _by_states)(instance, properties))
-        return Answer(verdicts)
-    except BadInput as error:
-        return Answer(refused=str(error) or "no message")
-    except Exception as error:  # noqa: BLE001 - any other exception is a finding
-        return Answer(crashed=f"{type(error).__name__}: {error}")
+            return _by_command(path) if command else _by_states(path)
     finally:
         sys.dont_write_bytecode = writes
         sys.modules.pop(f"fencepost_protocol_{path.stem}", None)
         path.unlink()
 
 
-def _by_engines(
-    instance: Instance, properties: list[Property]
-) -> Iterator[tuple[str, tuple[str, int | None]]]:
-    for result in check(instance, properties, SIDE_BY_SIDE).results:
-        yield result.property, (result.verdict.value, result.steps)
+_VERDICT = re.compile(
+    r"^([\w-]+): (violated|proved|vacuous|holds|undecided)(?: in (\d+) steps?)?\b", re.MULTILINE
+)
 
 
-def _by_states(
-    instance: Instance, properties: list[Property]
-) -> Iterator[tuple[str, tuple[str, int | None]]]:
+def _by_command(path: Path) -> Answer:
+    """Return what `fencepost check` prints about a file."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(["check", str(path), "--minimize", "steps"])
+    if code == ExitCode.BAD_INPUT:
+        line = err.getvalue()
+        alone = out.getvalue() == "" and line.removesuffix("\n").isprintable()
+        return Answer(refused=line.strip() if alone else f"{line}\n\n")
+    found = {name: (verdict, int(n) if n else None) for name, verdict, n in _VERDICT.findall(out.getvalue())}
+    crashed = code not in (0, 1, 3) or not found
+    return Answer(crashed=f"exit code {code}: {err.getvalue()}") if crashed else Answer(found)
+
+
+def _by_states(path: Path) -> Answer:
+    """Return the verdicts by all states, as the language's concrete reading has them."""
+    try:
+        verdicts: dict[str, tuple[str, int | None]] = {}
+        for instance, properties in load(path).instances([], ()):
+            refuse_uncheckable(instance.system, Limits())
+            verdicts.update(_explored(instance, properties))
+        return Answer(verdicts)
+    except BadInput as error:
+        return Answer(refused=str(error) or "no message")
+    except Exception as error:  # noqa: BLE001 - any other exception is a finding
+        return Answer(crashed=f"{type(error).__name__}: {error}")
+
+
+def _explored(instance: Instance, properties: list[Property]) -> Iterator[tuple[str, tuple[str, int | None]]]:
     concrete = Concrete(instance.system)
     tests = [(p.name, concrete.predicate(p.holds), concrete.predicate(p.witness)) for p in properties]
     violated: dict[str, int] = {}

@@ -95,10 +95,10 @@ class Row:
         return f"{self.kind:60} {self.files:5} {self.refused:7} {self.agreed:6}  {found}"
 
 
-def survey(kind: str, number: int, folder: Path, engines_each: int = 0) -> Row:
+def survey(kind: str, number: int, folder: Path, command_each: int = 0) -> Row:
     """Return what is found in so many files of a kind.
 
-    All states of each are visited; every `engines_each`-th is also checked by the engines.
+    All states of each are visited; every `command_each`-th also goes through the command with its engines.
     """
     row, seen = Row(kind), set[str]()
     for slip in files(kind):
@@ -111,11 +111,11 @@ def survey(kind: str, number: int, folder: Path, engines_each: int = 0) -> Row:
             reading = read(slip.meant)
         except TooLarge:
             continue
-        answer = ask(slip.text, folder, engines=False)
-        if engines_each and row.files % engines_each == 0 and not answer.refused:
-            by_engines = ask(slip.text, folder, engines=True)
-            if finding(reading, by_engines, slip.must_refuse) or not answer.crashed:
-                answer = by_engines
+        answer = ask(slip.text, folder, command=False)
+        if command_each and row.files % command_each == 0 and not answer.refused:
+            by_command = ask(slip.text, folder, command=True)
+            if finding(reading, by_command, slip.must_refuse) or not answer.crashed:
+                answer = by_command
         row.note(slip, reading, answer)
     return row
 
