@@ -215,14 +215,7 @@ def _no_index_of_truth(file: File, spot: Spot) -> Iterator[Edit]:
     text = str(spot.text)
     if text.endswith("]"):
         name = text[: text.index("[")]
-        for form in (
-            "({} == True)",
-            "({} != False)",
-            "(not {})",
-            "({0} or {0})",
-            "bool({})",
-            "({0} in [{0}])",
-        ):
+        for form in ("({} == True)", "({} != False)", "(not {})", "({0} or {0})", "bool({})"):
             yield Edit({spot.text: form.format(name)}, True)
         yield Edit({spot.text: f"({text} if {name} else ~{text})"}, True)
 
@@ -256,13 +249,11 @@ def _reused(file: File, spot: Spot) -> Iterator[Edit]:
 
 @slip("a parameter that leaks out of its action", "start")
 def _leaks(file: File, spot: Spot) -> Iterator[Edit]:
-    module = spot_of(file, "module")
-    then, updates = _first_update(file)
     for name, sort in spot.text.about["scope"].items():
-        kept = {module: "KEPT = []\n\n\n", spot.text: f"    KEPT.append({name})\n"}
+        kept = {spot_of(file, "module"): "KEPT = []\n\n\n", spot.text: f"    KEPT.append({name})\n"}
         family = {"node": "on", "copy": "held"}.get(sort)
+        test = f"s.{family}[KEPT[0]]" if family else "(KEPT[0] == Phase.IDLE)"
         for claim in _claims(file):
-            test = f"s.{family}[KEPT[0]]" if family else "(KEPT[0] == Phase.IDLE)"
             yield Edit({**kept, claim: f"({claim}) & {test}"}, True)
             yield Edit({**kept, claim: f"({claim}) & exists(s.node, lambda n: s.on[n] & {test})"}, True)
 
@@ -270,36 +261,16 @@ def _leaks(file: File, spot: Spot) -> Iterator[Edit]:
 @slip("an actor that is nobody", "actor")
 def _actor(file: File, spot: Spot) -> Iterator[Edit]:
     more = ["s.leader"] if "leader" in file.variables else []
-    wrong = (
-        "None",
-        "1",
-        "s.on",
-        's.on["n1"]',
-        '["n1"]',
-        "lambda: 1",
-        "Phase",
-        "Phase.IDLE",
-        '""',
-        '"a\\nb"',
-        "1.5",
-    )
-    yield from instead(spot.text, *wrong, *more, '"\\x1b[2J"', "s.node", "b'n'", "(1, 2)")
+    wrong = ("None", "1", "s.on", 's.on["n1"]', '["n1"]', "lambda: 1", "Phase", "Phase.IDLE", '""', "1.5")
+    yield from instead(spot.text, *wrong, *more, '"a\\nb"', '"\\x1b[2J"', "s.node", "b'n'", "(1, 2)")
 
 
 @slip("a note or a fault that is no text", "actor")
 def _note(file: File, spot: Spot) -> Iterator[Edit]:
-    names = list(spot.text.about["scope"])
     notes = ['"{"', '"{}"', '"{0}"', '"{nobody}"', "None", "5", '"a\\nb"', "[]", 's.on["n1"]', '"\\x1b[2J"']
-    notes += [
-        form.replace("n", names[0], 1)
-        for form in ('"{n}"', '"{n.name}"', '"{n[0]}"', '"{n!r}"', '"{n:>9}"')
-        if names
-    ]
-    notes += [
-        form.replace("n", names[0], 1)
-        for form in ('"{n:d}"', '"{n!x}"', '"{n:{n}}"', '"{n.__class__}"')
-        if names
-    ]
+    fields = ("{n}", "{n.name}", "{n[0]}", "{n!r}", "{n:>9}", "{n:d}", "{n!x}", "{n:{n}}", "{n.__class__}")
+    for name in spot.text.about["scope"]:
+        notes += [f'"{field.replace("n", name, 1)}"' for field in fields]
     for note in notes:
         yield Edit({spot.text: f"{spot.text},\n        note={note}"})
     for fault in ("1", "True", '""', '"a b"', '"a\\nb"', "None", '"lost"', "s.on", '"lost=1"'):

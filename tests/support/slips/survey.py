@@ -1,6 +1,6 @@
 """The files of each kind of slip, in a fixed order, and what was found in them.
 
-PYTHONPATH=tests python -m support.slips.survey 200        # the table of 200 files of each kind
+PYTHONPATH=tests python -m support.slips.survey 200 20     # 200 files of each kind, each 20th through `check`
 """
 
 from __future__ import annotations
@@ -120,12 +120,12 @@ def survey(kind: str, number: int, folder: Path, command_each: int = 0) -> Row:
     return row
 
 
-def main(number: int, *kinds: str) -> None:
+def main(number: int, command_each: int, *kinds: str) -> None:
     """Print the table, and a shortest file of each finding."""
     with tempfile.TemporaryDirectory() as folder:
         rows = []
         for kind in kinds or ALL:
-            rows.append(survey(kind, number, Path(folder)))
+            rows.append(survey(kind, number, Path(folder), command_each))
             print(rows[-1], flush=True)
     for row in rows:
         for wrong, (slip, reading, answer) in row.first.items():
@@ -133,4 +133,4 @@ def main(number: int, *kinds: str) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), *sys.argv[2:])
+    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
