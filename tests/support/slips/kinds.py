@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from support.slips.files import File
-from support.slips.texts import Spot, Text
+from support.slips.texts import Spot, Text, spots
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,21 @@ def slip(name: str, at: str) -> Callable[[Maker], Maker]:
 def slips(kind: str, file: File) -> Iterator[Slip]:
     """Yield the file with that slip, at each place and in each form."""
     at, maker = KINDS[kind]
+    unused = set(_unused(file))
     for spot in file.spots:
         if spot.text.kind == at:
             for edit in maker(file, spot):
                 text = file.with_(edit.instead)
                 meant = text if edit.meant is None else file.with_(edit.meant)
-                yield Slip(kind, text, meant, edit.must_refuse)
+                yield Slip(kind, text, meant, edit.must_refuse and spot.text not in unused)
+
+
+def _unused(file: File) -> Iterator[Text]:
+    """Yield the places in definitions that nothing calls: no one reads what stands there."""
+    whole = str(file.text)
+    for spot in file.spots:
+        if spot.text.kind == "definition" and f"s.{spot.text.about['name']}(" not in whole:
+            yield from (inner.text for inner in spots(spot.text))
 
 
 def spot_of(file: File, kind: str) -> Text:
