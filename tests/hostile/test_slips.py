@@ -105,6 +105,7 @@ def test_a_mistake_in_either_is_noticed(
         _compared(0, 100, False, tmp_path)
 
 
+@pytest.mark.slow
 def test_definitions_that_share_one_entry_are_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

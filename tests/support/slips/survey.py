@@ -112,10 +112,9 @@ def survey(kind: str, number: int, folder: Path, command_each: int = 0) -> Row:
         except TooLarge:
             continue
         answer = ask(slip.text, folder, command=False)
-        if command_each and row.files % command_each == 0 and not answer.refused:
-            by_command = ask(slip.text, folder, command=True)
-            if finding(reading, by_command, slip.must_refuse) or not answer.crashed:
-                answer = by_command
+        wrong = finding(reading, answer, slip.must_refuse)
+        if command_each and row.files % command_each == 0 and not wrong:
+            answer = ask(slip.text, folder, command=True)
         row.note(slip, reading, answer)
     return row
 
