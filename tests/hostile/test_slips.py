@@ -69,7 +69,8 @@ def _compared(first: int, number: int, engines: bool, folder: Path) -> tuple[int
         except TooLarge:
             continue
         answer = ask(text, folder, engines)
-        assert not finding(said, answer, False), (seed, said, answer, text)
+        wrong = finding(said, answer, False)
+        assert not wrong, f"{wrong}: {seed}, {said}, {answer}\n{text}"
         if answer.refused:
             refused.append(answer.refused)
         else:
@@ -101,7 +102,7 @@ def test_a_mistake_in_either_is_noticed(
     owner: object, name: str, mistake: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(owner, name, mistake)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^(false|wrong steps)"):
         _compared(0, 100, False, tmp_path)
 
 

@@ -19,8 +19,8 @@ from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.engine.check import refuse_uncheckable
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import Instance, load
-from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.protocol import load
+from fencepost.encoding.language.system import System
 from support.slips.reference import Reading
 
 Verdicts = Mapping[str, tuple[str, int | None]]
@@ -76,23 +76,21 @@ def _by_command(path: Path) -> Answer:
 def _by_states(path: Path) -> Answer:
     """Return the verdicts by all states, as the language's concrete reading has them."""
     try:
-        verdicts: dict[str, tuple[str, int | None]] = {}
-        for instance, properties in load(path).instances([], ()):
-            refuse_uncheckable(instance.system, Limits())
-            verdicts.update(_explored(instance, properties))
-        return Answer(verdicts)
+        system = load(path).instance().system
+        refuse_uncheckable(system, Limits())
+        return Answer(dict(_explored(system)))
     except BadInput as error:
         return Answer(refused=str(error) or "no message")
     except Exception as error:  # noqa: BLE001 - any other exception is a finding
         return Answer(crashed=f"{type(error).__name__}: {error}")
 
 
-def _explored(instance: Instance, properties: list[Property]) -> Iterator[tuple[str, tuple[str, int | None]]]:
-    concrete = Concrete(instance.system)
-    tests = [(p.name, concrete.predicate(p.holds), concrete.predicate(p.witness)) for p in properties]
+def _explored(system: System) -> Iterator[tuple[str, tuple[str, int | None]]]:
+    concrete = Concrete(system)
+    tests = [(p.name, concrete.predicate(p.holds), concrete.predicate(p.witness)) for p in system.properties]
     violated: dict[str, int] = {}
     met: set[str] = set()
-    for visit in itertools.islice(explore(instance.system), MOST_STATES):
+    for visit in itertools.islice(explore(system), MOST_STATES):
         for name, holds, witness in tests:
             if not holds(visit.state):
                 violated.setdefault(name, visit.steps)
